@@ -1,7 +1,7 @@
 import { answered } from "../../traffic/step.ts";
 import type { OwnedPath } from "./owned-paths.ts";
 
-/** What a certificate authority is answered while it checks that a domain leads here (RFC 8555 §8.3). */
+/** Answers a certificate authority's HTTP-01 challenge, which checks control of a domain (RFC 8555 §8.3). */
 export function challengePath(body: (host: string, path: string) => string | undefined): OwnedPath {
   return {
     scope: "any_host",

@@ -9,14 +9,14 @@ import type { ReceivedRequest } from "./received-request.ts";
 const refusedMethods = new Set(["CONNECT", "TRACE"]);
 
 /**
- * What every request is held to before its site is looked for: method, expectation, path and announced length.
- * Sets its canonical path, its query and what an upstream receives of both. Returns why it goes no further, or undefined.
+ * Checks every request before its site is looked up: method, expectation, path and announced length. Sets the canonical
+ * path, the query and the upstream's spelling of both. Returns why the request is refused, or undefined.
  */
 export function checkHead(request: ReceivedRequest, maxBodyBytes: number): Step | undefined {
   const { method, target, headers } = request;
   if (refusedMethods.has(method)) return methodRefused;
   if (headers.expectIndex >= 0 && !request.expectsContinue) {
-    // HTTP/1.0 has no interim responses: there it is to be ignored (RFC 9110 §10.1.1).
+    // HTTP/1.0 has no interim responses, so servers ignore the expectation (RFC 9110 §10.1.1).
     if (request.httpVersion !== "1.0" || !expectsOnlyContinue(headers)) return expectationFailed;
     headers.delete("expect");
   }

@@ -14,43 +14,43 @@ import type { ReceivedRequest } from "./received-request.ts";
 
 const defaultPort = { https: 443, http: 80 } as const;
 
-/** What can be cut. A function in its place would be born old, see decision 34. */
+/** A function here would be allocated in old space, see decision 34. */
 interface Destroyable {
   destroy(): void;
 }
 
-/** What the exchanges of one public connection share, whichever protocol it speaks. */
+/** State that the exchanges of one public connection share, for any protocol. */
 export class ClientConnection {
   readonly facts: ConnectionFacts;
   readonly context: HttpContext;
   readonly scheme: "https" | "http";
-  /** The peer is a proxy that speaks for others: a request's source is whom it names. */
+  /** Whether the peer is a trusted proxy. If so, a request's source is the client that the proxy names. */
   readonly trusted: boolean;
   /**
-   * Fields that the edge says of requests of its own on this connection, and that go before rules and modules: what
-   * clients send of them is removed.
+   * Fields that the edge sets on its own requests, before rules and modules run. Clients' values of these fields are
+   * removed.
    */
   ownFields: HeaderPairs | undefined;
-  /** Requests of policies that led to this connection. */
+  /** Chain of policy requests that led to this connection. */
   calls: CallChain | undefined;
-  /** Cuts the connection, whatever is under way on it: what speaks its protocol, which sets it. */
+  /** Protocol handler, which sets this. Destroying it cuts the connection immediately. */
   carrier: Destroyable | undefined;
-  /** Everything that is served at the host that `site` was asked for last, of which it chose one. */
+  /** Complete site at the host that `site` was last called with, before it chose one of several endpoints. */
   wholeSite: Site | undefined;
-  /** Bytes that wait at the edge for the exchanges of this connection. */
+  /** Bytes buffered at the edge for the exchanges of this connection. */
   heldBytes = 0;
   readonly #sites: SiteLookup;
-  /** What the TLS handshake was bound to; the same for as long as the connection lasts. */
+  /** Demands that the TLS handshake met. They never change on a connection. */
   readonly #handshake: Handshake;
   readonly #serverName: string;
   #lastHost: string | undefined;
   #lastText = "";
-  /** What named its port last, and was right: most clients name it with each request. */
+  /** Last site whose advertised port a request named correctly. Most clients name the port with each request. */
   #advertising: Site | undefined;
   #advertisedAt = 0;
   #advertisedAs = "";
 
-  /** Call it when the handshake has ended: the site that the server name chose is looked up here. */
+  /** Call it when the handshake has ended. The constructor looks up the site for the server name. */
   constructor(
     facts: ConnectionFacts,
     sites: SiteLookup,
@@ -67,11 +67,11 @@ export class ClientConnection {
   }
 
   /**
-   * The site for a request's host (lower case, no port), or why there is none (R2). The host must lead to the
-   * same site as the server name did, under the same demands on the handshake: neither naming another host, nor
-   * reusing a connection from before a change, gets around a client certificate or a minimum version. The port, where
-   * one is named, is the one that a hostport advertises or the one that is really listened on. The scheme's
-   * own port is as good as none if the operator has not said which port is forwarded to the listener.
+   * Returns the site for a request's host (lower case, no port), or why the request is refused (R2). The host must lead
+   * to the same site as the server name, with the same demands on the handshake. So neither naming another host nor
+   * reusing a connection from before a change bypasses a client certificate or a minimum version. A port in the request
+   * must match the advertised hostport or the port of the listener. The scheme's default port counts as no port, unless
+   * the operator has configured which port is forwarded to the listener.
    */
   site(host: string, port: number): Site | RefusalName {
     const { tls } = this.facts;
@@ -88,7 +88,7 @@ export class ClientConnection {
     return sameDemands(site.handshake, this.#handshake) ? site : "misdirected";
   }
 
-  /** One of several endpoints of one URL, for one request. */
+  /** Chooses one of several endpoints with the same URL for one request. */
   #oneOf(members: readonly Site[]): Site | RefusalName {
     const { random = Math.random } = this.context;
     return members[members.length === 1 ? 0 : Math.floor(random() * members.length)] ?? "misdirected";
@@ -105,7 +105,10 @@ export class ClientConnection {
     return true;
   }
 
-  /** Where a request comes from, before its header is stripped; "forwarding_unreadable" when that cannot be said. */
+  /**
+   * Returns the source of a request, before its header is stripped. Returns "forwarding_unreadable" if the source
+   * cannot be determined.
+   */
   factsOf(request: ReceivedRequest): ConnectionFacts | "forwarding_unreadable" {
     const { facts, context } = this;
     if (!this.trusted || context.trustsProxy === undefined) return facts;
@@ -115,7 +118,7 @@ export class ClientConnection {
     return source === undefined ? facts : { ...facts, source, sourcePort: 0 };
   }
 
-  /** The lines that tell the upstream of this client; the same text again for the same Host field. */
+  /** Returns the header lines that describe this client to the upstream. Reuses the text for the same Host field. */
   forwarded(request: ReceivedRequest, before: ForwardedBefore): string {
     if (this.trusted) return this.#forwarded(request, before);
     if (request.hostField !== this.#lastHost) {

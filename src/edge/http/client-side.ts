@@ -1,35 +1,36 @@
 /**
- * The two halves of an exchange at the front: what the pipeline (`HttpExchange`) asks of the protocol that the
- * client speaks, and what that protocol tells the pipeline. HTTP/1.1 and HTTP/2 each implement `ClientSide`;
- * everything between is the same for both.
+ * Interfaces between the exchange pipeline (`HttpExchange`) and the client's protocol. HTTP/1.1 and HTTP/2 each
+ * implement `ClientSide`. Everything behind it is the same for both protocols.
  *
- * Life of an exchange, as a protocol sees it:
+ * Lifecycle of an exchange, as a protocol implementation sees it:
  *
- * 1. It reads a head, checks what is its own to check (framing, pseudo-fields), and makes a `ReceivedRequest`.
- * 2. `const exchange = new HttpExchange(connection, clientSide, request); exchange.start()`.
- *    The answer may come before `start` returns.
- * 3. Body bytes go in by `exchange.requestBody(bytes)`, the end by `exchange.requestEnded(trailers)`, both also
- *    after the response has begun or ended. Bytes are not to be changed afterwards. No call for an empty body:
- *    `ReceivedRequest.bodyLength` 0 says so. The protocol keeps at most a window of bytes ahead of
- *    `requestConsumed`.
- * 4. `clientDrained` follows each `sendBody` that returned false. `clientGone` when the client went away or
- *    reset the stream; `requestFailed` when the body broke the protocol or came too slowly.
- * 5. The pipeline ends with exactly one of `sendEnd` or `abort`; no call after that, except `requestConsumed`.
+ * 1. It reads a head, checks the protocol's rules (framing, pseudo-fields), and makes a `ReceivedRequest`.
+ * 2. It calls `const exchange = new HttpExchange(connection, clientSide, request); exchange.start()`. The answer may
+ * arrive before `start` returns.
+ * 3. It passes body bytes to `exchange.requestBody(bytes)` and the end to `exchange.requestEnded(trailers)`, also after
+ * the response has begun or ended. It must not change the bytes afterwards. It makes no call for an empty body, which
+ * `ReceivedRequest.bodyLength` 0 announces. It reads at most one window of bytes ahead of `requestConsumed`.
+ * 4. It calls `clientDrained` after each `sendBody` that returned false. It calls `clientGone` when the client
+ * disconnected or reset the stream. It calls `requestFailed` when the body broke the protocol or arrived too slowly.
+ * 5. The pipeline ends with exactly one call of `sendEnd` or `abort`. After that it calls only `requestConsumed`.
  */
 import type { FieldTable } from "../../http1/field-table.ts";
 import type { TrafficId } from "../../lib/traffic-ids.ts";
 import type { RefusalName } from "../../lib/errors.ts";
 
 export interface ClientSide {
-  /** An interim response before `sendHead`: 100, 102 or 103. Skipped where the protocol version has none. */
+  /**
+   * Sends an interim response before `sendHead`: 100, 102 or 103. Skipped if the protocol version has no interim
+   * responses.
+   */
   sendInterim(status: number, fields: FieldTable | undefined): void;
   /**
-   * The response head, once. `fields` is free of hop-by-hop fields and of Transfer-Encoding; it still holds the
-   * Content-Length that describes the body (also of a body that HEAD leaves out). The protocol adds
-   * `x-request-id: <requestId>`. `reason` is the upstream's reason phrase, or undefined for the usual one.
+   * Sends the response head. Called at most once. `fields` has no hop-by-hop fields and no Transfer-Encoding. It still
+   * has the Content-Length of the body, also for HEAD. The protocol adds `x-request-id: <requestId>`. `reason` is the
+   * upstream's reason phrase. Default: the standard phrase.
    *
-   * `bodyLength` is what `sendBody` will be given in sum, or -1 when only the end will tell. Status 101 turns
-   * both directions into raw bytes, of the protocol `upgradedTo`: no length, no framing, until `sendEnd`.
+   * `bodyLength` is the total number of bytes given to `sendBody`, or -1 if unknown. Status 101 turns both directions
+   * into raw bytes of the protocol `upgradedTo`, without length or framing, until `sendEnd`.
    */
   sendHead(
     status: number,
@@ -39,22 +40,25 @@ export interface ClientSide {
     requestId: TrafficId,
     upgradedTo?: string,
   ): void;
-  /** Body bytes, by reference. False: hold on until `clientDrained` (these are taken all the same). */
+  /**
+   * Sends body bytes by reference. If it returns false, the bytes are accepted, but the caller must wait for
+   * `clientDrained`.
+   */
   sendBody(bytes: Buffer): boolean;
-  /** The response is complete. */
+  /** Completes the response. */
   sendEnd(trailers: FieldTable | undefined): void;
-  /** The response cannot be completed: the client must see that it was cut short. */
+  /** Cuts the response, so that the client sees that it is incomplete. */
   abort(): void;
-  /** Request body bytes were taken on; that many more may be read. */
+  /** Called when request body bytes were consumed. The protocol may read that many more. */
   requestConsumed(byteCount: number): void;
 }
 
-/** What `HttpExchange` offers to the protocol in front of it. */
+/** Interface of `HttpExchange` for the client's protocol. */
 export interface ExchangeInput {
   start(): void;
   requestBody(bytes: Buffer): void;
   requestEnded(trailers: FieldTable | undefined): void;
-  /** Answered with the refusal when the response has not begun, else cut short. */
+  /** Refuses the request if the response has not begun. Otherwise cuts the response short. */
   requestFailed(reason: RefusalName): void;
   clientDrained(): void;
   clientGone(): void;

@@ -15,57 +15,63 @@ import type { Deadlines } from "../../lib/deadlines.ts";
 import type { UpstreamLimits } from "../upstreams/context.ts";
 import type { RequestUpstreams } from "../upstreams/request-upstreams.ts";
 
-/** Everything that the connections of an edge share. Made once. */
+/** State shared by all connections of an edge. Created once. */
 export interface HttpContext {
   readonly log: Log;
   readonly clock: Clock;
-  /** The clock, for what each request asks it. */
+  /** Clock for the times of each request. */
   readonly moments: Moments;
   readonly deadlines: Deadlines;
   readonly limits: HttpLimits;
   readonly counters: HttpCounters;
   readonly upstreams: Pick<RequestUpstreams, "choose">;
-  /** Absent where there are none. */
+  /** Absent if there are no internal endpoints. */
   readonly internalSite?: InternalSites;
-  /** 0 up to, and without, 1: chooses among endpoints of one URL. `Math.random` unless given. */
+  /**
+   * Returns a random number from 0 up to, but not including, 1, to choose among endpoints of one URL. Default:
+   * `Math.random`.
+   */
   readonly random?: () => number;
-  /** Connections being served: those that are drained when the edge stops. */
+  /** Open connections, which are drained when the edge stops. */
   readonly connections: Roster<ServedConnection>;
-  /** By how much the windows of all uploads over HTTP/2 may exceed their first sizes. */
+  /** Maximum total growth of the windows of all HTTP/2 uploads beyond their initial sizes. */
   readonly uploadWindows: WindowReserve;
-  /** The port that the world sees for each scheme: 443 and 80, unless configured otherwise. */
+  /** Public port of each scheme. Default: 443 and 80. */
   readonly advertisedPort: { readonly https: number; readonly http: number };
   /** Whether a Host may name the scheme's default port although no site advertises it. */
   readonly takesDefaultPorts?: boolean;
-  /** Paths that are answered before any route. */
+  /** Paths that the edge answers before any route. */
   readonly owned?: OwnedPaths;
-  /** Whether the operator allows encoded slashes where routes or rules tell paths apart. */
+  /** Whether the operator allows encoded slashes if routes or rules distinguish paths. */
   readonly allowEncodedSlashes?: boolean;
-  /** Peers that a request's source is taken from, and whose X-Forwarded-* are kept and extended (R3). */
+  /**
+   * Whether a peer is a trusted proxy. Its X-Forwarded-* fields are kept, extended and used for a request's source
+   * (R3).
+   */
   readonly trustsProxy: ((source: string) => boolean) | undefined;
-  /** Told when a module of a route has thrown. */
+  /** Called when a module of a route has thrown. */
   readonly routeFailed?: (route: CompiledRoute, error: unknown) => void;
   /**
-   * Told of every exchange when it is over. The object is the exchange itself: take what is needed before
-   * returning. Undefined: nobody is told.
+   * Called when an exchange is over. The argument is the exchange itself, so the callee must copy data before it
+   * returns.
    */
   readonly finished: ((exchange: FinishedExchange) => void) | undefined;
 }
 
-/** The site that is configured for a lower-case host name now; what the TLS handshake chose by is the same. */
+/** Returns the site that is currently configured for a lower-case host name. The TLS handshake uses the same lookup. */
 export type SiteLookup = (host: string) => Site | undefined;
 
-/** An internal endpoint of an account, by its name, see `nameOf`. */
+/** Returns an internal endpoint of an account by its name, see `nameOf`. */
 export type InternalSites = (accountId: string, name: string) => Site | undefined;
 
 export interface ServedConnection extends Listed {
-  /** Its client has not been told to connect anew, and may be asking at this moment. */
+  /** Whether the client may be sending a request now, because it has not been told to reconnect. */
   readonly mayBeAsked: boolean;
-  /** Says to the client, with what it is answered next, that it should connect anew; serves what comes until then. */
+  /** Tells the client, with its next response, to reconnect. Serves requests until then. */
   retire(): void;
-  /** Finishes what is in flight, says so to the client where the protocol can, and closes. */
+  /** Finishes the requests in flight, tells the client if the protocol can, and closes. */
   drain(): void;
-  /** Closes at once. */
+  /** Closes immediately. */
   destroy(): void;
 }
 
@@ -73,62 +79,64 @@ export interface FinishedExchange {
   readonly id: string;
   readonly method: string;
   readonly host: string;
-  /** As matched; "" when the request was refused before it had one. */
+  /** Path as matched. "" if the request was refused before it was parsed. */
   readonly path: string;
-  /** 0 when the client got no response head. */
+  /** 0 if the client got no response head. */
   readonly status: number;
-  /** Of the site. */
+  /** Account of the site. */
   readonly accountId: string | undefined;
   readonly siteId: string | undefined;
   readonly routeId: string | undefined;
   readonly source: string;
   readonly connection: ConnectionFacts;
-  /** As it was forwarded: modules may have changed its fields. */
+  /** Request as forwarded. Modules may have changed its fields. */
   readonly request: Pick<RequestHead, "scheme" | "httpVersion" | "websocket" | "headers">;
-  /** Who was logged in. */
+  /** The user who was logged in. */
   readonly login?: Visitor | undefined;
-  /** What rules of a traffic policy have noted. */
+  /** Entries that rules of a traffic policy have logged. */
   readonly logs?: readonly Readonly<Record<string, unknown>>[] | undefined;
-  /** Body bytes from the client, and to it. */
+  /** Number of body bytes from and to the client. */
   readonly bytesIn: number;
   readonly bytesOut: number;
   readonly durationMs: number;
-  /** From its being sent on until its upstream's answer began, milliseconds; undefined where none did. */
+  /**
+   * Time from forwarding the request until the upstream's response began, milliseconds. Undefined without a response.
+   */
   readonly waitedMs: number | undefined;
-  /** The last that it was sent through; undefined where it was sent through none. */
+  /** Last tunnel that the request was sent through. Undefined if it was sent through none. */
   readonly tunnel: ServingTunnel | undefined;
-  /** The response was cut short, by whichever side. */
+  /** Whether either side cut the response short. */
   readonly cutShort: boolean;
   readonly steps: readonly Step[];
 }
 
 export interface HttpLimits extends UpstreamLimits {
-  /** Request target. Beyond it 414. */
+  /** Maximum length of the request target, bytes. Longer targets get 414. */
   readonly maxTargetBytes: number;
-  /** Whole request bodies beyond this are refused with 413; Infinity for none. */
+  /** Maximum length of a request body, bytes. Longer bodies get 413. Infinity means no limit. */
   readonly maxBodyBytes: number;
   /**
-   * Bytes of bodies that wait at the edge, all together: half of it for one account, a quarter for one connection. Beyond
-   * it requests get 503, and responses that their client does not take are cut.
+   * Maximum number of body bytes that wait at the edge in total. One account may use half of it, one connection a
+   * quarter. Beyond it, requests get 503, and responses to slow clients are cut.
    */
   readonly maxHeldBytes: number;
-  /** From the first byte of a head to its last, and from accept to the first byte. */
+  /** Maximum time from the first byte of a head to its last, and from accept to the first byte. */
   readonly headTimeoutMs: number;
-  /** Between requests on a kept connection. */
+  /** Maximum time between requests on a kept-alive connection. */
   readonly keepAliveMs: number;
   /**
-   * A request body slower than this, over `bodyWindowMs`, is given up, and so is a response over HTTP/2 of which its
-   * client takes less, over `writeTimeoutMs`.
+   * Minimum rate of a request body, measured over `bodyWindowMs`, and of an HTTP/2 response, measured over
+   * `writeTimeoutMs`. A slower transfer is cut.
    */
   readonly minBodyBytesPerSecond: number;
   readonly bodyWindowMs: number;
-  /** How long a client may read nothing of what is sent to it. */
+  /** Maximum time without the client reading any of the bytes sent to it. */
   readonly writeTimeoutMs: number;
-  /** After this age a connection is closed behind the response that it is at. */
+  /** Maximum age of a connection. An older connection is closed after its current response. */
   readonly maxConnectionAgeMs: number;
 }
 
-/** Of `uploadWindows` of an edge (D1). */
+/** Size of an edge's `uploadWindows` (D1), bytes. */
 export const uploadReserveBytes = 64 * 1024 * 1024;
 
 export const defaultLimits: HttpLimits = {

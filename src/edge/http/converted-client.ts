@@ -1,16 +1,16 @@
 import type { ByteReceiver, ByteStream } from "../../lib/io/byte-stream.ts";
 import type { ClientSide } from "./client-side.ts";
 
-/** The exchange, as the client's end of a converter sees it. */
+/** Interface of the exchange for the client's end of a converter. */
 export interface ConvertedExchange {
   readonly isOver: boolean;
-  /** False: hold on until the receiver's `drained`. */
+  /** If it returns false, the sender must wait for the receiver's `drained`. */
   sendBody(bytes: Buffer): boolean;
   upgradedEnd(): void;
   cut(): void;
 }
 
-/** An upgraded client as a stream of bytes, for the route's converter. */
+/** An upgraded client as a byte stream for the route's converter. */
 export class ConvertedClient implements ByteStream {
   receiver: ByteReceiver = nobody;
   readonly #exchange: ConvertedExchange;

@@ -1,21 +1,21 @@
 import type { Metrics } from "../../lib/metrics.ts";
 
-/** Plain numbers that the traffic path adds to; a scrape reads them. */
+/** Counters that the traffic path increments. A scrape reads them. */
 export interface HttpCounters {
-  /** Exchanges by first digit of their status; [0] those that ended without one. */
+  /** Number of exchanges by the first digit of their status. Index 0 counts exchanges without a status. */
   readonly byClass: number[];
-  /** Requests refused before there was an exchange: unreadable, too large or too slow. */
+  /** Number of requests refused before an exchange began, because they were unreadable, too large or too slow. */
   malformed: number;
-  /** Requests that were sent a second time. */
+  /** Number of requests that were retried. */
   repeated: number;
-  /** Body bytes from clients, and to them. */
+  /** Number of body bytes from and to clients. */
   bytesIn: number;
   bytesOut: number;
   openConnections: number;
   openExchanges: number;
-  /** Of bodies that came and were not passed on yet. */
+  /** Number of body bytes received and not yet forwarded. */
   heldBytes: number;
-  /** The part of them that is known to be of an account, by its id. */
+  /** The part of `heldBytes` of each known account, by account id. */
   readonly heldByAccount: Map<string, number>;
 }
 
@@ -33,7 +33,7 @@ export function makeCounters(): HttpCounters {
   };
 }
 
-/** Shows the counters in the registry. */
+/** Exports the counters to the registry. */
 export function exportCounters(counters: HttpCounters, metrics: Metrics): void {
   for (const digit of [1, 2, 3, 4, 5]) {
     metrics.counterOf(

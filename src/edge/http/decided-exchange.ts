@@ -23,30 +23,33 @@ const none: HeaderPairs = [];
 const noHooks: readonly ResponseHook[] = [];
 
 /**
- * A request on its way through everything that decides over it, in this order: site and source, head, paths of the
- * edge's own, route, request hooks, upstream; and once there is a response, its hooks. Real requests (`HttpExchange`)
- * and described ones (`Rehearsal`) differ in what carries the decisions out, and in nothing that is decided.
+ * A request and every decision about it, in this order: site and source, head, the edge's own paths, route, request
+ * hooks, upstream, response hooks. Real requests (`HttpExchange`) and described requests (`Rehearsal`) share all
+ * decisions. They differ only in how the decisions are carried out.
  */
 export abstract class DecidedExchange extends ExchangeRecord implements Exchange {
-  /** Internal endpoints that it went to. */
+  /** Number of internal endpoints that the request was forwarded to. */
   #hops = 0;
-  /** Response hooks of those that have forwarded it, the last one first. */
+  /** Response hooks of the endpoints that forwarded the request, the last one first. */
   #callers: readonly ResponseHook[] = noHooks;
-  /** The answer of an internal endpoint's own, while hooks of its callers act on it. */
+  /** Response of an internal endpoint, while its callers' hooks process it. */
   protected answered: OwnResponse | undefined;
   abstract get response(): ResponseHead | undefined;
   abstract body(maxBytes: number): Promise<Buffer>;
   abstract replaceBody(bytes: Buffer): void;
-  /** Asks a request hook; one with side effects is asked what it would do where nothing is carried out. */
+  /** Runs a request hook. A rehearsal returns what a hook with side effects would do. */
   protected abstract ask(hook: RequestHook): Step | Promise<Step>;
-  /** The same of a response hook. */
+  /** Runs a response hook, in the same way as `ask`. */
   protected abstract askResponse(hook: ResponseHook): Step | Promise<Step>;
-  /** The request goes where the plan leads. */
+  /** Sends the request to the plan's upstream. */
   protected abstract forward(route: CompiledRoute, plan: UpstreamPlan, before: ForwardedBefore): void;
   /** Ends the exchange. */
   abstract answer(answer: Answer): void;
 
-  /** Ends the exchange and the connection that it is on, without a byte. @param answer what a dry run shows for it */
+  /**
+   * Ends the exchange and its connection without sending a byte.
+   * @param answer shown for the request by a dry run
+   */
   protected abstract drop(answer: Answer): void;
 
   protected decide(): void {
@@ -65,14 +68,16 @@ export abstract class DecidedExchange extends ExchangeRecord implements Exchange
     else if (route !== undefined) this.#run(route.request as readonly RequestHook[], 0, route, before);
   }
 
-  /** What runs is noted for the watchdog: a route that holds the thread is refused from then on. */
+  /** Records the running hooks for the watchdog, which later refuses a route that blocks the thread. */
   #run(hooks: readonly RequestHook[], index: number, route: CompiledRoute | undefined, before: ForwardedBefore): void {
     workOn(route === undefined ? 0 : route.mark);
     this.#runHooks(hooks, index, route, before);
     workOn(0);
   }
 
-  /** Runs the request hooks from `index` on, then sends the request. A hook that throws ends it (security R6). */
+  /**
+   * Runs the request hooks from `index` on, then sends the request. A hook that throws ends the request (security R6).
+   */
   #runHooks(
     hooks: readonly RequestHook[],
     index: number,
@@ -106,15 +111,15 @@ export abstract class DecidedExchange extends ExchangeRecord implements Exchange
     }
   }
 
-  /** What is served at the host asks visitors to log in, on this route or on another one. */
+  /** Whether any route of the site at this host has a login. */
   protected get hasLogins(): boolean {
     const logins = this.wholeSite?.logins;
     return logins !== undefined && logins.length > 0;
   }
 
   /**
-   * Goes on with an internal endpoint of the account, in place of the rest of the route: the endpoint's own modules
-   * decide, and its response passes them, then the route's.
+   * Continues with an internal endpoint of the account instead of the rest of the route. The endpoint's own modules
+   * decide. Its response passes the endpoint's modules, then the route's.
    */
   #forwardTo(name: string, route: CompiledRoute, before: ForwardedBefore): void {
     const site = this.site && this.shared.context.internalSite?.(this.site.accountId, name);
@@ -131,7 +136,7 @@ export abstract class DecidedExchange extends ExchangeRecord implements Exchange
     const { request, shared } = this;
     const unclear = request.isEncoded ? encodingRefused(request, host, site, target, shared.context) : undefined;
     if (unclear !== undefined) return this.#deny(unclear);
-    // Visitors come back from a provider to a public name, where neither cookies nor paths of this login are known.
+    // Visitors return from a provider to a public name, where this login's cookies and paths are unknown.
     if (site.logins !== undefined && site.logins.length > 0) {
       return this.refuse("login_internal", `endpoint ${site.id} at "${host}" requires a login`);
     }
@@ -149,17 +154,17 @@ export abstract class DecidedExchange extends ExchangeRecord implements Exchange
     this.#run(target.request as readonly RequestHook[], 0, joined, before);
   }
 
-  /** Takes the step of a request hook; false when it ends the request phase. */
+  /** Applies the step of a request hook. Returns false if it ends the request phase. */
   #decided(step: Step): boolean {
     const { answer } = step;
     if (answer === undefined || this.#callers.length === 0) return this.#take(step);
-    // As in one policy, a refusal is not changed by response rules.
+    // Response rules do not change a refusal, as within a single policy.
     if ("error" in answer || step.outcome !== "answered" || step.drops === true) return this.#take(step);
     letGo("exchange", this.#answerCallers(step, answer), (error) => this.broke(error));
     return false;
   }
 
-  /** The answer of an internal endpoint is to its callers what a response of an upstream is: their hooks act on it. */
+  /** Passes the answer of an internal endpoint to its callers' response hooks, like an upstream's response. */
   async #answerCallers(step: Step, given: FixedAnswer): Promise<void> {
     const hooks = this.#callers;
     this.#callers = noHooks;
@@ -181,7 +186,7 @@ export abstract class DecidedExchange extends ExchangeRecord implements Exchange
     }
   }
 
-  /** Runs the response hooks from `index` on; false when one of them ended the exchange. */
+  /** Runs the response hooks from `index` on. Returns false if one of them ended the exchange. */
   protected respond(route: CompiledRoute, response: ModuleResponse, index = 0): boolean | Promise<boolean> {
     workOn(route.mark);
     const goesOn = this.#respond(route, response, index);
@@ -224,7 +229,7 @@ export abstract class DecidedExchange extends ExchangeRecord implements Exchange
     return true;
   }
 
-  /** Ends the exchange, unless it is over: a module has thrown. */
+  /** Ends the exchange, unless it is over, because a module has thrown. */
   moduleFailed(error: unknown): void {
     if (this.isOver) return;
     if (error instanceof Refusal) return this.refuse(error.reason, error.message);
@@ -232,16 +237,20 @@ export abstract class DecidedExchange extends ExchangeRecord implements Exchange
     this.#deny(moduleFailed(error));
   }
 
-  /** Ends the exchange. @param why one clause, for operators @param detail one clause, for the client */
+  /**
+   * Ends the exchange.
+   * @param why one clause, for operators
+   * @param detail one clause, for the client
+   */
   refuse(reason: RefusalName, why: string, detail?: string): void {
     const step = refused(reason, why);
     this.#deny(detail === undefined ? step : { ...step, answer: { error: reason, detail } });
   }
 
-  /** Ends the exchange, whatever it is at: code that acted on it threw. Never throws. */
+  /** Ends the exchange in any state, because code that processed it threw. Never throws. */
   abstract broke(error: unknown): void;
 
-  /** Records a step; false when it ended the exchange. */
+  /** Records a step. Returns false if it ended the exchange. */
   #take(step: Step): boolean {
     this.steps.push(step);
     if (step.answer === undefined) return true;
@@ -257,7 +266,7 @@ export abstract class DecidedExchange extends ExchangeRecord implements Exchange
   }
 }
 
-/** Asks the upstream for a body that response rules can read, whatever the client would take (control D11). */
+/** Requests a body that response rules can read, regardless of the encodings that the client accepts (control D11). */
 function askForPlainBody(request: RequestHead): void {
   const { headers } = request;
   request.acceptedCodings ??= headers.getAll("accept-encoding");
@@ -265,7 +274,7 @@ function askForPlainBody(request: RequestHead): void {
   for (const name of partialFields) headers.delete(name);
 }
 
-/** With these a client asks for less than the whole body (RFC 9110 §14.2, RFC 3229). */
+/** Fields with which a client requests less than the whole body (RFC 9110 §14.2, RFC 3229). */
 const partialFields = ["range", "if-range", "a-im"] as const;
 
 type RequestHook = Required<Pick<CompiledModule, "request">> & Pick<CompiledModule, "rehearse">;

@@ -7,7 +7,7 @@ import type { ReceivedRequest } from "./received-request.ts";
 
 type Described = Pick<RequestDescription, "method" | "target" | "host" | "headers" | "body" | "scheme">;
 
-/** The request as HTTP/1.1 would bring it, or why it could not be read. */
+/** Returns the request as if received over HTTP/1.1, or why it is not readable. */
 export function receiveDescribed(described: Described, limits: HttpLimits): ReceivedRequest | string {
   const { method, target, host, headers, body, scheme = "https" } = described;
   const has = (name: string): boolean => headers.some(([one]) => one.toLowerCase() === name);
@@ -18,7 +18,7 @@ export function receiveDescribed(described: Described, limits: HttpLimits): Rece
       ? []
       : [["content-length", String(Buffer.byteLength(body))] as const]),
   ];
-  // A line break would be read as the end of the line, and not as part of what was described.
+  // A line break would end the line instead of being part of the described request.
   if ([method, target, ...fields.flat()].some((text) => /[\r\n]/.test(text))) return "a line break in the head";
   const lines = fields.map(([name, value]) => `${name}: ${value}\r\n`).join("");
   const head = readRequestHead(Buffer.from(`${method} ${target} HTTP/1.1\r\n${lines}\r\n`, "latin1"), 0, limits);

@@ -6,10 +6,11 @@ import type { HttpContext } from "./context.ts";
 import type { ReceivedRequest } from "./received-request.ts";
 
 /**
- * Why a request whose path has encoded slashes, or bytes that are not UTF-8, goes no further; undefined when it does (R1).
+ * Returns why a request is refused whose path has encoded slashes or bytes that are not UTF-8. Returns undefined if it
+ * is accepted (R1).
  *
- * Nothing can be bypassed where the host has one route, for every path, and no rule of it reads the path. Elsewhere the
- * operator or the route's owner must allow it, and the route must be the same if the slashes are decoded first.
+ * Such a path bypasses nothing if the host has one route for all paths and no rule reads the path. Otherwise the
+ * operator or the route's owner must allow it, and decoding the slashes must lead to the same route.
  */
 export function encodingRefused(
   request: ReceivedRequest,

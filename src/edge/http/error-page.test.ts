@@ -4,7 +4,7 @@ import { catalogue } from "../../lib/errors.ts";
 import { defaultLimits } from "./context.ts";
 import { errorPage } from "./error-page.ts";
 
-it("an error page follows what the client accepts", () => {
+it("an error page has the format that the client accepts", () => {
   const type = (accept: string | undefined): string =>
     String(errorPage("no_route", "req_1", accept).headers["content-type"]);
   assert.match(type("text/html,application/xhtml+xml,*/*;q=0.8"), /^text\/html/);
@@ -13,7 +13,7 @@ it("an error page follows what the client accepts", () => {
   }
 });
 
-it("an error page names the edge's limits as they are", () => {
+it("an error page names the limits of the edge", () => {
   const { headTimeoutMs, bodyWindowMs, minBodyBytesPerSecond, maxTargetBytes, maxHeadBytes, maxFields } = defaultLimits;
   const seconds = bodyWindowMs / 1000;
   assert.match(catalogue.request_timeout.fix, new RegExp(`within ${headTimeoutMs / 1000} seconds`));
@@ -25,7 +25,7 @@ it("an error page names the edge's limits as they are", () => {
   assert.match(catalogue.headers_too_large.fix, new RegExp(`${maxHeadBytes} bytes .* ${maxFields} fields`));
 });
 
-it("an error page shows what was wrong, escaped", () => {
+it("an error page escapes the detail", () => {
   const detail = "the upstream did not begin its response within 300 s <b>";
   const page = errorPage("upstream_timeout", "req_1", "text/html", detail);
   assert.match(String(page.body), /<p>The upstream did not begin its response within 300 s &lt;b&gt;\.<\/p>/);

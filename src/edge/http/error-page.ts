@@ -8,8 +8,9 @@ const style =
   "h1{font-size:1.4em}code{background:#eef;padding:.1em .3em}footer{color:#667;font-size:.85em}";
 
 /**
- * What a visitor is told of a refusal: what is wrong and what to do, the code and the request id, never why a
- * module decided so. `detail` says which limit was exceeded or what was wrong with the upstream's response. JSON when `accept` prefers it or names no HTML, else a page without script.
+ * Renders the error page of a refusal: the problem, the next step, the code and the request id. It never says why a
+ * module refused. `detail` names the exceeded limit or the error in the upstream's response. The page is JSON if
+ * `accept` prefers it or does not include HTML. Otherwise it is HTML without scripts.
  */
 export function errorPage(
   reason: RefusalName,
@@ -41,7 +42,7 @@ function sentence(clause: string): string {
   return `${clause.charAt(0).toUpperCase()}${clause.slice(1)}.`;
 }
 
-/** A browser names text/html; programs mostly name nothing, anything, or JSON. */
+/** Browsers name text/html. Most programs name no type, any type, or JSON. */
 function wantsHtml(accept: string | undefined): boolean {
   if (accept === undefined) return false;
   const html = accept.search(/text\/html|application\/xhtml\+xml/i);

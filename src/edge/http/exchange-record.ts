@@ -13,23 +13,23 @@ import type { Moment } from "../../lib/moments.ts";
 import type { TrafficId } from "../../lib/traffic-ids.ts";
 import { newRequestId } from "../../lib/traffic-ids.ts";
 
-/** What is known of an exchange, from its first moment on: for modules, the log, the counters and the trace. */
+/** Data about an exchange for modules, the log, the counters and the trace. */
 export class ExchangeRecord implements FinishedExchange {
   readonly requestId: TrafficId;
   readonly request: ReceivedRequest;
-  /** When its head was read. */
+  /** Time at which the head was read. */
   readonly arrival: Moment;
   bodyArrival: Moment | undefined;
   readonly shared: ClientConnection;
   readonly steps: Step[] = [];
   logs: readonly Readonly<Record<string, unknown>>[] | undefined;
-  /** Of this request: behind a trusted proxy each has a source of its own. */
+  /** Facts of this request. Behind a trusted proxy, each request has its own source. */
   connection: ConnectionFacts;
   site: Site | undefined;
-  /** Everything that is served at the host: logins belong to all of it, whichever of several endpoints was chosen. */
+  /** Complete site at the host. All of its endpoints share its logins. */
   wholeSite: Site | undefined;
   route: CompiledRoute | undefined;
-  /** What answers in place of a route. */
+  /** Hook that answers instead of a route. */
   owned: OwnedAnswer | undefined;
   status = 0;
   bytesIn = 0;
@@ -43,7 +43,7 @@ export class ExchangeRecord implements FinishedExchange {
   watcher: ExchangeWatcher | undefined;
   waitedMs: number | undefined;
   tunnel: ServingTunnel | undefined;
-  /** Nothing more comes of it. */
+  /** Whether the exchange is over. */
   isOver = false;
 
   constructor(shared: ClientConnection, request: ReceivedRequest) {
@@ -116,19 +116,22 @@ export class ExchangeRecord implements FinishedExchange {
     this.shared.context.counters.bytesOut += byteCount;
   }
 
-  /** Says that a module of the route has thrown. */
+  /** Reports that a module of the route has thrown. */
   hookFailed(error: unknown): void {
     this.failed(error);
   }
 
-  /** Logs and counts what code of ours threw while it acted on the exchange, and makes it a problem of the route. */
+  /**
+   * Logs and counts an error that our code threw while processing the exchange, and records it as a problem of the
+   * route.
+   */
   failed(error: unknown): void {
     const { route } = this;
     reportFailure("exchange", error, { request: this.id, route: route?.id });
     if (route !== undefined) this.shared.context.routeFailed?.(route, error);
   }
 
-  /** Ends the record, once, and hands it on. */
+  /** Ends the record and reports it. Later calls have no effect. */
   conclude(): void {
     if (this.isOver) return;
     this.isOver = true;

@@ -26,9 +26,9 @@ import { UpstreamSide } from "./upstream-side.ts";
 import type { ForwardedExchange } from "./upstream-side.ts";
 
 /**
- * One request and its response: decided by the route's modules, sent upstream (`UpstreamSide`), and streamed back.
- * The same for every protocol in front (`ClientSide`). Nothing is buffered beyond what backpressure leaves under
- * way: what one side has not taken is not credited to the other.
+ * One request and its response. The route's modules decide, `UpstreamSide` forwards, and the response is streamed back.
+ * Every client protocol (`ClientSide`) uses the same class. Backpressure limits buffering: the edge credits the sender
+ * only for bytes that the receiver has accepted.
  */
 export class HttpExchange
   extends DecidedExchange
@@ -38,11 +38,11 @@ export class HttpExchange
   readonly #body: RequestBody;
   #upstream: UpstreamSide | undefined;
   #response: ModuleResponse | undefined;
-  /** Of the upstream's response; -1 when only its end will tell. */
+  /** Length of the upstream's response, or -1 if unknown. */
   #responseLength = -1;
-  /** Response bytes that wait until response hooks have decided. */
+  /** Response bytes that wait for the response hooks' decision. */
   #held: HeldResponse | undefined;
-  /** The upgraded upstream sends no more. */
+  /** Whether the upgraded upstream has ended its direction. */
   #upgradedEnded = false;
 
   constructor(shared: ClientConnection, client: ClientSide, request: ReceivedRequest) {
@@ -71,13 +71,13 @@ export class HttpExchange
   replaceBody(bytes: Buffer): void {
     if (this.#upstream?.takesBody === true) throw new Error("replace a request body: it is being forwarded");
     this.#body.replace(bytes);
-    // Trailers come behind chunks alone (RFC 9112 §7.1.2).
+    // Only chunked bodies have trailers (RFC 9112 §7.1.2).
     if (this.request.bodyLength < 0 && this.#body.trailers !== undefined) return;
     this.request.bodyLength = bytes.length;
     this.request.headers.set("content-length", String(bytes.length));
   }
 
-  /** Body bytes that are in hand may be given before. */
+  /** Body bytes that have already been read may be passed before this call. */
   start(): void {
     this.decide();
   }
@@ -101,7 +101,7 @@ export class HttpExchange
     upstream.choose();
   }
 
-  // The client.
+  // Input from the client.
 
   requestBody(bytes: Buffer): void {
     const { length } = bytes;
@@ -150,7 +150,7 @@ export class HttpExchange
     this.#upstream?.clientGone();
   }
 
-  // The upstream's response.
+  // Response of the upstream.
 
   guardLogins(fields: FieldTable): void {
     if (this.hasLogins) dropLoginCookies(fields);
@@ -207,7 +207,10 @@ export class HttpExchange
     this.#client.sendHead(response.status, reason, headers, transformed ? -1 : bodyLength, this.requestId);
   }
 
-  /** What came of the upstream while response hooks were still deciding, or what they have put in its place. */
+  /**
+   * Sends the upstream bytes that arrived while response hooks were deciding, or the body with which the hooks replaced
+   * them.
+   */
   #sendHeld(head: ResponseRead, response: ModuleResponse): void {
     const held = this.#held;
     if (held === undefined) {
@@ -221,7 +224,7 @@ export class HttpExchange
     let hasRoom = true;
     for (const bytes of pieces) if (!this.isOver && bytes.length > 0) hasRoom = this.responseBody(bytes);
     if (this.isOver) return;
-    // What trailers say is about the body as it was.
+    // Trailers describe the original body, so a replaced body gets none.
     if (end !== undefined) this.responseEnd(replaced === undefined ? end.trailers : undefined);
     else if (hasRoom) this.#upstream?.creditUpstream();
   }
@@ -268,9 +271,9 @@ export class HttpExchange
     this.#upstream?.creditUpstream();
   }
 
-  // Both directions as raw bytes.
+  // Upgraded exchanges, raw bytes in both directions.
 
-  /** It goes on for long: what it keeps must hold nothing that it shares with others. */
+  /** A long exchange must not retain memory that it shares with other exchanges. */
   lasts(): void {
     this.request.headers.own();
     this.#response?.headers.own();
@@ -288,8 +291,8 @@ export class HttpExchange
   }
 
   /**
-   * Refuses when an answer would tell the client that its stream is open: to an extended CONNECT any 2xx does (RFC 8441
-   * §5), and nothing but an upgrade may say so. A redirection cannot stand for an open stream either.
+   * Refuses a response that would wrongly open the client's stream. Any 2xx opens an extended CONNECT (RFC 8441 §5), so
+   * only an upgrade may send it. A redirection cannot replace an open stream either.
    */
   #staysClosed(status: number): boolean {
     if (this.request.httpVersion !== "2" || status >= 400) return false;
@@ -298,7 +301,7 @@ export class HttpExchange
   }
 
   #upgrade(reason: string | undefined, fields: FieldTable, upgradedTo: string): void {
-    // From here on the client's bytes are the stream's, until it ends its direction.
+    // From here on the client's bytes belong to the upgraded stream, until the client ends its direction.
     this.#body.hasEnded = false;
     this.status = 101;
     this.lasts();
@@ -311,9 +314,9 @@ export class HttpExchange
     this.#finish();
   }
 
-  // Ends.
+  // End of the exchange.
 
-  /** Concludes the exchange and ends the response. When that throws, the client sees a response that was cut. */
+  /** Concludes the exchange and ends the response. If that throws, the client sees a cut response. */
   #complete(trailers: FieldTable | undefined): void {
     this.#finish();
     try {
@@ -346,7 +349,10 @@ export class HttpExchange
     }
   }
 
-  /** Code that acted on the exchange threw: answers 500 where nothing was answered, else cuts the response short. */
+  /**
+   * Handles an error of code that processed the exchange. Responds with 500 if no response has begun, otherwise cuts
+   * the response.
+   */
   broke(error: unknown): void {
     if (!this.isOver && this.status === 0) {
       try {
@@ -367,7 +373,7 @@ export class HttpExchange
     if (!this.isOver) this.cut();
   }
 
-  /** Ends a response that has begun: its client must see that it is not complete. */
+  /** Cuts a response that has begun, so that the client sees that it is incomplete. */
   cut(): void {
     this.cutShort = true;
     this.#release();

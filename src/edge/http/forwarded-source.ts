@@ -1,15 +1,16 @@
 import { normaliseAddress } from "../../lib/address.ts";
 
-/** Proxies in a row that are believed, each naming the one before it. */
+/** Maximum length of a chain of trusted proxies. */
 const maxProxies = 32;
 
 /**
- * The source of a request that came from a trusted proxy (security R3): the last address in its X-Forwarded-For
- * that is no trusted proxy's, which a trusted one wrote; what stands left of it anybody can have written. Where all
- * of them are trusted it is the first; without any it is undefined: the request is the proxy's own.
+ * Returns the source of a request from a trusted proxy (security R3): the last address in its X-Forwarded-For that does
+ * not belong to a trusted proxy. A trusted proxy wrote that address. Anyone can have written the addresses left of it.
+ * If all of them are trusted proxies, returns the first. Returns undefined for an empty list, because the request is
+ * the proxy's own.
  *
- * "unreadable" when one of the addresses that are relied on is not one (a name, a port, nothing at all), or when they
- * are too many: who asks is then unknown, and not guessed.
+ * Returns "unreadable" if one of the addresses up to the source is invalid (a name, a port, empty), or if the chain is
+ * too long. The source is then unknown.
  */
 export function forwardedSource(
   values: readonly string[],
@@ -22,7 +23,7 @@ export function forwardedSource(
     for (let end = value.length; end >= 0;) {
       const comma = end === 0 ? -1 : value.lastIndexOf(",", end - 1);
       const text = value.slice(comma + 1, end).trim();
-      // a zone id has no meaning on this side of the proxy
+      // A zone id has no meaning outside the proxy.
       source = text.includes("%") ? undefined : normaliseAddress(text);
       if (source === undefined) return "unreadable";
       if (!trusts(source)) return { source };

@@ -5,18 +5,17 @@ import type { TrafficId } from "../../lib/traffic-ids.ts";
 import { putLatin1 } from "../../http1/slab.ts";
 
 /**
- * Header fields on their way through the edge (security R3, W2, W5).
+ * Header fields that the edge forwards, sets and removes (security R3, W2, W5).
  *
- * The one rule for `X-Forwarded-*`: what a client sends of them is removed and the edge writes its own. From peers
- * that are configured as trusted proxies, For and Proto are kept and extended, and Host is kept
- * (semantics, "Forwarding"). `Forwarded` and other names for the same are removed in any case: the edge
- * does not extend them, so that they would contradict.
+ * One rule covers `X-Forwarded-*`: the edge removes clients' values and writes its own. For trusted proxies it keeps
+ * and extends For and Proto, and keeps Host (semantics, "Forwarding"). It always removes `Forwarded` and similar
+ * fields. The edge does not extend these, so they would contradict its own fields.
  *
- * Fields that the edge sets are written behind everything else and are in no table, so that neither a client's
- * Connection options nor a module can remove them.
+ * The edge writes its own fields after all others and outside any table. So neither a client's Connection options nor a
+ * module can remove them.
  */
 const ownPrefixes = ["ngrok-", "postern-"];
-/** Never removed because Connection names them: framing and routing depend on them. */
+/** Fields that Connection cannot remove, because framing and routing depend on them. */
 const unremovable = new Set(["host", "content-length", "transfer-encoding", "expect"]);
 const underscore = 95;
 
@@ -28,10 +27,13 @@ export interface ForwardedBefore {
 
 const nothingBefore: ForwardedBefore = { for: [], proto: [], host: undefined };
 
-/** Removes from a request's fields, or its trailers, what goes no further. Returns what a trusted proxy said. */
+/**
+ * Removes fields that are not forwarded from a request's fields or trailers. Returns the fields that a trusted proxy
+ * had set.
+ */
 export function stripRequest(fields: FieldTable, trusted: boolean): ForwardedBefore {
   let before = nothingBefore;
-  // Before what Connection names is dropped: it is the client's word that a proxy passes on without thinking.
+  // Read before the fields named in Connection are dropped: proxies pass a client's Connection on unchecked.
   if (trusted) {
     before = {
       for: fields.getAll("x-forwarded-for"),
@@ -49,7 +51,7 @@ export function stripRequest(fields: FieldTable, trusted: boolean): ForwardedBef
       if (fields.isOdd(index)) {
         if (isDisguised(fields, index)) fields.drop(index);
       } else {
-        // "n" and "p" in either case.
+        // "n" and "p", upper or lower case.
         const first = (bytes[fields.nameStart(index)] as number) | 0x20;
         if ((first === 110 || first === 112) && hasOwnPrefix(fields.nameAt(index))) fields.drop(index);
       }
@@ -58,7 +60,7 @@ export function stripRequest(fields: FieldTable, trusted: boolean): ForwardedBef
   return before;
 }
 
-/** Removes from a response's fields, or its trailers, what is for this hop only, and what only the edge may say. */
+/** Removes hop-by-hop fields and fields reserved for the edge from a response's fields or trailers. */
 export function stripResponse(fields: FieldTable): void {
   if (fields.connectionNames) dropNamed(fields);
   for (let index = 0; index < fields.count; index += 1) {
@@ -74,7 +76,7 @@ export function stripResponse(fields: FieldTable): void {
   }
 }
 
-/** The lines that tell the upstream of the client, up to the request id that follows them. */
+/** Returns the lines that describe the client to the upstream, up to the request id that follows them. */
 export function forwardedText(
   source: string,
   scheme: "https" | "http",
@@ -91,10 +93,10 @@ export function forwardedText(
   );
 }
 
-/** Bytes that `writeRequestHead` needs besides the fields and the texts given to it, `upgrade` among them. */
+/** Bytes that `writeRequestHead` needs in addition to the fields and the texts passed to it, including `upgrade`. */
 export const requestHeadBytes = 128;
 
-/** Writes a whole request head; returns where it ended. */
+/** Writes a whole request head. Returns its end. */
 export function writeRequestHead(
   target: Buffer,
   start: number,
@@ -133,7 +135,7 @@ function dropNamed(fields: FieldTable): void {
   }
 }
 
-/** Whether an upstream that maps punctuation to "-" or "_" could take the name for one that the edge sets. */
+/** Whether an upstream that maps punctuation to "-" or "_" could confuse the name with a field that the edge sets. */
 function isDisguised(fields: FieldTable, index: number): boolean {
   for (let at = fields.nameStart(index); at < fields.nameEnd(index); at += 1) {
     if (fields.bytes[at] === underscore) return true;

@@ -9,11 +9,11 @@ import type { ResponseBody } from "./response-stages.ts";
 const noBytes = Buffer.alloc(0);
 
 /**
- * What comes of a response's body while its hooks decide: at most a window, for which the upstream is not credited, or
- * all of it when a hook wants to see it whole.
+ * Buffers a response's body while its hooks decide. Normally it holds at most one window, for which the upstream gets
+ * no credit. It holds the whole body if a hook reads it.
  */
 export class HeldResponse implements ResponseBody {
-  /** It has come to its end. */
+  /** Set when the body has ended. */
   end: { readonly trailers: FieldTable | undefined } | undefined;
   readonly #length: number;
   readonly #holding: Holding;
@@ -23,7 +23,7 @@ export class HeldResponse implements ResponseBody {
   #whole: { readonly maxBytes: number; readonly settled: PromiseWithResolvers<Buffer> } | undefined;
 
   /**
-   * @param length of the body; -1 when only its end will tell
+   * @param length of the body, or -1 if unknown
    * @param credit lets the upstream send more
    */
   constructor(length: number, exchange: HoldingExchange, credit: () => void) {
@@ -36,12 +36,12 @@ export class HeldResponse implements ResponseBody {
     return this.end?.trailers;
   }
 
-  /** What a hook has put in place of the body. */
+  /** Body that a hook has set instead. */
   get replaced(): Buffer | undefined {
     return this.#replaced;
   }
 
-  /** False: hold on until credited. */
+  /** Returns false if the upstream must wait for credit. */
   keep(bytes: Buffer): boolean {
     this.#kept.add(bytes);
     this.#holding.add(bytes.length);
@@ -58,7 +58,10 @@ export class HeldResponse implements ResponseBody {
     this.#whole = undefined;
   }
 
-  /** All of it, once it has ended; the pieces are still there to be passed on. Rejects with a `Refusal`. */
+  /**
+   * Resolves with the whole body when it has ended. The pieces are still available for forwarding. Rejects with a
+   * `Refusal`.
+   */
   body(maxBytes: number): Promise<Buffer> {
     if (this.#replaced !== undefined) {
       if (this.#replaced.length > maxBytes) return Promise.reject(new Refusal("payload_too_large"));
@@ -74,7 +77,7 @@ export class HeldResponse implements ResponseBody {
     return whole.settled.promise;
   }
 
-  /** Takes the place of all of it, once that has been collected. */
+  /** Replaces the body after it was collected. */
   replaceBody(bytes: Buffer): void {
     if (this.#length !== 0 && this.end === undefined) throw new Error("replace a response body: it has not arrived");
     this.take();
@@ -82,13 +85,13 @@ export class HeldResponse implements ResponseBody {
     this.#holding.add(bytes.length);
   }
 
-  /** Whoever waits for the whole body waits no more. */
+  /** Rejects the promises that wait for the whole body. */
   fail(reason: RefusalName): void {
     this.#whole?.settled.reject(new Refusal(reason));
     this.#whole = undefined;
   }
 
-  /** What is to be passed on, which is no longer kept. */
+  /** Returns and releases the pieces to forward. */
   take(): readonly Buffer[] {
     const replaced = this.#replaced;
     this.#replaced = undefined;

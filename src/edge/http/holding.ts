@@ -1,26 +1,29 @@
 import type { HttpContext } from "./context.ts";
 
-/** A connection, whose exchanges may hold a part of what the edge may. */
+/** A connection with the number of bytes that its exchanges hold. */
 interface HoldingConnection {
   readonly context: Pick<HttpContext, "counters" | "limits">;
   heldBytes: number;
 }
 
-/** For whom something is held. The account is known once the site is. */
+/** Owner of held bytes. The account is known once the site is known. */
 export interface HoldingExchange {
   readonly shared: HoldingConnection;
   readonly accountId: string | undefined;
 }
 
-/** What one connection, and what one account, may hold of all that an edge may. */
+/** Maximum share of an edge's held bytes for one connection and for one account. */
 const connectionShare = 1 / 4;
 const accountShare = 1 / 2;
 
-/** Bytes that wait at the edge, of one body in one direction: a part of the sums of its connection, account and edge. */
+/**
+ * Bytes of one body in one direction that wait at the edge. They count towards the totals of the connection, the
+ * account and the edge.
+ */
 export class Holding {
   #bytes = 0;
   readonly #exchange: HoldingExchange;
-  /** Where the bytes are counted; "" while no sum of an account has them. */
+  /** Account whose total includes the bytes. "" if none does. */
   #accountId = "";
 
   constructor(exchange: HoldingExchange) {
@@ -39,7 +42,7 @@ export class Holding {
     this.add(-byteCount);
   }
 
-  /** From now on so many bytes wait. */
+  /** Sets the number of waiting bytes. */
   set(byteCount: number): void {
     this.add(byteCount - this.#bytes);
   }
@@ -48,7 +51,7 @@ export class Holding {
     if (this.#bytes > 0) this.remove(this.#bytes);
   }
 
-  /** One of the sums is larger than it may be. From here on the account's has these bytes, too. */
+  /** Whether one of the totals exceeds its maximum. Also adds the bytes to the account's total from now on. */
   get isTooMuch(): boolean {
     const { shared, accountId } = this.#exchange;
     const { counters, limits } = shared.context;

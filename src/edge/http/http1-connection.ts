@@ -32,17 +32,17 @@ import {
 import type { RequestReceiver } from "./http1-reader.ts";
 import { receiveHttp1 } from "./http1-request.ts";
 
-/** How often an exchange that lasts is told so, milliseconds. */
+/** Interval at which a long exchange is checked, milliseconds. */
 const lookMs = 5_000;
-/** Request body bytes read ahead of what was taken on, at which the socket is no longer read. */
+/** Number of unconsumed request body bytes at which the socket is paused. */
 const readAheadBytes = 64 * 1024;
 
 /**
- * Serves HTTP/1.1 on a connected socket, after the TLS handshake where there is one. `sites` is asked for each
- * request, so that a change applies to the next request on an open connection. The socket must have been made
- * with `allowHalfOpen: true`; it belongs to the connection from here on.
+ * Serves HTTP/1.1 on a connected socket, after any TLS handshake. Calls `sites` for each request, so that a
+ * configuration change applies to the next request on an open connection. The socket must have been created with
+ * `allowHalfOpen: true`. The connection takes ownership of it.
  *
- * @param first bytes that were read from the socket already
+ * @param first bytes that were already read from the socket
  */
 export function serveHttp1(
   socket: Socket,
@@ -72,21 +72,21 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
   #exchange: HttpExchange | undefined;
   #isOld = false;
   #closeAfter = false;
-  /** It is closed behind the next response. */
+  /** Whether the connection closes after the next response. */
   #isRetiring = false;
   #wasAsked = false;
   #isDraining = false;
   #responseBegun = false;
   #responseDone = false;
-  /** The response ends with the connection. */
+  /** Whether the end of the connection ends the response. */
   #untilClose = false;
-  /** The client holds its body back until it is told to go on. */
+  /** Whether the client waits for 100 before it sends its body. */
   #awaitsContinue = false;
   #unconsumed = 0;
   #windowBytes = 0;
-  /** What waits for the client while it is slow. */
+  /** Bytes that wait for a slow client. */
   #holding: Holding | undefined;
-  /** What the client still sends behind our end. */
+  /** Bytes that the client still sends after our end. */
   #rest: UnreadRest | undefined;
 
   constructor(socket: Socket, shared: ClientConnection) {
@@ -162,7 +162,7 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
         return;
       case awaitingResponse:
       case upgraded:
-        // What the client still sends behind the end of an upgraded response, the upstream's side has time for.
+        // After the end of an upgraded response, the upstream sets the pace of the client's remaining bytes.
         if (this.#responseDone ? this.#socket.writableFinished : !this.isBlocked) {
           this.#exchange?.lasts();
           this.expiresAt = this.#responseDone ? Infinity : deadlines.now + lookMs;
@@ -172,7 +172,7 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
     this.destroy();
   }
 
-  // RequestReceiver.
+  // Implementation of RequestReceiver.
 
   headBegun(): void {
     this.expiresAt = this.#context.deadlines.now + this.#context.limits.headTimeoutMs;
@@ -230,9 +230,12 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
     this.#end();
   }
 
-  // SocketReader, besides `receive`.
+  // Implementation of SocketReader, except `receive`.
 
-  /** The client sends no more: the end of an upgraded stream's direction, else the client has gone away. */
+  /**
+   * Handles the client's end of input: the end of an upgraded stream's direction. In other states, the client has
+   * disconnected.
+   */
   ended(): void {
     if (this.#reader.state === upgraded) {
       this.#exchange?.requestEnded(undefined);
@@ -259,10 +262,13 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
     this.#exchange?.clientDrained();
   }
 
-  /** Nothing is done about an error of the client's socket: `closed` follows it. */
+  /** Errors of the client's socket need no handling, because `closed` follows. */
   failed(): void {}
 
-  /** Ends its exchange with 500 where nothing was answered, and then the connection: nobody knows where reading stopped. */
+  /**
+   * Ends the exchange, with 500 if no response has begun. Then ends the connection, because the read position is
+   * unknown.
+   */
   broke(error: unknown): void {
     this.#closeAfter = true;
     if (this.#exchange === undefined) reportFailure("connection", error, { source: this.#shared.facts.source });
@@ -283,7 +289,7 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
     exchange?.clientGone();
   }
 
-  // ClientSide.
+  // Implementation of ClientSide.
 
   sendInterim(status: number, fields: FieldTable | undefined): void {
     if (this.#isOld || this.#responseBegun) return;
@@ -356,7 +362,7 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
       return;
     }
     if (this.#untilClose) {
-      // Only a reset tells this response, which ends with the connection, from a complete one.
+      // Only a reset distinguishes this response, which ends with the connection, from a complete one.
       if (this.#shared.scheme === "http") this.#socket.resetAndDestroy();
       this.destroy();
       return;
@@ -371,9 +377,9 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
     if (this.#unconsumed < readAheadBytes && !this.#reader.hasHeld && this.#socket.isPaused()) this.#socket.resume();
   }
 
-  // What follows a response.
+  // Between responses.
 
-  /** Goes on with the next request, which may have been read already. */
+  /** Continues with the next request, which may already have been read. */
   #next(): void {
     if (this.#isDraining) {
       this.#end();
@@ -385,7 +391,7 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
     if (!this.#reader.hasHeld && this.#unconsumed < readAheadBytes && this.#socket.isPaused()) this.#socket.resume();
   }
 
-  /** The client does not take the response as fast as it comes. It must take all that waits in time. */
+  /** Starts the write timeout: the client reads the response more slowly than it is produced. */
   #blocked(): void {
     this.#count();
     if (this.isBlocked) return;
@@ -393,13 +399,13 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
     this.expiresAt = this.#context.deadlines.now + this.#context.limits.writeTimeoutMs;
   }
 
-  /** Counts what waits for the client among what the edge may hold. */
+  /** Counts the bytes that wait for the client towards the edge's maximum. */
   #count(): void {
     const exchange = this.#exchange;
     if (this.#holding === undefined && exchange === undefined) return;
     const holding = (this.#holding ??= new Holding(exchange as HttpExchange));
     holding.set(this.#output.waitingBytes);
-    // Behind the turn: until then the socket has been offered nothing of what it was given.
+    // Deferred past this turn, because the socket has not yet been given the bytes.
     if (holding.isTooMuch)
       setImmediate(
         contained(
@@ -415,7 +421,7 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
     this.#holding = undefined;
   }
 
-  /** More waits at the edge than may. */
+  /** Cuts the connection if more bytes wait at the edge than allowed. */
   #giveUp(): void {
     const holding = this.#holding;
     if (holding === undefined || !this.isBlocked || this.#reader.state === closed) return;
@@ -427,14 +433,14 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
     this.destroy();
   }
 
-  /** Closes behind what was written; what the client still sends is thrown away for a while. */
+  /** Closes after the written bytes. Discards further bytes from the client for a limited time. */
   #end(): void {
     if (this.#reader.state === closed) return;
     this.#reader.finish(lingering);
     this.#output.flush();
     this.#rest = new UnreadRest(this.#context.deadlines.now);
     this.expiresAt = this.#rest.expiresAt;
-    // Ending a stream twice makes an error, with a stack, that nobody reads.
+    // Ending a stream twice creates an unused error with a stack.
     if (!this.#socket.writableEnded) this.#socket.end();
     if (this.#socket.readableEnded) this.#socket.destroySoon();
     else if (this.#socket.isPaused()) this.#socket.resume();

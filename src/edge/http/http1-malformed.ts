@@ -5,8 +5,8 @@ import type { ClientConnection } from "./client-connection.ts";
 import type { Http1Output } from "./http1-output.ts";
 
 /**
- * Answers what cannot become an exchange, counts it and logs why. The connection has to be closed then: where the next
- * request starts is not known (W1).
+ * Responds to input that cannot become an exchange, counts it and logs the reason. The caller must close the
+ * connection, because the start of the next request is unknown (W1).
  */
 export function answerMalformed(
   output: Http1Output,

@@ -1,11 +1,11 @@
-/** What waits for a client of HTTP/1.1 that takes nothing: few pieces, which hold no block that others share. */
+/** Output for an HTTP/1.1 client that reads nothing: few pieces wait, and they retain no shared block. */
 import assert from "node:assert/strict";
 import type { Socket } from "node:net";
 import { Writable } from "node:stream";
 import { describe, it } from "node:test";
 import { Http1Output } from "./http1-output.ts";
 
-/** A socket that takes one write and then nothing until `release` is called. */
+/** Creates a socket that accepts one write and then nothing until `release` is called. */
 function slowSocket() {
   const taken: Buffer[] = [];
   let waiting: (() => void) | undefined;
@@ -26,7 +26,7 @@ function slowSocket() {
 }
 
 describe("the output of HTTP/1.1", () => {
-  it("D3: the output of HTTP/1.1 holds on after few pieces of one byte that wait, and counts each as what it takes", async () => {
+  it("D3: the output of HTTP/1.1 stops after few waiting one-byte pieces and counts the memory of each", async () => {
     const { socket, taken, release } = slowSocket();
     let drains = 0;
     const output = new Http1Output(socket, () => (drains += 1));

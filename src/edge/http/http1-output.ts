@@ -11,54 +11,59 @@ import { phase, putOff } from "../../lib/turn.ts";
 import type { TurnTask } from "../../lib/turn.ts";
 import { corkForTurn } from "../../lib/io/socket-stream.ts";
 
-/** Bodies up to this size are copied behind their head, so that both are one write. */
+/** Maximum size of a body that is copied behind its head, so that both are one write, bytes. */
 const joinBytes = 16 * 1024;
-/** Status line, framing and connection fields at most, besides reason, fields and request id. */
+/** Maximum size of status line, framing and connection fields, without reason, fields and request id, bytes. */
 const headBytes = 160;
 
-/** Pieces that may wait for a client: what the queue of the socket counts is bytes alone. */
+/** Maximum number of pieces that wait for a client. The socket's queue only counts bytes. */
 const maxPieces = 64;
 
 const nothing = Buffer.alloc(0);
 
-/** `HTTP/1.1 200 ` by status, as they are needed. */
+/** `HTTP/1.1 200 ` by status, created on first use. */
 const statusStarts: string[] = [];
 
 function statusStart(status: number): string {
   return (statusStarts[status] ??= `HTTP/1.1 ${status} `);
 }
 
-/** Writes responses to a client's socket: head and small body in one write behind the turn, large bodies corked for it. */
+/**
+ * Writes responses to a client's socket. Head and small body are written together after the turn. Large bodies are
+ * written corked.
+ */
 export class Http1Output implements TurnTask {
   readonly #socket: Socket;
   readonly #drained: () => void;
-  /** What was written in earlier turns still waits for the client. */
+  /** Whether bytes from earlier turns still wait for the client. */
   #isBackedUp = false;
-  /** Pieces that wait since then. */
+  /** Number of pieces that wait since then. */
   #pieces = 0;
-  /** `write` returned false although the socket had room. */
+  /** Whether `write` returned false although the socket had room. */
   #isHeld = false;
   #took: (() => void) | undefined;
-  /** Written to the slab but not to the socket: [start, end) of `#bytes`. */
+  /** Bytes in the slab that were not yet given to the socket: [start, end) of `#bytes`. */
   #bytes: Buffer = nothing;
   #start = 0;
   #end = 0;
   #isWaiting = false;
   #chunked = false;
 
-  /** @param drained called after a `write` that returned false, unless the socket calls it; harmless when repeated */
+  /**
+   * @param drained called after a `write` that returned false, unless the socket calls it. Repeated calls are harmless.
+   */
   constructor(socket: Socket, drained: () => void) {
     this.#socket = socket;
     this.#drained = drained;
   }
 
-  /** Bytes that wait for the client. Each piece counts as what it takes at least. */
+  /** Number of bytes that wait for the client. Each piece counts at least its minimum memory. */
   get waitingBytes(): number {
     return Math.max(this.#socket.writableLength, this.#pieces * leastPieceBytes);
   }
 
   /**
-   * A response head, or an interim one, which has no request id.
+   * Writes a response head. An interim head has no request id.
    * @param lines further field lines, each ended by CR LF
    */
   head(
@@ -94,7 +99,7 @@ export class Http1Output implements TurnTask {
     putOff(this, phase.sockets);
   }
 
-  /** False: hold on until the socket drains. */
+  /** Returns false if the caller must wait until the socket drains. */
   body(bytes: Buffer): boolean {
     if (this.#chunked) return writeChunk(this, bytes);
     return this.write(bytes);
@@ -105,7 +110,7 @@ export class Http1Output implements TurnTask {
     this.#chunked = false;
   }
 
-  /** Raw bytes behind what was written before. */
+  /** Writes raw bytes after the bytes written before. */
   write(bytes: Uint8Array): boolean {
     const { length } = bytes;
     if (this.#end > this.#start) {
@@ -114,7 +119,7 @@ export class Http1Output implements TurnTask {
         this.#end = slab.used = putBytes(slab.bytes, slab.used, bytes, 0, length);
         return true;
       }
-      // A chunk's framing is in the slab already, right behind what waits.
+      // The chunk's framing is already in the slab, directly behind the waiting bytes.
       if (bytes.buffer === this.#bytes.buffer && bytes.byteOffset === this.#bytes.byteOffset + this.#end) {
         this.#end += length;
         return true;
@@ -129,7 +134,7 @@ export class Http1Output implements TurnTask {
     this.flush();
   }
 
-  /** A write at the end of the turn threw: the connection cannot go on. */
+  /** A write at the end of the turn threw, so the connection cannot continue. */
   broke(error: unknown): void {
     reportFailure("connection", error);
     this.#socket.destroy();
@@ -139,7 +144,7 @@ export class Http1Output implements TurnTask {
     if (this.#end === this.#start) return;
     this.#put(this.#bytes.subarray(this.#start, this.#end));
     this.#start = this.#end = 0;
-    // A block lasts as long as somebody holds it, and connections are idle for long.
+    // Any reference keeps a whole block alive, and connections are idle for a long time.
     this.#bytes = nothing;
   }
 
@@ -152,7 +157,7 @@ export class Http1Output implements TurnTask {
     return this.#putBehind(bytes);
   }
 
-  /** For a client that takes its response slowly: few pieces wait, and small ones hold no block that others share. */
+  /** Queues bytes for a slow client. Few pieces wait, and small pieces do not retain a shared block. */
   #putBehind(bytes: Uint8Array): boolean {
     this.#isBackedUp = true;
     this.#pieces += 1;

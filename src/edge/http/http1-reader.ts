@@ -8,7 +8,7 @@ import type { RequestRead } from "../../http1/read-request.ts";
 import type { RefusalName } from "../../lib/errors.ts";
 import type { HttpLimits } from "./context.ts";
 
-/** What an HTTP/1.1 connection is at. */
+/** States of an HTTP/1.1 connection. */
 export const betweenRequests = 0;
 export const inHead = 1;
 export const inBody = 2;
@@ -17,25 +17,25 @@ export const upgraded = 4;
 export const lingering = 5;
 export const closed = 6;
 
-/** Who is told of what a client sends. */
+/** Receives the requests that a client sends. */
 export interface RequestReceiver {
-  /** What was sent to the client fills the socket: its next request waits. */
+  /** Whether the socket's send buffer is full. The client's next request waits. */
   readonly isBlocked: boolean;
-  /** The first bytes of a head that is not in hand whole. */
+  /** Called with the first bytes of an incomplete head. */
   headBegun(): void;
-  /** A whole head; `expectBody` is called from here when a body follows. False: the connection is at its end. */
+  /** Called with a complete head. Calls `expectBody` if a body follows. Returns false if the connection ends. */
   head(read: RequestRead): boolean;
-  /** The head's body, as far as it is in hand, was given. */
+  /** Called after the available part of the head's body was passed. */
   begin(): void;
-  /** Body bytes, or the bytes of an upgraded connection. */
+  /** Called with body bytes, or with the bytes of an upgraded connection. */
   bodyBytes(bytes: Buffer): void;
   bodyEnded(trailers: FieldTable | undefined): void;
   bodyMalformed(why: string): void;
-  /** What came is no request. */
+  /** Called when the input is not a request. */
   malformed(reason: RefusalName, why: string): void;
 }
 
-/** Reads one request after another from a client's bytes; what is behind the present one waits for its response. */
+/** Reads requests from a client's bytes one at a time. Bytes after the current request wait for its response. */
 export class Http1Reader {
   state = betweenRequests;
   readonly #socket: Socket;
@@ -43,9 +43,9 @@ export class Http1Reader {
   readonly #receiver: RequestReceiver;
   readonly #body = new BodyReader();
   #isReading = false;
-  /** A head that did not come whole. */
+  /** Incomplete head. */
   #head: HeadBuffer | undefined;
-  /** What was read behind the present request. */
+  /** Bytes that were read after the current request. */
   #held: Buffer[] = [];
 
   constructor(socket: Socket, limits: HttpLimits, receiver: RequestReceiver) {
@@ -54,12 +54,12 @@ export class Http1Reader {
     this.#receiver = receiver;
   }
 
-  /** Bytes of later requests are in hand. */
+  /** Whether bytes of later requests have been read. */
   get hasHeld(): boolean {
     return this.#held.length > 0;
   }
 
-  /** Bytes as they come: behind those that are in hand. */
+  /** Reads received bytes, after the bytes that are already held. */
   read(bytes: Buffer): void {
     if (this.#isReading || this.hasHeld) this.#held.push(bytes);
     else this.#readOn(bytes);
@@ -80,7 +80,7 @@ export class Http1Reader {
     this.#isReading = false;
   }
 
-  /** Goes on with what was read already. False when that happens by itself, further up the stack. */
+  /** Continues with bytes that were already read. Returns false if a caller further up the stack continues instead. */
   next(): boolean {
     if (this.#isReading) return false;
     const held = this.#takeHeld();
@@ -88,31 +88,31 @@ export class Http1Reader {
     return true;
   }
 
-  /** The body of the head that was just given; length -1: chunked. */
+  /** Sets the length of the body after the current head. -1 means chunked. */
   expectBody(length: number): void {
     if (length < 0) this.#body.startChunked();
     else this.#body.startLength(length);
     this.state = inBody;
   }
 
-  /** What was read behind a request that upgrades the connection. */
+  /** Returns the bytes that were read after a request that upgrades the connection. */
   takeHeld(): readonly Buffer[] {
     return this.#held.splice(0);
   }
 
-  /** No request will follow. */
+  /** Ends reading: no request will follow. */
   finish(state: typeof lingering | typeof closed): void {
     this.#held = [];
     this.#head = undefined;
     this.state = state;
   }
 
-  /** There seldom is any, and asking an empty list costs more than its length. */
+  /** Usually empty. Calling `shift` on an empty list costs more than reading its length. */
   #takeHeld(): Buffer | undefined {
     return this.#held.length > 0 ? this.#held.shift() : undefined;
   }
 
-  /** Reads as far as it may; what is left waits for the response. */
+  /** Reads as far as possible. The remaining bytes wait for the response. */
   #advance(bytes: Buffer): number {
     let at = 0;
     while (at < bytes.length) {
@@ -188,7 +188,7 @@ export class Http1Reader {
       if (pieceEnd === pieceStart) continue;
       const isAll = pieceStart === 0 && pieceEnd === bytes.length;
       this.#receiver.bodyBytes(isAll ? bytes : bytes.subarray(pieceStart, pieceEnd));
-      // An answer may have ended the exchange, and with it the reading of this body.
+      // An answer may have ended the exchange and the reading of this body.
       if (this.state !== inBody) return bytes.length;
     }
     if (!body.done) return at;

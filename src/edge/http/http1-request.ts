@@ -5,7 +5,7 @@ import type { RequestRead } from "../../http1/read-request.ts";
 import { upgradeOffer } from "../../http1/upgrade.ts";
 import { ReceivedRequest } from "./received-request.ts";
 
-/** The request of an HTTP/1 head, or what is wrong with its Host or target, as a clause for logs. */
+/** Returns the request of an HTTP/1 head. If its Host or target is invalid, returns the error as a clause for logs. */
 export function receiveHttp1(head: RequestRead, scheme: "https" | "http", hosts: HostReader): ReceivedRequest | string {
   const { fields, method } = head;
   const authority = hosts.read(fields);
@@ -31,7 +31,7 @@ export function receiveHttp1(head: RequestRead, scheme: "https" | "http", hosts:
   });
 }
 
-/** A request whose offer goes no further, such as h2c, is answered as it is (W5). */
+/** Ignores an offer that the edge does not forward, such as h2c, and serves the request without it (W5). */
 function offeredBy({ fields, method }: RequestRead, bodyLength: number): string {
   if (!fields.connectionUpgrade || fields.upgradeIndex < 0) return "";
   return upgradeOffer(fields.valueAt(fields.upgradeIndex), method === "GET" && bodyLength === 0);

@@ -2,7 +2,9 @@ import type { Logins } from "../../identity/engine.ts";
 import { passed } from "../../traffic/step.ts";
 import type { CompiledRoute, Site } from "../../routing/sites/compiled.ts";
 
-/** The host where logins come back to, as a site with one route that answers everything itself; no account's. */
+/**
+ * Returns the host to which logins return, as a site with one route that answers everything. It belongs to no account.
+ */
 export function idpSite({ settings, idp }: Pick<Logins, "settings" | "idp">, advertisedPort: () => number): Site {
   const route: CompiledRoute = Object.freeze({
     id: "logins",

@@ -1,6 +1,6 @@
 /**
- * Requests of policies to internal endpoints: exchanges as any other, whose client is the edge
- * itself. The endpoint's own modules and rules decide over them.
+ * Requests of policies to internal endpoints. They are normal exchanges whose client is the edge itself. The endpoint's
+ * own modules and rules decide about them.
  */
 import { contained } from "../../lib/boundary.ts";
 import { GatheredBytes } from "../../lib/gathered-bytes.ts";
@@ -15,15 +15,15 @@ import type { HttpContext, InternalSites } from "./context.ts";
 import { receiveDescribed } from "./described-request.ts";
 import { HttpExchange } from "./exchange.ts";
 
-/** They stand in the request for its endpoint's rules; what public clients send of them is removed. */
+/** The edge sets these fields for the endpoint's rules. Public clients' values are removed. */
 const ownPrefix = "ngrok-";
 
-/** @param context asked when a request is sent */
+/** @param context called when a request is sent */
 export function makeInternalCalls(context: () => HttpContext, internalSite: InternalSites): InternalCalls {
   let shared: HttpContext | undefined;
   return {
     async send(request, origin, bounds) {
-      // Whose request it is, the edge knows: nobody's X-Forwarded-For is believed.
+      // The edge knows the source of the request, so it trusts no X-Forwarded-For.
       shared ??= { ...context(), trustsProxy: undefined };
       const { url } = request;
       const described = describe(request, shared);
@@ -53,7 +53,7 @@ function fieldsOf({ headers }: CallRequest): HeaderPairs {
   return Object.entries(headers).flatMap(([name, value]) => [value].flat().map((one) => [name, one] as const));
 }
 
-/** Rejects when the answer is cut short, late or too long. */
+/** Rejects if the response is cut short, late or too long. */
 async function collect(
   connection: ClientConnection,
   received: ConstructorParameters<typeof HttpExchange>[2],
@@ -77,7 +77,7 @@ async function collect(
   }
 }
 
-/** Keeps the response, up to a bound. */
+/** Collects the response, up to a maximum size. */
 class CollectingClient implements ClientSide {
   exchange: ExchangeInput | undefined;
   readonly #maxBytes: number;
@@ -94,7 +94,7 @@ class CollectingClient implements ClientSide {
     return this.#settled.promise;
   }
 
-  /** Nobody waits any more. */
+  /** Rejects the call, because its caller has stopped waiting. */
   giveUp(why: Error): void {
     this.#body.clear();
     this.#settled.reject(why);
@@ -112,7 +112,7 @@ class CollectingClient implements ClientSide {
   sendBody(bytes: Buffer): boolean {
     this.#length += bytes.length;
     if (this.#length <= this.#maxBytes) this.#body.add(bytes);
-    // Not from inside of the exchange that is just sending.
+    // Deferred, because the exchange must not be cut while it is sending.
     else
       queueMicrotask(
         contained(

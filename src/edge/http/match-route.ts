@@ -7,15 +7,15 @@ import type { ExchangeRecord } from "./exchange-record.ts";
 import type { ReceivedRequest } from "./received-request.ts";
 
 /**
- * Finds what a request leads to, a path of the edge's own or a site and its route, and notes it in the record. Returns
- * the step that ends the exchange where the request leads to nothing, or may not be sent.
+ * Finds the request's target and records it: one of the edge's own paths, or a site and its route. Returns the step
+ * that ends the exchange if there is no target or the request is not allowed.
  */
 export function matchRoute(record: ExchangeRecord): Step | undefined {
   const { request, shared } = record;
   const { host } = request;
   const { limits, owned } = shared.context;
   const site = shared.site(host, request.port);
-  // Whose request it is, whatever is wrong with it.
+  // Set first, so that a request with errors is also attributed to its account.
   if (typeof site !== "string") {
     record.site = site;
     record.wholeSite = shared.wholeSite;
@@ -41,7 +41,7 @@ export function matchRoute(record: ExchangeRecord): Step | undefined {
   return route.problem === undefined ? undefined : unroutable(site, route, path);
 }
 
-/** The host, with the port where it names one, does not belong to the connection. */
+/** Refuses a request whose host or port does not belong to the connection. */
 function misdirected(reason: RefusalName, { host, port }: ReceivedRequest): Step {
   const named = port === 0 ? host : `${host}:${port}`;
   return refused(reason, `host "${named}" does not belong to this connection`);

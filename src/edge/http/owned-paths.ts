@@ -1,17 +1,21 @@
-/** Paths that the edge answers by itself, whatever routes there are: one list, asked before routing. */
+/** Paths that the edge answers itself on every route. One list, checked before routing. */
 import type { Site } from "../../routing/sites/compiled.ts";
 import type { CompiledModule } from "../../traffic/module.ts";
 
-/** What answers at such a path: its hook ends every exchange. */
+/** Handler of such a path. Its hook ends every exchange. */
 export type OwnedAnswer = Required<Pick<CompiledModule, "request">> & Pick<CompiledModule, "rehearse">;
 
 export interface OwnedPath {
   /**
-   * `any_host`: asked before it is judged whether the host is what the connection was opened for, and for hosts that
-   * nothing serves; it must show nothing that belongs to a site. `site`: asked for a request that has its site.
+   * `any_host`: checked before the host is compared with the connection's, and for unknown hosts. The response must
+   * contain nothing that belongs to a site. `site`: checked for a request whose site is known.
    */
   readonly scope: "any_host" | "site";
-  /** @param host lower case @param path in canonical form @param site what serves the host, if it is `site`'s turn */
+  /**
+   * @param host lower case
+   * @param path in canonical form
+   * @param site the host's site, for entries of scope `site`
+   */
   find(host: string, path: string, site: Site | undefined): OwnedAnswer | undefined;
 }
 
@@ -20,7 +24,7 @@ export interface OwnedPaths {
   ofSite(host: string, path: string, site: Site): OwnedAnswer | undefined;
 }
 
-/** Asked in this order; the first that answers has the path. */
+/** Checked in this order. The first match answers. */
 export function makeOwnedPaths(list: readonly OwnedPath[]): OwnedPaths {
   const anyHost = list.filter(({ scope }) => scope === "any_host");
   const ofSite = list.filter(({ scope }) => scope === "site");

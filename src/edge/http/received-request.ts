@@ -11,34 +11,34 @@ type LaterMembers =
   | "acceptedCodings"
   | "trailers";
 
-/** A request head as a protocol hands it to the pipeline. */
+/** A request head as a protocol passes it to the pipeline. */
 export class ReceivedRequest implements RequestHead {
   readonly httpVersion: "1.0" | "1.1" | "2";
   readonly method: string;
   readonly scheme: "https" | "http";
-  /** Path and query as sent, origin form: checked to be visible ASCII without "#". */
+  /** Path and query as sent, in origin form: visible ASCII without "#". */
   readonly target: string;
-  /** Host, lower case, without port and trailing dot. */
+  /** Host in lower case, without port and trailing dot. */
   readonly host: string;
-  /** Port of the Host field or of `:authority`; 0 when it names none. */
+  /** Port of the Host field or of `:authority`. 0 without a port. */
   readonly port: number;
   /** The Host field, or `:authority`, as sent. */
   readonly hostField: string;
   readonly headers: FieldTable;
-  /** Length of the body; 0 without one, -1 when only its end will tell. */
+  /** Length of the body, bytes. 0 without a body, -1 if unknown. */
   bodyLength: number;
-  /** The client asks for a WebSocket. */
+  /** Whether the client requests a WebSocket. */
   readonly websocket: boolean;
-  /** What the client offers to turn the exchange into, "websocket" or other protocols; "" for nothing. */
+  /** Protocols that the client offers to upgrade to, such as "websocket". "" for none. */
   readonly upgrade: string;
-  /** `Expect: 100-continue`, and no other expectation (RFC 9110 §10.1.1). */
+  /** Whether `Expect: 100-continue` is the only expectation (RFC 9110 §10.1.1). */
   readonly expectsContinue: boolean;
-  /** Set by the pipeline before anyone else sees them. */
+  /** Set by the pipeline before other code reads them. */
   path = "";
   query = "";
-  /** Path and query in the client's spelling, without dot segments: set by the pipeline. */
+  /** Path and query in the client's spelling, without dot segments. Set by the pipeline. */
   spelled = "";
-  /** The path has encoded slashes, or bytes that are not UTF-8. */
+  /** Whether the path has encoded slashes or bytes that are not UTF-8. */
   isEncoded = false;
   rewritten: string | undefined;
   acceptedCodings: readonly string[] | undefined;

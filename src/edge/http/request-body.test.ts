@@ -19,9 +19,9 @@ function makeBody(bodyLength: number) {
   return { body, counters, consumed: () => consumed };
 }
 
-describe("a request's body that is replaced", () => {
+describe("a replaced request body", () => {
   for (const bodyLength of [6, -1]) {
-    it(`a request's body that is replaced is the new one to whoever reads it and to the upstream (length ${bodyLength})`, async () => {
+    it(`a replaced request body is used by later readers and the upstream (length ${bodyLength})`, async () => {
       const { body, counters, consumed } = makeBody(bodyLength);
       body.keep(Buffer.from("abc"));
       const whole = body.collect(100);
@@ -37,7 +37,7 @@ describe("a request's body that is replaced", () => {
     });
   }
 
-  it("a request's body that is replaced is read within a bound that only the old one went beyond", async () => {
+  it("a replaced request body is read within a limit that the original exceeded", async () => {
     const { body } = makeBody(6);
     body.keep(Buffer.from("abcdef"));
     body.hasEnded = true;
@@ -45,7 +45,7 @@ describe("a request's body that is replaced", () => {
     assert.equal((await body.collect(3)).toString(), "x");
   });
 
-  it("a request's body that is replaced may become empty", async () => {
+  it("a replaced request body may become empty", async () => {
     const { body, counters } = makeBody(3);
     body.keep(Buffer.from("abc"));
     body.hasEnded = true;
@@ -53,7 +53,7 @@ describe("a request's body that is replaced", () => {
     assert.deepEqual([(await body.collect(100)).length, body.size, counters.heldBytes, body.take()], [0, 0, 0, []]);
   });
 
-  it("a request's body that is replaced is refused before it has arrived", () => {
+  it("a replaced request body is refused before the original has arrived", () => {
     const { body } = makeBody(6);
     body.keep(Buffer.from("abc"));
     assert.throws(() => body.replace(Buffer.from("x")), /has not arrived/);

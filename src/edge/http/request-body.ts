@@ -11,17 +11,17 @@ const noBytes = Buffer.alloc(0);
 const noPieces: readonly Buffer[] = [];
 
 /**
- * A request's body on its way: what has come and was not passed on yet, a few pieces while the request is being
- * decided or all of it when a module wants to see it whole; and the credit that the client is owed for it.
+ * Buffers a request's body: a few pieces while the request is being decided, or the whole body if a module reads it.
+ * Tracks the credit that the client is owed.
  */
 export class RequestBody {
-  /** The client sends no more of it. */
+  /** Whether the client has ended the body. */
   hasEnded: boolean;
   trailers: FieldTable | undefined;
   readonly #client: ClientSide;
   #length: number;
   readonly #exchange: HoldingExchange;
-  /** The client waits for 100 before it sends. */
+  /** Whether the client waits for 100 before it sends. */
   #awaitsContinue: boolean;
   #kept: GatheredBytes | undefined;
   #holding: Holding | undefined;
@@ -39,14 +39,14 @@ export class RequestBody {
     this.hasEnded = request.bodyLength === 0;
   }
 
-  /** Bytes that are kept. */
+  /** Number of buffered bytes. */
   get size(): number {
     return this.#kept?.length ?? 0;
   }
 
   /**
-   * Keeps a piece, which the client is owed until it is passed on or a module waits for all of them. False when the edge
-   * may not hold so much, and no module waits, which would be told.
+   * Buffers a piece. The client gets credit when the piece is forwarded, or when a module waits for the whole body.
+   * Returns false if the edge's maximum is exceeded and no module waits, which would get the error.
    */
   keep(bytes: Buffer): boolean {
     const kept = (this.#kept ??= new GatheredBytes());
@@ -70,13 +70,16 @@ export class RequestBody {
     whole.resolve(this.#join());
   }
 
-  /** Whoever waits for the whole body waits no more. */
+  /** Rejects the promises that wait for the whole body. */
   fail(reason: RefusalName): void {
     this.#whole?.reject(new Refusal(reason));
     this.#whole = undefined;
   }
 
-  /** All of it, once it has ended; the pieces are still there to be passed on. Rejects with a `Refusal`. */
+  /**
+   * Resolves with the whole body when it has ended. The pieces are still available for forwarding. Rejects with a
+   * `Refusal`.
+   */
   collect(maxBytes: number): Promise<Buffer> {
     if (this.#length === 0) return Promise.resolve(noBytes);
     if (this.#length > maxBytes || this.size > maxBytes) return Promise.reject(new Refusal("payload_too_large"));
@@ -89,7 +92,7 @@ export class RequestBody {
     return this.#promise;
   }
 
-  /** Takes the place of all of it, once that has been collected; nobody is owed anything for it. */
+  /** Replaces the whole body after it was collected. Drops the credit for it. */
   replace(bytes: Buffer): void {
     if (!this.hasEnded) throw new Error("replace a request body: it has not arrived");
     this.take();
@@ -100,14 +103,14 @@ export class RequestBody {
     (this.#holding ??= new Holding(this.#exchange)).add(bytes.length);
   }
 
-  /** Tells a client that holds its body back to send it. */
+  /** Sends 100 to a client that waits for it. */
   sendContinue(): void {
     if (!this.#awaitsContinue || this.hasEnded) return;
     this.#awaitsContinue = false;
     this.#client.sendInterim(100, undefined);
   }
 
-  /** The pieces, which are no longer kept. */
+  /** Returns and releases the pieces. */
   take(): readonly Buffer[] {
     const kept = this.#kept;
     if (kept === undefined) return noPieces;
@@ -116,7 +119,7 @@ export class RequestBody {
     return kept.take();
   }
 
-  /** The client is not credited for so many bytes until `credit`. */
+  /** Withholds the client's credit for this many bytes until `credit`. */
   owe(byteCount: number): void {
     this.#owed += byteCount;
   }

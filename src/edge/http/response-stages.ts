@@ -6,30 +6,30 @@ import type { BodyStage } from "../../traffic/body-stage.ts";
 import { isBodiless } from "../../http1/bodiless.ts";
 import type { FieldTable } from "../../http1/field-table.ts";
 
-/** Where transformed bytes go. */
+/** Receives transformed bytes. */
 export interface StagesOutput {
-  /** False: hold on until `resume`. */
+  /** Returns false if the caller must wait for `resume`. */
   sendBody(bytes: Buffer): boolean;
   stagedEnd(): void;
   stagedFailed(error: Error): void;
-  /** Room to `write` again after a `false`. */
+  /** Called when there is room to `write` again after a `false`. */
   stagesDrained(): void;
 }
 
-/** The body, as the modules that want to see it whole are given it. */
+/** The body for modules that read it whole. */
 export type ResponseBody = Pick<ResponseHead, "body" | "replaceBody" | "trailers">;
 
-/** Keeps the body for such modules. Most want the head alone, and nothing is made for these. */
+/** Buffers the body for such modules. Created on demand, because most modules only read the head. */
 export interface ResponseBodyKeeper {
-  /** Undefined while nobody has asked for the body, and nothing of it had to wait. */
+  /** Undefined until a module requests the body or bytes have to wait. */
   readonly keptBody: ResponseBody | undefined;
-  /** Keeps it from here on. */
+  /** Buffers the body from now on. */
   keepBody(): ResponseBody;
 }
 
 const noStreams: readonly Transform[] = [];
 
-/** The response head as modules see it, and the transforms that they put on its body. */
+/** The response head for modules, with the transforms that they add to its body. */
 export class ModuleResponse implements ResponseHead {
   status: number;
   readonly headers: FieldTable;
@@ -37,7 +37,7 @@ export class ModuleResponse implements ResponseHead {
   readonly #keeper: ResponseBodyKeeper;
   #stages: BodyStage[] | undefined;
   #streams: readonly Transform[] = noStreams;
-  /** In place of streams: the only stage wants the body whole. */
+  /** Used instead of streams if the only stage reads the whole body. */
   #whole: WholeBody | undefined;
   #output: StagesOutput | undefined;
 
@@ -66,7 +66,7 @@ export class ModuleResponse implements ResponseHead {
     else this.#stages.push(stage);
   }
 
-  /** Throws when a module has set a status that the response cannot be sent with. */
+  /** Throws if a module has set a status with which the response cannot be sent. */
   check(): void {
     const { status } = this;
     if (!(status >= 200 && status <= 599)) throw new Error(`change the status: ${status} is not a final status`);
@@ -75,17 +75,17 @@ export class ModuleResponse implements ResponseHead {
     }
   }
 
-  /** The body goes through the stages. */
+  /** Whether the body passes through the stages. */
   get isStarted(): boolean {
     return this.#output !== undefined;
   }
 
-  /** A module wants a stage. */
+  /** Whether a module has added a stage. */
   get isTransformed(): boolean {
     return this.#stages !== undefined;
   }
 
-  /** Builds the stages and connects them, the one added last nearest to the client. */
+  /** Builds and connects the stages. The last one added is nearest to the client. */
   start(output: StagesOutput): void {
     this.#output = output;
     const stages = this.#stages ?? [];

@@ -7,14 +7,15 @@ import type { RequestBody } from "./request-body.ts";
 import type { UpstreamConnection } from "../upstreams/upstream-connection.ts";
 import type { UpstreamUser } from "../upstreams/upstream-user.ts";
 
-/** A body in hand up to this size is written together with the head. */
+/** Maximum size of an available body that is written together with the head, bytes. */
 const joinBytes = 16 * 1024;
 const noPieces: readonly Buffer[] = [];
 
 /**
- * Begins a request on a connection: its head, and what there is of its body. False: hold on until `upstreamDrained`.
+ * Sends a request's head on a connection, with the available part of its body. Returns false if the caller must wait
+ * for `upstreamDrained`.
  *
- * @param forwarded the lines that tell the upstream of the client
+ * @param forwarded the lines that describe the client to the upstream
  */
 export function sendRequest(
   connection: UpstreamConnection,

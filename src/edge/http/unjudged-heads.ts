@@ -1,6 +1,6 @@
 /**
- * Heads that response hooks do not see: interim responses, and the 101 of an upgrade. Where a hook may change or refuse a
- * head, nothing is sent on that the hook might have removed.
+ * Heads that response hooks do not process: interim responses, and the 101 of an upgrade. If a hook may change or
+ * refuse a head, the edge removes every field that the hook might have removed.
  */
 import type { FieldTable } from "../../http1/field-table.ts";
 import type { CompiledModule } from "../../traffic/module.ts";
@@ -11,7 +11,7 @@ export function judgesHeads(hooks: readonly CompiledModule[]): boolean {
 
 const upgradeField = /^sec-websocket-/;
 
-/** What is left is the upgrade itself. */
+/** Keeps only the fields of the upgrade itself. */
 export function keepUpgradeFields(fields: FieldTable): void {
   for (const [name] of fields.entries()) if (!upgradeField.test(name.toLowerCase())) fields.delete(name);
 }

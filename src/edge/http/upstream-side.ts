@@ -26,53 +26,55 @@ import type { UpstreamUser } from "../upstreams/upstream-user.ts";
 import { judgesHeads } from "./unjudged-heads.ts";
 import { UpstreamPool } from "../upstreams/upstream-pool.ts";
 
-/** Pools that one request is sent to at most, when streams to them cannot be opened. */
+/** Maximum number of pools that one request tries if streams cannot be opened. */
 const maxTries = 8;
-/** Methods that may be sent again when what came of a request is not known (RFC 9110 §9.2.2). */
+/** Methods that may be retried if the outcome of a request is unknown (RFC 9110 §9.2.2). */
 const idempotent = new Set(["GET", "HEAD", "OPTIONS", "PUT", "DELETE"]);
 const noPools: readonly UpstreamPool[] = [];
 const didNotAnswer = "the upstream did not answer the request";
 
-/** The exchange, as its upstream side sees it. */
+/** Interface of the exchange for its upstream side. */
 export interface ForwardedExchange extends Exchange, ConvertedExchange {
   readonly isOver: boolean;
   readonly request: ReceivedRequest;
   readonly shared: ClientConnection;
-  /** Of the response head that was sent to the client; 0 before. */
+  /** Status of the response head that was sent to the client. 0 before. */
   readonly status: number;
   readonly requestId: TrafficId;
-  /** When the request came. */
+  /** Time at which the request arrived. */
   readonly arrival: Moment;
-  /** For whoever asks later where the time went. */
+  /** Waiting time, for the event of the request. */
   waitedMs: number | undefined;
-  /** For whoever asks later who served it. */
+  /** Tunnel that served the request, for its event. */
   tunnel: ServingTunnel | undefined;
-  /** Drops what would set a cookie of a login of the site. */
+  /** Removes fields that would set a cookie of one of the site's logins. */
   guardLogins(fields: FieldTable): void;
-  /** The final response head; 101 turns both directions into raw bytes. `bodyLength` -1: only the end will tell. */
+  /**
+   * Called with the final response head. 101 turns both directions into raw bytes. A `bodyLength` of -1 means unknown.
+   */
   responseHead(head: ResponseRead, bodyLength: number): void;
-  /** False: hold on until `creditUpstream`. */
+  /** Returns false if the upstream must wait for `creditUpstream`. */
   responseBody(bytes: Buffer): boolean;
   responseEnd(trailers: FieldTable | undefined): void;
-  /** The client's end of a converter is joined to the upstream's. */
+  /** Called when the converter connects the client's end to the upstream's. */
   converted(fields: FieldTable): void;
   answer(answer: Answer): void;
   refuse(reason: RefusalName, why: string, detail?: string): void;
-  /** Ends the exchange: one of its modules has thrown. */
+  /** Ends the exchange, because one of its modules has thrown. */
   moduleFailed(error: unknown): void;
-  /** Ends the exchange, whatever it is at: code that acted on it threw. */
+  /** Ends the exchange in any state, because code that processed it threw. */
   broke(error: unknown): void;
-  /** A module has thrown where that changes nothing for the exchange. */
+  /** Reports a module's error that does not affect the exchange. */
   hookFailed(error: unknown): void;
 }
 
 /**
- * What an exchange has upstream: chooses where its request goes, sends it there, tries elsewhere while nothing was
- * lost, and hands back what is answered. Told by it of everything that its client sends in the meantime.
+ * Upstream side of an exchange. Chooses the upstream, sends the request, retries elsewhere while no bytes are lost, and
+ * returns the response. The exchange passes on the client's input meanwhile.
  */
 export class UpstreamSide implements UpstreamUser {
   readonly exchange: ForwardedExchange;
-  /** The connection had carried a request before. */
+  /** Whether the connection had carried a request before. */
   isWarm = false;
   readonly #client: ClientSide;
   readonly #body: RequestBody;
@@ -84,14 +86,14 @@ export class UpstreamSide implements UpstreamUser {
   #lastFailure: RefusalName | undefined;
   #connection: UpstreamConnection | undefined;
   #converted: ConvertedClient | undefined;
-  /** The request was sent before, and lost. */
+  /** Whether the request was sent before and lost. */
   #isRepeat = false;
-  /** Bytes of the request's body have gone on. */
+  /** Whether bytes of the request's body were forwarded. */
   #bodyBegun = false;
-  /** When the request was sent on, see `Clock.monotonic`. */
+  /** Time at which the request was forwarded, see `Clock.monotonic`. */
   #sentAt = 0;
   #isSettled = false;
-  /** Response bytes that the upstream is not credited for until the client has room. */
+  /** Response bytes without credit for the upstream until the client has room. */
   #owed = 0;
 
   constructor(
@@ -110,12 +112,12 @@ export class UpstreamSide implements UpstreamUser {
     this.#before = before;
   }
 
-  /** Somebody takes the request's body as it comes. */
+  /** Whether a receiver takes the request's body as it arrives. */
   get takesBody(): boolean {
     return this.#connection !== undefined || this.#converted !== undefined;
   }
 
-  /** What it took to open the connection for this request, while there is one. */
+  /** Time to open the connection for this request, while there is one, milliseconds. */
   get dialDurationMs(): number | undefined {
     return this.isWarm ? 0 : this.#connection?.dialDurationMs;
   }
@@ -142,9 +144,9 @@ export class UpstreamSide implements UpstreamUser {
     }
   }
 
-  // What the client sends.
+  // Input from the client.
 
-  /** While `takesBody`. */
+  /** Call only while `takesBody` is true. */
   sendBody(bytes: Buffer): void {
     const { length } = bytes;
     this.#bodyBegun = true;
@@ -163,7 +165,7 @@ export class UpstreamSide implements UpstreamUser {
     else this.creditUpstream();
   }
 
-  /** After `release`. */
+  /** Call it after `release`. */
   clientGone(): void {
     if (this.#pool !== undefined) this.#settle(undefined);
     this.cutConverter();
@@ -176,20 +178,20 @@ export class UpstreamSide implements UpstreamUser {
     this.#connection?.consumed(owed);
   }
 
-  /** The exchange was cut: the converter has nobody left to read for. After the exchange is over. */
+  /** Cuts the converter, because its client's exchange was cut. Call it after the exchange is over. */
   cutConverter(): void {
     const converted = this.#converted;
     this.#converted = undefined;
     converted?.receiver.closed(undefined);
   }
 
-  /** Both directions of the upgraded exchange have ended. */
+  /** Releases the upstream, because both directions of the upgraded exchange have ended. */
   letGo(): void {
     this.#connection?.letGo();
     this.#connection = undefined;
   }
 
-  /** Cuts the upstream off, wherever the request is. */
+  /** Cuts off the upstream in any state of the request. */
   release(): void {
     const connection = this.#connection;
     this.#connection = undefined;
@@ -197,7 +199,7 @@ export class UpstreamSide implements UpstreamUser {
     else connection.abort();
   }
 
-  // UpstreamUser.
+  // Implementation of UpstreamUser.
 
   upstreamReady(connection: UpstreamConnection, warm: boolean): void {
     const { exchange } = this;
@@ -263,7 +265,7 @@ export class UpstreamSide implements UpstreamUser {
       exchange.upgradedEnd();
       return;
     }
-    // The connection goes to the next request with its window whole, though the client may still be reading.
+    // The connection serves the next request with a full window, even while the client is still reading.
     this.creditUpstream();
     this.#connection = undefined;
     exchange.responseEnd(trailers);
@@ -304,7 +306,7 @@ export class UpstreamSide implements UpstreamUser {
     return bodyLength === 0 && isHarmlessTwice(method, upgrade);
   }
 
-  /** Once, and only where nobody can tell that it was sent twice: a timeout says that somebody is at it. */
+  /** Whether the request may be retried: once, if it is idempotent and unanswered. After a timeout, a server may be processing it. */
   #mayRepeat(reason: RefusalName, { answered }: UpstreamConnection): boolean {
     const { method, upgrade } = this.exchange.request;
     return (
@@ -316,7 +318,7 @@ export class UpstreamSide implements UpstreamUser {
     );
   }
 
-  /** A warm stream may have been closed for being idle: a fresh one to the same place is as good as another place. */
+  /** An idle warm stream may have been closed. A new stream to the same upstream is as good as another upstream. */
   #repeat(reason: RefusalName): void {
     this.#isRepeat = true;
     const { exchange } = this;
@@ -327,7 +329,7 @@ export class UpstreamSide implements UpstreamUser {
     } else this.#tryAnother(reason, true, why);
   }
 
-  /** Goes on to the next choice when the request can still be sent whole, else answers. */
+  /** Tries the next upstream if the whole request can still be sent. Otherwise answers. */
   #tryAnother(reason: RefusalName, untouched: boolean, why?: string): void {
     this.#lastFailure = reason;
     const tried = (this.#tried ??= []);
@@ -341,13 +343,13 @@ export class UpstreamSide implements UpstreamUser {
     this.#refuse(reason, why ?? "the upstream could not be reached", untouched ? undefined : why);
   }
 
-  /** @param detail for the client: what was wrong, or which limit was exceeded */
+  /** @param detail for the client: the error or the exceeded limit */
   #refuse(reason: RefusalName, why: string, detail?: string): void {
     this.#settle(undefined);
     this.exchange.refuse(reason, why, detail);
   }
 
-  /** Hands the client and the upstream's stream to the converter, as streams of bytes. */
+  /** Passes the client's and the upstream's streams to the converter as byte streams. */
   #convert(converter: Converter, connection: UpstreamConnection): void {
     const { exchange } = this;
     this.#pool = undefined;
@@ -368,13 +370,13 @@ export class UpstreamSide implements UpstreamUser {
     exchange.converted(fields);
   }
 
-  /** To the microsecond where somebody is told of it. */
+  /** Uses microseconds if the time is reported. */
   #monotonic(): number {
     const { clock, moments } = this.exchange.shared.context;
     return this.#pool?.options.timed === undefined ? moments.present.monotonic : clock.monotonic();
   }
 
-  /** Tells the modules how the upstream did, once. */
+  /** Reports the upstream's result to the modules. Later calls have no effect. */
   #settle(upstreamStatus: number | undefined): void {
     if (this.#isSettled) return;
     this.#isSettled = true;
@@ -389,7 +391,7 @@ export class UpstreamSide implements UpstreamUser {
   }
 }
 
-/** Once its body has gone on, there is none to send again. */
+/** Whether the request is idempotent. Callers also check the body, because a forwarded body cannot be sent again. */
 function isHarmlessTwice(method: string, upgrade: string): boolean {
   return upgrade === "" && idempotent.has(method);
 }
