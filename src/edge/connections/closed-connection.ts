@@ -3,15 +3,15 @@ import type { Step } from "../../traffic/step.ts";
 import type { ConnectionOutcome } from "../../routing/planes/questions.ts";
 import type { ConnectionSite } from "../../routing/sites/compiled.ts";
 
-/** A connection that is over, or was not let in. */
+/** A connection that is over or was refused. */
 export interface ClosedConnection {
   readonly id: string;
   readonly site: ConnectionSite;
   readonly source: string;
-  /** Absent where it was closed before anything of it was read. */
+  /** Absent if the connection closed before any bytes were read. */
   readonly facts?: ConnectionFacts;
   readonly steps: readonly Step[];
-  /** What rules of a traffic policy have noted. */
+  /** Entries that rules of a traffic policy have logged. */
   readonly logs?: readonly Readonly<Record<string, unknown>>[];
   readonly outcome: ConnectionOutcome;
   readonly bytesIn: number;

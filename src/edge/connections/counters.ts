@@ -1,10 +1,10 @@
 import type { Metrics } from "../../lib/metrics.ts";
 import type { ConnectionOutcome } from "../../routing/planes/questions.ts";
 
-/** Plain numbers that spliced connections add to; a scrape reads them. */
+/** Counters that spliced connections increment. A scrape reads them. */
 export interface SpliceCounters {
   readonly ended: Record<ConnectionOutcome, number>;
-  /** Bytes from clients, and to them. */
+  /** Number of bytes from and to clients. */
   bytesIn: number;
   bytesOut: number;
 }
@@ -19,7 +19,10 @@ export function makeSpliceCounters(): SpliceCounters {
   };
 }
 
-/** Shows the counters in the registry. @param open connections that are being passed on now */
+/**
+ * Exports the counters to the registry.
+ * @param open number of connections that are being forwarded now
+ */
 export function exportSpliceCounters(counters: SpliceCounters, metrics: Metrics, open: () => number): void {
   for (const result of results) {
     metrics.counterOf(

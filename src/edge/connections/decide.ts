@@ -8,10 +8,10 @@ import type { ConnectionSite } from "../../routing/sites/compiled.ts";
 import { moduleFailed, refused, tooManyHops, withoutUpstream } from "../../routing/sites/refusals.ts";
 
 /**
- * Whether a connection from `source` may have anything of `site`: the same for real connections and described ones.
- * Pushes the steps of modules that let it pass. Returns the step that ends it; undefined when it may go on.
+ * Decides whether a connection from `source` may use `site`, for real and described connections. Pushes the steps of
+ * modules that let it pass. Returns the step that ends it, or undefined if it may continue.
  *
- * @param failed told of a module that has thrown: it closes its site (security R6)
+ * @param failed called with a module that has thrown, which closes its site (security R6)
  */
 export function decideConnection(
   site: ConnectionSite,
@@ -34,30 +34,31 @@ export function decideConnection(
   return undefined;
 }
 
-/** What is decided with over a connection that was let in. */
+/** Context of the decisions about an accepted connection. */
 export interface Deciding {
-  /** Gets what was decided, in order. */
+  /** Receives the steps in order. */
   readonly steps: Step[];
-  /** Gets what was noted for the connection's event. */
+  /** Receives the entries for the connection's event. */
   readonly logs: Readonly<Record<string, unknown>>[];
-  /** Nothing with side effects is carried out. */
+  /** Whether actions with side effects are skipped. */
   readonly isRehearsal: boolean;
-  /** An internal endpoint of the account, now. */
+  /** Returns an internal endpoint of the account. */
   readonly internal: (accountId: string, address: InternalAddress) => ConnectionSite | undefined;
-  /** Told of a module that has thrown. */
+  /** Called when a module has thrown. */
   failed(error: unknown): void;
 }
 
-/** Whether `decideOpened` has anything to decide on the site: most have nothing. */
+/** Whether `decideOpened` has to decide anything on the site. Most sites need nothing. */
 export function isDecidedOpen({ connection, upstream }: ConnectionSite): boolean {
   return upstream === undefined || connection.some(({ opened }) => opened !== undefined);
 }
 
 /**
- * What is decided over a connection that was let in, once everything is known of it: by the site's modules, and by those
- * of internal endpoints that it is forwarded to. TLS that modules were left to end and did not is ended behind them.
+ * Decides about an accepted connection when everything about it is known. The site's modules decide, then the modules
+ * of internal endpoints to which the connection is forwarded. Terminates TLS afterwards if the modules could have done
+ * so and did not.
  *
- * @returns the site whose upstream it gets; undefined when it ends there, and the last step says why
+ * @returns the site whose upstream the connection gets, or undefined if it ends. The last step then has the reason
  */
 export async function decideOpened(
   first: ConnectionSite,
@@ -94,7 +95,7 @@ export async function decideOpened(
   return site;
 }
 
-/** "closed", where it is forwarded to, or undefined. */
+/** Returns where the modules forward the connection, "closed" if they ended it, or undefined. */
 async function modulesOf(
   site: ConnectionSite,
   connection: OpenConnection,
@@ -121,7 +122,7 @@ async function modulesOf(
   return undefined;
 }
 
-/** Ends TLS, where there is any left, as the site demands. */
+/** Terminates remaining TLS as the site demands. */
 async function tlsEnded(
   handshake: Handshake | undefined,
   site: ConnectionSite,
@@ -135,7 +136,7 @@ async function tlsEnded(
   return false;
 }
 
-/** K2: TLS was ended before an endpoint that has clients show certificates. */
+/** K2: TLS was terminated before an endpoint that requires client certificates. */
 function endedTooSoon(
   { handshake: { clientAuthorities } }: ConnectionSite,
   { facts }: OpenConnection,

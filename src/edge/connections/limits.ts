@@ -1,14 +1,17 @@
 import { spliceLingerMs } from "../../lib/io/splice.ts";
 
-/** Bounds on connections whose bytes are passed on as they are (D2). */
+/** Limits of connections whose bytes are forwarded unchanged (D2). */
 export interface SpliceLimits {
-  /** Open at once at the edges and endpoints of one account. */
+  /** Maximum number of open connections at the edges and endpoints of one account. */
   readonly connectionsPerAccount: number;
-  /** Until there is a stream to the upstream, all tries together. */
+  /** Maximum time until a stream to the upstream is open, over all tries. */
   readonly openTimeoutMs: number;
-  /** Neither direction moving. */
+  /** Maximum time without bytes in either direction. */
   readonly idleTimeoutMs: number;
-  /** As `idleTimeoutMs`, once one side has sent its last; and for one side to take what is left, once the other is over. */
+  /**
+   * Like `idleTimeoutMs`, after one side has ended its direction. Also the time for one side to read the remaining
+   * bytes after the other side is over.
+   */
   readonly lingerMs: number;
 }
 

@@ -1,4 +1,4 @@
-/** Connections to TLS and TCP edges and endpoints: who is let in, where each goes, and how it ends. */
+/** Connections to TLS and TCP edges and endpoints: which are accepted, where each one goes, and how it ends. */
 import type { Socket } from "node:net";
 import { reportFailure } from "../../lib/boundary.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -26,15 +26,15 @@ import { SplicedConnection } from "./spliced-connection.ts";
 import type { SplicedConnections } from "./spliced-connection.ts";
 
 export interface ConnectionServerOptions {
-  /** Ends TLS where a policy says so. */
+  /** Terminates TLS if a policy requires it. */
   readonly tlsEnd: TlsEnd;
-  /** An internal endpoint of an account, now. */
+  /** Returns an internal endpoint of an account. */
   readonly internal: Deciding["internal"];
   readonly registry: AgentRegistry;
   readonly dial: DialOptions;
   readonly limits: SpliceLimits;
   readonly deadlines: Deadlines;
-  /** Told of every connection that is over, also of those that were not let in. */
+  /** Called for every connection that is over, including refused ones. */
   readonly closed: (connection: ClosedConnection) => void;
   readonly clock: Clock;
   readonly log: Log;
@@ -42,13 +42,13 @@ export interface ConnectionServerOptions {
 }
 
 export interface ConnectionServer {
-  /** Connections being served. */
+  /** Number of connections being served. */
   readonly open: number;
-  /** Whether a connection from `source` may have anything of `site`; asked before a byte of it is answered (R4). */
+  /** Whether a connection from `source` may use `site`. Called before the first byte is answered (R4). */
   readonly admits: (site: ConnectionSite, source: string) => boolean;
-  /** Passes on a connection that was admitted. The socket belongs to the server from here on. */
+  /** Forwards an accepted connection. Takes ownership of the socket. */
   readonly serve: (socket: Socket, facts: ConnectionFacts, site: ConnectionSite) => void;
-  /** Cuts everything. */
+  /** Cuts all connections. */
   destroy(): void;
 }
 

@@ -25,33 +25,33 @@ import type { ClosedConnection } from "./closed-connection.ts";
 import { decideOpened, isDecidedOpen } from "./decide.ts";
 import type { Deciding } from "./decide.ts";
 
-/** What the connections that are being served share. */
+/** State shared by the connections being served. */
 export interface SplicedConnections {
   readonly upstreams: ConnectionUpstreams;
   readonly tlsEnd: TlsEnd;
-  /** An internal endpoint of an account, now. */
+  /** Returns an internal endpoint of the account. */
   readonly internal: Deciding["internal"];
   readonly counters: SpliceCounters;
   readonly limits: SpliceLimits;
   readonly deadlines: Deadlines;
   readonly clock: Clock;
   readonly log: Log;
-  /** Told of every connection that is over, also of those that were not let in. */
+  /** Called for every connection that is over, including refused ones. */
   readonly closed: (connection: ClosedConnection) => void;
-  /** Its stream goes through `tunnel` from now on. */
+  /** Called when the stream was opened through `tunnel`. */
   reached(served: SplicedConnection, tunnel: Tunnel): void;
-  /** It is over. */
+  /** Called when the connection is over. */
   leave(served: SplicedConnection): void;
 }
 
-/** One connection, from its admission to the end of both of its sides. */
+/** One connection, from its acceptance to the end of both sides. */
 export class SplicedConnection implements Timed, Listed, OpenConnection {
   expiresAt: number;
-  /** Among all. */
+  /** Index among all connections. */
   place = -1;
-  /** Among those of its tunnel. */
+  /** Index among the connections of its tunnel. */
   readonly atTunnel = new Seat<SplicedConnection>(this);
-  /** While it is served. */
+  /** Set while the connection is served. */
   watch: Timer | undefined;
   tunnel: Tunnel | undefined;
   readonly id: string;
@@ -66,7 +66,7 @@ export class SplicedConnection implements Timed, Listed, OpenConnection {
   #opened: Opened | undefined;
   #hasEnded = false;
   #sidesOver = 0;
-  /** Its tunnel was taken away: whatever moves, it is cut then. */
+  /** Time at which the connection is cut even if it is active, because its tunnel was closed. */
   #endsBy = Infinity;
   #bytesIn = 0;
   #bytesOut = 0;
@@ -94,7 +94,9 @@ export class SplicedConnection implements Timed, Listed, OpenConnection {
       .catch((error: unknown) => this.broke(error));
   }
 
-  /** Code that acted on it threw: it is denied where nothing was passed on, and cut otherwise. */
+  /**
+   * Handles an error of code that processed the connection. Denies it if no bytes were forwarded, otherwise cuts it.
+   */
   broke(error: unknown): void {
     reportFailure("connection", error, { connection: this.id, site: this.site.id });
     if (this.#isOver) return;
@@ -116,7 +118,7 @@ export class SplicedConnection implements Timed, Listed, OpenConnection {
 
   async #endTls(handshake: Handshake, certificate: OwnCertificate | undefined): Promise<TlsFacts | Error> {
     const before = this.#socket;
-    // Its end is now that of the handshake, of which the steps are to tell.
+    // From here on the handshake ends the connection, and its steps give the reason.
     before.removeListener("close", this.#gone);
     const { hello = { serverName: "", alpn: [] } } = this.#facts;
     const ended = await this.#all.tlsEnd.accept(before, this.site, hello, handshake, certificate);
@@ -128,7 +130,7 @@ export class SplicedConnection implements Timed, Listed, OpenConnection {
     return ended.facts;
   }
 
-  /** @param site whose upstream it gets; undefined where it ends */
+  /** @param site whose upstream it gets, or undefined if it ends */
   #decided(site: ConnectionSite | undefined): void {
     if (this.#isOver) return;
     if (!site) {
@@ -154,13 +156,13 @@ export class SplicedConnection implements Timed, Listed, OpenConnection {
     );
   }
 
-  /** Ends both sides at once. */
+  /** Ends both sides immediately. */
   cut(): void {
     if (this.#opened) this.#opened.stream.abort();
     cutSocket(this.#socket);
   }
 
-  /** Cuts both sides in `boundMs` at the latest; at once for 0. */
+  /** Cuts both sides after at most `boundMs`. 0 means immediately. */
   endWithin(boundMs: number): void {
     if (boundMs === 0) {
       this.cut();
@@ -179,7 +181,7 @@ export class SplicedConnection implements Timed, Listed, OpenConnection {
     this.expiresAt = Math.min(this.#all.deadlines.now + ms, this.#endsBy);
   }
 
-  /** The client went away, or was sent away, before there was an upstream. */
+  /** Called when the client disconnected, or was disconnected, before there was an upstream. */
   readonly #gone = contained(
     "connection",
     () => {
@@ -216,7 +218,7 @@ export class SplicedConnection implements Timed, Listed, OpenConnection {
     const client = socketStream(socket, nobody, true);
     splice(client, opened.stream, this);
     this.#expireIn(limits.idleTimeoutMs);
-    // Paused since it was accepted: nothing was to be read before now.
+    // The socket has been paused since it was accepted, so that nothing is read before now.
     socket.resume();
     if (tunnel?.online === false) this.cut();
   }
@@ -233,7 +235,7 @@ export class SplicedConnection implements Timed, Listed, OpenConnection {
     this.#touch();
   }
 
-  /** An end may be all that is ever heard of a client that has gone: only what still moves keeps the rest open. */
+  /** The client's end may be its last sign of life. Only activity keeps the connection open from now on. */
   ended(): void {
     this.#hasEnded = true;
     this.#touch();

@@ -306,7 +306,10 @@ export class UpstreamSide implements UpstreamUser {
     return bodyLength === 0 && isHarmlessTwice(method, upgrade);
   }
 
-  /** Whether the request may be retried: once, if it is idempotent and unanswered. After a timeout, a server may be processing it. */
+  /**
+   * Whether the request may be retried: once, if it is idempotent and unanswered. After a timeout, a server may be
+   * processing it.
+   */
   #mayRepeat(reason: RefusalName, { answered }: UpstreamConnection): boolean {
     const { method, upgrade } = this.exchange.request;
     return (

@@ -3,22 +3,22 @@ import { UnreadRest } from "../../lib/unread-rest.ts";
 import { errorCode, frameType } from "../../http2/frames.ts";
 import type { Http2Output } from "./output.ts";
 
-/** Dropped bytes of a stream, at which its client may send as many again. */
+/** Number of discarded bytes of a stream at which its window is widened. */
 const returnBytes = 16 * 1024;
 
-/** Any eight bytes. */
+/** Opaque data of the PING, any eight bytes. */
 const wake = Buffer.alloc(8);
 
 interface Answered {
   readonly rest: UnreadRest;
-  /** Dropped bytes that the stream's window was not widened by yet. */
+  /** Discarded bytes for which the stream's window was not yet widened. */
   owed: number;
 }
 
 /**
- * Streams whose answer is complete while the client still sends its request (RFC 9113 §8.1). Their DATA is dropped until
- * the client ends the stream. A client that goes on for too long gets RST_STREAM(NO_ERROR). Clients lose the answer when
- * that frame follows the answer immediately.
+ * Streams whose response is complete while the client still sends its request (RFC 9113 §8.1). Their DATA is discarded
+ * until the client ends the stream. A client that continues for too long gets RST_STREAM(NO_ERROR). Clients lose the
+ * response if that frame follows it immediately.
  */
 export class AnsweredStreams {
   readonly #output: Http2Output;
@@ -26,14 +26,14 @@ export class AnsweredStreams {
   readonly #reset: (id: number) => void;
   readonly #streams = new Map<number, Answered>();
 
-  /** @param reset called when a stream was reset: frames of it may still be under way */
+  /** @param reset called when a stream was reset, because more frames of it may arrive */
   constructor(output: Http2Output, deadlines: Deadlines, reset: (id: number) => void) {
     this.#output = output;
     this.#deadlines = deadlines;
     this.#reset = reset;
   }
 
-  /** @param max streams that may wait for their client's end; beyond it the oldest one is reset */
+  /** @param max streams that may wait for their client's end. Beyond it the oldest one is reset */
   add(id: number, max: number): void {
     this.#streams.set(id, { rest: new UnreadRest(this.#deadlines.now), owed: 0 });
     if (this.#streams.size <= max) return;
@@ -44,7 +44,7 @@ export class AnsweredStreams {
     return this.#streams.size > 0 && this.#streams.has(id);
   }
 
-  /** A frame of DATA is dropped. False when the stream is not one of these. */
+  /** Discards a DATA frame. Returns false if the stream is not in this set. */
   drop(id: number, byteCount: number): boolean {
     const stream = this.#streams.size > 0 ? this.#streams.get(id) : undefined;
     if (stream === undefined) return false;
@@ -57,20 +57,20 @@ export class AnsweredStreams {
     return true;
   }
 
-  /** The client has reset the stream. */
+  /** Removes a stream that the client has reset. */
   lost(id: number): void {
     this.#streams.delete(id);
   }
 
   /**
-   * The client has ended the stream. curl 7.88 stops its upload at a refusal and ends its stream, then waits for another
-   * frame before it sees that the answer is complete: a PING is that frame.
+   * Removes a stream that the client has ended. After a refusal, curl 7.88 stops its upload, ends its stream, and waits
+   * for another frame before it completes the response. A PING is that frame.
    */
   ended(id: number): void {
     if (this.#streams.delete(id)) this.#output.frame(frameType.ping, 0, 0, wake);
   }
 
-  /** Resets streams whose clients have been silent, or have gone on, for too long. */
+  /** Resets streams whose clients have been silent, or have continued sending, for too long. */
   look(): void {
     for (const [id, { rest }] of this.#streams) if (rest.expiresAt <= this.#deadlines.now) this.#end(id);
   }

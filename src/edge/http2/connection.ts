@@ -22,24 +22,27 @@ import { PeerSettings, renderSettings } from "../../http2/peer-settings.ts";
 import type { Http2Stream } from "./stream.ts";
 import { maxStreams, StreamSet } from "./stream-set.ts";
 
-/** Body bytes that a client may send ahead of what was taken on, per stream: at first, and where that is what limits it (D1). */
+/** Initial number of unconsumed body bytes per stream, also the window of clients that it does not slow down (D1). */
 const streamWindowBytes = 64 * 1024;
-/** Ways to visitors are hardly longer, by satellite even; milliseconds. */
+/** Maximum assumed round trip, milliseconds. Longer ones are rare, even by satellite. */
 const maxRoundTripMs = 1_000;
-/** Decision 31. */
+/** See decision 31. */
 const maxStreamWindowBytes = 8 * 1024 * 1024;
-/** How often a connection is looked at for what does not move. */
+/** Interval at which a connection is checked for stalled streams, milliseconds. */
 const lookMs = 2500;
-/** After the last frame the client's bytes are read and dropped for so long, so that it can read that frame. */
+/**
+ * Time for which the client's bytes are discarded after the last frame, so that the client can read that frame,
+ * milliseconds.
+ */
 const lingerMs = 1000;
-/** What a GOAWAY names that leaves every stream valid. */
+/** Stream id of a GOAWAY that keeps every stream valid. */
 const maxStreamId = 0x7fff_ffff;
 
 /**
- * Serves HTTP/2 (RFC 9113) on a connection whose TLS handshake chose it. `sites` is asked for each request. The
- * socket belongs to the connection from here on.
+ * Serves HTTP/2 (RFC 9113) on a connection that negotiated it in the TLS handshake. Calls `sites` for each request. The
+ * connection takes ownership of the socket.
  *
- * @param first bytes that were read from the socket already
+ * @param first bytes that were already read from the socket
  */
 export function serveHttp2(
   socket: TLSSocket,
@@ -71,14 +74,14 @@ class Http2Connection implements Faults, FrameHandler, ServedConnection, SocketR
   readonly #headers: HeaderReceiver;
   readonly #data: DataReceiver;
   readonly #bornAt: number;
-  /** In `Clock.monotonic`: when our SETTINGS were sent. */
+  /** Time at which our SETTINGS were sent, in `Clock.monotonic`. */
   readonly #greetedAt: number;
   #settingsSeen = false;
   #isClosed = false;
   #blockedSince = Infinity;
-  /** The client is to be told to connect anew, once it has asked for something. */
+  /** Whether the client must be told to reconnect after its first request. */
   #isRetiring = false;
-  /** It was told so, though streams that are on their way are still taken. */
+  /** Whether the client was told to reconnect. Streams already on their way are still accepted. */
   #isTold = false;
 
   constructor(socket: TLSSocket, shared: ClientConnection) {
@@ -115,7 +118,7 @@ class Http2Connection implements Faults, FrameHandler, ServedConnection, SocketR
     if (this.isDone) return;
     this.#reader.read(bytes);
     if (!this.#output.isFull) return;
-    // What the client asks for piles up because it does not read the answers.
+    // Responses pile up because the client does not read them.
     this.#blockedSince = Math.min(this.#blockedSince, this.#context.deadlines.now);
     this.#socket.pause();
   }
@@ -124,7 +127,9 @@ class Http2Connection implements Faults, FrameHandler, ServedConnection, SocketR
     return !this.#isTold;
   }
 
-  /** The first of two GOAWAYs: it names no stream, for some may be on their way (RFC 9113 §6.8). */
+  /**
+   * Sends the first of two GOAWAYs. It keeps every stream valid, because requests may be on their way (RFC 9113 §6.8).
+   */
   retire(): void {
     if (this.#headers.isDraining || this.isDone) return;
     this.#isRetiring = this.#streams.lastId === 0;
@@ -146,7 +151,7 @@ class Http2Connection implements Faults, FrameHandler, ServedConnection, SocketR
     this.closed();
   }
 
-  // Faults.
+  // Implementation of Faults.
 
   broken(code: number, reason: string): void {
     this.#context.counters.malformed += 1;
@@ -167,7 +172,7 @@ class Http2Connection implements Faults, FrameHandler, ServedConnection, SocketR
     return false;
   }
 
-  // FrameHandler.
+  // Implementation of FrameHandler.
 
   frame(type: number, flags: number, streamId: number, bytes: Buffer, start: number, end: number): void {
     try {
@@ -207,7 +212,7 @@ class Http2Connection implements Faults, FrameHandler, ServedConnection, SocketR
         this.#output.frame(frameType.ping, flag.ack, 0, bytes.subarray(start, end));
         return;
       case frameType.priority:
-        // Not followed (RFC 9113 §5.3.2).
+        // Priorities are ignored (RFC 9113 §5.3.2).
         this.count("priorities");
         return;
       case frameType.goaway:
@@ -240,7 +245,7 @@ class Http2Connection implements Faults, FrameHandler, ServedConnection, SocketR
     }
   }
 
-  /** What a frame has led to threw: ends its stream, or the connection where there is none that it could be. */
+  /** Ends the stream whose frame led to an error, or the connection if the stream is unknown. */
   #broke(streamId: number, error: unknown): void {
     const stream = this.#streams.get(streamId);
     if (stream === undefined) this.broke(error);
@@ -254,7 +259,7 @@ class Http2Connection implements Faults, FrameHandler, ServedConnection, SocketR
     if (!isAck) this.#settingsSeen = true;
     if (!this.count("settings")) return;
     if (isAck) {
-      // There is one, of what the connection began with. A client that delays it is not farther away for that.
+      // The only acknowledgement, of the initial SETTINGS. The limit ignores clients that delay it.
       const tookMs = this.#context.clock.monotonic() - this.#greetedAt;
       if (this.#windows.roundTripMs === 0) this.#windows.roundTripMs = Math.min(tookMs, maxRoundTripMs);
       return;
@@ -293,7 +298,7 @@ class Http2Connection implements Faults, FrameHandler, ServedConnection, SocketR
     this.#streams.resume();
   }
 
-  // Time.
+  // Timeouts.
 
   expired(): void {
     const { deadlines, limits } = this.#context;
@@ -326,7 +331,7 @@ class Http2Connection implements Faults, FrameHandler, ServedConnection, SocketR
     }
   }
 
-  // Beginning and end.
+  // Lifecycle.
 
   #greet(): void {
     const settings = renderSettings([
@@ -348,7 +353,7 @@ class Http2Connection implements Faults, FrameHandler, ServedConnection, SocketR
     this.#output.frame(frameType.goaway, 0, 0, payload);
   }
 
-  /** Says why, and closes: what was being answered is cut short. */
+  /** Sends GOAWAY with the reason and closes. Responses in progress are cut. */
   #goAway(code: number, reason: string): void {
     if (this.isDone) return;
     this.isDone = true;
@@ -364,7 +369,7 @@ class Http2Connection implements Faults, FrameHandler, ServedConnection, SocketR
     this.closed();
   }
 
-  /** Nothing is done about an error of the client's socket: `closed` follows it. */
+  /** Errors of the client's socket need no handling, because `closed` follows. */
   failed(): void {}
 
   broke(error: unknown): void {

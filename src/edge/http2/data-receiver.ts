@@ -6,22 +6,22 @@ import type { Http2Stream } from "./stream.ts";
 import type { StreamSet } from "./stream-set.ts";
 
 /**
- * Body bytes of all streams that a client may send ahead of what was taken on, and as many more as windows of streams have
- * grown by (D1).
+ * Number of unconsumed body bytes that a client may send on all streams, in addition to the growth of the streams'
+ * windows (D1).
  */
 const windowBytes = 1024 * 1024;
 
-/** Takes a connection's DATA to its streams, within the windows that the client was given. */
+/** Passes a connection's DATA to its streams within the advertised windows. */
 export class DataReceiver {
   readonly #output: Http2Output;
   readonly #streams: StreamSet;
   readonly #windows: WindowBudget;
   readonly #faults: Faults;
-  /** What the client may still send of DATA. */
+  /** Number of DATA bytes that the client may still send. */
   #window = windowBytes;
-  /** What has come and was not taken on yet. */
+  /** Number of received and not yet consumed bytes. */
   #outstanding = 0;
-  /** Stream of the frame being read; undefined when its bytes are dropped. */
+  /** Stream of the frame being read. Undefined if its bytes are discarded. */
   #reading: Http2Stream | undefined;
 
   constructor(output: Http2Output, streams: StreamSet, faults: Faults) {
@@ -31,17 +31,17 @@ export class DataReceiver {
     this.#faults = faults;
   }
 
-  /** Tells the client of the window, behind the first SETTINGS. */
+  /** Advertises the window, after the first SETTINGS. */
   open(): void {
     this.#output.number(frameType.windowUpdate, 0, windowBytes - defaultWindow);
   }
 
-  /** Of the frame that is being read; 0 when its bytes are dropped. */
+  /** Stream of the frame being read. 0 if its bytes are discarded. */
   get streamId(): number {
     return this.#reading?.id ?? 0;
   }
 
-  /** Body bytes need no more room in the client's window. */
+  /** Called when body bytes were consumed. */
   credited(byteCount: number): void {
     this.#outstanding -= byteCount;
     const increment = windowBytes + this.#windows.grown - this.#outstanding - this.#window;
@@ -50,7 +50,11 @@ export class DataReceiver {
     this.#output.number(frameType.windowUpdate, 0, increment);
   }
 
-  /** A frame begins; `length` is its payload with padding, `padding` the part of it that is not of the body. */
+  /**
+   * Begins a frame.
+   * @param length of the payload with padding
+   * @param padding bytes of the payload that do not belong to the body
+   */
   begin(flags: number, streamId: number, length: number, padding: number): void {
     this.#reading = undefined;
     const faults = this.#faults;
@@ -84,7 +88,7 @@ export class DataReceiver {
 
   take(bytes: Buffer): void {
     const stream = this.#reading;
-    // Given back when the frame began, where its stream was closed already.
+    // The window was already restored at the start of the frame if the stream was closed.
     if (stream === undefined) return;
     if (stream.isGone) {
       this.credited(bytes.length);

@@ -16,12 +16,12 @@ import { Http2Stream } from "./stream.ts";
 import { maxStreams } from "./stream-set.ts";
 import type { StreamSet } from "./stream-set.ts";
 
-/** One for all connections: a block is decoded in one go. */
+/** Shared by all connections, because a block is decoded synchronously. */
 const head = new HeadBuilder();
 
-/** Makes streams of a connection's header blocks, and trailers. */
+/** Turns a connection's header blocks into streams and trailers. */
 export class HeaderReceiver {
-  /** No further streams are opened. */
+  /** Whether new streams are no longer opened. */
   isDraining = false;
   readonly #shared: ClientConnection;
   readonly #streams: StreamSet;
@@ -38,7 +38,7 @@ export class HeaderReceiver {
     this.#faults = faults;
   }
 
-  /** In `Deadlines.now`: when the block that is being received began; Infinity when there is none. */
+  /** Time at which the current header block began, in `Deadlines.now`. Infinity without one. */
   get openSince(): number {
     return this.#blocks.openSince;
   }
@@ -89,7 +89,7 @@ export class HeaderReceiver {
     opened.exchange.start();
   }
 
-  /** Trailers of a request that was answered before: they end it, and are not looked at. */
+  /** Ends an answered request on its trailers, without reading their fields. */
   #lateTrailers(streamId: number, endStream: boolean): void {
     const { answeredEarly } = this.#streams;
     answeredEarly.ended(streamId);
@@ -98,7 +98,7 @@ export class HeaderReceiver {
     this.#faults.count("resets");
   }
 
-  /** A request that never became one: answered where that says more than a reset. */
+  /** Handles an invalid request: answers it if possible, otherwise resets the stream. */
   #malformed(streamId: number, { fault, refusal }: Malformed, endStream: boolean): void {
     const { counters, log, clock } = this.#shared.context;
     const id = newRequestId(clock.now());
@@ -119,7 +119,7 @@ export class HeaderReceiver {
     if (stream.remoteEnded) {
       return this.#faults.streamError(stream, errorCode.streamClosed, "HEADERS behind the end");
     }
-    // Host is in no table that is built: `:authority` stands for it.
+    // The table is never built, so it does not contain Host. `:authority` replaces it.
     const hasHost = head.hostField() !== undefined;
     const isValid = endStream && !head.hasPseudo && !hasHost && head.fault === "" && !head.tooLarge;
     const fields = isValid ? head.build("") : undefined;

@@ -9,20 +9,20 @@ import { trafficIdLength } from "../../lib/traffic-ids.ts";
 import type { TrafficId } from "../../lib/traffic-ids.ts";
 import { flag, frameHeaderBytes, frameType, maxFrameBytes, putFrameHeader, putUint32 } from "../../http2/frames.ts";
 
-/** Memory taken for the frames of one turn; more is taken as needed, and what is left is given back. */
+/** Memory reserved for the frames of one turn, bytes. It grows as needed, and the unused part is released. */
 const regionBytes = 4096;
-/** Bodies up to this size are copied behind their frame header; larger ones go by reference. */
+/** Maximum size of a body that is copied behind its frame header, bytes. Larger bodies are sent by reference. */
 const copyBytes = 4096;
-/** Bytes waiting in the socket from which on nothing more is begun. */
+/** Number of bytes in the socket at which the stream set stops sending. */
 const highWaterBytes = 128 * 1024;
 
-/** The field of a request id, up to its value. */
+/** The request id field, up to its value. */
 const beforeId = fieldStart("x-request-id", trafficIdLength);
 
-/** Writes frames: everything of one turn of the event loop in one write. */
+/** Writes frames. All frames of one event loop turn are one write. */
 export class Http2Output implements TurnTask {
   readonly #socket: TLSSocket;
-  /** Frames are written at `#end` of `#bytes`, up to `#limit`; from `#start` on they are not yet in `#pieces`. */
+  /** Frames are written at `#end` of `#bytes`, up to `#limit`. Frames from `#start` on are not yet in `#pieces`. */
   #bytes: Buffer = noBytes;
   #start = 0;
   #end = 0;
@@ -30,36 +30,38 @@ export class Http2Output implements TurnTask {
   #pieces: Buffer[] = [];
   #pending = 0;
   #isWaiting = false;
-  /** Where the flags of the last DATA frame are, while it can still be given END_STREAM. */
+  /** Position of the last DATA frame's flags, while END_STREAM can still be added. */
   #lastFlags = -1;
   #lastStream = 0;
-  /** A smaller table was announced by the peer: the next block says that none is used (RFC 7541 §4.2). */
+  /**
+   * Whether the peer announced a smaller table. The next block then announces that no table is used (RFC 7541 §4.2).
+   */
   tableShrunk = false;
 
   constructor(socket: TLSSocket) {
     this.#socket = socket;
   }
 
-  /** So much waits that whoever has a choice should hold on until the socket drains. */
+  /** Whether senders should wait until the socket drains. */
   get isFull(): boolean {
     return this.#pending + this.#socket.writableLength >= highWaterBytes;
   }
 
-  /** A frame with a short payload, which is copied. */
+  /** Writes a frame with a short payload, which is copied. */
   frame(type: number, flags: number, streamId: number, payload: Uint8Array): void {
     this.#room(frameHeaderBytes + payload.length);
     const at = putFrameHeader(this.#bytes, this.#end, payload.length, type, flags, streamId);
     this.#end = putBytes(this.#bytes, at, payload, 0, payload.length);
   }
 
-  /** RST_STREAM, WINDOW_UPDATE: one number. */
+  /** Writes a RST_STREAM or WINDOW_UPDATE frame, whose payload is one number. */
   number(type: number, streamId: number, value: number): void {
     this.#room(frameHeaderBytes + 4);
     const at = putFrameHeader(this.#bytes, this.#end, 4, type, 0, streamId);
     this.#end = putUint32(this.#bytes, at, value);
   }
 
-  /** A header block: a response's with `status`, trailers without. */
+  /** Writes a header block. A response has `status`, trailers do not. */
   head(
     streamId: number,
     status: number,
@@ -87,7 +89,7 @@ export class Http2Output implements TurnTask {
       this.#end = at;
       return;
     }
-    // Too long for one frame: CONTINUATION frames follow, with nothing in between.
+    // Too long for one frame: CONTINUATION frames follow directly.
     const block = Buffer.from(this.#bytes.subarray(blockStart, at));
     for (let from = 0; from < length; from += maxFrameBytes) {
       const part = block.subarray(from, from + maxFrameBytes);
@@ -97,7 +99,7 @@ export class Http2Output implements TurnTask {
     }
   }
 
-  /** A DATA frame of at most `maxFrameBytes`. */
+  /** Writes a DATA frame of at most `maxFrameBytes`. */
   data(streamId: number, bytes: Buffer, endStream: boolean): void {
     const { length } = bytes;
     const copied = length <= copyBytes;
@@ -116,7 +118,7 @@ export class Http2Output implements TurnTask {
     this.#pending += length;
   }
 
-  /** Ends a stream: by the DATA frame that was written last, where it has not left yet, else by an empty one. */
+  /** Ends a stream in its last DATA frame if that was not sent yet, otherwise with an empty frame. */
   endStream(streamId: number): void {
     if (this.#lastFlags >= 0 && this.#lastStream === streamId) this.#bytes[this.#lastFlags] = flag.endStream;
     else this.data(streamId, noBytes, true);
@@ -128,7 +130,7 @@ export class Http2Output implements TurnTask {
     this.flush();
   }
 
-  /** A write at the end of the turn threw: the connection cannot go on. */
+  /** A write at the end of the turn threw, so the connection cannot continue. */
   broke(error: unknown): void {
     reportFailure("connection", error);
     this.#socket.destroy();
@@ -137,7 +139,7 @@ export class Http2Output implements TurnTask {
   flush(): void {
     this.#cut();
     if (this.#limit > 0 && this.#bytes === slab.bytes && this.#limit === slab.used) slab.used = this.#end;
-    // A block lasts as long as somebody holds it, and connections are idle for long.
+    // Any reference keeps a whole block alive, and connections are idle for a long time.
     this.#bytes = noBytes;
     this.#start = this.#end = this.#limit = 0;
     this.#lastFlags = -1;
@@ -156,7 +158,7 @@ export class Http2Output implements TurnTask {
     socket.uncork();
   }
 
-  /** Makes what was written so far a piece. */
+  /** Turns the bytes written so far into a piece. */
   #cut(): void {
     if (this.#end === this.#start) return;
     this.#pieces.push(this.#bytes.subarray(this.#start, this.#end));

@@ -5,8 +5,8 @@ import { errorPage } from "../http/error-page.ts";
 import type { Http2Output } from "./output.ts";
 
 /**
- * Answers a request that never became an exchange with the page for `reason`; without the page when there is no
- * `room` for it. Returns how many bytes of DATA were sent.
+ * Answers a request that never became an exchange with the error page of `reason`. Omits the page if there is no `room`
+ * for it. Returns the number of DATA bytes sent.
  */
 export function answerRefusal(
   output: Http2Output,

@@ -8,22 +8,22 @@ import { ReceivedRequest } from "../http/received-request.ts";
 import type { HeadBuilder } from "../../http2/head-builder.ts";
 import { pseudo } from "../../http2/header-entry.ts";
 
-/** What a header block that opens a stream comes to: a request, or why it is not a valid one. */
+/** Result of a header block that opens a stream: a request, or why it is invalid. */
 export type ReadHead = ReceivedRequest | Malformed;
 
 export interface Malformed {
   /** A clause for logs. */
   readonly fault: string;
-  /** The request can be answered: it is well-formed HTTP/2, but not a request that is taken. */
+  /** Set if the request is well-formed HTTP/2 and can therefore be answered. */
   readonly refusal?: "bad_request" | "headers_too_large" | "uri_too_long";
 }
 
-/** Longest method; the longest one registered has 17 letters. */
+/** Maximum length of a method. The longest registered method has 17 letters. */
 const maxMethodBytes = 32;
 
 /**
- * Checks the pseudo-fields (RFC 9113 §8.3.1, RFC 8441; security W3): all of them there, each once and in front,
- * `:authority` without user information and the same as Host where both are sent.
+ * Checks the pseudo-fields (RFC 9113 §8.3.1, RFC 8441; security W3). Each must be present once and before other fields.
+ * `:authority` must have no user information and must equal Host if both are sent.
  */
 export function readHead(
   head: HeadBuilder,
@@ -60,7 +60,7 @@ export function readHead(
   if (endStream && headers.contentLength > 0) return { fault: "content-length without DATA" };
   if (isWebsocket) {
     if (endStream || headers.contentLength >= 0) return { fault: "a WebSocket with a body" };
-    // HTTP/1.1 behind us wants a key, which HTTP/2 has no use for (RFC 8441 §5).
+    // An HTTP/1.1 upstream needs a key, which HTTP/2 does not have (RFC 8441 §5).
     headers.set("sec-websocket-key", randomBytes(16).toString("base64"));
   }
   return new ReceivedRequest({
@@ -95,7 +95,7 @@ function authorityOf(head: HeadBuilder, hosts: HostReader): HostField | Malforme
   return parsed;
 }
 
-/** Origin form. */
+/** Whether the target has origin form. */
 function isTarget(target: string): boolean {
   if (target.charCodeAt(0) !== 47) return false;
   for (let at = 0; at < target.length; at += 1) {

@@ -6,38 +6,38 @@ import { AnsweredStreams } from "./answered-streams.ts";
 import type { Http2Output } from "./output.ts";
 import type { Http2Stream, StreamOwner } from "./stream.ts";
 
-/** Requests in flight per connection (D1). */
+/** Maximum number of requests in flight per connection (D1). */
 export const maxStreams = 100;
-/** Streams that we have reset and about which frames may still be under way. */
+/** Maximum number of reset streams that are remembered because more of their frames may arrive. */
 const maxRemembered = 200;
 
-/** What the streams of a connection tell it. */
+/** Receives the events of a connection's streams. */
 export interface StreamSetOwner {
-  /** Body bytes need no more room in the client's window. */
+  /** Called when body bytes were consumed. */
   credited(byteCount: number): void;
   sentData(): void;
-  /** The last stream is over. */
+  /** Called when the last stream is over. */
   empty(): void;
 }
 
-/** The streams of one connection, and how they share what the client lets it send. */
+/** The streams of one connection. Shares the client's send window among them. */
 export class StreamSet implements StreamOwner {
   readonly output: Http2Output;
   readonly windows: WindowBudget;
-  /** Streams that are answered and that the client has not ended. */
+  /** Answered streams that the client has not ended. */
   readonly answeredEarly: AnsweredStreams;
   /** Highest stream id that the client has used. */
   lastId = 0;
-  /** DATA that the client lets the connection send. */
+  /** Number of DATA bytes that the client allows on the connection. */
   sendWindow = defaultWindow;
-  /** In `Deadlines.now`: since when there has been no stream; Infinity while there is one. */
+  /** Time since which there has been no stream, in `Deadlines.now`. Infinity while there is one. */
   idleSince: number;
   readonly #deadlines: Deadlines;
   readonly #owner: StreamSetOwner;
   readonly #streams = new Roster<Http2Stream>();
-  /** Found last: what a client sends of a body comes in runs. */
+  /** Last stream found. A client's body frames arrive in runs. */
   #found: Http2Stream | undefined;
-  /** Streams with bytes that wait for room, in the order in which their turn comes. */
+  /** Streams with bytes that wait for room, in round-robin order. */
   readonly #waiting = new Set<Http2Stream>();
   readonly #reset = new Set<number>();
 
@@ -61,7 +61,7 @@ export class StreamSet implements StreamOwner {
   get(id: number): Http2Stream | undefined {
     if (id > this.lastId) return undefined;
     if (this.#found?.id === id) return this.#found;
-    // There are `maxStreams` at most.
+    // There are at most `maxStreams`.
     for (let place = 0; place < this.#streams.size; place += 1) {
       const stream = this.#streams.at(place);
       if (stream.id === id) return (this.#found = stream);
@@ -74,7 +74,7 @@ export class StreamSet implements StreamOwner {
     this.idleSince = Infinity;
   }
 
-  /** The stream was ended by us, and the client may not have known it when it sent what comes now. */
+  /** Whether we ended the stream. The client may have sent this frame before it knew. */
   wasReset(id: number): boolean {
     return this.#reset.has(id);
   }
@@ -85,12 +85,12 @@ export class StreamSet implements StreamOwner {
     this.output.number(frameType.rstStream, id, code);
   }
 
-  /** A stream that never opened was answered. */
+  /** Records an answered stream that never opened. */
   answeredUnopened(id: number, endStream: boolean): void {
     if (!endStream) this.answeredEarly.add(id, maxStreams);
   }
 
-  /** Changes the windows of all streams. False when one becomes too large (RFC 9113 §6.9.2). */
+  /** Changes the windows of all streams. Returns false if one becomes too large (RFC 9113 §6.9.2). */
   widen(change: number): boolean {
     if (change === 0) return true;
     for (const stream of this.all()) if (!this.widenOne(stream, change)) return false;
@@ -103,11 +103,11 @@ export class StreamSet implements StreamOwner {
     return stream.sendWindow <= maxWindow;
   }
 
-  /** One frame of each stream that waits, in turns, as long as there is room. */
+  /** Sends one frame of each waiting stream in turn, while there is room. */
   pump(): void {
     for (const stream of this.#waiting) {
       if (this.room <= 0) return;
-      // To the back: whoever was served waits for the others.
+      // A stream that was served moves to the end of the queue.
       this.#waiting.delete(stream);
       try {
         const more = stream.pump(1);
@@ -120,7 +120,7 @@ export class StreamSet implements StreamOwner {
     }
   }
 
-  /** The socket takes bytes again. */
+  /** Continues when the socket has drained. */
   resume(): void {
     this.pump();
     for (const stream of this.all()) {
@@ -132,7 +132,7 @@ export class StreamSet implements StreamOwner {
     }
   }
 
-  // StreamOwner.
+  // Implementation of StreamOwner.
 
   get room(): number {
     return this.output.isFull ? 0 : this.sendWindow;

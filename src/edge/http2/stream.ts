@@ -13,75 +13,78 @@ import type { ClientConnection } from "../http/client-connection.ts";
 import { errorCode, frameType, maxFrameBytes } from "../../http2/frames.ts";
 import type { Http2Output } from "./output.ts";
 
-/** Response bytes kept for a stream that its client's windows do not let out; beyond it the pipeline holds on. */
+/** Maximum number of response bytes that wait for the client's window on a stream. Beyond it the pipeline waits. */
 const maxQueuedBytes = 32 * 1024;
 
-/** What a stream asks of its connection. */
+/** Interface of the connection for its streams. */
 export interface StreamOwner {
   readonly output: Http2Output;
-  /** Bytes of DATA that the connection's window and the socket let out now. */
+  /** Number of DATA bytes that the connection's window and the socket allow now. */
   readonly room: number;
-  /** How far the windows of request bodies may grow. */
+  /** Limits the growth of the windows of request bodies. */
   readonly windows: WindowBudget;
-  /** Bytes of DATA were sent, in one frame. */
+  /** Called after DATA was sent in one frame. */
   spent(byteCount: number): void;
-  /** Body bytes that need no more room in the connection's receive window. */
+  /** Called when body bytes were consumed, for the connection's receive window. */
   credited(byteCount: number): void;
-  /** The stream has bytes that wait for room. */
+  /** Called when the stream has bytes that wait for room. */
   waits(stream: Http2Stream): void;
-  /** The stream is answered, and its client has not ended it. */
+  /** Called when the stream is answered and its client has not ended it. */
   answered(stream: Http2Stream): void;
-  /** The stream is over. */
+  /** Called when the stream is over. */
   gone(stream: Http2Stream): void;
 }
 
-/** One request and response on an HTTP/2 connection: the front of an exchange. */
+/** One request and response on an HTTP/2 connection: the client side of an exchange. */
 export class Http2Stream implements ClientSide, Listed {
   readonly id: number;
   place = -1;
   readonly exchange: HttpExchange;
-  /** What the client lets us send. */
+  /** Number of bytes that the client allows on the stream. */
   sendWindow: number;
   remoteEnded: boolean;
-  /** We have ended the stream before the client has. */
+  /** Whether we ended the stream before the client did. */
   isReset = false;
-  /** The response head was sent. */
+  /** Whether the response head was sent. */
   responseBegun = false;
-  /** In `Deadlines.now`: since when bytes have been waiting for the client's windows; Infinity when none are. */
+  /** Time since which bytes have waited for the client's windows, in `Deadlines.now`. Infinity if none wait. */
   stalledSince = Infinity;
-  /** The same, however little the client lets out, and `takenBytes` is what it has let out since. */
+  /**
+   * Like `stalledSince`, but not reset when the client accepts some bytes. `takenBytes` counts the bytes accepted since
+   * then.
+   */
   waitingSince = Infinity;
   takenBytes = 0;
-  /** Body bytes since `bodySince`, which is in `Deadlines.now`. */
+  /** Number of body bytes since `bodySince`, which is in `Deadlines.now`. */
   windowBytes = 0;
   bodySince: number;
   readonly #owner: StreamOwner;
-  /** Bytes of the body still to come; -1 when unknown. That they have come does not end the stream. */
+  /** Remaining bytes of the body, or -1 if unknown. 0 does not end the stream. */
   #expected: number;
-  /** The exchange waits for a body, or for its end. */
+  /** Whether the exchange waits for a body or its end. */
   readonly #hasBody: boolean;
-  /** Bytes of the response still to be given to us; -1 when unknown. */
+  /** Remaining bytes of the response, or -1 if unknown. */
   #promised = -1;
-  /** What we let the client send; there is none before it has sent any. */
+  /** Receive window. Created when the client sends body bytes. */
   #window: ReceiveWindow | undefined;
-  /** Handed to the exchange and not credited yet. */
+  /** Number of bytes passed to the exchange and not yet credited. */
   #outstanding = 0;
-  /** What waits for room, and its part of what the edge holds; there mostly is none. */
+  /** Bytes that wait for room, counted towards the edge's maximum. Usually absent. */
   #queue: GatheredBytes | undefined;
   #holding: Holding | undefined;
   #isHeld = false;
-  /** The client holds its body back until it is told to go on. */
+  /** Whether the client waits for 100 before it sends its body. */
   #awaitsContinue: boolean;
-  /** The client asks for a WebSocket: it sends no body, and waits with the stream open. */
+  /** Whether the client requests a WebSocket. Such a client sends no body and keeps the stream open. */
   readonly #isConnect: boolean;
-  /** Both directions are the bytes of a WebSocket. */
+  /** Whether both directions carry the bytes of a WebSocket. */
   #isUpgraded = false;
   #localEnded = false;
-  /** What to send behind the queue: an end, with or without trailers. */
+  /** End to send after the queue, with or without trailers. */
   #ending: { readonly trailers: FieldTable | undefined } | undefined;
   #isGone = false;
 
-  /** @param endStream the client has ended the stream with its head */
+  /** @param endStream whether the client ended the stream with its head */
   constructor(
     id: number,
     owner: StreamOwner,
@@ -102,7 +105,7 @@ export class Http2Stream implements ClientSide, Listed {
     this.exchange = new HttpExchange(shared, this, request);
   }
 
-  /** The client has body bytes to send, and room to send them. */
+  /** Whether the client has body bytes to send and room to send them. */
   get awaitsBody(): boolean {
     if (this.remoteEnded || !this.#hasBody) return false;
     return !this.responseBegun && !this.#awaitsContinue && this.#window?.credit !== 0;
@@ -112,7 +115,7 @@ export class Http2Stream implements ClientSide, Listed {
     return this.#isGone;
   }
 
-  /** Bytes that wait for room. */
+  /** Whether bytes wait for room. */
   get hasQueue(): boolean {
     return this.#queued > 0;
   }
@@ -121,15 +124,15 @@ export class Http2Stream implements ClientSide, Listed {
     return this.#queue?.length ?? 0;
   }
 
-  // From the client.
+  // Input from the client.
 
-  /** A frame of DATA begins. False when there was no room for so many bytes in the stream's window. */
+  /** Begins a DATA frame. Returns false if it exceeds the stream's window. */
   announced(byteCount: number): boolean {
     this.#window ??= new ReceiveWindow(this.#owner.windows);
     return this.#window.arrive(byteCount);
   }
 
-  /** False when the body is longer than its Content-Length (RFC 9113 §8.1.1). */
+  /** Returns false if the body is longer than its Content-Length (RFC 9113 §8.1.1). */
   receive(bytes: Buffer): boolean {
     const { length } = bytes;
     if (this.#expected >= 0) {
@@ -143,13 +146,13 @@ export class Http2Stream implements ClientSide, Listed {
     return true;
   }
 
-  /** Padding and the like: bytes that nobody has to take on. */
+  /** Credits bytes that need no consumer, such as padding. */
   skipped(byteCount: number): void {
     this.#outstanding += byteCount;
     this.requestConsumed(byteCount);
   }
 
-  /** False when the body is shorter than its Content-Length. */
+  /** Returns false if the body is shorter than its Content-Length. */
   receiveEnd(trailers: FieldTable | undefined): boolean {
     if (this.#expected > 0) return false;
     this.remoteEnded = true;
@@ -159,27 +162,27 @@ export class Http2Stream implements ClientSide, Listed {
     return true;
   }
 
-  /** The client has reset the stream, or the connection is over. */
+  /** Called when the client has reset the stream or the connection is over. */
   lost(): void {
     if (this.#isGone) return;
     this.#close();
     this.exchange.clientGone();
   }
 
-  /** Ends the stream from this side, for the client's fault or ours. */
+  /** Ends the stream from this side after an error of either side. */
   reset(code: number): void {
     if (this.#isGone) return;
     this.#sendReset(code);
     this.lost();
   }
 
-  /** Code that acted on the stream threw: answers 500 or resets the stream. */
+  /** Handles an error of code that processed the stream: answers 500 or resets the stream. */
   broke(error: unknown): void {
     this.exchange.broke(error);
     this.reset(errorCode.internalError);
   }
 
-  // ClientSide.
+  // Implementation of ClientSide.
 
   sendInterim(status: number, fields: FieldTable | undefined): void {
     if (this.#isGone || this.responseBegun) return;
@@ -223,7 +226,7 @@ export class Http2Stream implements ClientSide, Listed {
     this.pump(Infinity);
     if (queue.length > 0) {
       owner.waits(this);
-      // Not from inside of the exchange that is just sending.
+      // Deferred, because the exchange must not be cut while it is sending.
       if (holding.isTooMuch)
         queueMicrotask(
           contained(
@@ -248,7 +251,7 @@ export class Http2Stream implements ClientSide, Listed {
 
   abort(): void {
     if (this.#isGone) return;
-    // RFC 8441 §5: what TCP says by a reset.
+    // RFC 8441 §5: equivalent to a TCP reset.
     this.#sendReset(this.#isUpgraded ? errorCode.cancel : errorCode.internalError);
     this.#close();
   }
@@ -262,14 +265,16 @@ export class Http2Stream implements ClientSide, Listed {
     this.#owner.credited(byteCount);
   }
 
-  /** Nothing more comes, and all that came was taken on: what the window had grown by is others'. */
+  /**
+   * Returns the growth of the window to the budget, because all received bytes were consumed and no more will arrive.
+   */
   #closeWindow(): void {
     if (this.#outstanding === 0) this.#window?.close();
   }
 
-  // Towards the client.
+  // Output to the client.
 
-  /** Sends what waits, at most `maxFrames` frames. Returns whether it could go on with more room. */
+  /** Sends waiting bytes in at most `maxFrames` frames. Returns whether more room would let it continue. */
   pump(maxFrames: number): boolean {
     for (let frames = 0; frames < maxFrames && this.#queue !== undefined && this.#queued > 0; frames += 1) {
       const room = Math.min(this.sendWindow, this.#owner.room, maxFrameBytes);
@@ -285,14 +290,14 @@ export class Http2Stream implements ClientSide, Listed {
     return false;
   }
 
-  /** There is room again: the pipeline goes on when it was held. */
+  /** Continues after room became available. Resumes a waiting pipeline. */
   resume(): void {
     if (!this.#isHeld || this.#queued >= maxQueuedBytes || this.#isGone) return;
     this.#isHeld = false;
     this.exchange.clientDrained();
   }
 
-  /** More waits at the edge than may. */
+  /** Cuts the stream if more bytes wait at the edge than allowed. */
   #giveUp(): void {
     if (this.#isGone) return;
     const { id, shared } = this.exchange;
@@ -315,7 +320,7 @@ export class Http2Stream implements ClientSide, Listed {
       else output.head(this.id, 0, trailers, undefined, true);
     }
     const isCutOff = !this.remoteEnded;
-    // The client still has its own end to send, and what comes before it.
+    // The client may still send bytes and its own end.
     if (isCutOff && this.#isUpgraded) return;
     if (isCutOff && this.#isConnect) this.#sendReset(errorCode.noError);
     else if (isCutOff) this.#owner.answered(this);

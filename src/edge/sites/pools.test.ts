@@ -4,7 +4,7 @@ import type { Site } from "../../routing/sites/compiled.ts";
 import type { Tunnel } from "../agents/tunnels/tunnel.ts";
 import { makePools } from "./pools.ts";
 
-/** A tunnel of the agent, as a register has it. */
+/** A tunnel of the agent, as in a register. */
 function tunnelOf(id: string, agent: string): Tunnel & { readonly endpoint: { readonly site: Site } } {
   const site = { kind: "endpoint", id, hosts: ["shop.example"], pooled: true, handshake: {} } as unknown as Site;
   const company = { key: "https", isPool: true, likeness: undefined, agent };
@@ -13,7 +13,7 @@ function tunnelOf(id: string, agent: string): Tunnel & { readonly endpoint: { re
   };
 }
 
-it("a pool has what an agent serves in several sessions once", () => {
+it("a pool includes an agent with several sessions once", () => {
   const [first, again, other] = [tunnelOf("ep_1", "one"), tunnelOf("ep_2", "one"), tunnelOf("ep_3", "other")];
   let tunnels: readonly Tunnel[] = [first, again, other];
   const pools = makePools({ pool: () => [] }, { pool: () => tunnels }, Math.random);

@@ -1,4 +1,4 @@
-/** Several endpoints of one URL as one site, of which one is chosen for each request or connection. */
+/** Several endpoints with the same URL as one site. Each request or connection is assigned to one of them. */
 import { nameOf } from "../../lib/plain-names.ts";
 import type { ConnectionSite, RoutingTable, Site } from "../../routing/sites/compiled.ts";
 import type { LoginGuard } from "../../traffic/login.ts";
@@ -8,14 +8,16 @@ import type { Tunnel } from "../agents/tunnels/tunnel.ts";
 import { sameDemands } from "../tls/demands.ts";
 
 export interface Pools {
-  /** The site itself, or what stands for it and those beside it: the same until one comes or goes. */
+  /**
+   * Returns the site, or the pool of the site and its members. The pool stays the same object until its members change.
+   */
   https(site: Site | undefined): Site | undefined;
-  /** The same for what is served over TLS, of requests or of whole connections. */
+  /** Like `https`, for requests and for whole connections over TLS. */
   secure(site: Site | ConnectionSite | undefined): Site | ConnectionSite | undefined;
-  /** The same for what is served without TLS. */
+  /** Like `https`, for endpoints without TLS. */
   http(site: Site | undefined): Site | undefined;
   connections(site: ConnectionSite | undefined): ConnectionSite | undefined;
-  /** One of those that a site stands for, at random; itself where it stands for none. */
+  /** Returns a random member of a pool, or the site itself if it is not a pool. */
   choose<S extends { readonly members?: readonly S[] }>(site: S | undefined): S | undefined;
 }
 
@@ -29,7 +31,7 @@ export function makePools(
   registry: Pick<AgentRegistry, "pool">,
   random: () => number,
 ): Pools {
-  // By the list of a name's tunnels, which is another one when one comes or goes; without tunnels by the first site.
+  // Keyed by the list of a name's tunnels, which is replaced on each change. Without tunnels, keyed by the first site.
   const made = new WeakMap<object, Made>();
   const pooled = <S extends Site | ConnectionSite>(
     site: S,
@@ -41,7 +43,7 @@ export function makePools(
     const key = agents.length > 0 ? agents : (configured[0] ?? site);
     const before = made.get(key);
     if (before && sameList(before.configured, configured)) return before.site as S;
-    // Visitors are spread over the edges: each has its own agents serve them, where it has any.
+    // Visitors are already spread over the edges, so each edge prefers its own agents.
     const near = agents.some(({ isElsewhere }) => !isElsewhere)
       ? agents.filter(({ isElsewhere }) => !isElsewhere)
       : agents;
@@ -66,13 +68,16 @@ export function makePools(
   };
 }
 
-/** Of what an agent has in several sessions one: its modules count together what they count, and the rest stand in for it. */
+/**
+ * Keeps one tunnel of each agent. Its modules count for all of the agent's sessions, and its other tunnels act as
+ * fallbacks.
+ */
 function oncePerAgent(tunnels: readonly Tunnel[]): readonly Tunnel[] {
   const first = new Map(tunnels.toReversed().map((one) => [one.company?.agent ?? one, one]));
   return tunnels.filter((one) => first.get(one.company?.agent ?? one) === one);
 }
 
-/** Those of a site's members that a connection may be served by whose handshake was bound to these demands. */
+/** Returns the members of a site that accept a connection whose handshake met these demands. */
 export function membersUnder(site: Site, handshake: Handshake): readonly Site[] {
   return (site.members ?? [site]).filter((one) => sameDemands(one.handshake, handshake));
 }
@@ -94,7 +99,7 @@ function joinedSite(members: readonly Site[]): Site {
 
 type OfItsOwn = Pick<Site, "logins" | "pooled" | "members" | "findRoute" | "tellsPathsApart" | "advertises">;
 
-/** What is in the place of a site: the same in all but what it has of its own. */
+/** Returns a site that replaces `site` and shares everything with it except `own`. */
 export function standIn(site: Site, own: OfItsOwn): Site {
   const { kind, id, accountId, revision, hosts, handshake, problem } = site;
   return { kind, id, accountId, revision, hosts, handshake, problem, ...own };
@@ -108,7 +113,7 @@ function sameList(one: readonly unknown[], other: readonly unknown[]): boolean {
   return one.length === other.length && one.every((item, at) => item === other[at]);
 }
 
-/** Sites of agents and of configuration that serve the same have it in common. */
+/** Agents' sites and configured sites with the same traffic have the same scheme. */
 function schemeOf({ kind }: Site | ConnectionSite): string {
   return kind === "endpoint" || kind === "https_edge" ? "https" : kind.slice(0, 3);
 }

@@ -1,4 +1,4 @@
-/** Who owns a public name: the site of the configuration or of an agent that a connection to it is served by. */
+/** Finds the owner of a public name: the configured site or the agent's site that serves a connection to it. */
 import { hostOfName, nameOf } from "../../lib/plain-names.ts";
 import { internalKey, isInternalKey, keysOver } from "../../lib/internal-names.ts";
 import type { InternalAddress } from "../../lib/internal-names.ts";
@@ -6,21 +6,24 @@ import type { ConnectionSite, RoutingTable, Site } from "../../routing/sites/com
 import type { AgentRegistry } from "../agents/registry.ts";
 import type { Pools } from "./pools.ts";
 
-/** Each is asked with a lower-case host name, and answers for now. */
+/** Each function takes a lower-case host name and returns the current result. */
 export interface PublicSites {
-  /** Over TLS: an edge or an endpoint, of requests or of whole connections. */
+  /** Returns the edge or endpoint over TLS, of requests or of whole connections. */
   readonly secure: (host: string) => Site | ConnectionSite | undefined;
-  /** Over HTTPS: as `secure`, where it is of requests. */
+  /** Like `secure`, only for requests. */
   readonly https: (host: string) => Site | undefined;
-  /** Over plain HTTP: endpoints alone; everything else is redirected. */
+  /** Returns the endpoint over plain HTTP. All other names are redirected. */
   readonly http: (host: string) => Site | undefined;
-  /** An internal endpoint of the account, by its name, or that of the other scheme. Policies alone lead there. */
+  /**
+   * Returns an internal endpoint of the account by its name, or the endpoint with the other scheme. Only policies can
+   * reach it.
+   */
   readonly internal: (accountId: string, name: string) => Site | undefined;
-  /** The same for whole connections: of TLS or TCP, as the address says. */
+  /** Like `internal`, for whole TLS or TCP connections, depending on the address. */
   readonly internalConnection: (accountId: string, address: InternalAddress) => ConnectionSite | undefined;
-  /** The endpoint of an agent, by its id. */
+  /** Returns an agent's endpoint by its id. */
   readonly endpoint: (id: string) => Site | ConnectionSite | undefined;
-  /** The endpoint of whole connections at a host name, or at a port. */
+  /** Returns the endpoint of whole connections at a host name or port. */
   readonly endpointAt: (
     kind: "tls_endpoint" | "tcp_endpoint",
     host: string,
@@ -29,10 +32,10 @@ export interface PublicSites {
 }
 
 /**
- * R5: a wildcard never takes a name away from the endpoint that is published at it; an edge with the very name does. The
- * wildcard of an endpoint covers one label, and an edge with the same wildcard comes before it.
+ * R5: a wildcard never takes a name from an endpoint published there, but an edge with exactly this name does. An
+ * endpoint's wildcard covers one label. An edge with the same wildcard comes first.
  *
- * @param logins where visitors come back to from identity providers; its name is nobody else's
+ * @param logins settings with the host to which logins return, which nothing else may have
  */
 export function makePublicSites(
   table: Pick<RoutingTable, "serving" | "named" | "hostHolder">,
@@ -45,7 +48,7 @@ export function makePublicSites(
 ): PublicSites {
   const publishedAt = (name: string, isPlain: boolean): Site | undefined =>
     isPlain ? pools.http(registry.plainSiteFor(name)) : pools.https(registry.siteFor(name));
-  /** The endpoint at the wildcard over `host`; undefined where the host belongs to something else. */
+  /** Returns the endpoint whose wildcard covers `host`. Undefined if the host has another owner. */
   const covering = <S extends Site | ConnectionSite>(
     host: string,
     siteAt: (name: string) => S | undefined,
@@ -54,13 +57,14 @@ export function makePublicSites(
     const wildcard = wildcardOver(host);
     const site = wildcard === undefined ? undefined : siteAt(wildcard);
     if (!site || edge?.hosts.includes(host) || edge?.hosts.includes(wildcard as string)) return undefined;
-    // An endpoint of the host's own keeps the wildcard away from both schemes, also where it does not compile here.
+    // An endpoint at exactly this host blocks the wildcard for both schemes, even if the endpoint does not compile
+    // here.
     if (registry.pool(host).length > 0 || registry.pool(nameOf("http", host)).length > 0) return undefined;
     return table.hostHolder(host)?.accountId === site.accountId ? site : undefined;
   };
   const secure = (host: string): Site | ConnectionSite | undefined => {
     if (logins.hosts.includes(host)) return logins;
-    // Nobody outside reaches what is internal, whatever name a handshake has.
+    // Internal names are never reachable from outside, whatever name the handshake has.
     if (isInternalKey(host)) return undefined;
     const edge = table.serving(host);
     if (edge?.hosts.includes(host)) return pools.secure(edge);
