@@ -1,4 +1,4 @@
-/** Streams for whole connections, by an upstream plan: to a tunnel or an address, with another try elsewhere. */
+/** Opens streams for whole connections by an upstream plan: to a tunnel or an address, with retries elsewhere. */
 import { contained } from "../../lib/boundary.ts";
 import type { ByteReceiver, ByteStream } from "../../lib/io/byte-stream.ts";
 import { Refusal } from "../../lib/errors.ts";
@@ -21,14 +21,14 @@ import { proxyPreamble } from "./proxy-preamble.ts";
 
 export interface ConnectionUpstreamsOptions {
   readonly registry: Pick<AgentRegistry, "tunnel" | "group" | "pool">;
-  /** How static addresses are reached. */
+  /** Options for dialling static addresses. */
   readonly dial: DialOptions;
   readonly log: Log;
-  /** Connections that go through the tunnel now. */
+  /** Number of connections that use the tunnel now. */
   readonly load: (tunnel: Tunnel) => number;
 }
 
-/** A stream to an upstream; `tunnel` is undefined for an address. */
+/** A stream to an upstream. `tunnel` is undefined for an address. */
 export interface Opened {
   readonly stream: ByteStream;
   readonly tunnel: Tunnel | undefined;
@@ -36,9 +36,10 @@ export interface Opened {
 
 export interface ConnectionUpstreams {
   /**
-   * Opens a stream for a connection to `site`, at another tunnel or address when one fails. `done` is called once,
-   * now or later; undefined when none could be had. `steps` gets what decided. `isOver` is asked between tries.
-   * @returns withdraws what is waited for: a stream for nobody would be one less for others
+   * Opens a stream for a connection to `site`, and tries another tunnel or address if one fails. Calls `done` once, now
+   * or later, with undefined if no stream could be opened. Adds the decisions to `steps`. Checks `isOver` between
+   * tries.
+   * @returns withdraws the pending opening, because an unused stream counts towards the agent's maximum
    */
   open(
     site: ConnectionSite,
@@ -137,5 +138,5 @@ function headerOf(tunnel: Tunnel, site: ConnectionSite, facts: ConnectionFacts):
   };
 }
 
-/** Until the splice takes the stream over, which it does at once. */
+/** Receiver until the splice takes over the stream, which it does immediately. */
 const nobody: ByteReceiver = { data() {}, ended() {}, drained() {}, closed() {} };

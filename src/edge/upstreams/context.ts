@@ -2,7 +2,7 @@ import type { Clock } from "../../lib/clock.ts";
 import type { Deadlines } from "../../lib/deadlines.ts";
 import type { Log } from "../../lib/log.ts";
 
-/** What the pools of an edge and their connections share. */
+/** State shared by the pools of an edge and their connections. */
 export interface UpstreamContext {
   readonly clock: Clock;
   readonly deadlines: Deadlines;
@@ -10,22 +10,28 @@ export interface UpstreamContext {
   readonly log: Log;
 }
 
-/** Bounds on requests that are sent to upstreams. */
+/** Limits of requests to upstreams. */
 export interface UpstreamLimits {
-  /** Start line and fields together, of a response; and of a request, where beyond it is 431. */
+  /** Maximum size of start line and fields. A longer request head gets 431. */
   readonly maxHeadBytes: number;
   readonly maxFields: number;
-  /** Neither direction of an upgraded or streaming exchange moving. */
+  /** Maximum time without bytes in either direction of an upgraded or streaming exchange. */
   readonly idleTimeoutMs: number;
-  /** Once one side of an upgraded exchange has sent its last: for the other to do so. */
+  /** Maximum time between the ends of the two sides of an upgraded exchange. */
   readonly lingerMs: number;
-  /** From the whole request being sent to the upstream's response head, unless a route or tunnel sets its own: 504. */
+  /**
+   * Maximum time from the end of the request to the response head. Later ones get 504. A route or tunnel can set its
+   * own.
+   */
   readonly upstreamTimeoutMs: number;
-  /** For a stream to the upstream to open: 504. */
+  /** Maximum time to open a stream to the upstream. Slower openings get 504. */
   readonly openTimeoutMs: number;
-  /** Warm streams kept per tunnel, and for how long. */
+  /** Maximum number of warm streams per tunnel, and the maximum time that one stays idle. */
   readonly maxIdleStreams: number;
   readonly idleStreamMs: number;
-  /** How long a warm stream takes requests that may not be sent twice: services close idle connections as they like. */
+  /**
+   * Time for which a warm stream accepts requests that must not be sent twice. Services may close idle connections at
+   * any time.
+   */
   readonly sureStreamMs: number;
 }

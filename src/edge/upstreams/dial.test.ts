@@ -20,7 +20,7 @@ function dialled(target: StaticAddress, options: DialOptions): Promise<Socket> {
 }
 
 describe("static addresses", () => {
-  it("I7: static addresses are not dialled inside the machine, in whatever form they are written", () => {
+  it("I7: static addresses inside the machine are never dialled, in any notation", () => {
     const local = ["127.0.0.1", "127.9.9.9", "169.254.169.254", "::1", "fe80::1", "febf::1", "::ffff:127.0.0.1"];
     const hidden = ["64:ff9b::7f00:1", "2002:7f00:1::", "::ffff:169.254.169.254", "::127.0.0.1"];
     for (const address of [...local, ...hidden]) assert.equal(mayDial(address, false), false, address);
@@ -45,7 +45,7 @@ describe("static addresses", () => {
     }
   });
 
-  it("I7: a name that resolves to a loopback address is refused before anything is dialled", async () => {
+  it("I7: a name that resolves to a loopback address is refused before dialling", async () => {
     let connections = 0;
     const server = createServer(() => (connections += 1)).listen(0);
     await once(server, "listening");
@@ -60,7 +60,7 @@ describe("static addresses", () => {
     server.close();
   });
 
-  it("I7: the address that was checked is the one that is dialled, whatever a second look-up would say", async () => {
+  it("I7: a second look-up cannot replace the address that was checked", async () => {
     const reached: string[] = [];
     const checked = createServer((socket) => void reached.push(socket.localAddress ?? "")).listen(0, "127.0.0.2");
     await once(checked, "listening");
@@ -83,7 +83,7 @@ describe("static addresses", () => {
     }
   });
 
-  it("static addresses are dialled over TLS only where the certificate is for the name", async () => {
+  it("static addresses are dialled over TLS only if the certificate matches the name", async () => {
     const now = Date.now();
     const authority = await createAuthority({ commonName: "test", now });
     const { certificatePem, keyPem } = await issueLeaf(authority, { names: ["localhost"], now, days: 2 });

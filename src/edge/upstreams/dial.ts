@@ -1,4 +1,7 @@
-/** Connections to static addresses: resolved, checked and only then dialled, so that no name leads inside. */
+/**
+ * Connections to static addresses. A name is resolved and checked before dialling, so that no name leads into the
+ * machine.
+ */
 import type { LookupAddress } from "node:dns";
 import { connect, isIP } from "node:net";
 import type { Socket } from "node:net";
@@ -13,7 +16,7 @@ import { resolveAllowed } from "../../outbound/addresses.ts";
 export interface StaticAddress {
   readonly host: string;
   readonly port: number;
-  /** The connection is encrypted, and the certificate must be for `host`. */
+  /** Whether the connection uses TLS. The certificate must match `host`. */
   readonly tls: boolean;
 }
 
@@ -21,25 +24,26 @@ export interface DialOptions {
   readonly clock: Clock;
   /** Whether this server may connect to loopback and link-local addresses on behalf of a backend. */
   readonly allowLocal: boolean;
-  /** PEM of authorities that are trusted besides the system's. */
+  /** PEM of authorities that are trusted in addition to the system's. */
   readonly ca?: string;
-  /** Whether HTTP is offered in TLS handshakes; it is unless told otherwise. */
+  /** Whether the TLS handshake offers HTTP. Default: true. */
   readonly http?: boolean;
 }
 
 const dialTimeoutMs = 10_000;
-/** How long a dry run waits for a name. */
+/** Maximum time of a name look-up in a dry run. */
 const lookupTimeoutMs = 2_000;
 
 export interface PendingDial {
-  /** Gives up while the name is being resolved; `done` is then not called. False when it is too late for that. */
+  /** Cancels the dial while the name is being resolved. `done` is then not called. Returns false if it is too late. */
   withdraw(): boolean;
 }
 
 /**
- * Calls `done` once, now or later, with a connected socket or with the error: a `Refusal` when the address is not allowed.
+ * Calls `done` once, now or later, with a connected socket or an error. The error is a `Refusal` if the address is not
+ * allowed.
  * @param asker the account whose share of name look-ups is used
- * @returns undefined when no name is being resolved
+ * @returns undefined if no name is being resolved
  */
 export function dial(
   target: StaticAddress,
@@ -57,7 +61,7 @@ export function dial(
     if (result instanceof Error) socket?.destroy();
     done(result);
   };
-  /** A step of the dial threw. When `done` was called already, its caller has ended the connection. */
+  /** Handles an error in a step of the dial. If `done` was already called, its caller has ended the connection. */
   const step = <Given extends readonly unknown[]>(run: (...given: Given) => void): ((...given: Given) => void) =>
     contained("connection", run, (error) => {
       socket?.destroy();
@@ -83,7 +87,7 @@ export function dial(
       allowHalfOpen: true,
       autoSelectFamily: true,
       ...(target.tls ? {} : readingIntoShared()),
-      // The addresses that were checked, and no others: a second look-up could say something else.
+      // Returns only the addresses that were checked, because a second look-up could return others.
       lookup: (_host, { all }, answer) => {
         const first = found[0] as LookupAddress;
         if (all) answer(null, found);
@@ -114,7 +118,7 @@ export function dial(
     tcp.once("connect", step(connected));
   };
   giveUp = addressesOf(target.host, asker, options.allowLocal, step(reach));
-  // `settle` and the look-up may have run already.
+  // `settle` and the look-up may already have run.
   if ((settled as boolean) || socket !== undefined) return undefined;
   return {
     withdraw() {
@@ -128,8 +132,8 @@ export function dial(
 }
 
 /**
- * Why nothing is sent to any address of `host`; undefined when something may be, or when its name is not resolved in
- * time. Nothing is dialled.
+ * Returns why no address of `host` is allowed. Returns undefined if one is allowed or the look-up takes too long. Does
+ * not dial.
  */
 export function refusalOf(host: string, { clock, allowLocal }: DialOptions): Promise<Refusal | undefined> {
   return new Promise((resolve) => {
@@ -159,7 +163,7 @@ function addressesOf(
   );
 }
 
-/** Names what the addresses are, not the addresses: whoever may configure a backend need not know them. */
+/** Describes the kind of the addresses without naming them: users who configure a backend need not know them. */
 function notAllowed(host: string, found: readonly LookupAddress[], allowLocal: boolean): Refusal {
   const kinds = new Set(found.map(({ address }) => forbiddenAddress(address, allowLocal)));
   const leads = isIP(host) === 0 ? "leads to" : "is";

@@ -1,4 +1,4 @@
-/** Which tunnel, address or fixed answer a plan leads to now, and the steps that say so. */
+/** Chooses the tunnel, address or fixed answer of a plan, and records the steps of the decision. */
 import type { Answer, Step } from "../../traffic/step.ts";
 import { answered, passed, skipped } from "../../traffic/step.ts";
 import type { BackendPlan, UpstreamPlan } from "../../traffic/upstream-plan.ts";
@@ -9,22 +9,22 @@ import type { Tunnel } from "../agents/tunnels/tunnel.ts";
 export type StaticPlan = Extract<UpstreamPlan, { kind: "static" }>;
 type FixedPlan = Extract<UpstreamPlan, { kind: "http_response" }>;
 
-/** Where a plan leads: told apart by `session` (a tunnel), `host` (an address), or else an answer. */
+/** Result of a plan: a tunnel has `session`, an address has `host`, anything else is an answer. */
 export type Picked = Tunnel | StaticPlan | Answer;
 
-/** What a choice depends on besides the plan. */
+/** Inputs of a choice besides the plan. */
 export interface Circumstances {
-  /** What is under way through the tunnel. */
+  /** Number of requests or connections that use the tunnel. */
   readonly load: (tunnel: Tunnel) => number;
   readonly isTried: (place: Tunnel | StaticPlan) => boolean;
-  /** What decided, in order: backends that were passed over, then the one that was taken. */
+  /** Receives the decisions in order: the backends that were skipped, then the chosen one. */
   readonly steps: Step[];
-  /** Only asks: the next choice is the same as if this had not been made. */
+  /** Whether this is only a preview, which does not affect the next choice. */
   readonly dry: boolean;
 }
 
 export interface Picker {
-  /** `backend_empty`, `tunnel_gone` or `upstream_refused` when nothing is left. */
+  /** Returns `backend_empty`, `tunnel_gone` or `upstream_refused` if nothing is left. */
   readonly pick: (plan: UpstreamPlan, around: Circumstances) => Picked;
 }
 
@@ -64,7 +64,7 @@ export function makePicker(registry: Pick<AgentRegistry, "tunnel" | "group" | "p
     steps.push(taken(plan, tunnel));
     return tunnel;
   };
-  /** Its own tunnel, or one beside it when that is gone or was tried. */
+  /** Returns the endpoint's own tunnel, or another of its tunnels if that one is offline or was tried. */
   const ofEndpoint = ({ id, beside }: TunnelPlan, { isTried }: Circumstances): Tunnel | undefined => {
     const own = registry.tunnel(id);
     if (beside === undefined || (own && !isTried(own))) return own;
@@ -72,8 +72,9 @@ export function makePicker(registry: Pick<AgentRegistry, "tunnel" | "group" | "p
     return registry.pool(beside.name).find((one) => alike(one) && !isTried(one)) ?? own;
   };
   /**
-   * Fewest requests in flight; the search starts one further each time, so that equals take turns. Another edge's only
-   * where this one has none: the connections of visitors are spread over the edges already.
+   * Chooses the tunnel with the fewest requests in flight. The search starts one further each time, so that equal
+   * tunnels take turns. Tunnels of other edges are used only if this edge has none, because visitors are already spread
+   * over the edges.
    */
   const fromGroup = (plan: GroupPlan, around: Circumstances): Picked => {
     const group = registry.group(plan);
@@ -144,7 +145,7 @@ function passedOver(plan: UpstreamPlan, why: string): Step {
   return skipped("backend", why, decider(plan));
 }
 
-/** Members in turn until one leads somewhere; else what the last one said. */
+/** Tries the members in order until one returns an upstream. Otherwise returns the last result. */
 function firstThatServes<T>(members: readonly T[], pick: (member: T) => Picked): Picked {
   let last: Picked = backendEmpty;
   for (const member of members) {
@@ -155,8 +156,8 @@ function firstThatServes<T>(members: readonly T[], pick: (member: T) => Picked):
 }
 
 /**
- * The members with the one whose turn it is in front (smooth weighted round robin: each gains its weight, the
- * chosen one pays the sum). Members of weight 0 get nothing.
+ * Orders the members by smooth weighted round robin: each gains its weight, and the chosen one pays the total. Members
+ * of weight 0 get nothing.
  */
 function byWeight<T extends { readonly weight: number }>(members: readonly T[], state: number[]): readonly T[] {
   let sum = 0;

@@ -1,4 +1,4 @@
-/** The PROXY protocol's header, versions 1 and 2, as the edge writes it to agents that ask (HAProxy, proxy-protocol.txt). */
+/** PROXY protocol header, versions 1 and 2, that the edge sends to agents on request (HAProxy, proxy-protocol.txt). */
 import { isIPv4 } from "node:net";
 import { normaliseAddress, readAddress } from "../../lib/address.ts";
 import type { ConnectionFacts } from "../../traffic/exchange.ts";
@@ -9,7 +9,7 @@ const signature2 = Buffer.from("\r\n\r\n\0\r\nQUIT\n", "latin1");
 const overTcp4 = 0x11;
 const overTcp6 = 0x21;
 
-/** @returns undefined for version 0, which asks for none */
+/** @returns undefined for version 0, which means no header */
 export function proxyPreamble(version: 0 | 1 | 2, ends: Ends): Buffer | undefined {
   if (version === 0) return undefined;
   const { source } = ends;
@@ -33,7 +33,7 @@ function version2(is4: boolean, from: string, to: string, { sourcePort, localPor
   at = header.writeUInt16BE(2 * addressBytes + 4, at);
   for (const address of [from, to]) {
     const words = new Uint32Array(4);
-    // readAddress unmaps: a mapped address is written as what it maps
+    // `readAddress` unmaps, so a mapped address needs its prefix again.
     if (readAddress(address, words) === 4 && !is4) words.set([0, 0, 0xffff, words[0] as number]);
     for (let word = 0; word < addressBytes / 4; word += 1) at = header.writeUInt32BE(words[word] as number, at);
   }
@@ -42,7 +42,7 @@ function version2(is4: boolean, from: string, to: string, { sourcePort, localPor
   return header;
 }
 
-/** Both ends must be of one family: the IPv4 one is mapped. */
+/** Both addresses must be of one family, so an IPv4 address is mapped. */
 function as6(address: string): string {
   return isIPv4(address) ? `::ffff:${address}` : address;
 }

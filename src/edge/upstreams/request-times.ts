@@ -1,12 +1,12 @@
-/** Tells agents that show it how long requests took here: gathered, so that it takes a frame for many of them. */
+/** Sends request durations to agents that display them. Batched, so that one frame carries many. */
 import type { Clock, Timer } from "../../lib/clock.ts";
 import { maxTimesBytes, timesLine } from "../../tunnel/request-times.ts";
 import type { RequestTimes } from "../../tunnel/request-times.ts";
 import type { AgentSession } from "../../tunnel/server-hooks.ts";
 
-/** Times of so many milliseconds go together. */
+/** Interval of a batch, milliseconds. */
 const gatherMs = 100;
-/** Of one line, bytes, and a little more. */
+/** Approximate maximum size of one line, bytes. */
 const lineBytes = 128;
 
 export type TellTimes = (session: AgentSession, requestId: string, times: RequestTimes) => void;

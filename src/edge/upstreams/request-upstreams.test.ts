@@ -132,7 +132,7 @@ function exchange(): Exchange & { steps: Step[] } {
   };
 }
 
-/** Takes a stream of the pool and keeps it until told. */
+/** Uses a stream of the pool until the returned function is called. */
 async function hold(pool: UpstreamPool): Promise<() => void> {
   const ready = Promise.withResolvers<UpstreamConnection>();
   const user = {
@@ -177,7 +177,7 @@ describe("choosing an upstream", () => {
     assert.equal(agent.headers.at(-1)?.edgeType, "endpoint");
   });
 
-  it("the choice of an upstream takes the tunnel with the fewest requests, not one that was tried, and says when there is none", async () => {
+  it("the choice of an upstream prefers the untried tunnel with the fewest requests and fails if none is left", async () => {
     const { upstreams, session, label, registry } = platform();
     const [one, two] = [session(), session()];
     label(one, "tn_1", { app: "web" });
@@ -200,7 +200,7 @@ describe("choosing an upstream", () => {
     assert.deepEqual(upstreams.choose({ kind: "tunnel", id: "tn_1" }, exchange(), []), { error: "tunnel_gone" });
   });
 
-  it("the choice of an upstream closes the streams of a tunnel that goes away", async () => {
+  it("the choice of an upstream closes the streams of a tunnel that closes", async () => {
     const { upstreams, session, label, registry } = platform();
     const agent = session();
     label(agent, "tn_1", { app: "web" });
@@ -213,7 +213,7 @@ describe("choosing an upstream", () => {
     await assert.rejects(hold(pool), /tunnel_gone/);
   });
 
-  it("R3: the choice of an upstream makes room in a crowded session by closing streams that nobody uses", async () => {
+  it("R3: the choice of an upstream makes room in a crowded session by closing idle streams", async () => {
     const { upstreams, session, label } = platform();
     const agent = session();
     for (let tunnel = 0; tunnel < 12; tunnel += 1) label(agent, `tn_${tunnel}`, { tunnel: String(tunnel) });
@@ -227,7 +227,7 @@ describe("choosing an upstream", () => {
     assert.equal(agent.headers.length, 12 * 30);
   });
 
-  it("the choice of an upstream goes down a failover's members, and to a fixed response where it is one", () => {
+  it("the choice of an upstream tries a failover's members in order, including a fixed response", () => {
     const { upstreams, session, label } = platform();
     const choose = (...members: UpstreamPlan[]) =>
       upstreams.choose({ kind: "failover", id: "bkdfo_1", revision: 1, members }, exchange(), []);
@@ -242,7 +242,7 @@ describe("choosing an upstream", () => {
     assert.ok(choose(group({ app: "web" }), fixed(418)) instanceof UpstreamPool);
   });
 
-  it("the choice of an upstream follows weights exactly, gives nothing to weight 0, and passes by members without an upstream", () => {
+  it("the choice of an upstream follows weights exactly, gives nothing to weight 0 and skips members without an upstream", () => {
     const { upstreams } = platform();
     const weighted = (...weights: [UpstreamPlan, number][]): UpstreamPlan => ({
       kind: "weighted",
@@ -263,7 +263,7 @@ describe("choosing an upstream", () => {
     assert.deepEqual(upstreams.choose(weighted([fixed(200), 0]), exchange(), []), { error: "backend_empty" });
   });
 
-  it("the choice of an upstream uses one pool for a static address, and gives up one that cannot be reached", async () => {
+  it("the choice of an upstream uses one pool per static address and drops an unreachable address", async () => {
     const { upstreams } = platform();
     const plan: UpstreamPlan = { kind: "static", id: "bkdsc_1", revision: 1, host: "127.0.0.1", port, tls: false };
     const pool = upstreams.choose(plan, exchange(), []);

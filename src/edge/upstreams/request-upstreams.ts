@@ -1,4 +1,4 @@
-/** Carries out upstream plans: which tunnel, address or fixed answer a request gets. */
+/** Executes upstream plans: chooses the tunnel, address or fixed answer of a request. */
 import { reportFailure } from "../../lib/boundary.ts";
 import { skipped } from "../../traffic/step.ts";
 import type { Answer, Step } from "../../traffic/step.ts";
@@ -23,31 +23,31 @@ import type { Tunnel } from "../agents/tunnels/tunnel.ts";
 export interface RequestUpstreamsOptions {
   readonly registry: AgentRegistry;
   readonly context: UpstreamContext;
-  /** How static addresses are reached. */
+  /** Options for dialling static addresses. */
   readonly dial: DialOptions;
 }
 
 export interface RequestUpstreams {
   /**
-   * Chooses where a request goes now: a pool that is not in `tried`, or the answer that ends the exchange
-   * (`backend_empty`, `tunnel_gone`, a fixed response). Called once per request, and again with what was tried
-   * when a stream could not be opened, before anything was sent. Pushes what decided to `exchange.steps`; steps that
-   * only depend on the tunnel are made once per tunnel.
-   * @param raw the upstream is not spoken to in HTTP: the pool's streams are for `UpstreamConnection.raw`
+   * Chooses the upstream of a request: a pool that is not in `tried`, or the answer that ends the exchange
+   * (`backend_empty`, `tunnel_gone`, a fixed response). Called once per request, and again with the tried pools if a
+   * stream could not be opened before anything was sent. Adds the decisions to `exchange.steps`. Steps that only depend
+   * on the tunnel are created once per tunnel.
+   * @param raw whether the upstream does not speak HTTP. The pool's streams are then for `UpstreamConnection.raw`
    */
   choose(plan: UpstreamPlan, exchange: Exchange, tried: readonly UpstreamPool[], raw?: boolean): UpstreamPool | Answer;
-  /** What `choose` would come to now, without choosing it: pushes its steps. Names are looked up, nothing is dialled. */
+  /** Previews `choose` without affecting it and adds its steps. Looks up names, but does not dial. */
   foresee(plan: UpstreamPlan, steps: Step[]): Promise<Picked>;
 }
 
 /**
- * From this many streams on a session's idle ones make room for new ones. Agents that die of too many streams
- * have their limit a little above (agent-protocol, "Rules of the server").
+ * Number of a session's streams from which idle ones are closed to make room. Agents that fail on too many streams have
+ * a slightly higher limit (agent-protocol, "Rules of the server").
  */
 const crowdedStreams = 200;
-/** Pools looked at for an idle stream to close. */
+/** Maximum number of pools that are searched for an idle stream to close. */
 const evictionLooks = 32;
-/** Forbidden addresses that a dry run gets past. */
+/** Maximum number of forbidden addresses that a dry run skips. */
 const maxForeseen = 8;
 const forbidden: Answer = Object.freeze({ error: "upstream_forbidden" as const });
 
@@ -110,7 +110,7 @@ export function makeRequestUpstreams({ registry, context, dial }: RequestUpstrea
     return pair === undefined ? 0 : pair.http.outstanding + pair.raw.outstanding;
   };
   let triedPools: readonly UpstreamPool[] = [];
-  // Of the choice that is being made: no two are at the same time.
+  // Inputs of the current choice. Choices never overlap.
   const around: { -readonly [Part in keyof Circumstances]: Circumstances[Part] } = {
     load,
     isTried(place) {
@@ -145,7 +145,7 @@ export function makeRequestUpstreams({ registry, context, dial }: RequestUpstrea
   };
 }
 
-/** Takes streams of services that speak HTTP/2 only. */
+/** Wraps streams of services that speak only HTTP/2. */
 function speaking(take: TakeStream, context: UpstreamContext): TakeStream {
   return (stream, why) => {
     try {
@@ -162,7 +162,7 @@ function makeRoom(pools: Set<UpstreamPool> | undefined): void {
   let looks = evictionLooks;
   for (const pool of pools ?? []) {
     if (pool.evict()) {
-      // To the back, so that pools take turns at giving pair.
+      // Move the pool to the end, so that pools take turns in giving up streams.
       pools?.delete(pool);
       pools?.add(pool);
       return;
@@ -172,7 +172,7 @@ function makeRoom(pools: Set<UpstreamPool> | undefined): void {
   }
 }
 
-/** Streams that begin with a PROXY header are used again under the same header alone. */
+/** Streams that begin with a PROXY header are reused only for the same header. */
 function clientOf({ connection }: Exchange): string {
   return addressText(connection.source, connection.sourcePort);
 }

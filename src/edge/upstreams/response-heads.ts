@@ -6,30 +6,30 @@ import { readResponseHead } from "../../http1/read-response.ts";
 import type { ResponseRead } from "../../http1/read-response.ts";
 import type { UpstreamLimits } from "./context.ts";
 
-/** Interim responses to one request. */
+/** Maximum number of interim responses to one request. */
 const maxInterim = 16;
 
-/** A final head or a 101, and where behind it in `bytes` its body begins. */
+/** A final head or a 101, with the position in `bytes` at which its body begins. */
 export interface HeadRead {
   readonly head: ResponseRead;
   readonly bytes: Buffer;
   readonly end: number;
 }
 
-/** Heads of the responses on one stream, as their bytes come. */
+/** Reads the heads of the responses on one stream as bytes arrive. */
 export class ResponseHeads {
-  /** Of a head that is not whole yet. */
+  /** Incomplete head. */
   #begun: HeadBuffer | undefined;
   #interim = 0;
 
-  /** A request is sent: interim responses to it are counted anew. */
+  /** Called when a request is sent. Resets the number of interim responses. */
   expect(): void {
     this.#interim = 0;
   }
 
   /**
-   * The head that ends here, if there is one; a text says what is wrong with it.
-   * @param interim takes an interim head; false: nothing more is wanted
+   * Returns the head that ends here, undefined if it is incomplete, or the error as text.
+   * @param interim receives an interim head. It returns false to stop reading
    */
   read(
     bytes: Buffer,

@@ -11,14 +11,14 @@ import type { DialOptions, StaticAddress } from "./dial.ts";
 
 export interface StaticPools {
   to(address: StaticAddress): PoolPair;
-  /** Undefined when nothing was sent there lately. */
+  /** Undefined if no request was sent there recently. */
   known(address: StaticAddress): PoolPair | undefined;
 }
 
-/** From this many addresses on, those without a connection are given up when another is added. */
+/** Number of addresses from which adding one removes those without a connection. */
 const manyAddresses = 1000;
 
-/** One pool for each static address, shared by all backends that name it. */
+/** Keeps one pool per static address, shared by all backends with that address. */
 export function makeStaticPools(context: UpstreamContext, options: DialOptions): StaticPools {
   const pairs = new Map<string, PoolPair>();
   const poolOf = (address: StaticAddress, key: string, http: boolean): UpstreamPool =>
@@ -58,7 +58,7 @@ export function makeStaticPools(context: UpstreamContext, options: DialOptions):
   };
 }
 
-/** The same text for the same address. */
+/** Returns the same text for the same address. */
 export function keyOf({ tls, host, port }: StaticAddress): string {
   return `${tls ? "tls" : "tcp"} ${host}:${port}`;
 }
@@ -72,5 +72,5 @@ function dropUnused(pairs: Map<string, PoolPair>): void {
   }
 }
 
-/** Until the pool has taken the stream over, which it does at once. */
+/** Receiver until the pool takes over the stream, which it does immediately. */
 const nobody: ByteReceiver = { data() {}, ended() {}, drained() {}, closed() {} };

@@ -25,14 +25,14 @@ const idle = 4;
 const closed = 5;
 const asBytes = 6;
 
-/** The client side of HTTP/1.1 over one stream: one exchange after another, strictly read (security W4). */
+/** The client side of HTTP/1.1 on one stream. Carries one exchange after another and parses strictly (security W4). */
 export class UpstreamConnection implements ByteReceiver, Timed, Listed {
   expiresAt: number;
   place = -1;
   readonly pool: UpstreamPool;
-  /** What opening its stream took. */
+  /** Time to open the stream, milliseconds. */
   readonly dialDurationMs: number;
-  /** Whose requests alone it may carry; "" for anybody's. */
+  /** The only client whose requests the connection may carry. "" for any client. */
   readonly client: string;
   readonly #stream: ByteStream;
   readonly #watch: Timer;
@@ -45,11 +45,11 @@ export class UpstreamConnection implements ByteReceiver, Timed, Listed {
   #sent = false;
   #received = false;
   #reusable = false;
-  /** Of an upgraded exchange: one of its sides has sent its last. */
+  /** Whether one side of an upgraded exchange has ended. */
   #isLingering = false;
-  /** Half a connection is of no use to the upgraded exchange: a WebSocket is closed by messages (RFC 6455 §7.1). */
+  /** Whether the end of one direction ends both: a WebSocket closes with messages (RFC 6455 §7.1). */
   #endsWhole = false;
-  /** Of a stream that is not spoken to in HTTP. */
+  /** Bytes of a stream that does not speak HTTP. */
   #bytes: ByteStream | undefined;
 
   constructor(pool: UpstreamPool, stream: ByteStream, client: string, dialDurationMs: number) {
@@ -63,19 +63,19 @@ export class UpstreamConnection implements ByteReceiver, Timed, Listed {
     this.#watch = deadlines.add(this);
   }
 
-  /** Since when nothing is asked, while that is so; in `Deadlines.now`. */
+  /** Time since which the connection has been idle, in `Deadlines.now`. */
   get idleSince(): number {
     return this.expiresAt - this.pool.options.context.limits.idleStreamMs;
   }
 
-  /** Whether the upstream has answered anything to the present request. */
+  /** Whether the upstream has sent any byte of a response to the current request. */
   get answered(): boolean {
     return this.#received;
   }
 
   /**
-   * The stream as it is, for as long as it lasts: called in `upstreamReady` instead of `begin`. The user is told
-   * nothing more; the stream's receiver is.
+   * Returns the raw stream for its whole lifetime. Called in `upstreamReady` instead of `begin`. Later events go to the
+   * stream's receiver and not to the user.
    */
   raw(): ByteStream {
     const stream = this.#stream;
@@ -95,7 +95,10 @@ export class UpstreamConnection implements ByteReceiver, Timed, Listed {
     return this.#bytes;
   }
 
-  /** Sends a request head and what there is of the body, in one write. False: hold on until `upstreamDrained`. */
+  /**
+   * Sends a request's head and the available part of its body in one write. Returns false if the caller must wait for
+   * `upstreamDrained`.
+   */
   begin(user: UpstreamUser, bytes: Buffer, framing: RequestFraming): boolean {
     this.#user = user;
     this.#isHead = framing.isHead;
@@ -108,7 +111,7 @@ export class UpstreamConnection implements ByteReceiver, Timed, Listed {
     return this.#stream.write(bytes);
   }
 
-  /** False: hold on until `upstreamDrained`. */
+  /** Returns false if the caller must wait for `upstreamDrained`. */
   sendBody(bytes: Buffer): boolean {
     if (this.#state === awaitingHead) this.#await();
     else if (this.#state === upgraded) this.#moved();
@@ -116,7 +119,7 @@ export class UpstreamConnection implements ByteReceiver, Timed, Listed {
     return this.#chunkedOut ? writeChunk(this.#stream, bytes) : this.#stream.write(bytes);
   }
 
-  /** The request is complete; for an upgraded connection, the client will send no more. */
+  /** Completes the request. On an upgraded connection, ends the client's direction. */
   endBody(trailers: FieldTable | undefined): void {
     this.#sent = true;
     if (this.#state === upgraded) this.#endUpgraded();
@@ -124,34 +127,34 @@ export class UpstreamConnection implements ByteReceiver, Timed, Listed {
     if (this.#state === awaitingHead) this.#await();
   }
 
-  /** Bytes given to `upstreamBody` were taken on. */
+  /** Called when bytes given to `upstreamBody` were consumed. */
   consumed(byteCount: number): void {
     this.#stream.consumed(byteCount);
   }
 
   /**
-   * Both sides of the upgraded exchange have sent their last: what is on its way still arrives, within the time that
-   * is left. The user is told nothing more.
+   * Releases an upgraded exchange whose sides have both ended. Bytes on their way still arrive within the remaining
+   * time. The user gets no more calls.
    */
   letGo(): void {
     this.#user = undefined;
     this.pool.forget(this);
   }
 
-  /** Ends the stream at once; its user, if any, is told nothing. */
+  /** Ends the stream immediately, without a call to its user. */
   abort(): void {
     this.#close();
     this.#stream.abort();
   }
 
-  /** Ends a stream on which nothing is under way, as one that is over and not as one that was cut. */
+  /** Ends an idle stream as finished, not as cut. */
   finish(): void {
     this.#close();
     this.#stream.end();
     this.#stream.abort();
   }
 
-  /** Ends the stream and tells the user why. */
+  /** Ends the stream and reports the reason to the user. */
   fail(reason: RefusalName, why?: string): void {
     const user = this.#user;
     const unused = this.#state === opening || this.#state === idle;
@@ -172,7 +175,7 @@ export class UpstreamConnection implements ByteReceiver, Timed, Listed {
     else this.fail("upstream_timeout");
   }
 
-  /** Ends the stream; its exchange ends alone. */
+  /** Ends the stream and only its exchange. */
   broke(error: unknown): void {
     const user = this.#user;
     const bytes = this.#bytes;
@@ -204,7 +207,7 @@ export class UpstreamConnection implements ByteReceiver, Timed, Listed {
       case closed:
         return;
       default:
-        // Nothing was asked: whatever this answers would be taken for the answer to the next request.
+        // No request is pending, so these bytes would be taken for the next response.
         this.abort();
     }
   }
@@ -248,7 +251,7 @@ export class UpstreamConnection implements ByteReceiver, Timed, Listed {
     else if (read === undefined) {
       if (this.#state === awaitingHead) this.#stream.consumed(bytes.length);
     } else {
-      // Body bytes are credited as they are passed on; the rest of the chunk is credited now.
+      // Body bytes are credited when they are forwarded. The rest of the chunk is credited now.
       this.#stream.consumed(bytes.length - (read.bytes.length - read.end));
       this.#begin(read);
     }
@@ -308,7 +311,7 @@ export class UpstreamConnection implements ByteReceiver, Timed, Listed {
     if (body.done) this.#completeAt(bytes, at);
   }
 
-  /** What follows the response belongs to no request: the response stands, the stream cannot be trusted any more. */
+  /** Bytes after the response belong to no request. The response is valid, but the stream is no longer trusted. */
   #completeAt(bytes: Buffer, end: number): void {
     if (end < bytes.length) this.#reusable = false;
     this.#complete();
@@ -322,7 +325,7 @@ export class UpstreamConnection implements ByteReceiver, Timed, Listed {
       this.#user = undefined;
       const { deadlines, limits } = this.pool.options.context;
       this.expiresAt = deadlines.now + limits.idleStreamMs;
-      // First, so that the request that this end sets free finds the stream warm.
+      // Release first, so that a request that this end allows to start finds the stream warm.
       this.pool.release(this);
     } else this.finish();
     try {
@@ -338,7 +341,7 @@ export class UpstreamConnection implements ByteReceiver, Timed, Listed {
     this.fail("upstream_invalid", invalid(reason));
   }
 
-  /** The upstream's time to answer runs anew while the request is still being sent. */
+  /** Restarts the upstream's response time while the request is still being sent. */
   #await(): void {
     const { deadlines, limits } = this.pool.options.context;
     this.expiresAt = deadlines.now + (this.#user?.responseTimeoutMs ?? limits.upstreamTimeoutMs);
@@ -354,7 +357,7 @@ export class UpstreamConnection implements ByteReceiver, Timed, Listed {
     this.expiresAt = deadlines.now + limits.idleTimeoutMs;
   }
 
-  /** The client sends no more. */
+  /** Ends the client's direction. */
   #endUpgraded(): void {
     this.#stream.end();
     this.#linger();
@@ -371,7 +374,7 @@ export class UpstreamConnection implements ByteReceiver, Timed, Listed {
     this.expiresAt = deadlines.now + limits.lingerMs;
   }
 
-  /** Bytes of an upgraded exchange went one way or the other. */
+  /** Called when bytes of an upgraded exchange moved in either direction. */
   #moved(): void {
     if (!this.#isLingering) this.#touch();
     else if (!this.#endsWhole) this.#waitForEnd();

@@ -10,7 +10,7 @@ import type { UpstreamConnection } from "./upstream-connection.ts";
 import type { UpstreamUser } from "./upstream-user.ts";
 import { UpstreamPool } from "./upstream-pool.ts";
 
-/** A request that asks as soon as it has a stream, and keeps what becomes of it. */
+/** A request that starts as soon as it has a stream and records its result. */
 class Request implements UpstreamUser {
   readonly exchange = {} as Exchange;
   readonly isRepeatable = true;
@@ -50,7 +50,7 @@ describe("the streams of a tunnel", () => {
   });
   afterEach(() => deadlines.stop());
 
-  /** A pool whose openings wait until `open` is called; `pending` are those that nobody has withdrawn. */
+  /** A pool whose openings wait until `open` is called. `pending` contains the openings that were not withdrawn. */
   function make() {
     const pending: ((stream: ByteStream | undefined, why?: "tunnel_busy") => void)[] = [];
     const pool = new UpstreamPool({
@@ -81,7 +81,7 @@ describe("the streams of a tunnel", () => {
     return { pool, pending, request, open };
   }
 
-  it("R3: no more streams of a tunnel are opened than are waited for, once warm ones serve those who wait", () => {
+  it("R3: the pool opens no more streams of a tunnel than waiting requests need after warm ones became free", () => {
     const { pending, request, open } = make();
     const requests = Array.from({ length: 5 }, request);
     assert.equal(pending.length, 5);
@@ -97,7 +97,7 @@ describe("the streams of a tunnel", () => {
     );
   });
 
-  it("R3: no stream of a tunnel is opened for a client that has gone, and each client that waits keeps one", () => {
+  it("R3: the pool opens no stream of a tunnel for a client that has disconnected, and each waiting client keeps one", () => {
     const { pool, pending, request, open } = make();
     const [first, second, third] = [request(), request(), request()];
     pool.withdraw(second);
@@ -107,7 +107,7 @@ describe("the streams of a tunnel", () => {
     assert.deepEqual([first.told, second.told, third.told], [["new"], [], ["new"]]);
   });
 
-  it("a request that has waited longest for a stream is told that the agent can take no more", () => {
+  it("the request that has waited longest for a stream gets the error that the agent is full", () => {
     const { pending, request, open } = make();
     const [first, second] = [request(), request()];
     pending.shift()?.(undefined, "tunnel_busy");
@@ -115,7 +115,7 @@ describe("the streams of a tunnel", () => {
     assert.deepEqual([first.told, second.told], [["tunnel_busy"], ["new"]]);
   });
 
-  it("a service that says nothing after it has held back an upload has the time to answer, and no more", () => {
+  it("a service that is silent after slowing an upload gets the full response time and no more", () => {
     const { request, open } = make();
     const one = request();
     const stream = open();
@@ -124,7 +124,7 @@ describe("the streams of a tunnel", () => {
     assert.deepEqual(one.told, ["new", "upstream_timeout"]);
   });
 
-  it("D1: requests that wait for a dead address cost the same each, however many wait", () => {
+  it("D1: requests that wait for a dead address each have a constant cost", () => {
     const cost = (count: number): number => {
       const { pending, request } = make();
       const requests = Array.from({ length: count }, request);

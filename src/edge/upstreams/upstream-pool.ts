@@ -14,68 +14,73 @@ import type { RequestTimes } from "../../tunnel/request-times.ts";
 
 export interface PoolOptions {
   /**
-   * Opens one more stream to the tunnel or address, ready for an HTTP/1.1 request. Calls `take` once, now or
-   * later; with undefined when it cannot be had, and then with the reason and what is told of it. `exchange` is the
-   * one that asks: the stream's header names its client. Returns what waits, where that can be withdrawn before it has
-   * begun.
+   * Opens one more stream to the tunnel or address, ready for an HTTP/1.1 request. Calls `take` once, now or later. On
+   * failure it passes undefined, the reason and its description. `exchange` is the requesting one, whose client the
+   * stream's header names. Returns the pending opening if it can still be withdrawn.
    */
   readonly open: (
     exchange: Exchange,
     take: (stream: ByteStream | undefined, why?: RefusalName, detail?: string) => void,
   ) => PendingOpening | undefined;
   readonly context: UpstreamContext;
-  /** The streams end at an agent, whose own refusals (it could not dial its upstream) are recognised as such. */
+  /** Whether the streams end at an agent. The pool then recognises the agent's own refusals, such as a failed dial. */
   readonly isAgent: boolean;
-  /** The tunnel that the streams go through, for whoever asks later. */
+  /** The tunnel of the streams, for events. */
   readonly tunnel?: ServingTunnel;
-  /** Is told how long requests took, where somebody wants to know. */
+  /** Receives request durations if an agent requested them. */
   readonly timed?: (requestId: string, times: RequestTimes) => void;
-  /** False where no stream is used twice. */
+  /** Whether streams are reused. */
   readonly reuse: boolean;
   /**
-   * Names the client of an exchange, where streams speak of the client that they were opened for (in a PROXY
-   * protocol header): they are then given to that client's exchanges alone. Undefined: any client may use any stream.
+   * Names the client of an exchange if streams are bound to a client by a PROXY protocol header. Only that client's
+   * exchanges then use them. Undefined if any client may use any stream.
    */
   readonly clientOf?: (exchange: Exchange) => string;
 }
 
-/** The streams to a tunnel, or the connections to an address. */
+/** The streams to a tunnel or the connections to an address. */
 export interface PoolPair {
   readonly http: UpstreamPool;
-  /** Those that are not spoken to in HTTP; none of them is used twice. */
+  /** Streams that do not speak HTTP. They are never reused. */
   readonly raw: UpstreamPool;
 }
 
 export interface PendingOpening {
-  /** Nobody waits for the stream any more. False when it is being opened already, and `take` will be called. */
+  /**
+   * Withdraws the opening because no request waits for it. Returns false if it has already begun. `take` is then
+   * called.
+   */
   withdraw(): boolean;
 }
 
-/** A request without a stream. The opening is the one that it asked for, or that a stream served before it asked for. */
+/**
+ * A request without a stream. The opening is the one that it requested, or one taken over from a request that was
+ * served earlier.
+ */
 interface Waiting {
   readonly user: UpstreamUser;
   readonly line: Line;
   readonly until: number;
-  /** Among all that wait, and among those of the same client; undefined when it waits no longer. */
+  /** Positions in the queue of all requests and in the queue of the same client. Undefined if it no longer waits. */
   inAll: Queued<Waiting> | undefined;
   inLine: Queued<Waiting> | undefined;
   opening: PendingOpening | undefined;
 }
 
-/** Requests of one client that wait, and the streams that are being opened for them. */
+/** Waiting requests of one client, and the streams that are being opened for them. */
 interface Line {
   readonly client: string;
   readonly waiting: Queue<Waiting>;
   openings: number;
 }
 
-/** Where streams are not bound to a client. */
+/** Key of streams that are not bound to a client. */
 const anybody = "";
 
 /**
- * The HTTP streams of one tunnel or address: warm ones are used again, last in first out; the rest wait for a
- * new one or for one that becomes free, whichever is first. No more are opened than are waited for: an agent may not
- * survive what comes of openings for nobody (R3). Whoever makes the pool closes it.
+ * The HTTP streams of one tunnel or address. Warm streams are reused, last in first out. Other requests wait for a new
+ * stream or a free one, whichever is first. The pool opens no more streams than waiting requests need, because openings
+ * without a user can overload an agent (R3). The creator of the pool closes it.
  */
 export class UpstreamPool implements Timed {
   expiresAt = Infinity;
@@ -86,26 +91,26 @@ export class UpstreamPool implements Timed {
   readonly #byUser = new Map<UpstreamUser, Waiting>();
   readonly #lines = new Map<string, Line>();
   #closed = false;
-  /** While it waits for something to be over in time. */
+  /** Set while the pool waits for a deadline. */
   #watch: Timer | undefined;
 
   constructor(options: PoolOptions) {
     this.options = options;
   }
 
-  /** Requests in flight or waiting for a stream. */
+  /** Number of requests in flight or waiting for a stream. */
   get outstanding(): number {
     return this.#busy.size + this.#waiting.size;
   }
 
-  /** Warm streams that nobody uses. */
+  /** Number of idle warm streams. */
   get idle(): number {
     return this.#idle.length;
   }
 
   /**
-   * Gives `user` a stream by `upstreamReady`, perhaps before returning, or calls its `upstreamFailed`.
-   * @param fresh not a warm one: the last of those turned out to be dead
+   * Gives `user` a stream by `upstreamReady`, possibly before returning, or calls its `upstreamFailed`.
+   * @param fresh whether to skip warm streams, because the last one was dead
    */
   request(user: UpstreamUser, fresh = false): void {
     if (this.#closed) {
@@ -145,7 +150,7 @@ export class UpstreamPool implements Timed {
     }
   }
 
-  /** The user no longer wants the stream that it waits for. */
+  /** Removes a user that no longer waits for a stream. */
   withdraw(user: UpstreamUser): void {
     const waiting = this.#byUser.get(user);
     if (waiting === undefined) return;
@@ -153,19 +158,19 @@ export class UpstreamPool implements Timed {
     this.#withdrawOpening(waiting);
   }
 
-  /** Closes the stream that was idle longest, to make room for others in its session. False when there is none. */
+  /** Closes the stream that was idle longest, to make room for others in its session. Returns false if none is idle. */
   evict(): boolean {
     const oldest = this.#idle.shift();
     oldest?.finish();
     return oldest !== undefined;
   }
 
-  /** The tunnel has gone: every stream is closed, requests in flight fail. */
+  /** Closes every stream because the tunnel is offline. Requests in flight fail. */
   close(): void {
     this.retire(0);
   }
 
-  /** Takes no more requests. Those in flight have `boundMs` to end, and then fail. */
+  /** Stops accepting requests. Requests in flight fail after `boundMs`. */
   retire(boundMs: number): void {
     if (this.#closed) return;
     this.#closed = true;
@@ -181,7 +186,7 @@ export class UpstreamPool implements Timed {
     else this.#mayBeOver();
   }
 
-  /** A connection has finished its exchange and can take the next. */
+  /** Called when a connection has finished its exchange and can carry the next one. */
   release(connection: UpstreamConnection): void {
     this.#busy.delete(connection);
     if (this.#closed || !this.options.reuse) {
@@ -197,7 +202,7 @@ export class UpstreamPool implements Timed {
     else connection.finish();
   }
 
-  /** A connection is closed and never comes back. */
+  /** Called when a connection is closed for good. */
   forget(connection: UpstreamConnection): void {
     if (this.#busy.delete(connection)) {
       this.#mayBeOver();
@@ -226,7 +231,7 @@ export class UpstreamPool implements Timed {
     this.#mayBeOver();
   }
 
-  /** Nothing is watched any more once it takes no requests and none is in flight. */
+  /** Stops the watch if the pool accepts no requests and none is in flight. */
   #mayBeOver(): void {
     if (this.#closed && this.#busy.size === 0) this.#endWatch();
   }
@@ -243,7 +248,7 @@ export class UpstreamPool implements Timed {
     asker.opening = undefined;
     this.#drop(line);
     if (stream === undefined) {
-      // Those that still open are enough for those who wait.
+      // The streams being opened are enough for the waiting requests.
       if (line.openings >= line.waiting.size) return;
       const reason = why ?? (this.options.isAgent ? "tunnel_gone" : "upstream_refused");
       const refused = this.#takeWaiting(client);
@@ -265,7 +270,7 @@ export class UpstreamPool implements Timed {
     this.#give(connection, next.user, false);
   }
 
-  /** Code of ours threw while the stream was opened: the request that asked for the stream ends. */
+  /** Handles an error in our code while a stream was opened. Only the request that caused the opening ends. */
   #openingBroke(asker: Waiting, stream: ByteStream | undefined, error: unknown): void {
     stream?.abort();
     this.#leave(asker);
@@ -273,7 +278,10 @@ export class UpstreamPool implements Timed {
     asker.user.upstreamBroke(error);
   }
 
-  /** `served` got the stream that `asker` had asked for: a waiting `asker` takes over its opening, else that is withdrawn. */
+  /**
+   * Called when `served` got the stream that `asker` had requested. If `asker` still waits, it takes over the opening
+   * of `served`. Otherwise that opening is withdrawn.
+   */
   #hand(served: Waiting | undefined, asker: Waiting): void {
     if (served === undefined || served === asker) return;
     if (asker.inAll !== undefined) {
@@ -304,7 +312,7 @@ export class UpstreamPool implements Timed {
     return waiting;
   }
 
-  /** It waits no longer. */
+  /** Removes the request from the queues. */
   #leave(waiting: Waiting): void {
     const { line, inAll, inLine, user } = waiting;
     if (inAll === undefined || inLine === undefined) return;
@@ -315,7 +323,10 @@ export class UpstreamPool implements Timed {
     this.#drop(line);
   }
 
-  /** Requests whose time is over leave the queue; the watch goes on to the next. Routes have times of their own. */
+  /**
+   * Removes and returns requests whose time is over, and sets the watch to the next deadline. Routes have their own
+   * timeouts.
+   */
   #takeLate(now: number): readonly Waiting[] {
     const late: Waiting[] = [];
     let next = Infinity;
@@ -328,12 +339,15 @@ export class UpstreamPool implements Timed {
     return late;
   }
 
-  /** A client of whom nobody waits, and for whom nothing is opened, is forgotten. */
+  /** Forgets a client without waiting requests and openings. */
   #drop(line: Line): void {
     if (line.openings === 0 && line.waiting.size === 0) this.#lines.delete(line.client);
   }
 
-  /** Last in, first out. @param isRepeatable a stream will do that its other end may be closing */
+  /**
+   * Returns the last stream that became idle.
+   * @param isRepeatable whether a stream may be used that its other end may be closing
+   */
   #takeIdle(client: string, isRepeatable: boolean): UpstreamConnection | undefined {
     const isAnybodys = this.options.clientOf === undefined;
     const at = isAnybodys
@@ -348,7 +362,7 @@ export class UpstreamPool implements Timed {
     return newest;
   }
 
-  /** First in, first out. */
+  /** Returns the request that has waited longest. */
   #takeWaiting(client: string): Waiting | undefined {
     const first = this.#lines.get(client)?.waiting.first;
     if (first !== undefined) this.#leave(first);
@@ -377,12 +391,15 @@ export class UpstreamPool implements Timed {
   }
 }
 
-/** How long a request waits for a stream. */
+/** Returns how long a request waits for a stream. */
 function patienceOf({ responseTimeoutMs }: UpstreamUser, limits: UpstreamLimits): number {
   return Math.min(limits.openTimeoutMs, responseTimeoutMs ?? limits.upstreamTimeoutMs);
 }
 
-/** Whoever is told ends alone when that makes it throw: others wait in the same pool, and behind the same agent. */
+/**
+ * Refuses one request. An error that it throws ends only that request, because others wait in the same pool and behind
+ * the same agent.
+ */
 function refuse(user: UpstreamUser, reason: RefusalName, unused: boolean, detail?: string): void {
   try {
     user.upstreamFailed(reason, unused, detail);

@@ -1,35 +1,37 @@
-/** What an exchange and the connection that carries it to an upstream tell each other. */
+/** Interface between an exchange and its connection to an upstream. */
 import type { FieldTable } from "../../http1/field-table.ts";
 import type { ResponseRead } from "../../http1/read-response.ts";
 import type { RefusalName } from "../../lib/errors.ts";
 import type { Exchange } from "../../traffic/exchange.ts";
 import type { UpstreamConnection } from "./upstream-connection.ts";
 
-/** The exchange that uses a connection, as the connection sees it. */
+/** Interface of the exchange for its connection. */
 export interface UpstreamUser {
   readonly exchange: Exchange;
-  /** Nobody can tell when it is sent twice: it may go over a stream that is perhaps being closed. */
+  /** Whether the request may be sent twice without effect, and therefore over a stream that may be closing. */
   readonly isRepeatable: boolean;
-  /** How long it waits for the response head once the request is sent; the edge's limit unless given. */
+  /** Maximum time to wait for the response head after the request. Default: the limit of the edge. */
   readonly responseTimeoutMs?: number | undefined;
-  /** The connection is the user's until `upstreamEnd` or `upstreamFailed`; it calls `begin`. */
+  /** Gives the user the connection until `upstreamEnd` or `upstreamFailed`. The user calls `begin`. */
   upstreamReady(connection: UpstreamConnection, warm: boolean): void;
   upstreamInterim(status: number, fields: FieldTable): void;
-  /** `bodyLength` -1 when only the end will tell. */
+  /** A `bodyLength` of -1 means unknown. */
   upstreamHead(head: ResponseRead, bodyLength: number): void;
   upstreamBody(bytes: Buffer): void;
   upstreamEnd(trailers: FieldTable | undefined): void;
-  /** The connection is lost to the user. `unused`: the upstream cannot have seen any of the request. */
+  /**
+   * Called when the user has lost the connection. `unused` is whether the upstream cannot have seen any of the request.
+   */
   upstreamFailed(reason: RefusalName, unused: boolean, why?: string): void;
   upstreamDrained(): void;
-  /** What the user was told made it throw: it ends alone, and the connection is lost to it. */
+  /** Called when a call to the user threw. Only this user ends, and it has lost the connection. */
   upstreamBroke(error: unknown): void;
 }
 
-/** What the connection must know of a request to read its response. */
+/** Facts about a request that the connection needs to read its response. */
 export interface RequestFraming {
   readonly isHead: boolean;
   readonly chunked: boolean;
-  /** The request is complete in what `begin` is given. */
+  /** Whether the bytes given to `begin` are the complete request. */
   readonly complete: boolean;
 }

@@ -5,14 +5,15 @@ import type { RequestRead } from "../../../http1/read-request.ts";
 import { flag, frameHeaderBytes, frameType, maxFrameBytes, putFrameHeader } from "../../../http2/frames.ts";
 import { encodedBound, encodeField, encodeFields } from "../../../http2/hpack-encoder.ts";
 
-/** Names of the pseudo-fields, their lengths, and `te`. */
+/** Size of the names and lengths of the pseudo-fields, and of `te`, bytes. */
 const ownBytes = 128;
 
 /**
- * The frames of a request's head (RFC 9113 §8.3.1). What is about the HTTP/1.1 connection goes; that trailers are
- * taken is said, because some services (gRPC's) insist on it.
+ * Returns the frames of a request's head (RFC 9113 §8.3.1). Removes the fields of the HTTP/1.1 connection. Always adds
+ * `te: trailers`, because some services (such as gRPC) require it.
  *
- * @param tableShrunk the peer keeps a smaller table than the default: the block says that none is used
+ * @param tableShrunk whether the peer keeps a smaller table than the default. The block then announces that no table is
+ * used
  */
 export function renderRequestHead(
   streamId: number,
@@ -42,7 +43,7 @@ export function renderRequestHead(
   return renderBlock(streamId, block.subarray(0, at), endStream);
 }
 
-/** The frames of trailers, which end the stream. */
+/** Returns the frames of trailers, which end the stream. */
 export function renderTrailers(streamId: number, fields: FieldTable, tableShrunk: boolean): Buffer {
   const block = Buffer.allocUnsafe(1 + encodedBound(fields));
   if (tableShrunk) block[0] = 0x20;
@@ -50,7 +51,7 @@ export function renderTrailers(streamId: number, fields: FieldTable, tableShrunk
   return renderBlock(streamId, block.subarray(0, at), true);
 }
 
-/** HEADERS, and CONTINUATION as needed. */
+/** Returns HEADERS, and CONTINUATION frames as needed. */
 function renderBlock(streamId: number, block: Buffer, endStream: boolean): Buffer {
   const count = Math.max(1, Math.ceil(block.length / maxFrameBytes));
   const frames = Buffer.allocUnsafe(count * frameHeaderBytes + block.length);

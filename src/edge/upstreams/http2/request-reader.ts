@@ -3,18 +3,18 @@ import type { FieldTable } from "../../../http1/field-table.ts";
 import { readRequestHead } from "../../../http1/read-request.ts";
 import type { RequestRead } from "../../../http1/read-request.ts";
 
-/** Who sends on what was read. */
+/** Receives the requests that were read. */
 export interface RequestSink {
-  /** A request begins; without `hasBody` this is all of it. */
+  /** Called when a request begins. Without `hasBody`, the head is the whole request. */
   requestHead(head: RequestRead, hasBody: boolean): void;
   requestBody(bytes: Buffer): void;
   requestEnd(trailers: FieldTable | undefined): void;
 }
 
-/** More than any head that the edge writes: what a client may send, and what modules and the edge add to it. */
+/** Larger than any head that the edge writes: the client's maximum plus the fields that modules and the edge add. */
 const limits = { maxHeadBytes: 1024 * 1024, maxTargetBytes: 256 * 1024, maxFields: 1024 };
 
-/** Reads the requests that the edge writes in HTTP/1.1, one after another; their heads come whole. */
+/** Reads the HTTP/1.1 requests that the edge writes, one after another. Each head arrives complete. */
 export class RequestReader {
   readonly #sink: RequestSink;
   readonly #body = new BodyReader();
@@ -23,7 +23,7 @@ export class RequestReader {
     this.#sink = sink;
   }
 
-  /** False when the bytes are no request. */
+  /** Returns false if the bytes are not a request. */
   read(bytes: Buffer): boolean {
     let at = 0;
     while (at < bytes.length) {

@@ -18,18 +18,21 @@ import { PeerSettings, renderSettings } from "../../../http2/peer-settings.ts";
 import { renderRequestHead, renderTrailers } from "./request-head.ts";
 import type { RequestSink } from "./request-reader.ts";
 
-/** Response bytes that the service may send ahead of what was taken on: of the one request, so of the connection too. */
+/**
+ * Number of unconsumed response bytes that the service may send. The connection carries one request, so it also applies
+ * to the connection.
+ */
 export const windowBytes = 1024 * 1024;
-/** Request bytes that wait for the service's windows, beyond which whoever sends them holds on. */
+/** Maximum number of request bytes that wait for the service's windows before the sender must wait. */
 const maxQueuedBytes = 64 * 1024;
 const noBytes = Buffer.alloc(0);
 
-/** What goes to the service: requests one after another, within its windows, and what the connection has to say. */
+/** Sends requests to the service one after another within its windows, and the connection's own frames. */
 export class RequestSender implements RequestSink {
   readonly peer = new PeerSettings();
-  /** Of the present request, or the last one. */
+  /** Stream of the current or last request. */
   streamId = -1;
-  /** There is a request whose response has not ended. */
+  /** Whether there is a request whose response has not ended. */
   isOpen = false;
   readonly #stream: Pick<ByteStream, "write">;
   readonly #begins: (head: RequestRead) => string;
@@ -38,23 +41,23 @@ export class RequestSender implements RequestSink {
   #window = defaultWindow;
   #streamWindow = defaultWindow;
   readonly #queue = new GatheredBytes();
-  /** What to send behind the queue. */
+  /** End to send after the queue. */
   #ending: { readonly trailers: FieldTable | undefined } | undefined;
   #isBlocked = false;
   #isHeld = false;
 
-  /** @param begins told of each request before it is sent; says why it cannot be, or "" */
+  /** @param begins called with each request before it is sent. It returns why the request is not possible, or "" */
   constructor(stream: Pick<ByteStream, "write">, begins: (head: RequestRead) => string) {
     this.#stream = stream;
     this.#begins = begins;
   }
 
-  /** Why a request could not be sent; "" while there is nothing wrong. */
+  /** Why a request could not be sent, or "". */
   get fault(): string {
     return this.#fault;
   }
 
-  /** Whether more may be written; where not, `drained` says when. */
+  /** Whether more may be written. If not, the caller must wait for `drained`. */
   get hasRoom(): boolean {
     this.#isHeld = this.#queue.length > maxQueuedBytes || this.#isBlocked;
     return !this.#isHeld;
@@ -84,28 +87,28 @@ export class RequestSender implements RequestSink {
     this.#pump();
   }
 
-  /** A frame with a short payload. */
+  /** Writes a frame with a short payload. */
   frame(type: number, flags: number, streamId: number, payload: Uint8Array): void {
     const frame = Buffer.allocUnsafe(frameHeaderBytes + payload.length);
     frame.set(payload, putFrameHeader(frame, 0, payload.length, type, flags, streamId));
     this.#send(frame);
   }
 
-  /** WINDOW_UPDATE. */
+  /** Sends WINDOW_UPDATE. */
   credit(streamId: number, byteCount: number): void {
     const payload = Buffer.allocUnsafe(4);
     putUint32(payload, 0, byteCount);
     this.frame(frameType.windowUpdate, 0, streamId, payload);
   }
 
-  /** The service's window for new streams has changed by so much. False when a window becomes too large. */
+  /** Applies a change of the service's initial window. Returns false if a window becomes too large. */
   widen(change: number): boolean {
     this.#streamWindow += change;
     this.#pump();
     return this.#streamWindow <= maxWindow;
   }
 
-  /** Returns what is wrong with the service's WINDOW_UPDATE, or "". */
+  /** Applies the service's WINDOW_UPDATE. Returns its error, or "". */
   widenBy(streamId: number, increment: number): string {
     if (increment === 0) return "a WINDOW_UPDATE of 0 bytes";
     if (streamId === 0) this.#window += increment;
@@ -115,7 +118,7 @@ export class RequestSender implements RequestSink {
     return "";
   }
 
-  /** The stream takes bytes again. True when whoever was told to hold on may go on. */
+  /** Called when the stream has drained. Returns true if a waiting sender may continue. */
   drained(): boolean {
     this.#isBlocked = false;
     return this.goesOn();
@@ -166,7 +169,7 @@ export class RequestSender implements RequestSink {
     else this.frame(frameType.data, flag.endStream, this.streamId, noBytes);
   }
 
-  /** Once, in the next header block (RFC 7541 §4.2). */
+  /** Returns true once, for the next header block (RFC 7541 §4.2). */
   #tableShrunk(): boolean {
     const { tableShrunk } = this.peer;
     this.peer.tableShrunk = false;

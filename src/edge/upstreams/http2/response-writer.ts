@@ -7,31 +7,31 @@ import { pseudo } from "../../../http2/header-entry.ts";
 
 const requestPseudo = [":method", ":scheme", ":authority", ":path", ":protocol"] as const;
 
-/** Chunks up to this size are copied next to their framing. */
+/** Maximum size of a chunk that is copied next to its framing, bytes. */
 const copyBytes = 4096;
 const lineEnd = Buffer.from("\r\n");
 
-/** Writes a response in HTTP/1.1, for the reader of upstreams' responses. */
+/** Writes a response in HTTP/1.1 for the parser of upstream responses. */
 export class ResponseWriter {
   readonly #write: (bytes: Buffer, bodyBytes: number) => void;
   #isHead = false;
   /**
-   * What completes the response in HTTP/1.1, a head alone or the last piece of a declared length: it waits for the end of
-   * the stream. Otherwise the next request would begin before the service has ended this one.
+   * Last part of the HTTP/1.1 response: a head without body, or the last piece of a declared length. It waits for the
+   * end of the stream. Otherwise the next request would begin before the service has ended this one.
    */
   #held: Buffer | undefined;
   #heldBody = 0;
   #begun = false;
   #isChunked = false;
-  /** Bytes of the body still to come, of a length that was declared. */
+  /** Remaining bytes of a body with declared length. */
   #left = 0;
 
-  /** `write` is told how many of the bytes are the body's, the rest being what HTTP/1.1 puts around it. */
+  /** @param write called with bytes and the number of body bytes among them. The others are HTTP/1.1 framing */
   constructor(write: (bytes: Buffer, bodyBytes: number) => void) {
     this.#write = write;
   }
 
-  /** The final head has come. */
+  /** Whether the final head was written. */
   get begun(): boolean {
     return this.#begun;
   }
@@ -45,7 +45,10 @@ export class ResponseWriter {
     this.#left = 0;
   }
 
-  /** A block in front of the body. Returns what is wrong with it, or "". @param last the connection takes no other request */
+  /**
+   * Writes a header block before the body. Returns its error, or "".
+   * @param last whether the connection accepts no other request
+   */
   head(block: HeadBuilder, endStream: boolean, last: boolean): string {
     if (block.fault !== "") return block.fault;
     const text = block.pseudo[pseudo[":status"]];
@@ -81,7 +84,7 @@ export class ResponseWriter {
     return endStream ? this.end(undefined) : "";
   }
 
-  /** Returns what is wrong, or "". */
+  /** Returns the error, or "". */
   body(bytes: Buffer): string {
     const { length } = bytes;
     if (!this.#isChunked) {
@@ -103,7 +106,10 @@ export class ResponseWriter {
     return "";
   }
 
-  /** The stream has ended. Trailers behind a declared length are left out: HTTP/1.1 has no place for them. Returns what is wrong, or "". */
+  /**
+   * Ends the response. Omits trailers after a declared length, because HTTP/1.1 has no place for them. Returns the
+   * error, or "".
+   */
   end(trailers: FieldTable | undefined): string {
     if (this.#isChunked) {
       writeLastChunk({ write: this.#takes }, trailers);

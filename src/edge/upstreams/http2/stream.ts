@@ -27,18 +27,18 @@ interface Context {
   readonly log: Log;
 }
 
-/** What an agent says itself, in HTTP/1.1, when it cannot reach its service. */
+/** Start of an agent's own HTTP/1.1 response if it cannot reach its service. */
 const agentAnswer = Buffer.from("HTTP/1.1 502 ");
-/** "H", with which no HTTP/2 frame begins: its length would be more than is accepted. */
+/** "H". No HTTP/2 frame begins with this byte, because its length would exceed the maximum. */
 const http1Byte = 0x48;
 const noBytes = Buffer.alloc(0);
-/** One serves all connections: a block is decoded in one go. */
+/** Shared by all connections, because a block is decoded synchronously. */
 const head = new HeadBuilder();
 
 /**
- * A stream to a service that speaks HTTP/2 with prior knowledge (RFC 9113 §3.3), for whoever speaks HTTP/1.1: requests
- * written to it go out in HTTP/2, one after another, and their responses are read from it in HTTP/1.1. They are read as
- * strictly as those of HTTP/1.1 (security W4); what is wrong ends the stream with a `Refusal`.
+ * Adapts a stream to a service that speaks HTTP/2 with prior knowledge (RFC 9113 §3.3) to HTTP/1.1. Requests written to
+ * it are sent in HTTP/2, one after another. Their responses are read from it in HTTP/1.1. HTTP/2 responses are parsed
+ * as strictly as HTTP/1.1 (security W4). An error ends the stream with a `Refusal`.
  */
 export function http2Upstream(inner: ByteStream, context: Context): ByteStream {
   return new Http2Upstream(inner, context);
@@ -58,20 +58,20 @@ class Http2Upstream implements ByteStream, FrameHandler {
   readonly #response: ResponseWriter;
   #why: Refusal | undefined;
   #settingsSeen = false;
-  /** The agent itself answers, in HTTP/1.1. */
+  /** Whether the agent itself answers in HTTP/1.1. */
   #isPlain = false;
-  /** The service takes no further request. */
+  /** Whether the service accepts no more requests. */
   #isLast = false;
-  /** What the service may still send: in all, and of the present response. */
+  /** Number of bytes that the service may still send: on the connection, and for the current response. */
   #window = windowBytes;
   #streamWindow = windowBytes;
   #unreturned = 0;
   #streamUnreturned = 0;
-  /** Of the bytes that are being read: those of a body, which are given back when they were taken on. */
+  /** Number of body bytes in the bytes being read. They are credited when they were consumed. */
   #bodyBytes = 0;
-  /** Nobody waits for the DATA frame that is being read. */
+  /** Whether the DATA frame being read is discarded. */
   #isDropped = false;
-  /** What the receiver was given around bodies, and has not taken on. */
+  /** Number of framing bytes given to the receiver and not yet consumed. */
   #textBytes = 0;
 
   constructor(inner: ByteStream, context: Context) {
@@ -98,7 +98,7 @@ class Http2Upstream implements ByteStream, FrameHandler {
     };
   }
 
-  // ByteStream.
+  // Implementation of ByteStream.
 
   write(bytes: Uint8Array): boolean {
     if (this.isDone) return false;
@@ -132,7 +132,7 @@ class Http2Upstream implements ByteStream, FrameHandler {
   #begins({ method, fields }: RequestRead): string {
     if (fields.upgradeIndex >= 0) return "an upgrade is of HTTP/1.1";
     if (this.#isLast) {
-      // Another connection may: this one was used before.
+      // The request may use another connection, because this one was used before.
       this.#fail("upstream_refused", "the service accepts no more requests");
       return "closed";
     }
@@ -154,7 +154,7 @@ class Http2Upstream implements ByteStream, FrameHandler {
     if (bytes.length > this.#bodyBytes) this.#inner.consumed(bytes.length - this.#bodyBytes);
   }
 
-  // FrameHandler.
+  // Implementation of FrameHandler.
 
   broken(_code: number, reason: string): void {
     this.#fail("upstream_invalid", reason);
@@ -229,7 +229,7 @@ class Http2Upstream implements ByteStream, FrameHandler {
     if (head.tooLarge) return this.broken(0, headTooLarge(limits));
     if (streamId > this.#sender.streamId) return this.broken(0, "HEADERS on no stream");
     if (!this.#isPresent(streamId)) return;
-    // Before the end is passed on: the next request may follow at once.
+    // Set before the end is passed on, because the next request may follow immediately.
     if (endStream) this.#sender.isOpen = false;
     this.#judge(this.#response.begun ? this.#trailers(endStream) : this.#response.head(head, endStream, this.#isLast));
     if (endStream) this.#afterEnd();
@@ -266,7 +266,7 @@ class Http2Upstream implements ByteStream, FrameHandler {
     else if (this.#sender.streamId > lastId) this.#fail("upstream_refused", "the service is closing the connection");
   }
 
-  /** A request that came right behind the end was begun too late for a service that goes away. */
+  /** Fails a request that began directly after the end, because a service that goes away no longer accepts it. */
   #afterEnd(): void {
     if (this.isDone || !this.#isLast) return;
     if (this.#sender.isOpen) this.#fail("upstream_refused", "the service has closed the connection");
@@ -281,7 +281,7 @@ class Http2Upstream implements ByteStream, FrameHandler {
     return streamId === this.#sender.streamId && this.#sender.isOpen;
   }
 
-  /** Gives the service room for as much again. */
+  /** Restores the service's window by these bytes. */
   #credit(byteCount: number): void {
     if (this.isDone) return;
     this.#unreturned += byteCount;
