@@ -36,7 +36,7 @@ function challenge(id: string, fields: Readonly<Record<string, string>> = {}): R
   return { kind: "acme_challenge", id, account_id: "ac_1", revision: 1, doc };
 }
 
-/** Resolves with what a client sees of a handshake: the protocol and the certificate, or the error's code. */
+/** Resolves with the client's view of a handshake: the protocol and the certificate, or the error's code. */
 function handshake(
   port: number,
   servername: string,
@@ -85,7 +85,7 @@ async function request(
 describe("challenges of certificate authorities", () => {
   const path = "/.well-known/acme-challenge/token-1";
 
-  it("challenges of certificate authorities are answered for the domain and path that they are for, until they are withdrawn", () => {
+  it("challenges of certificate authorities get an answer at their domain and path until they are withdrawn", () => {
     const challenges = makeAcmeChallenges(silentLog);
     assert.equal(challenges.body("shop.example.com", path), undefined);
     challenges.load([challenge("acmechl_1")]);
@@ -102,7 +102,7 @@ describe("challenges of certificate authorities", () => {
     assert.equal(challenges.body("shop.example.com", path.replace("1", "2")), undefined);
   });
 
-  it("challenges of certificate authorities get a handshake of their own on the HTTPS listener, which nobody else gets", async () => {
+  it("challenges of certificate authorities get a separate handshake on the HTTPS listener, other clients do not", async () => {
     const testEdge = await startTestEdge([challenge("acmechl_1"), ...httpsEdge("shop", ["shop.example.com"])]);
     const { port } = testEdge.edge.https;
     const answer = await handshake(port, "shop.example.com", ["acme-tls/1"]);
@@ -129,7 +129,7 @@ describe("challenges of certificate authorities", () => {
   });
 
   for (const http of ["h1", "h2"] as const) {
-    it(`challenges of certificate authorities are answered over HTTPS before any route is looked for (${http})`, async () => {
+    it(`challenges of certificate authorities get their answer over HTTPS before routing (${http})`, async () => {
       const { edge } = await startTestEdge([challenge("acmechl_1"), ...httpsEdge("shop", ["shop.example.com"])]);
       const ask = (target: string) => request(edge.https.port, "shop.example.com", target, http);
       assert.deepEqual(await ask(path), { status: 200, text: "token-1.thumb" });
@@ -138,7 +138,7 @@ describe("challenges of certificate authorities", () => {
     });
   }
 
-  it("challenges of certificate authorities that cannot be shown leave the host as it was", async () => {
+  it("challenges of certificate authorities with invalid data leave the host unchanged", async () => {
     const broken = challenge("acmechl_1", { certificate_pem: "none", private_key_pem: "none" });
     const { edge } = await startTestEdge([broken, ...httpsEdge("shop", ["shop.example.com"])]);
     assert.equal(

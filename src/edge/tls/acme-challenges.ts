@@ -5,14 +5,14 @@ import type { ResourceObject } from "../../schema/object.ts";
 import { makeHandshaker, tlsStrength } from "./handshaker.ts";
 import type { Handshaker } from "./handshaker.ts";
 
-/** What certificate authorities are answered while they check that a domain leads here. */
+/** Answers for certificate authorities that check control of a domain. */
 export interface AcmeChallenges {
-  /** Replaces all. */
+  /** Replaces all challenges. */
   load(objects: Iterable<ResourceObject>): void;
   change(changes: readonly RoutingChange[]): void;
-  /** The body for a path of `host`, lower case (RFC 8555 §8.3). Undefined when nothing is asked there now. */
+  /** Returns the body for a path of `host`, lower case (RFC 8555 §8.3). Undefined without a current challenge there. */
   readonly body: (host: string, path: string) => string | undefined;
-  /** The handshake for a ClientHello that offers nothing but `acme-tls/1` for `host` (RFC 8737). */
+  /** Returns the handshake for a ClientHello that offers only `acme-tls/1` for `host` (RFC 8737). */
   handshaker(host: string, alpn: readonly string[]): Handshaker | undefined;
 }
 
@@ -22,7 +22,7 @@ interface Entry {
   readonly body: string;
   readonly certificatePem: string;
   readonly keyPem: string;
-  /** Made when first asked for. */
+  /** Created on first use. */
   handshaker: Handshaker | undefined;
 }
 
@@ -32,7 +32,7 @@ const protocol = "acme-tls/1";
 
 export function makeAcmeChallenges(log: Log): AcmeChallenges {
   const byId = new Map<string, Entry>();
-  /** A domain has one account, and at most one challenge at a time. */
+  /** A domain has one account and at most one challenge at a time. */
   const byDomain = new Map<string, Entry>();
 
   const remove = (id: string): void => {

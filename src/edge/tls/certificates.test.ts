@@ -74,7 +74,7 @@ describe("the choice of a certificate", () => {
     assert.equal(await shown("shop.example.com", shop), "own DNS:shop.example.com");
   });
 
-  it("the choice of a certificate takes the newest of those that are valid, and goes back when that has ended", async () => {
+  it("the choice of a certificate prefers the newest valid one, and returns to the previous one after its end", async () => {
     const { clock, certificates, shown } = make();
     certificates.uploaded.load([
       uploaded("cert_long", await selfSigned(["shop.example.com"], 300)),
@@ -90,7 +90,7 @@ describe("the choice of a certificate", () => {
     assert.equal(await shown("shop.example.com", shop), "own DNS:shop.example.com");
   });
 
-  it("the choice of a certificate passes over broken ones, which take no host down", async () => {
+  it("the choice of a certificate skips broken ones without an outage of the host", async () => {
     const { certificates, shown } = make();
     const good = await selfSigned(["shop.example.com"], 90, start - dayMs);
     const other = await selfSigned(["shop.example.com"]);
@@ -104,7 +104,7 @@ describe("the choice of a certificate", () => {
     assert.equal(await shown("shop.example.com", shop), "cert_good@1");
   });
 
-  it("K1: the choice of a certificate passes over one whose key is too weak to be shown", async () => {
+  it("K1: the choice of a certificate skips one with a weak key", async () => {
     const { certificates, shown } = make();
     const weak = siteOf("weak.example.com");
     certificates.uploaded.load([uploaded("cert_weak", weakCertificate)]);
@@ -113,7 +113,7 @@ describe("the choice of a certificate", () => {
     assert.equal(await shown("weak.example.com", weak), "cert_good@1");
   });
 
-  it("the choice of a certificate shows what was replaced no longer", async () => {
+  it("the choice of a certificate stops using a replaced one", async () => {
     const { certificates, shown } = make();
     certificates.uploaded.load([uploaded("cert_1", await selfSigned(["shop.example.com"]))]);
     certificates.uploaded.change([upload(uploaded("cert_1", await selfSigned(["other.example.com"]), 2))]);
@@ -121,14 +121,14 @@ describe("the choice of a certificate", () => {
     assert.equal(await shown("other.example.com", siteOf("other.example.com")), "cert_1@2");
   });
 
-  it("P1: the choice of a certificate shows an account's certificate for no other account's host", async () => {
+  it("P1: the choice of a certificate never uses one account's certificate for another account's host", async () => {
     const { certificates, shown } = make();
     certificates.uploaded.load([uploaded("cert_theirs", await selfSigned(["shop.example.com"]), 1, "ac_2")]);
     assert.equal(await shown("shop.example.com", shop), "own DNS:shop.example.com");
     assert.equal(await shown("shop.example.com", siteOf("shop.example.com", "ac_2")), "cert_theirs@1");
   });
 
-  it("the choice of a certificate makes a thousand at once for names that anybody can think of, and others for listed ones", async () => {
+  it("the choice of a certificate issues a thousand in one burst for covered names, and more for listed ones", async () => {
     const { certificates } = make();
     const wild = siteOf("*.example.com");
     const asked = Array.from({ length: 1001 }, (_, at) => certificates.choose(`x${at}.deep.example.com`, wild));
@@ -138,7 +138,7 @@ describe("the choice of a certificate", () => {
     await Promise.all(asked.map(async (made) => await made));
   });
 
-  it("the choice of a certificate keeps a leaf of its own, and renews it before it ends", async () => {
+  it("the choice of a certificate reuses an issued leaf and renews it before its end", async () => {
     const { clock, certificates } = make();
     const choose = async () => (await certificates.choose("shop.example.com", shop))?.id;
     const first = await choose();

@@ -7,16 +7,17 @@ import type { ServerCertificate } from "./server-certificate.ts";
 import { makeUploadedCertificates } from "./uploaded-certificates.ts";
 import type { UploadedCertificates } from "./uploaded-certificates.ts";
 
-/** What of a site its certificate depends on. */
+/** The parts of a site that determine its certificate. */
 type Named = Pick<Site, "accountId" | "hosts">;
 
-/** Which certificate is shown for which server name. */
+/** Chooses the certificate for a server name. */
 export interface Certificates {
   readonly uploaded: UploadedCertificates;
   /**
-   * For a site: the one that its account uploaded, else one from the server's own authority. For a name without
-   * a site: one from the authority when the name is under the server's domain, or "" (the client named none);
-   * undefined otherwise, and when too many were asked for of late. A promise only where one has to be made first.
+   * Returns the certificate of a site: the one that its account uploaded, otherwise one from the server's own
+   * authority. For a name without a site, returns one from the authority if the name is under the server's domain or ""
+   * (no server name). Returns undefined otherwise, and if the rate limit is exceeded. Returns a promise only if a
+   * certificate must be issued first.
    */
   choose(host: string, site: Named | undefined): ServerCertificate | Promise<ServerCertificate> | undefined;
   /** See `OwnCertificates`. */
@@ -25,11 +26,11 @@ export interface Certificates {
 
 export interface CertificatesOptions {
   readonly authority: KeyedCertificate;
-  /** Lower case; names under it are the server's own. */
+  /** Lower case. Names under it belong to the server. */
   readonly domain: string;
-  /** The account that certificates for the server's own sites are looked for in; undefined while it is not known. */
+  /** Returns the account whose certificates the server's own sites use. Undefined while it is unknown. */
   readonly serverAccount: () => string | undefined;
-  /** Of the server's own authority, that are kept. */
+  /** Maximum number of cached certificates of the server's own authority. */
   readonly maxLeaves: number;
   readonly clock: Clock;
   readonly log: Log;
@@ -42,7 +43,7 @@ export function makeCertificates(options: CertificatesOptions): Certificates {
   const strangerNames = (host: string): readonly string[] | undefined => {
     if (host !== "" && host !== domain && !host.endsWith(`.${domain}`)) return undefined;
     const isNested = host.slice(0, -domain.length - 1).includes(".");
-    // clients do not take a wildcard directly under a top-level name, such as *.localhost
+    // Clients reject a wildcard directly under a top-level name, such as *.localhost.
     if (isNested || !domain.includes(".")) return [host === "" ? domain : host];
     return [`*.${domain}`, domain];
   };
@@ -63,8 +64,8 @@ export function makeCertificates(options: CertificatesOptions): Certificates {
 }
 
 /**
- * A site's own name and never more: with a certificate for several sites a browser would use one connection for
- * all of them and be told that it is misdirected.
+ * Returns the site's own name only. With a certificate for several sites, a browser would use one connection for all of
+ * them and get misdirected errors.
  */
 function siteName(host: string, site: Named): string {
   const parent = host.slice(host.indexOf(".") + 1);

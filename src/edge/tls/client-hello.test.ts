@@ -8,7 +8,7 @@ const modern = await captureHello({ servername: "Shop.Example.com", ALPNProtocol
 const old = await captureHello({ servername: "old.example.com", maxVersion: "TLSv1.2" });
 const nameless = await captureHello({});
 
-/** The same handshake message in records of the given sizes. */
+/** Splits the same handshake message into records of the given sizes. */
 function rerecord(hello: Buffer, sizes: () => number): Buffer {
   const message = hello.subarray(5);
   const records: Buffer[] = [];
@@ -20,7 +20,7 @@ function rerecord(hello: Buffer, sizes: () => number): Buffer {
   return Buffer.concat(records);
 }
 
-/** `hello` with the extension `type` holding `value`, instead of its own if it has one. */
+/** Returns `hello` with the extension `type` set to `value`. */
 function withExtension(hello: Buffer, type: number, value: Buffer, keep = false): Buffer {
   const at = extensionsOffset(hello);
   const extensions: Buffer[] = [];
@@ -61,7 +61,7 @@ function stateOf(bytes: Buffer): string {
   return peekClientHello(bytes).state;
 }
 
-/** How many extensions there are. */
+/** Returns the number of extensions. */
 function countOf(hello: Buffer): number {
   let count = 0;
   for (let at = extensionsOffset(hello) + 2; at < hello.length; count += 1) at += 4 + hello.readUInt16BE(at + 2);
@@ -84,7 +84,7 @@ describe("the peek at a ClientHello", () => {
     assert.equal(peek.hello.extensions.length, countOf(modern));
   });
 
-  it("the peek at a ClientHello reads clients of TLS 1.2 and those that name no server", () => {
+  it("the peek at a ClientHello parses TLS 1.2 clients and clients without a server name", () => {
     const peek = peekClientHello(old);
     assert.ok(peek.state === "hello");
     assert.equal(peek.hello.serverName, "old.example.com");
@@ -93,7 +93,7 @@ describe("the peek at a ClientHello", () => {
     assert.equal(nameOf(nameless), "");
   });
 
-  it("the peek at a ClientHello says the same of every prefix: more is needed, and never more than there is", () => {
+  it("the peek at a ClientHello needs more bytes for every prefix, and never more than the hello has", () => {
     for (let length = 0; length < modern.length; length += 1) {
       const peek = peekClientHello(modern.subarray(0, length));
       assert.ok(peek.state === "more", `at ${length}`);
@@ -101,7 +101,7 @@ describe("the peek at a ClientHello", () => {
     }
   });
 
-  it("the peek at a ClientHello gives the same answer however the message is cut into records and segments", () => {
+  it("the peek at a ClientHello does not depend on the division into records and segments", () => {
     for (let round = 0; round < 300; round += 1) {
       const least = Math.ceil(modern.length / 64) + (round % 40) * 13;
       let first = 1 + (round % 4);
@@ -115,7 +115,7 @@ describe("the peek at a ClientHello", () => {
     }
   });
 
-  it("the peek at a ClientHello never throws, whatever bytes are changed, cut out or put in", () => {
+  it("the peek at a ClientHello never throws for changed, removed or inserted bytes", () => {
     for (let round = 0; round < 20_000; round += 1) {
       const bytes = Buffer.from(modern);
       for (let edits = 1 + (round % 4); edits > 0; edits -= 1) {
@@ -128,7 +128,7 @@ describe("the peek at a ClientHello", () => {
     }
   });
 
-  it("K3: the peek at a ClientHello asks for no more than 16 kB", () => {
+  it("K3: the peek at a ClientHello needs at most 16 kB", () => {
     const endless = Buffer.alloc(5 + 16_384, 1);
     endless.set([22, 3, 1, 0x40, 0x00, 1, 0, 0x3f, 0xff]);
     assert.equal(stateOf(endless), "invalid");
@@ -138,7 +138,7 @@ describe("the peek at a ClientHello", () => {
     assert.equal(stateOf(padded), "hello");
   });
 
-  it("K3: the peek at a ClientHello does not work on a hello that is cut into very many records", () => {
+  it("K3: the peek at a ClientHello rejects a hello in too many records", () => {
     const dripped = rerecord(modern, () => 1);
     let looks = 0;
     let peek = peekClientHello(dripped.subarray(0, 0));
@@ -147,7 +147,7 @@ describe("the peek at a ClientHello", () => {
     assert.ok(looks <= 2 * 65);
   });
 
-  it("K3: the peek at a ClientHello takes as many extensions as clients could have, and no more", () => {
+  it("K3: the peek at a ClientHello accepts as many extensions as clients could have, and no more", () => {
     const extended = (upTo: number): Buffer => {
       let hello = modern;
       for (let type = 0x1000; countOf(hello) < upTo; type += 1) hello = withExtension(hello, type, Buffer.alloc(0));
@@ -157,7 +157,7 @@ describe("the peek at a ClientHello", () => {
     assert.equal(stateOf(extended(129)), "invalid");
   });
 
-  it("the peek at a ClientHello refuses what is not TLS with the first byte, and empty records", () => {
+  it("the peek at a ClientHello rejects other protocols at the first byte, and empty records", () => {
     assert.equal(stateOf(Buffer.from("G")), "invalid");
     assert.equal(stateOf(Buffer.from([23])), "invalid");
     assert.equal(stateOf(Buffer.from([22, 2, 0, 0, 5])), "invalid");
@@ -165,13 +165,13 @@ describe("the peek at a ClientHello", () => {
     assert.equal(stateOf(Buffer.concat([modern, modern]).subarray(0, modern.length + 5)), "hello");
   });
 
-  it("the peek at a ClientHello refuses a second message in the record of the first", () => {
+  it("the peek at a ClientHello rejects a second message in the record of the first", () => {
     const crowded = Buffer.concat([modern, Buffer.from([2, 0, 0, 0])]);
     crowded.writeUInt16BE(modern.length - 5 + 4, 3);
     assert.equal(stateOf(crowded), "invalid");
   });
 
-  it("the peek at a ClientHello refuses what is no server name, and more than one", () => {
+  it("the peek at a ClientHello rejects invalid and multiple server names", () => {
     const good = withExtension(modern, 0, serverNameValue("a.example.com."));
     assert.equal(nameOf(good), "a.example.com");
     for (const name of [
@@ -192,7 +192,7 @@ describe("the peek at a ClientHello", () => {
     assert.equal(stateOf(withExtension(modern, 0, Buffer.from([0, 4, 1, 0, 1, 97]))), "invalid");
   });
 
-  it("the peek at a ClientHello refuses an extension that occurs twice, and lists that do not add up", () => {
+  it("the peek at a ClientHello rejects a repeated extension and lists with a wrong length", () => {
     assert.equal(stateOf(withExtension(modern, 0, serverNameValue("b.example.com"), true)), "invalid");
     for (const list of ["00020268", "0000", "000100", "00030268320a"]) {
       assert.equal(stateOf(withExtension(modern, 16, Buffer.from(list, "hex"))), "invalid", list);

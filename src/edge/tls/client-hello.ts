@@ -1,9 +1,11 @@
-/** Reading a TLS ClientHello without taking part in the handshake (RFC 8446 §4.1.2, §5.1; RFC 5246 §7.4.1.2). */
+/** Parses a TLS ClientHello without taking part in the handshake (RFC 8446 §4.1.2, §5.1; RFC 5246 §7.4.1.2). */
 import type { HelloFacts } from "../../traffic/exchange.ts";
 import { ja4Of } from "./ja4.ts";
 import type { HelloOffer } from "./ja4.ts";
 
-/** Lists of numbers as they came: Latin-1, two characters each. A hello is kept for as long as its connection is. */
+/**
+ * Lists of numbers as received, in Latin-1 with two characters per number. A hello is stored as long as its connection.
+ */
 interface Lists {
   readonly versions: string;
   readonly cipherSuites: string;
@@ -11,11 +13,11 @@ interface Lists {
   readonly signatureAlgorithms: string;
 }
 
-/** A ClientHello that came. What only few ask for is made when somebody does. */
+/** A received ClientHello. Rarely used properties are computed on demand. */
 export class ClientHello implements HelloFacts, HelloOffer {
-  /** Lower case, without a trailing dot; "" when the client names no server. */
+  /** Lower case, without a trailing dot. "" if the client names no server. */
   readonly serverName: string;
-  /** Protocols offered, in the client's order (RFC 7301). */
+  /** Offered protocols in the client's order (RFC 7301). */
   readonly alpn: readonly string[];
   readonly #lists: Lists;
   #ja4: string | undefined;
@@ -26,7 +28,7 @@ export class ClientHello implements HelloFacts, HelloOffer {
     this.#lists = lists;
   }
 
-  /** Versions offered, e.g. 0x0304 for TLS 1.3. */
+  /** Offered versions, such as 0x0304 for TLS 1.3. */
   get versions(): readonly number[] {
     return numbersOf(this.#lists.versions);
   }
@@ -39,7 +41,7 @@ export class ClientHello implements HelloFacts, HelloOffer {
     return numbersOf(this.#lists.cipherSuites);
   }
 
-  /** Types, in the client's order. */
+  /** Types in the client's order. */
   get extensions(): readonly number[] {
     return numbersOf(this.#lists.extensions);
   }
@@ -48,7 +50,7 @@ export class ClientHello implements HelloFacts, HelloOffer {
     return numbersOf(this.#lists.signatureAlgorithms);
   }
 
-  /** What the client is told apart by; it costs a hundredth of a handshake. */
+  /** Fingerprint of the client. Computing it costs a hundredth of a handshake. */
   get ja4(): string {
     return (this.#ja4 ??= ja4Of(this));
   }
@@ -62,22 +64,25 @@ function numbersOf(list: string): readonly number[] {
 }
 
 export type Peek =
-  /** Nothing can be said before `atLeast` bytes in all are there. */
+  /** The hello is incomplete until at least `atLeast` bytes in total have arrived. */
   | { readonly state: "more"; readonly atLeast: number }
   | { readonly state: "invalid"; readonly reason: string; readonly alert: number }
   | { readonly state: "hello"; readonly hello: ClientHello };
 
-/** Alert descriptions (RFC 8446 §6): what came is something else, is longer than a record may be, cannot be read. */
+/** Alert descriptions (RFC 8446 §6): another message, a record that is too long, a message that cannot be parsed. */
 const unexpectedMessage = 10;
 const recordOverflow = 22;
 const decodeError = 50;
 
 const maxRecordBytes = 16 * 1024;
-/** Records and headers included; browsers send under 2 kB. */
+/** Maximum size with records and headers, bytes. Browsers send under 2 kB. */
 const maxClientHelloBytes = 16 * 1024;
-/** Clients that split a hello use a handful; without a bound, looking at each anew costs the square of them. */
+/**
+ * Maximum number of records. Clients that split a hello use a handful. Each new record repeats the parsing, so the cost
+ * is quadratic.
+ */
 const maxRecords = 64;
-/** Clients send some twenty, of some sixty that there are. */
+/** Maximum number of extensions. Clients send about twenty of about sixty that exist. */
 const maxExtensions = 128;
 
 const recordHandshake = 22;
@@ -86,12 +91,12 @@ const extensionServerName = 0;
 const extensionSignatureAlgorithms = 13;
 const extensionAlpn = 16;
 const extensionVersions = 43;
-/** Labels of DNS have 63 characters at most: no certificate can be made for longer ones. */
+/** DNS labels have at most 63 characters. No certificate can have longer ones. */
 const hostName = /^[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*\.?$/;
 
 /**
- * Looks at the first `bytes` of a connection. The hello may be spread over records at will. Never throws;
- * asks for no more than `maxClientHelloBytes`.
+ * Parses the first `bytes` of a connection. The hello may be split into any records. Never throws. Needs at most
+ * `maxClientHelloBytes`.
  */
 export function peekClientHello(bytes: Buffer): Peek {
   const message = gatherHandshake(bytes);
@@ -104,7 +109,7 @@ export function peekClientHello(bytes: Buffer): Peek {
   }
 }
 
-/** The body of the first handshake message, put together from its records. */
+/** Joins the records of the first handshake message and returns its body. */
 function gatherHandshake(bytes: Buffer): Peek | Cursor {
   let message: Buffer | undefined;
   let wanted: number | undefined;
@@ -115,7 +120,7 @@ function gatherHandshake(bytes: Buffer): Peek | Cursor {
     if (at + 5 > bytes.length) return { state: "more", atLeast: at + 5 };
     const length = bytes.readUInt16BE(at + 3);
     if (bytes[at + 1] !== 3) return invalid("not a record of TLS");
-    // RFC 8446 §5.4 and §5.1
+    // RFC 8446 §5.4 and §5.1.
     if (length === 0) return invalid("an empty handshake record", unexpectedMessage);
     if (length > maxRecordBytes) return invalid("a record longer than there can be", recordOverflow);
     const end = at + 5 + length;
@@ -133,13 +138,13 @@ function gatherHandshake(bytes: Buffer): Peek | Cursor {
       if (wanted > maxClientHelloBytes) return invalid("the ClientHello is too long");
     }
     if (wanted === undefined || message.length < wanted) continue;
-    // nothing may follow a ClientHello before the server has answered
+    // No message may follow a ClientHello before the server has answered.
     if (message.length > wanted) return invalid("more than a ClientHello in its record", unexpectedMessage);
     return new Cursor(message, 4);
   }
 }
 
-/** Types of the extensions of the hello at hand, two bytes each. */
+/** Extension types of the current hello, two bytes each. */
 const types = Buffer.alloc(2 * maxExtensions);
 
 function readHello(body: Cursor): ClientHello {
@@ -169,7 +174,7 @@ function readHello(body: Cursor): ClientHello {
   return new ClientHello(serverName, alpn, { versions, cipherSuites, extensions, signatureAlgorithms });
 }
 
-/** Notes a type behind the `end` bytes of others, all of which must differ; returns where it ends. */
+/** Adds a type after the first `end` bytes, all of which must differ. Returns the new end. */
 function noteType(type: number, end: number): number {
   const [high, low] = [type >> 8, type & 0xff];
   for (let at = 0; at < end; at += 2) {
@@ -218,7 +223,7 @@ function readVersions(value: Cursor): string {
   return readNumbers(list, "bad list of versions");
 }
 
-/** RFC 8446 §4.2.3. What cannot be read is left to the handshake to refuse. */
+/** RFC 8446 §4.2.3. The handshake itself refuses an invalid list. */
 function readAlgorithms(value: Cursor): string {
   if (value.left < 2) return "";
   const length = value.uint16();
@@ -231,7 +236,7 @@ function invalid(reason: string, alert = decodeError): Peek {
 
 class Malformed extends Error {}
 
-/** Reads forward through a part of `bytes`, of which nothing is copied; `Malformed` when it does not suffice. */
+/** Reads forward through a part of `bytes` without copying. Throws `Malformed` if too few bytes are left. */
 class Cursor {
   readonly #bytes: Buffer;
   #at: number;
@@ -247,7 +252,7 @@ class Cursor {
     return this.#end - this.#at;
   }
 
-  /** Moves on; returns where the bytes begin that were passed. */
+  /** Skips bytes. Returns the position of the first one. */
   skip(count: number): number {
     if (count > this.left) throw new Malformed("the ClientHello is cut off");
     const start = this.#at;
@@ -264,7 +269,7 @@ class Cursor {
     return ((this.#bytes[at] as number) << 8) | (this.#bytes[at + 1] as number);
   }
 
-  /** What is left, each byte one character. */
+  /** Returns the remaining bytes, each as one character. */
   latin1(): string {
     return this.#bytes.latin1Slice(this.skip(this.left), this.#end);
   }
@@ -274,12 +279,12 @@ class Cursor {
     return new Cursor(this.#bytes, start, start + length);
   }
 
-  /** What a length of `lengthBytes` bytes announces. */
+  /** Returns the bytes whose length a prefix of `lengthBytes` bytes gives. */
   vector(lengthBytes: 1 | 2): Cursor {
     return this.part(lengthBytes === 1 ? this.uint8() : this.uint16());
   }
 
-  /** Everything was read. */
+  /** Checks that all bytes were read. */
   finish(): void {
     if (this.left > 0) throw new Malformed("bytes too many in an extension");
   }

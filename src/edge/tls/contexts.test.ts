@@ -25,7 +25,7 @@ describe("the TLS contexts of an edge", async () => {
   after(() => listener.close());
   const { port } = listener.address() as AddressInfo;
 
-  /** One connection through `handshaker`, ended when its handshake has. */
+  /** Opens one connection through `handshaker` and ends it after its handshake. */
   async function visit(handshaker: Handshaker, options: ConnectionOptions) {
     const accepted = once(listener, "connection") as Promise<[Socket]>;
     const client = connect({ host: "127.0.0.1", port, rejectUnauthorized: false, ...options });
@@ -41,7 +41,7 @@ describe("the TLS contexts of an edge", async () => {
     return { isResumed, tickets, session: tickets.at(-1) as Buffer };
   }
 
-  it("the TLS contexts of an edge are kept, as many as there is room for, and let go of are those asked for longest ago", () => {
+  it("the TLS contexts of an edge fill a cache of limited size that drops the least recently used", () => {
     const contexts = makeTlsContexts([], makeManualClock(now), 2);
     const [first, second] = [
       contexts.handshaker("edge_1", {}, certificate),
@@ -54,7 +54,7 @@ describe("the TLS contexts of an edge", async () => {
     contexts.stop();
   });
 
-  it("K1: the TLS contexts of an edge get other ticket keys after some hours, used or not, and not all at one time", async (t) => {
+  it("K1: the TLS contexts of an edge change ticket keys after some hours, used or not, and in batches", async (t) => {
     const clock = makeManualClock(now);
     const contexts = makeTlsContexts([], clock, 1000);
     const sites = Array.from({ length: 250 }, (_, at) => `edge_${at}`);
@@ -73,7 +73,7 @@ describe("the TLS contexts of an edge", async () => {
     contexts.stop();
   });
 
-  it("the TLS contexts of an edge give whoever comes back another ticket, where a signature costs more than that", async () => {
+  it("the TLS contexts of an edge renew tickets of returning clients if a signature costs more", async () => {
     const contexts = makeTlsContexts([], makeManualClock(now), 10);
     const dear = contexts.handshaker("edge_1", {}, rsaCertificate);
     let { isResumed, session, tickets } = await visit(dear, {});
@@ -91,7 +91,7 @@ describe("the TLS contexts of an edge", async () => {
   });
 
   for (const maxVersion of ["TLSv1.2", "TLSv1.3"] as const) {
-    it(`K2: the TLS contexts of an edge take renewed tickets of no other site, certificate or demands (${maxVersion})`, async () => {
+    it(`K2: the TLS contexts of an edge reject renewed tickets of another site, certificate or demands (${maxVersion})`, async () => {
       const contexts = makeTlsContexts([], makeManualClock(now), 10);
       const { session } = await visit(contexts.handshaker("edge_1", {}, rsaCertificate), { maxVersion });
       const others = [
@@ -104,7 +104,7 @@ describe("the TLS contexts of an edge", async () => {
       contexts.stop();
     });
 
-    it(`K1: the TLS contexts of an edge do not know renewed tickets after some hours (${maxVersion})`, async () => {
+    it(`K1: the TLS contexts of an edge reject renewed tickets after some hours (${maxVersion})`, async () => {
       const clock = makeManualClock(now);
       const contexts = makeTlsContexts([], clock, 10);
       const shop = contexts.handshaker("edge_1", {}, rsaCertificate);

@@ -12,28 +12,29 @@ import { makeRenewedTickets } from "./renewed-tickets.ts";
 import type { ServerCertificate } from "./server-certificate.ts";
 
 /**
- * The TLS contexts behind the listener, one for each site and certificate, made when first needed. `SNICallback`
- * of one server for all would neither hold a site's minimum version nor ask for its client certificates.
+ * TLS contexts of the listener, one per site and certificate, created on first use. The `SNICallback` of a single
+ * server could neither enforce a site's minimum version nor request its client certificates.
  */
 export interface TlsContexts {
-  /** Throws when the certificate, or an authority in `handshake`, cannot be used. */
+  /** Throws if the certificate, or an authority in `handshake`, is unusable. */
   handshaker(siteId: string, handshake: Handshake, certificate: ServerCertificate): Handshaker;
   stop(): void;
 }
 
 const ticketRotationMs = 8 * 60 * 60 * 1000;
-/** Contexts that are given new ticket keys in one go, some 5 µs each. */
+/** Number of contexts that get new ticket keys in one batch, about 5 µs each. */
 const rotatedAtOnce = 100;
 const ticketKeyBytes = 48;
 
 /**
- * @param protocols offered by ALPN, the preferred one first; without any, what clients offer is left unanswered
- * @param most contexts kept, of 22 KiB each: those asked for last
+ * @param protocols offered by ALPN, the preferred one first. Without any, clients' offers get no answer
+ * @param most maximum number of contexts of 22 KiB each. Drops the least recently used
  */
 export function makeTlsContexts(protocols: readonly string[], clock: Clock, most: number): TlsContexts {
   const kept = new Lru<string, HostHandshaker>(most);
   const handshakerFor = makeSharedHandshakers(protocols);
-  // Mostly a certificate is shown by one site with the same demands: hashing those is dear beside the look-up.
+  // Usually one site shows a certificate with the same demands. Hashing the demands is expensive compared with this
+  // look-up.
   const last = new WeakMap<ServerCertificate, { siteId: string; handshake: Handshake; key: string }>();
   const keyOf = (siteId: string, handshake: Handshake, certificate: ServerCertificate): string => {
     const known = last.get(certificate);
@@ -73,19 +74,19 @@ export function makeTlsContexts(protocols: readonly string[], clock: Clock, most
 }
 
 /**
- * Whether a handshake with it costs more than one with a ticket that is renewed (decision 4): with all keys but those on
- * P-256 and of Ed25519, for which Node's own tickets cost less.
+ * Whether a handshake with this key costs more than one with a renewed ticket (decision 4). Node's own tickets cost
+ * less for P-256 and Ed25519 keys.
  */
 function isSignatureDear(keyPem: string): boolean {
   const { asymmetricKeyType, asymmetricKeyDetails } = createPrivateKey(keyPem);
   return asymmetricKeyType !== "ed25519" && asymmetricKeyDetails?.namedCurve !== "prime256v1";
 }
 
-/** Takes connections through the handshake with a context. */
+/** Performs handshakes with a context. */
 class HostHandshaker implements Handshaker {
   readonly #shared: SharedHandshaker;
   readonly #context: SecureContext;
-  /** What its ticket keys are made of. */
+  /** Secret from which the ticket keys are derived. */
   #secret: Buffer | undefined;
 
   constructor(shared: SharedHandshaker, context: SecureContext) {
@@ -97,7 +98,7 @@ class HostHandshaker implements Handshaker {
     this.#shared.acceptWith(this.#context, socket, settled);
   }
 
-  /** K2: ticket keys of its own, so that no session is resumed under another site or other demands. */
+  /** K2: each context has its own ticket keys, so that no session resumes under another site or other demands. */
   rotate(secret: Buffer, key: string): void {
     if (this.#secret === secret) return;
     this.#secret = secret;
@@ -105,9 +106,9 @@ class HostHandshaker implements Handshaker {
   }
 }
 
-/** By what a server asks of clients, which is not the context's to say. */
+/** Groups handshakers by the demands that Node sets on a server and not on a context. */
 function makeSharedHandshakers(protocols: readonly string[]): (handshake: Handshake) => SharedHandshaker {
-  // with an empty list clients that offer anything would be refused
+  // An empty list would refuse clients that offer any protocol.
   const alpn = protocols.length > 0 ? { ALPNProtocols: [...protocols] } : {};
   const make = (requestCert: boolean, rejectUnauthorized: boolean): SharedHandshaker =>
     makeHandshaker(createServer({ ...tlsStrength, ...alpn, requestCert, rejectUnauthorized }));
@@ -134,18 +135,18 @@ function makeContext(key: string, handshake: Handshake, certificate: ServerCerti
     key: certificate.keyPem,
     minVersion: handshake.minVersion ?? tlsStrength.minVersion,
     maxVersion: handshake.maxVersion ?? tlsStrength.maxVersion,
-    // K2: with the ticket keys, keeps a session from being resumed under another site or other demands
+    // K2: together with the ticket keys, prevents resumption under another site or other demands.
     sessionIdContext: key.slice(0, 32),
     ...(asksClients(handshake) && clientDemands(handshake)),
   });
 }
 
-/** Throws when an authority cannot be read. */
+/** Throws if an authority is invalid. */
 function clientDemands({ clientAuthorities }: Handshake): SecureContextOptions {
   return {
-    // read one by one: given none that it can read, OpenSSL would trust the public authorities
+    // Parsed one by one: if OpenSSL could read none of them, it would trust the public authorities.
     ...(clientAuthorities !== undefined && { ca: readCertificates(clientAuthorities).map(String) }),
-    // a resumed session is not verified again, and would outlive the client's certificate
+    // A resumed session is not verified again and would outlive the client's certificate.
     secureOptions: tlsStrength.secureOptions | constants.SSL_OP_NO_TICKET,
   };
 }

@@ -1,9 +1,9 @@
 import type { Handshake } from "../../traffic/handshake.ts";
 
-/** Of a server name without a site. */
+/** Demands of a server name without a site. */
 export const noDemands: Handshake = Object.freeze({});
 
-/** What of a handshake must be the same for a connection to go on under a changed configuration. */
+/** Whether two handshakes have equal demands, so that a connection may continue after a configuration change. */
 export function sameDemands(one: Handshake, other: Handshake): boolean {
   return (
     one === other ||

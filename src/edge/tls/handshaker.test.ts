@@ -12,7 +12,7 @@ import { makeHandshaker, tlsStrength } from "./handshaker.ts";
 
 const shown = await createSelfSigned({ names: ["shop.example.com"], now: Date.now(), days: 1 });
 
-/** Of which certificates in use are, and those to come; the last only with TLS 1.3. */
+/** Key types of certificates that are in use or expected. The last one requires TLS 1.3. */
 const keys = {
   "P-256": generateKeyPairSync("ec", { namedCurve: "P-256" }),
   "P-384": generateKeyPairSync("ec", { namedCurve: "P-384" }),
@@ -32,7 +32,7 @@ describe("a handshaker", async () => {
   const { port } = listener.address() as AddressInfo;
   const options = { host: "127.0.0.1", port, servername: "shop.example.com", rejectUnauthorized: false };
 
-  /** Both ends of a connection whose handshake has ended, and the socket below the server's. */
+  /** Returns both ends of a connection after its handshake, and the socket below the server's end. */
   async function shaken(
     by = handshaker,
     more: ConnectionOptions = {},
@@ -46,7 +46,7 @@ describe("a handshaker", async () => {
     return { client, plain, secure: result };
   }
 
-  it("a handshaker leaves nothing that listens on a connection that has closed, and has told all of its close before", async () => {
+  it("a handshaker leaves no listeners on a connection that has closed, and reports each close before", async () => {
     const { client, plain, secure } = await shaken();
     const told: string[] = [];
     plain.on("close", () => told.push("plain"));
@@ -64,7 +64,7 @@ describe("a handshaker", async () => {
   });
 
   for (const [name, key] of Object.entries(keys)) {
-    it(`a handshaker shows certificates with keys of ${name} and takes those of clients`, async () => {
+    it(`a handshaker uses certificates with keys of ${name} and accepts those of clients`, async () => {
       const issuer = oddCertificate({ name: "Authority", extensions: [authorityConstraints()] });
       const { pem: cert, keyPem } = oddCertificate({ name, issuer, key, extensions: [dnsNames("shop.example.com")] });
       const demands = { requestCert: true, rejectUnauthorized: true, ca: issuer.pem };
@@ -80,7 +80,7 @@ describe("a handshaker", async () => {
     });
   }
 
-  it("a handshaker tells each of the connections that begin at one time of its own", async () => {
+  it("a handshaker reports the result of each concurrent connection separately", async () => {
     const begun = new Map<number | undefined, Promise<TLSSocket | Error>>();
     const accept = (plain: Socket): void => {
       begun.set(plain.remotePort, new Promise((resolve) => handshaker.accept(plain, resolve)));
@@ -97,7 +97,7 @@ describe("a handshaker", async () => {
     }
   });
 
-  it("a handshaker that hosts share shows each connection the certificate of its own, also of those that begin at one time", async () => {
+  it("a handshaker for several hosts shows each concurrent connection its own certificate", async () => {
     const shared = makeHandshaker(createServer(tlsStrength));
     const names = ["one.example.com", "two.example.com"];
     const contexts = await Promise.all(
@@ -127,7 +127,7 @@ describe("a handshaker", async () => {
     }
   });
 
-  it("a handshaker tells of a connection that closes before its handshake has ended", async () => {
+  it("a handshaker reports a connection that closes before the end of its handshake", async () => {
     const accepted = once(listener, "connection") as Promise<[Socket]>;
     const client = connect(options);
     client.on("error", () => undefined);

@@ -8,31 +8,29 @@ import { destroyNextTurn } from "../../lib/io/socket-stream.ts";
 import { readInPieces } from "./read-in-pieces.ts";
 
 /**
- * Node keeps what it is given of a ClientHello in a block of 1 KiB, and takes one of 16 KiB beside it once that has been
- * full: hellos with a key share of ML-KEM are larger, and the blocks stay for as long as the connection does (decision 30).
+ * Node stores ClientHello data in a block of 1 KiB. When that was full once, Node adds a block of 16 KiB. Hellos with
+ * an ML-KEM key share are larger, and the blocks exist as long as the connection (decision 30).
  */
 const maxPieceBytes = 1023;
 
-/** Takes connections through the handshake of one TLS server, which itself does not listen. */
+/** Performs handshakes with one TLS server, which itself does not listen. */
 export interface Handshaker {
   /**
-   * Begins the handshake on a paused socket, with bytes that were put back (`unshift`) read first. `settled` is
-   * called once, with an error when the connection closes before the handshake has ended; ending it in time is
-   * up to the caller.
+   * Begins the handshake on a paused socket and reads bytes that were put back (`unshift`) first. Calls `settled` once,
+   * with an error if the connection closes before the end of the handshake. The caller must enforce the timeout.
    */
   accept(socket: Socket, settled: (result: TLSSocket | Error) => void): void;
 }
 
-/** One that hosts share: a server of Node's for each would take 5 KiB more (decision 4). */
+/** A handshaker shared by several hosts. A Node server for each would take 5 KiB more (decision 4). */
 export interface SharedHandshaker {
-  /** As `accept` of a `Handshaker`, with a context other than the server's own. */
+  /** Like `accept` of `Handshaker`, with another context than the server's own. */
   acceptWith(context: SecureContext, socket: Socket, settled: (result: TLSSocket | Error) => void): void;
 }
 
-/** K1: forward secrecy and authenticated encryption only; keys and signatures of at least 112 bits. */
+/** K1: forward secrecy and authenticated encryption only, keys and signatures of at least 112 bits. */
 export const tlsStrength = {
-  // Whoever begins a handshake ends it in time. Node's own timer would be one more for each connection; a negative time
-  // leaves it out.
+  // The caller enforces the timeout. Node's timer would be one more per connection. A negative time disables it.
   handshakeTimeout: -1,
   minVersion: "TLSv1.2",
   maxVersion: "TLSv1.3",
@@ -48,8 +46,8 @@ export const tlsStrength = {
     "ECDHE-RSA-CHACHA20-POLY1305",
     "@SECLEVEL=2",
   ].join(":"),
-  // Of all that OpenSSL knows what certificates are signed with that are in use, the usual first: with each handshake its
-  // list and the client's are gone through (decision 34).
+  // OpenSSL's signature algorithms that certificates actually use, the most common first. Each handshake scans this
+  // list and the client's (decision 34).
   sigalgs: [
     "ecdsa_secp256r1_sha256",
     "rsa_pss_rsae_sha256",
@@ -78,18 +76,18 @@ export const tlsStrength = {
 
 /** A handshake that has begun. */
 interface Pending {
-  /** Whom its end is told; undefined once it was. */
+  /** Callback for the end of the handshake. Undefined after it was called. */
   settled: ((result: TLSSocket | Error) => void) | undefined;
 }
 
 /**
- * Which one has ended is not told by Node, but goes along with what the handshake calls. Neither of the two sockets has to
- * be asked, and no server stands in for this one: each would have a shape that code compiled for others does not know
+ * Node does not identify the ended handshake, but its events run in the handshake's async context. So neither socket
+ * needs properties, and no wrapper replaces the server. Either would have a shape that compiled code does not know
  * (decision 34).
  */
 const handshakes = new AsyncLocalStorage<Pending>();
 
-/** What a server of Node's begins a connection with; its types do not have it. */
+/** Options with which Node's server begins a connection. Node's types omit them. */
 interface WithContext {
   _sharedCreds: SecureContext;
 }
@@ -103,7 +101,7 @@ export function makeHandshaker(tls: Server): Handshaker & SharedHandshaker {
     settle(handshakes.getStore() as Pending, socket);
   };
   tls.on("secureConnection", socketListener(secured));
-  // the plain socket is closed with it, which is told of below
+  // The plain socket closes together with it, which is reported below.
   tls.on("tlsClientError", () => undefined);
   const accept = (socket: Socket, settled: (result: TLSSocket | Error) => void): void => {
     const pending: Pending = { settled };
@@ -114,7 +112,7 @@ export function makeHandshaker(tls: Server): Handshaker & SharedHandshaker {
     socket.on("close", listener(socket, close));
     if (socket.readableLength > maxPieceBytes) {
       readInPieces(socket, maxPieceBytes);
-      // Bound, as `readPiece` is.
+      // Bound, like `readPiece`.
       socket.destroy = destroyBehindAlert.bind(socket, socket.destroy, pending);
     }
     handshakes.run(pending, begin, tls, socket);
@@ -133,8 +131,8 @@ function begin(tls: Server, socket: Socket): void {
 }
 
 /**
- * Node destroys the socket as soon as the handshake fails. Where a piece before has been answered in the same turn, the
- * alert waits behind that answer, and leaves in the next turn.
+ * Node destroys the socket as soon as the handshake fails. If an earlier piece was answered in the same turn, the alert
+ * waits behind that answer and leaves in the next turn.
  */
 function destroyBehindAlert(this: Socket, destroy: Socket["destroy"], pending: Pending, error?: Error): Socket {
   try {
@@ -146,7 +144,7 @@ function destroyBehindAlert(this: Socket, destroy: Socket["destroy"], pending: P
   return this;
 }
 
-/** What waited for the end is kept no longer than until then: the connection may be open for hours. */
+/** Releases all state that waited for the end, because the connection may be open for hours. */
 function settle(pending: Pending, result: TLSSocket | Error): void {
   const { settled } = pending;
   pending.settled = undefined;
@@ -154,14 +152,14 @@ function settle(pending: Pending, result: TLSSocket | Error): void {
 }
 
 /**
- * Node's accessors of a TLS connection outlive it, until the whole heap is collected, and lead to both of its sockets
- * (decision 34). Whoever else hears of the close still does: they were listed before.
+ * Node's accessors of a TLS connection outlive it until a full garbage collection and reference both of its sockets
+ * (decision 34). Other listeners of the close still run, because their list was copied before.
  */
 function letGo(socket: Socket): void {
-  // as of any emitter: a stream would look after its readers once more, on a tick of its own
+  // Uses the plain emitter's method: a stream's method would check its readers again in a separate tick.
   EventEmitter.prototype.removeAllListeners.call(socket);
   socket.on("error", ignore);
 }
 
-/** Nothing is expected behind a close; an error that nobody listens to would end the thread. */
+/** No error is expected after a close, but an error without a listener would end the thread. */
 function ignore(): void {}

@@ -5,7 +5,7 @@ import type { HelloOffer } from "./ja4.ts";
 
 const numbers = (hex: string): number[] => hex.split(",").map((one) => Number.parseInt(one, 16));
 
-/** The example of JA4's description, with values of RFC 8701 put between its own. */
+/** The example of JA4's description, with inserted values of RFC 8701. */
 const chrome: HelloOffer = {
   namesServer: true,
   alpn: ["h2", "http/1.1"],
@@ -20,7 +20,7 @@ describe("JA4", () => {
     assert.equal(ja4Of(chrome), "t13d1516h2_8daaf6152771_e5627efa2ab1");
   });
 
-  it("JA4 does not depend on the order of suites and extensions, but on that of signature algorithms", () => {
+  it("JA4 depends on the order of signature algorithms, but not on that of suites and extensions", () => {
     const turned = {
       ...chrome,
       cipherSuites: chrome.cipherSuites.toReversed(),
@@ -48,7 +48,7 @@ describe("JA4", () => {
     });
   }
 
-  it("JA4 of a hello with neither suites nor extensions has zeros in place of hashes", () => {
+  it("JA4 of a hello with neither suites nor extensions has zeros instead of hashes", () => {
     const bare = { ...chrome, cipherSuites: [], extensions: [], signatureAlgorithms: [], alpn: [], namesServer: false };
     assert.equal(ja4Of(bare), "t13i000000_000000000000_000000000000");
   });

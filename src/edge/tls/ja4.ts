@@ -1,14 +1,17 @@
-/** JA4: what a TLS client is told apart by, from the order-free parts of its ClientHello (FoxIO, "JA4 Technical Details"). */
+/**
+ * JA4: fingerprint of a TLS client from the order-independent parts of its ClientHello (FoxIO, "JA4 Technical
+ * Details").
+ */
 import { hash } from "node:crypto";
 
 export interface HelloOffer {
-  /** Whether the client names a server at all. */
+  /** Whether the client names a server. */
   readonly namesServer: boolean;
-  /** Protocols offered, each of its bytes one character of Latin-1. */
+  /** Offered protocols, each byte as one Latin-1 character. */
   readonly alpn: readonly string[];
   readonly versions: readonly number[];
   readonly cipherSuites: readonly number[];
-  /** Types, in the client's order. */
+  /** Types in the client's order. */
   readonly extensions: readonly number[];
   readonly signatureAlgorithms: readonly number[];
 }
@@ -24,7 +27,7 @@ const extensionServerName = 0;
 const extensionAlpn = 16;
 const noHash = "000000000000";
 
-/** `t13d1516h2_8daaf6152771_e5627efa2ab1`. */
+/** Returns a fingerprint such as `t13d1516h2_8daaf6152771_e5627efa2ab1`. */
 export function ja4Of(offer: HelloOffer): string {
   const suites = offer.cipherSuites.filter(isMeant);
   const extensions = offer.extensions.filter(isMeant);
@@ -36,7 +39,7 @@ export function ja4Of(offer: HelloOffer): string {
   return `${head}_${digest(sorted(suites), suites)}_${digest(sorted(others) + tail, extensions)}`;
 }
 
-/** Not one of the values that are there to keep servers tolerant (RFC 8701). */
+/** Whether the value is not a GREASE value, which only tests the tolerance of servers (RFC 8701). */
 function isMeant(value: number): boolean {
   return (value & 0x0f0f) !== 0x0a0a || value >> 8 !== (value & 0xff);
 }
@@ -45,7 +48,10 @@ function twoDigits(values: readonly number[]): string {
   return String(Math.min(values.length, 99)).padStart(2, "0");
 }
 
-/** First and last character of the first protocol; of its hexadecimal form where one of them is no letter or digit. */
+/**
+ * Returns the first and last character of the first protocol, or of its hexadecimal form if one of them is not
+ * alphanumeric.
+ */
 function ends(protocol: string | undefined): string {
   if (protocol === undefined || protocol === "") return "00";
   const isPlain = /^[0-9A-Za-z](?:[^]*[0-9A-Za-z])?$/.test(protocol);

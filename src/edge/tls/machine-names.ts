@@ -3,7 +3,7 @@ import { hostname, networkInterfaces } from "node:os";
 const hostForm = /^[a-z0-9-]+(\.[a-z0-9-]+)*$/;
 const maxAddresses = 64;
 
-/** Names and addresses by which this machine is reached from itself and its networks. */
+/** Returns names and addresses at which this machine is reachable locally and on its networks. */
 export function machineNames(): readonly string[] {
   const name = hostname().toLowerCase();
   const addresses = Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map(({ address }) => address));

@@ -8,18 +8,21 @@ import { Lru } from "../../lib/collections/lru.ts";
 import { makeRate } from "../../lib/rate.ts";
 import type { ServerCertificate } from "./server-certificate.ts";
 
-/** Leaves from the server's own authority, made when a name is first asked for, and again before they end. */
+/** Leaf certificates of the server's own authority. Issued on first use of a name and renewed before they end. */
 export interface OwnCertificates {
   /**
-   * For a name of which there are as many as were configured; at once when there is one. Undefined when too many were
-   * asked for of late.
+   * Returns a certificate for configured names, whose number is limited by the configuration. Returns an existing one
+   * immediately. Undefined if the rate limit is exceeded.
    */
   forListed(names: readonly string[]): ServerCertificate | Promise<ServerCertificate> | undefined;
-  /** One that there is already. */
+  /** Returns an existing certificate. */
   made(names: readonly string[]): ServerCertificate | undefined;
-  /** For one that a site's wildcard covers: whoever wants to thinks of another, and fewer are made. */
+  /**
+   * Returns a certificate for a name covered by a site's wildcard. Anyone can invent such names, so the rate limit is
+   * lower.
+   */
   forCovered(names: readonly string[]): ServerCertificate | Promise<ServerCertificate> | undefined;
-  /** For a name that no site has: far fewer are made. */
+  /** Returns a certificate for a name without a site. The rate limit is much lower. */
   forStranger(names: readonly string[]): ServerCertificate | Promise<ServerCertificate> | undefined;
   /** Issues by another authority from now on, and forgets the leaves of the previous one. */
   replaceAuthority(authority: KeyedCertificate): void;
@@ -27,20 +30,20 @@ export interface OwnCertificates {
 
 const dayMs = 24 * 60 * 60 * 1000;
 const lifetimeDays = 90;
-/** A leaf that ends within this is made anew, while it is still shown. */
+/** Time before its end at which a leaf is renewed. It is used until the new one is ready. */
 const renewMs = 30 * dayMs;
-/** A leaf costs about 0.3 ms of processor time, most of it on other threads. All are made anew after a start. */
+/** A leaf costs about 0.3 ms of processor time, mostly on other threads. All leaves are issued again after a start. */
 const listedRate = { perSecond: 500, burst: 5000 };
 const coveredRate = { perSecond: 100, burst: 1000 };
 const strangerRate = { perSecond: 5, burst: 50 };
 
 interface Leaf {
   certificate: ServerCertificate | undefined;
-  /** Under way: the first one, or one that takes its place. */
+  /** Pending first issue or renewal. */
   making: Promise<ServerCertificate> | undefined;
 }
 
-/** @param maxLeaves kept: those asked for last */
+/** @param maxLeaves maximum number of cached leaves. Drops the least recently used */
 export function makeOwnCertificates(
   authority: KeyedCertificate,
   maxLeaves: number,

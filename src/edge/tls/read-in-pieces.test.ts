@@ -3,7 +3,7 @@ import { Readable } from "node:stream";
 import { describe, it } from "node:test";
 import { readInPieces } from "./read-in-pieces.ts";
 
-/** The lengths that a reader is given who takes all that is there, and the bytes put together. */
+/** Reads everything available. Returns the lengths of the reads and the joined bytes. */
 function readAll(stream: Readable): { readonly lengths: readonly number[]; readonly bytes: Buffer } {
   const pieces: Buffer[] = [];
   for (let piece = stream.read() as Buffer | null; piece !== null; piece = stream.read() as Buffer | null) {
@@ -12,7 +12,7 @@ function readAll(stream: Readable): { readonly lengths: readonly number[]; reado
   return { lengths: pieces.map(({ length }) => length), bytes: Buffer.concat(pieces) };
 }
 
-/** A paused stream to which `bytes` were put back, and nothing more comes. */
+/** Returns a paused stream to which `bytes` were put back, without further input. */
 function holding(bytes: Buffer): Readable {
   const stream = new Readable({ read() {} });
   stream.unshift(bytes);
@@ -20,7 +20,7 @@ function holding(bytes: Buffer): Readable {
 }
 
 describe("reading in pieces", () => {
-  it("what was put back is read in pieces, in order and whole", () => {
+  it("returned bytes are read in pieces, complete and in order", () => {
     const bytes = Buffer.from(Array.from({ length: 2500 }, (_, at) => at % 251));
     const stream = holding(bytes);
     readInPieces(stream, 1023);
@@ -29,7 +29,7 @@ describe("reading in pieces", () => {
     assert.deepEqual(all.bytes, bytes);
   });
 
-  it("what is no more than a piece is read at once, by the stream's own way", () => {
+  it("bytes up to one piece are read with the stream's own method", () => {
     const stream = holding(Buffer.alloc(1023));
     const { read } = stream;
     readInPieces(stream, 1023);
@@ -37,7 +37,7 @@ describe("reading in pieces", () => {
     assert.deepEqual(readAll(stream).lengths, [1023]);
   });
 
-  it("who asks for a size is given that size", () => {
+  it("reads with an explicit size return that size", () => {
     const stream = holding(Buffer.alloc(2500));
     readInPieces(stream, 1023);
     assert.equal((stream.read(2000) as Buffer).length, 2000);

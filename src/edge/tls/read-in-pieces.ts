@@ -2,12 +2,13 @@ import type { Readable } from "node:stream";
 import { reportFailure } from "../../lib/boundary.ts";
 
 /**
- * Has whoever reads the paused stream from here on be given what was put back (`unshift`) in pieces of at most `maxBytes`.
- * Where no more than that is there, nothing is changed.
+ * Makes later reads of the paused stream return put-back bytes (`unshift`) in pieces of at most `maxBytes`. Changes
+ * nothing if there are no more bytes than that.
  */
 export function readInPieces(stream: Readable, maxBytes: number): void {
   if (stream.readableLength <= maxBytes) return;
-  // Bound: a function written here would be born old, and keep the stream long after its end (decision 34).
+  // Bound: a function created here would be allocated in old space and retain the stream long after its end (decision
+  // 34).
   stream.read = readPiece.bind(stream, stream.read, maxBytes);
 }
 

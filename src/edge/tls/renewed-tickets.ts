@@ -1,6 +1,6 @@
 /**
- * Tickets of TLS sessions (RFC 5077, RFC 8446 §4.6.1) of which a client is given another with each that it uses. Node makes
- * tickets as well, but leaves whoever has used one without: every second visit is a whole handshake, with a signature.
+ * TLS session tickets (RFC 5077, RFC 8446 §4.6.1) that are renewed on each use. Node's own tickets are not: after a
+ * resumption the client gets no new one. So every second visit would be a full handshake with a signature.
  */
 import { randomBytes } from "node:crypto";
 import type { SecureContext } from "node:tls";
@@ -8,8 +8,8 @@ import type { Clock, Timer } from "../../lib/clock.ts";
 
 export interface RenewedTickets {
   /**
-   * Has a context make and take them; no other takes those of this one.
-   * @param mark tells it from others: 24 hexadecimal digits
+   * Makes a context issue and accept renewed tickets. Each context only accepts its own.
+   * @param mark identifies the context: 24 hexadecimal digits
    */
   serve(context: SecureContext, mark: string): void;
   stop(): void;
@@ -18,7 +18,7 @@ export interface RenewedTickets {
 const keyBytes = 16;
 const ivsAtOnce = 256;
 
-/** What tickets are sealed with for some hours. */
+/** Keys that seal tickets for some hours. */
 interface Keys {
   /** 8 hexadecimal digits. With the mark of its context it is the name of a ticket, which is sealed too (RFC 5077 §4). */
   readonly id: string;
@@ -26,16 +26,16 @@ interface Keys {
   readonly aes: Buffer;
 }
 
-/** What OpenSSL is told of a ticket (SSL_CTX_set_tlsext_ticket_key_cb): 0 that it is not known, 1 made, 2 to be renewed. */
+/** Result for OpenSSL about a ticket (SSL_CTX_set_tlsext_ticket_key_cb): 0 unknown, 1 valid, 2 to be renewed. */
 type Answer = readonly [status: 0 | 1 | 2, hmac: Buffer, aes: Buffer, name?: Buffer, iv?: Buffer];
 
-/** What Node's contexts have inside, with which it tests what clients do with renewed tickets. */
+/** Internal functions of Node's contexts, with which Node tests clients' use of renewed tickets. */
 interface Inside {
   onticketkeycallback: (name: Buffer, iv: Buffer, isNew: boolean) => Answer;
   enableTicketKeyCallback(): void;
 }
 
-/** @param rotationMs between one set of keys and the next; tickets of those before are not known any more */
+/** @param rotationMs time between two sets of keys. Tickets of older sets are unknown */
 export function makeRenewedTickets(clock: Clock, rotationMs: number): RenewedTickets {
   let keys = makeKeys();
   const rotation: Timer = clock.every(rotationMs, () => {
@@ -60,7 +60,7 @@ function makeKeys(): Keys {
   return { id: randomBytes(4).toString("hex"), hmac: randomBytes(keyBytes), aes: randomBytes(keyBytes) };
 }
 
-/** Initialization vectors, for which the system is asked for many at a time. */
+/** Initialization vectors, requested from the system in batches. */
 function makeIvs(): () => Buffer {
   let block = Buffer.alloc(0);
   let taken = 0;

@@ -1,6 +1,6 @@
-/** A certificate that the edge can show, with its key. */
+/** A certificate of the edge with its key. */
 export interface ServerCertificate {
-  /** Another one, or the same renewed, has another id. */
+  /** Changes with each new or renewed certificate. */
   readonly id: string;
   /** Leaf first, then its chain. */
   readonly certificatePem: string;

@@ -9,7 +9,7 @@ import { createSelfSigned } from "../../lib/certificates/x509.ts";
 import { makeTlsEnd } from "./tls-end.ts";
 
 describe("TLS that a policy ends", () => {
-  it("D2: TLS that a policy ends is given up when its handshake does not end in time", async () => {
+  it("D2: TLS that a policy ends times out during the handshake", async () => {
     const clock = makeManualClock();
     const shown = await createSelfSigned({ names: ["shop.example.com"], now: clock.now(), days: 1 });
     const end = makeTlsEnd({

@@ -1,4 +1,4 @@
-/** Ending TLS on a connection whose ClientHello was looked at and not answered yet. */
+/** Terminates TLS on a connection whose ClientHello was read and not yet answered. */
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import type { Clock } from "../../lib/clock.ts";
@@ -12,10 +12,10 @@ import type { ServerCertificate } from "./server-certificate.ts";
 
 export interface TlsEnd {
   /**
-   * Resolves with an error when there is no certificate, the handshake fails or takes too long, or the client shows no
-   * certificate where it must; the socket is destroyed then.
+   * Terminates TLS. Resolves with an error and destroys the socket if there is no certificate, the handshake fails or
+   * times out, or a required client certificate is missing.
    *
-   * @param given shown instead of what the site's account has for the name
+   * @param given certificate used instead of the account's certificate for the name
    */
   accept(
     socket: Socket,
@@ -35,18 +35,18 @@ export interface EndedTls {
 export interface TlsEndOptions {
   readonly certificates: Pick<Certificates, "choose">;
   readonly clock: Clock;
-  /** Kept TLS contexts; from the ClientHello to the end of the handshake. */
+  /** Maximum number of cached TLS contexts, and maximum time from the ClientHello to the end of the handshake. */
   readonly limits: { readonly contexts: number; readonly handshakeTimeoutMs: number };
 }
 
 export function makeTlsEnd({ certificates, clock, limits }: TlsEndOptions): TlsEnd {
-  // nobody here knows what is spoken behind it
+  // Offers no protocol, because the edge does not know the protocol inside TLS.
   const contexts = makeTlsContexts([], clock, limits.contexts);
   const fail = (socket: Socket, why: string): Error => {
     socket.destroy();
     return new Error(why);
   };
-  /** Undefined also for a name that no certificate can be made for: it is the client's text. */
+  /** Also undefined for a name that no certificate can have, because the client chose the text. */
   const chosen = async (
     host: string,
     site: Pick<Site, "accountId" | "hosts">,
@@ -88,7 +88,7 @@ export function makeTlsEnd({ certificates, clock, limits }: TlsEndOptions): TlsE
   };
 }
 
-/** What is known once a handshake has ended. */
+/** Returns the facts about a completed handshake. */
 export function tlsFacts(
   socket: TLSSocket,
   hello: HelloFacts,

@@ -6,14 +6,14 @@ import type { RoutingChange } from "../../routing/planes/messages.ts";
 import type { ResourceObject } from "../../schema/object.ts";
 import type { ServerCertificate } from "./server-certificate.ts";
 
-/** The certificates that accounts have uploaded (`tls_certificate` objects), by the names in them. */
+/** Certificates that accounts have uploaded (`tls_certificate` objects), by the names in them. */
 export interface UploadedCertificates {
-  /** Replaces all. */
+  /** Replaces all certificates. */
   load(objects: Iterable<ResourceObject>): void;
   change(changes: readonly RoutingChange[]): void;
   /**
-   * The account's certificate for `host`: an exact name before a wildcard, and among several the newest of those
-   * that are valid at `now`. One that cannot be used is passed over.
+   * Returns the account's certificate for `host`. An exact name comes before a wildcard. Among several, the newest one
+   * that is valid at `now` comes first. Unusable certificates are skipped.
    */
   find(accountId: string, host: string, now: number): ServerCertificate | undefined;
 }
@@ -21,11 +21,11 @@ export interface UploadedCertificates {
 interface Entry {
   readonly revision: number;
   readonly accountId: string;
-  /** Under which it is listed. */
+  /** Names under which the certificate is found. */
   readonly names: readonly string[];
   readonly certificate: ServerCertificate;
   readonly notBefore: number;
-  /** Known after its first use. */
+  /** Known after the first use. */
   usable: boolean | undefined;
 }
 
@@ -33,7 +33,10 @@ const kind = "tls_certificate";
 
 export function makeUploadedCertificates(log: Log): UploadedCertificates {
   const byId = new Map<string, Entry>();
-  /** By account, then by name: certificates count only for hosts of their own account, anyone can write any name into one. */
+  /**
+   * By account, then by name. Certificates only count for hosts of their own account, because anyone can put any name
+   * into one.
+   */
   const byName = new Map<string, Map<string, readonly Entry[]>>();
 
   const remove = (id: string): void => {
@@ -128,7 +131,7 @@ function readEntry(object: ResourceObject): Entry {
 
 function dnsNames(leaf: X509Certificate): string[] {
   const names = (leaf.subjectAltName ?? "").split(", ").flatMap((entry) => {
-    // names with unusual characters are quoted: those are no host names
+    // OpenSSL quotes names with unusual characters. Those are not host names.
     const match = /^DNS:([A-Za-z0-9*._-]+)$/.exec(entry);
     return match ? [(match[1] as string).toLowerCase()] : [];
   });
