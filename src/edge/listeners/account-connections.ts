@@ -1,12 +1,12 @@
-/** How many connections each account has open, so that the visitors of one leave room for those of others (D2). */
+/** Counts each account's open connections, so that one account's visitors leave room for those of others (D2). */
 export interface AccountConnections {
   isFull(accountId: string): boolean;
-  /** `leave` is owed when the connection closes. */
+  /** Counts a connection. The caller must call `leave` when it closes. */
   enter(accountId: string): void;
   leave(accountId: string): void;
 }
 
-/** @param most open at once, of one account */
+/** @param most maximum number of open connections of one account */
 export function makeAccountConnections(most: number): AccountConnections {
   const open = new Map<string, number>();
   return {

@@ -10,7 +10,7 @@ const make = (limits = {}) => {
 };
 
 describe("the admission of connections", () => {
-  it("D2: the admission of connections bounds what one address has open, and nobody else", () => {
+  it("D2: the admission of connections limits the open ones of one address and of no other address", () => {
     const { admission } = make({ connectionsPerSource: 2 });
     assert.equal(admission.enter("192.0.2.1"), undefined);
     assert.equal(admission.enter("192.0.2.1"), undefined);
@@ -21,7 +21,7 @@ describe("the admission of connections", () => {
     assert.equal(admission.enter("192.0.2.1"), undefined);
   });
 
-  it("D2: the admission of connections counts an address that stands for many clients in the sum alone", () => {
+  it("D2: the admission of connections counts a forwarder's address only in the total", () => {
     const { admission } = make({ connections: 3, connectionsPerSource: 1, openingsPerSecond: 0.1 });
     for (let count = 0; count < 3; count += 1) assert.equal(admission.enter(undefined), undefined);
     assert.equal(admission.sources, 0);
@@ -31,14 +31,14 @@ describe("the admission of connections", () => {
     assert.equal(admission.enter("192.0.2.1"), undefined);
   });
 
-  it("D2: the admission of connections counts IPv6 by the network that one host is given", () => {
+  it("D2: the admission of connections counts IPv6 by the network of one host", () => {
     const { admission } = make({ connectionsPerSource: 1 });
     assert.equal(admission.enter("2001:db8:0:1::1"), undefined);
     assert.equal(admission.enter("2001:db8:0:1:ffff::2"), "connections_per_source");
     assert.equal(admission.enter("2001:db8:0:2::1"), undefined);
   });
 
-  it("D2: the admission of connections bounds how fast one address opens connections", () => {
+  it("D2: the admission of connections limits the rate of one address", () => {
     const { admission, pass } = make({ openingsPerSecond: 2 });
     const open = (): string | undefined => {
       const reason = admission.enter("192.0.2.1");
@@ -52,7 +52,7 @@ describe("the admission of connections", () => {
     assert.equal(open(), "openings_per_source");
   });
 
-  it("the admission of connections bounds all of them together, loopback included", () => {
+  it("the admission of connections limits their total, including loopback", () => {
     const { admission } = make({ connections: 3, connectionsPerSource: 1 });
     for (const source of ["127.0.0.1", "127.0.0.1", "::1"]) assert.equal(admission.enter(source), undefined);
     assert.equal(admission.enter("192.0.2.1"), "connections");
@@ -60,7 +60,7 @@ describe("the admission of connections", () => {
     assert.equal(admission.enter("192.0.2.1"), undefined);
   });
 
-  it("the admission of connections does not remember addresses without end", () => {
+  it("the admission of connections remembers a limited number of addresses", () => {
     const { admission } = make({ openingsPerSecond: 1 });
     for (let host = 0; host < 25_000; host += 1) {
       const source = `10.0.${host >> 8}.${host & 255}`;

@@ -4,15 +4,16 @@ import type { ListenerLimits } from "./limits.ts";
 import { makeRate } from "../../lib/rate.ts";
 import type { Rate } from "../../lib/rate.ts";
 
-/** Counts connections by where they come from, and says when there are too many (D2). */
+/** Counts connections by source address and limits them (D2). */
 export interface Admission {
-  /** Connections admitted and not yet gone. */
+  /** Number of admitted connections that are still open. */
   readonly open: number;
-  /** Addresses remembered. */
+  /** Number of remembered addresses. */
   readonly sources: number;
   /**
-   * Why a connection from `source` is not taken, or undefined: then `leave` is owed when it closes.
-   * @param source undefined for one that stands for many: it counts in the sum alone
+   * Returns why a connection from `source` is refused, or undefined. If it is admitted, the caller must call `leave`
+   * when it closes.
+   * @param source undefined for a forwarder of many clients, which only counts in the total
    */
   enter(source: string | undefined): "connections" | "connections_per_source" | "openings_per_source" | undefined;
   leave(source: string | undefined): void;
@@ -23,9 +24,11 @@ interface Source {
   readonly openings: Rate;
 }
 
-/** Addresses remembered for their rate, although nothing of theirs is open. */
+/** Maximum number of addresses without open connections that are remembered for their rate. */
 const maxQuietSources = 10_000;
-/** File descriptors for everything else, listeners, agents, database and logs; half of them where there are few. */
+/**
+ * File descriptors reserved for listeners, agents, database and logs. If few are available, half of them are reserved.
+ */
 const reservedDescriptors = 256;
 
 /** @param monotonic milliseconds, see `Clock` */
@@ -88,9 +91,9 @@ export function makeAdmission(limits: ListenerLimits, monotonic: () => number): 
   };
 }
 
-/** Undefined for loopback. IPv6 counts by /64: that is what one host is given. */
+/** Returns undefined for loopback. IPv6 counts by /64, the network of one host. */
 function sourceKey(address: string): string | undefined {
-  // in canonical form only those of IPv6 have a colon
+  // In canonical form only IPv6 addresses have a colon.
   if (!address.includes(":")) return address.startsWith("127.") ? undefined : address;
   const words = new Uint32Array(4);
   const family = readAddress(address, words);
@@ -99,7 +102,7 @@ function sourceKey(address: string): string | undefined {
   return `${first.toString(16)}:${second.toString(16)}`;
 }
 
-/** The soft limit on open files, where the system tells. */
+/** Returns the soft limit on open files, if the system reports one. */
 function descriptorLimit(): number | undefined {
   try {
     const match = /^Max open files\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "latin1"));

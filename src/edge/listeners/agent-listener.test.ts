@@ -68,7 +68,7 @@ function accepted(): string | undefined {
 }
 
 describe("the agent listener", () => {
-  it("G3: the agent listener proves itself to agents by address and by whatever name they know it", async () => {
+  it("G3: the agent listener proves itself to agents by address and by any name", async () => {
     for (const options of [{}, { servername: "agents.example.com" }, { servername: "behind-nat.example.org" }]) {
       const socket = await open(options);
       assert.equal(socket.authorized, true);
@@ -76,7 +76,7 @@ describe("the agent listener", () => {
     }
   });
 
-  it("D2: the agent listener makes certificates for the agents of other addresses while one address makes names up", async () => {
+  it("D2: the agent listener issues certificates for agents at other addresses while one address invents names", async () => {
     let served = 0;
     for (let made = 0; made < 70; made += 1) {
       const socket = connect({ ...at, servername: `made-up-${made}.example.org`, ca: authority.certificatePem });
@@ -89,21 +89,21 @@ describe("the agent listener", () => {
     assert.ok(served <= 10, `${served}`);
     const honest = await open({ servername: "agents.example.net", localAddress: "127.0.0.2" } as ConnectionOptions);
     assert.equal(honest.authorized, true);
-    // The name is known now, whoever uses it.
+    // The name is known now, for any source.
     const again = await open({ servername: "agents.example.net" });
     assert.equal(again.authorized, true);
     honest.destroy();
     again.destroy();
   });
 
-  it("K1: the agent listener speaks TLS 1.2 and 1.3 only", async () => {
+  it("K1: the agent listener accepts only TLS 1.2 and 1.3", async () => {
     assert.equal((await open({ maxVersion: "TLSv1.2" })).getProtocol(), "TLSv1.2");
     assert.equal((await open({})).getProtocol(), "TLSv1.3");
     const ancient: ConnectionOptions = { minVersion: "TLSv1", maxVersion: "TLSv1.1", ciphers: "ALL:@SECLEVEL=0" };
     await assert.rejects(open(ancient), /protocol version/);
   });
 
-  it("G1: the agent listener closes what is not TLS, and handshakes that do not end in time, and serves on", async () => {
+  it("G1: the agent listener drops other protocols and slow handshakes, and continues to serve", async () => {
     const garbage = await openTcp();
     garbage.write("GET / HTTP/1.1\r\n\r\n");
     await closeOf(garbage);
@@ -115,7 +115,7 @@ describe("the agent listener", () => {
     assert.equal((await open({})).authorized, true);
   });
 
-  it("D2: the agent listener bounds how many connections it has", async () => {
+  it("D2: the agent listener limits its number of connections", async () => {
     const sockets = await Promise.all(Array.from({ length: 30 }, openTcp));
     await Promise.any(sockets.map(closeOf));
     assert.match(metrics.render(), /refused_total\{listener="agent",reason="connections"\} [1-9]/);

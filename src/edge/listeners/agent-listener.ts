@@ -17,22 +17,22 @@ import type { ServerCertificate } from "../tls/server-certificate.ts";
 
 export interface AgentListenerOptions extends ListenerContext {
   readonly at: ListenAddress;
-  /** Its certificates are signed by this one: what agents are told to trust. */
+  /** Authority that signs the listener's certificates and that agents trust. */
   readonly authority: KeyedCertificate;
-  /** Names and addresses in the certificate for agents that name no server, such as those that dial an address. */
+  /** Names and addresses in the certificate for agents that send no server name, such as those that dial an address. */
   readonly names: readonly string[];
   readonly agents: AgentServer;
 }
 
 export interface AgentListener extends Listener {
-  /** Shows certificates of another authority from the next handshake on. */
+  /** Uses certificates of another authority from the next handshake on. */
   replaceAuthority(authority: KeyedCertificate): void;
 }
 
-/** How often the certificate is looked at; it is renewed a month before it ends. */
+/** Interval at which the certificate is checked. It is renewed a month before its end. */
 const renewalCheckMs = 24 * 60 * 60 * 1000;
 
-/** The listener that agents connect to: TLS, then the tunnel protocol. Rejects when the address cannot be had. */
+/** Starts the listener for agents: TLS, then the tunnel protocol. Rejects if the address is not available. */
 export async function startAgentListener(options: AgentListenerOptions): Promise<AgentListener> {
   const { authority, agents, limits, clock, log, metrics } = options;
   const names = [...new Set(options.names)];
@@ -63,8 +63,8 @@ export async function startAgentListener(options: AgentListenerOptions): Promise
   };
   const tls = createServer({
     ...shown(first),
-    // An agent may know the server by any name: it proves itself by the authority that the agent was given. A
-    // server can show one only for its own version range, so that this does not weaken `minVersion`.
+    // An agent may know the server by any name and verifies it by its authority. A server can only choose a context
+    // within its own version range, so this does not weaken `minVersion`.
     SNICallback(this: TLSSocket, name, done) {
       if (names.includes(name)) {
         done(null);
@@ -117,11 +117,11 @@ export async function startAgentListener(options: AgentListenerOptions): Promise
   };
 }
 
-/** Names that a source may have certificates made for: agents know their server by one or two. */
+/** Rate limit of certificates for new names per source. Agents know their server by one or two names. */
 const nameRate = { perSecond: 0.2, burst: 10 };
 const maxSources = 10_000;
 
-/** Whether a source may name the server as nobody did before: one that makes names up takes none from others. */
+/** Whether a source may use a new server name. A source that invents names does not use up the limit of others. */
 function namesPerSource(clock: Clock): (source: string) => boolean {
   const sources = new Lru<string, Rate>(maxSources);
   return (source) => {
@@ -137,9 +137,9 @@ function namesPerSource(clock: Clock): (source: string) => boolean {
 function secureOptions(certificate: ServerCertificate, authority: KeyedCertificate) {
   return {
     ...tlsStrength,
-    // An agent connects once and stays: its ticket would only take memory, here and there.
+    // An agent connects once and stays connected, so its ticket would only take memory at both ends.
     secureOptions: tlsStrength.secureOptions | constants.SSL_OP_NO_TICKET,
-    // With the CA, so that an agent that has only its fingerprint (`postern join`) finds it here.
+    // Includes the CA, so that an agent with only its fingerprint (`postern join`) receives it here.
     cert: `${certificate.certificatePem}\n${authority.certificatePem}`,
     key: certificate.keyPem,
   };

@@ -5,21 +5,24 @@ import type { ConnectionFacts, HelloFacts, TlsFacts } from "../../traffic/exchan
 import type { AccountConnections } from "./account-connections.ts";
 import type { Admission } from "./admission.ts";
 
-/** Where a connection comes from. */
+/** Source of a connection. */
 export interface Client {
   /** Unmapped and in canonical form. */
   readonly address: string;
-  /** 0 where a proxy did not say. */
+  /** 0 if a proxy did not name the port. */
   readonly port: number;
 }
 
-/** A connection that was accepted, and what ends with it: each listener of its socket's close would cost as much as this. */
+/**
+ * An accepted connection and everything that ends with it. Separate close listeners on the socket would each cost as
+ * much as this object.
+ */
 export class Arrival implements Listed {
   place = -1;
   readonly socket: Socket;
-  /** The peer, or whom it speaks for. */
+  /** The peer, or the client that a proxy names. */
   client: Client;
-  /** The port here that it came to. */
+  /** The local port of the connection. */
   readonly localPort: number;
   /** Milliseconds since 1970. */
   readonly startedAt: number;
@@ -36,20 +39,20 @@ export class Arrival implements Listed {
     this.startedAt = startedAt;
   }
 
-  /** What ends it unless that is called off, by the next one or by `endWait`, in time. */
+  /** Sets the timer that ends the connection. The next timer or `endWait` cancels it. */
   waitUntil(deadline: Timer): void {
     this.#deadline?.cancel();
     this.#deadline = deadline;
   }
 
-  /** What was waited for has come. */
+  /** Cancels the timer. */
   endWait(): void {
     this.#deadline?.cancel();
     this.#deadline = undefined;
   }
 
   /**
-   * Lets it in for as long as it is open, or says why not. Once at most.
+   * Admits the connection while it is open, or returns why it is refused. Call it at most once.
    * @param source see `Admission.enter`
    */
   admit(admission: Admission, source: string | undefined): ReturnType<Admission["enter"]> {
@@ -60,7 +63,10 @@ export class Arrival implements Listed {
     return undefined;
   }
 
-  /** Counts it to its account for as long as it is open; false when that has as many as it may. Once at most. */
+  /**
+   * Counts the connection towards its account while it is open. Returns false if the account has reached its maximum.
+   * Call it at most once.
+   */
   enter(accounts: AccountConnections, accountId: string): boolean {
     if (accounts.isFull(accountId)) return false;
     accounts.enter(accountId);
@@ -69,7 +75,7 @@ export class Arrival implements Listed {
     return true;
   }
 
-  /** It has closed. */
+  /** Called when the connection has closed. */
   closed(): void {
     this.endWait();
     this.#admission?.leave(this.#source);
@@ -78,7 +84,7 @@ export class Arrival implements Listed {
     this.#accounts = undefined;
   }
 
-  /** What is known of it; TLS comes later. */
+  /** Returns the facts about the connection. TLS facts are known later. */
   facts(hello?: HelloFacts, tls?: TlsFacts): ConnectionFacts {
     const { socket, client, localPort, startedAt } = this;
     return {

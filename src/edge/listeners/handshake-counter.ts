@@ -1,6 +1,6 @@
 import type { Counter, Metrics } from "../../lib/metrics.ts";
 
-/** How a public TLS handshake ended. */
+/** Result of a public TLS handshake. */
 export type HandshakeResult =
   | "completed"
   | "failed"
@@ -12,7 +12,7 @@ export type HandshakeResult =
   | "account_limit"
   | "passed_through";
 
-/** Counts handshakes; a result appears among the metrics with the first of them. */
+/** Counts handshakes. A result appears in the metrics after its first handshake. */
 export function makeHandshakeCounter(metrics: Metrics): (result: HandshakeResult) => void {
   const counters = new Map<HandshakeResult, Counter>();
   return (result) => {

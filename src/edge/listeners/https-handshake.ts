@@ -1,4 +1,4 @@
-/** The handshake that a ClientHello leads to: that of the site which its server name means. */
+/** Chooses the handshake for a ClientHello: the one of the site that its server name selects. */
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import type { Deadlines } from "../../lib/deadlines.ts";
@@ -22,42 +22,42 @@ type HttpProtocol = "h2" | "http/1.1";
 
 export interface HttpsHandshakesOptions extends Pick<PublicListenerContext, "limits" | "clock"> {
   readonly deadlines: Deadlines;
-  /** The site for a lower-case server name, now: an HTTPS or TLS edge, or an endpoint. */
+  /** Returns the current site for a lower-case server name: an HTTPS or TLS edge, or an endpoint. */
   readonly siteFor: (host: string) => Site | ConnectionSite | undefined;
-  /** One of the endpoints that a site stands for. */
+  /** Chooses one of the endpoints of a pool. */
   readonly choose: Pools["choose"];
-  /** Those to TLS edges and endpoints, which are passed on. */
+  /** Handles connections to TLS edges and endpoints, which are spliced. */
   readonly connections: OpaqueConnections;
   readonly certificates: Certificates;
-  /** Offered to clients, the preferred one first. */
+  /** Protocols offered to clients, the preferred one first. */
   readonly protocols: readonly HttpProtocol[];
   /**
-   * A connection whose handshake has ended. Without a site for its server name, or without a server name, it is
-   * served too: requests on it are told so, in a page instead of a TLS error.
+   * Serves a connection after its handshake. Also called without a server name or without a site for it. Requests on
+   * such a connection get an error page instead of a TLS error.
    */
   serve(socket: TLSSocket, facts: ConnectionFacts, protocol: HttpProtocol): void;
 }
 
 export interface OpaqueConnections {
-  /** Asked when the ClientHello was read and nothing was answered. */
+  /** Called after the ClientHello was read, before any answer. */
   admits(site: ConnectionSite, source: string): boolean;
   /**
-   * A connection that was admitted: decrypted, or where the site passes TLS through as it came, paused and with its
-   * ClientHello to be read first.
+   * Serves an admitted connection. It is decrypted, or, if the site passes TLS through, paused with the ClientHello
+   * still unread.
    */
   serve(socket: Socket, facts: ConnectionFacts, site: ConnectionSite): void;
 }
 
 export interface HttpsHandshakes {
   /**
-   * Answers a ClientHello, which is still to be read from the socket. Throws, or rejects where a certificate is made
-   * first, when there can be none.
+   * Answers a ClientHello, which is still unread in the socket. Throws if no certificate is available, or rejects if
+   * one must be issued first.
    */
   begin(arrival: Arrival, hello: ClientHello): Promise<void> | undefined;
   stop(): void;
 }
 
-/** What a handshake was begun with, which must still hold when it has ended. */
+/** State at the start of a handshake, which must still be valid at its end. */
 interface Begun {
   readonly arrival: Arrival;
   readonly hello: HelloFacts;
@@ -65,14 +65,14 @@ interface Begun {
   readonly site: Site | ConnectionSite | undefined;
 }
 
-/** @param ended told how each handshake ended */
+/** @param ended called with the result of each handshake */
 export function makeHttpsHandshakes(
   options: HttpsHandshakesOptions,
   ended: (result: HandshakeResult) => void,
 ): HttpsHandshakes {
   const { siteFor, connections, certificates, limits, clock, deadlines } = options;
   const contexts = makeTlsContexts(options.protocols, clock, limits.contexts);
-  // nobody here knows what is spoken behind a TLS edge
+  // Offers no protocol, because the edge does not know the protocol behind a TLS edge.
   const opaqueContexts = makeTlsContexts([], clock, limits.contexts);
   const accounts = makeAccountConnections(limits.connectionsPerAccount);
 
@@ -80,11 +80,11 @@ export function makeHttpsHandshakes(
     ended(result);
     socket.destroy();
   };
-  /** The site may have been changed during the handshake, which may have asked for less than it does now. */
+  /** Whether the site was changed during the handshake, which may have demanded less than the site does now. */
   const isOutdated = ({ hello: { serverName }, opaque, site }: Begun): boolean => {
     const current = siteFor(serverName);
     if (current === site) return false;
-    // What stands for several endpoints of one URL, as long as the chosen one, or one like it, is among them.
+    // A pool is valid as long as the chosen endpoint, or an equal one, is among its members.
     const all: readonly (Site | ConnectionSite | undefined)[] = current?.members ?? [current];
     if (opaque && !all.some((one) => one?.id === opaque.id)) return true;
     const demands = site?.handshake ?? noDemands;
@@ -103,7 +103,7 @@ export function makeHttpsHandshakes(
     else options.serve(tls, facts, tls.alpnProtocol === "h2" ? "h2" : "http/1.1");
   };
 
-  /** Throws when the certificate cannot be used. */
+  /** Throws if the certificate is unusable. */
   const shake = (begun: Begun, certificate: ServerCertificate | undefined): void => {
     const { arrival, opaque, site } = begun;
     const { socket } = arrival;

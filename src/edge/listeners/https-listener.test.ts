@@ -51,11 +51,11 @@ function site(id: string, hosts: readonly string[], handshake: Handshake = {}, a
 
 interface Client {
   readonly socket: TLSSocket;
-  /** What the listener handed over: facts and protocol. */
+  /** Facts and protocol that the listener passed on. */
   readonly served: { facts: ConnectionFacts; protocol: string };
 }
 
-/** A listener that tells its clients what it knows of them. `sites` may be changed while it runs. */
+/** A listener that sends clients its facts about them. `sites` may be changed while it runs. */
 async function start(sites: Map<string, Site>, limits = {}, proxies: readonly string[] = []) {
   const clock = makeManualClock(now);
   const metrics = makeMetrics();
@@ -114,7 +114,7 @@ async function start(sites: Map<string, Site>, limits = {}, proxies: readonly st
     const socket = connectTcp({ port: listener.port, host: "127.0.0.1" });
     stops.push(() => socket.destroy());
     await once(socket, "connect");
-    // a connection that is refused may be reset
+    // A refused connection may be reset.
     socket.on("error", () => undefined);
     return socket;
   };
@@ -141,7 +141,7 @@ function peerNames(client: Client): string | undefined {
 }
 
 describe("the HTTPS listener", () => {
-  it("the HTTPS listener hands over the connection with what the handshake settled", async () => {
+  it("the HTTPS listener passes on the connection with the results of the handshake", async () => {
     const { served } = await edge.open("shop.example.com", { ALPNProtocols: ["h2", "http/1.1"] });
     assert.equal(served.protocol, "h2");
     assert.equal(served.facts.source, "127.0.0.1");
@@ -155,18 +155,18 @@ describe("the HTTPS listener", () => {
     assert.equal(plain.served.facts.tls?.serverName, "shop.example.com");
   });
 
-  it("the HTTPS listener refuses clients that share no protocol with it", async () => {
+  it("the HTTPS listener rejects clients without a common protocol", async () => {
     await assert.rejects(edge.open("shop.example.com", { ALPNProtocols: ["spdy/3"] }), /no application protocol/i);
   });
 
-  it("K1: the HTTPS listener holds the minimum version of each site for real", async () => {
+  it("K1: the HTTPS listener enforces the minimum version of each site", async () => {
     const old: ConnectionOptions = { maxVersion: "TLSv1.2" };
     assert.equal((await edge.open("shop.example.com", old)).served.facts.tls?.version, "TLSv1.2");
     await assert.rejects(edge.open("strict.example.com", old), /protocol version/);
     assert.equal((await edge.open("strict.example.com")).served.facts.tls?.version, "TLSv1.3");
   });
 
-  it("K1: the HTTPS listener speaks neither TLS 1.1 nor ciphers without forward secrecy or authentication", async () => {
+  it("K1: the HTTPS listener rejects TLS 1.1 and ciphers without forward secrecy or authentication", async () => {
     const ancient: ConnectionOptions = { minVersion: "TLSv1", maxVersion: "TLSv1.1", ciphers: "ALL:@SECLEVEL=0" };
     await assert.rejects(edge.open("shop.example.com", ancient), /protocol version/);
     for (const ciphers of [
@@ -180,7 +180,7 @@ describe("the HTTPS listener", () => {
     }
   });
 
-  it("K1: the HTTPS listener shows no certificate whose key has less than 112 bits of strength", () => {
+  it("K1: the HTTPS listener never uses a certificate whose key has less than 112 bits of strength", () => {
     const contexts = makeTlsContexts(["h2"], makeManualClock(now), 10);
     const certificate = { id: "cert_weak", ...weakCertificate, notAfter: Infinity };
     assert.throws(() => contexts.handshaker("edghts_1", {}, certificate), /key too small/);
@@ -205,7 +205,7 @@ describe("the HTTPS listener", () => {
     socket.destroy();
   });
 
-  it("K2: the HTTPS listener asks for a client certificate where the site wants one, and passes the verified one on", async () => {
+  it("K2: the HTTPS listener requests a client certificate if the site demands one, and passes on the verified one", async () => {
     const { served } = await edge.open("guarded.example.com", { cert: alice.certificatePem, key: alice.keyPem });
     const { clientCertificate } = served.facts.tls as unknown as { clientCertificate: { data: number[] } };
     assert.equal(new X509Certificate(Buffer.from(clientCertificate.data)).subject, "CN=alice");
@@ -213,7 +213,7 @@ describe("the HTTPS listener", () => {
     assert.equal(elsewhere.served.facts.tls?.clientCertificate, undefined);
   });
 
-  it("K2: the HTTPS listener lets no other client certificate past the handshake", async () => {
+  it("K2: the HTTPS listener accepts no other client certificate in the handshake", async () => {
     const issue = (from: KeyedCertificate, more: object) =>
       issueLeaf(from, { names: ["mallory"], now, days: 1, usages: ["clientAuth"], ...more });
     const refused: Record<string, KeyedCertificate | undefined> = {
@@ -236,7 +236,7 @@ describe("the HTTPS listener", () => {
     }
   });
 
-  it("K2: the HTTPS listener closes a site alone whose authorities cannot be read", async () => {
+  it("K2: the HTTPS listener disables only the site whose authorities are invalid", async () => {
     const held = sites();
     const own = await start(held);
     for (const clientAuthorities of ["", "nothing", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"]) {
@@ -261,7 +261,7 @@ describe("the HTTPS listener", () => {
       assert.equal(changed.socket.isSessionReused(), false);
     });
 
-    it(`K2: the HTTPS listener does not resume where client certificates are asked for (${maxVersion})`, async () => {
+    it(`K2: the HTTPS listener does not resume if client certificates are required (${maxVersion})`, async () => {
       const held = sites();
       const own = await start(held);
       const shown = { cert: alice.certificatePem, key: alice.keyPem, maxVersion };
@@ -275,7 +275,7 @@ describe("the HTTPS listener", () => {
     });
   }
 
-  it("K1: the HTTPS listener gives up old session tickets after some hours", async () => {
+  it("K1: the HTTPS listener rejects old session tickets after some hours", async () => {
     const own = await start(sites());
     const first = await own.open("shop.example.com");
     const session = first.socket.getSession() as Buffer;
@@ -286,7 +286,7 @@ describe("the HTTPS listener", () => {
     assert.equal((await own.open("shop.example.com", { session: fresh })).socket.isSessionReused(), true);
   });
 
-  it("K2: the HTTPS listener breaks off a handshake whose site was changed meanwhile", async () => {
+  it("K2: the HTTPS listener aborts a handshake whose site was changed meanwhile", async () => {
     const held = sites();
     const own = await start(held);
     const client = connect({
@@ -299,7 +299,7 @@ describe("the HTTPS listener", () => {
     client.on("data", () => (answered = true));
     client.on("error", () => undefined);
     client.on("secureConnect", () => undefined);
-    // the server's part is done when the client's Finished arrives: change the site before that can happen
+    // The server's part ends when the client's Finished arrives, so the site is changed before that.
     await once(client, "connect");
     client.once("keylog", () =>
       held.set("shop.example.com", { ...shop, handshake: { clientAuthorities: clients.certificatePem } }),
@@ -309,14 +309,14 @@ describe("the HTTPS listener", () => {
     assert.match(own.metrics.render(), /postern_tls_handshakes_total\{result="outdated"\} 1/);
   });
 
-  it("the HTTPS listener shows each site a certificate of its own, and a wildcard one to a wildcard", async () => {
+  it("the HTTPS listener uses a certificate per site, and a wildcard certificate for a wildcard", async () => {
     assert.equal(peerNames(await edge.open("shop.example.com")), "DNS:shop.example.com");
     assert.equal(peerNames(await edge.open("a.wild.example.com")), "DNS:*.wild.example.com");
     assert.equal(peerNames(await edge.open("b.a.wild.example.com")), "DNS:b.a.wild.example.com");
     assert.equal(peerNames(await edge.open("x.apps.example.com")), "DNS:x.apps.example.com");
   });
 
-  it("the HTTPS listener shows names under its domain a certificate also when nothing is there, so that a page can say so", async () => {
+  it("the HTTPS listener has certificates for unused names under its domain, so that a page can show the error", async () => {
     const { served, ...client } = await edge.open("gone.apps.example.com");
     assert.equal(served.facts.tls?.serverName, "gone.apps.example.com");
     assert.equal(peerNames({ served, ...client }), "DNS:*.apps.example.com, DNS:apps.example.com");
@@ -325,12 +325,12 @@ describe("the HTTPS listener", () => {
     assert.equal(nameless.served.facts.tls?.serverName, "");
   });
 
-  it("the HTTPS listener answers other names with the alert unrecognized_name", async () => {
+  it("the HTTPS listener rejects other names with the alert unrecognized_name", async () => {
     await assert.rejects(edge.open("elsewhere.example.org"), /unrecognized name/);
     await assert.rejects(edge.open("notapps.example.com"), /unrecognized name/);
   });
 
-  it("the HTTPS listener makes no certificates without end for names that nobody has", async () => {
+  it("the HTTPS listener issues a limited number of certificates for unused names", async () => {
     const own = await start(sites());
     const asked = Array.from({ length: 60 }, (_, at) =>
       own.open(`n${at}.deep.apps.example.com`).then(
@@ -345,7 +345,7 @@ describe("the HTTPS listener", () => {
     await own.open("n59.deep.apps.example.com");
   });
 
-  it("K3: the HTTPS listener closes connections that send no ClientHello in time", async () => {
+  it("K3: the HTTPS listener drops connections without a ClientHello in time", async () => {
     const own = await start(sites());
     const silent = await own.openTcp();
     const partial = await own.openTcp();
@@ -357,7 +357,7 @@ describe("the HTTPS listener", () => {
     assert.match(own.metrics.render(), /postern_tls_handshakes_total\{result="timeout"\} 2/);
   });
 
-  it("D2: the HTTPS listener closes handshakes that do not end in time", async () => {
+  it("D2: the HTTPS listener drops handshakes that do not end in time", async () => {
     const own = await start(sites());
     const client = await own.openTcp();
     client.write(await captureHello({ servername: "shop.example.com" }));
@@ -368,7 +368,7 @@ describe("the HTTPS listener", () => {
     assert.match(own.metrics.render(), /postern_connections_open\{listener="https"\} 0/);
   });
 
-  it("D2: the HTTPS listener closes handshakes for certificate authorities that do not end in time", async () => {
+  it("D2: the HTTPS listener drops handshakes of certificate authorities that do not end in time", async () => {
     const own = await start(sites());
     const shown = await createSelfSigned({ names: ["new.example.com"], now, days: 1 });
     const doc = {
@@ -387,9 +387,9 @@ describe("the HTTPS listener", () => {
     assert.match(own.metrics.render(), /postern_connections_open\{listener="https"\} 0/);
   });
 
-  it("the HTTPS listener completes a handshake whose ClientHello comes in single bytes", async () => {
+  it("the HTTPS listener completes a handshake whose ClientHello arrives in single bytes", async () => {
     const own = await start(sites());
-    // a relay that hands the client's first flight on byte by byte
+    // A relay that forwards the client's first flight byte by byte.
     const relay = createServer((socket) => {
       const onward = connectTcp({ port: own.listener.port, host: "127.0.0.1", noDelay: true });
       onward.pipe(socket);
@@ -412,7 +412,7 @@ describe("the HTTPS listener", () => {
     assert.equal(served.facts.tls?.serverName, "shop.example.com");
   });
 
-  it("the HTTPS listener survives what is sent right behind a ClientHello that fails the handshake", async () => {
+  it("the HTTPS listener survives data sent directly after a ClientHello that fails the handshake", async () => {
     const own = await start(sites());
     const hello = await captureHello({ servername: "shop.example.com", ALPNProtocols: ["unheard"] });
     const client = await own.openTcp();
@@ -425,7 +425,7 @@ describe("the HTTPS listener", () => {
     assert.equal(served.facts.tls?.serverName, "shop.example.com");
   });
 
-  it("the HTTPS listener answers what is not TLS with an alert, and plain HTTP in its own words", async () => {
+  it("the HTTPS listener rejects other protocols with an alert, and plain HTTP with a text", async () => {
     const garbage = await edge.openTcp();
     garbage.write("\x00\x01\x02 nothing");
     const [alert] = (await once(garbage, "data")) as [Buffer];
@@ -440,7 +440,7 @@ describe("the HTTPS listener", () => {
     assert.match(answer.toString(), /^HTTP\/1.1 400 .*Content-Length: 48\r\n\r\nThis port speaks HTTPS.{25}\n$/s);
   });
 
-  it("the HTTPS listener serves others while one client breaks off in every stage of the handshake", async () => {
+  it("the HTTPS listener serves other clients while one client aborts at every stage of the handshake", async () => {
     const own = await start(sites());
     const hello = await captureHello({ servername: "shop.example.com" });
     for (const length of [1, 5, 60, hello.length - 1, hello.length]) {
@@ -457,7 +457,7 @@ describe("the HTTPS listener", () => {
     while (!/postern_connections_open\{listener="https"\} 0\n/.test(own.metrics.render())) await turn();
   });
 
-  it("D2: the HTTPS listener bounds the connections that are open at once", async () => {
+  it("D2: the HTTPS listener limits the open connections", async () => {
     const own = await start(sites(), { connections: 3 });
     const held = [await own.openTcp(), await own.openTcp(), await own.openTcp()];
     const fourth = await own.openTcp();
@@ -468,7 +468,7 @@ describe("the HTTPS listener", () => {
     await own.open("shop.example.com");
   });
 
-  it("D2: the HTTPS listener bounds the connections to one account, and leaves the others theirs", async () => {
+  it("D2: the HTTPS listener limits the connections to one account without affecting other accounts", async () => {
     const own = await start(
       new Map([
         ["shop.example.com", shop],
@@ -493,7 +493,7 @@ describe("the HTTPS listener", () => {
     await own.open("shop.example.com");
   });
 
-  it("R3: the HTTPS listener believes a PROXY protocol header from the listed proxies, which must send one", async () => {
+  it("R3: the HTTPS listener accepts a PROXY protocol header from the listed proxies and requires it from them", async () => {
     const own = await start(sites(), {}, ["127.0.0.0/8"]);
     const openBehind = async (header: string): Promise<Client["served"]> => {
       const socket = await own.openTcp();
@@ -509,7 +509,7 @@ describe("the HTTPS listener", () => {
     assert.match(own.metrics.render(), /refused_total\{listener="https",reason="proxy_header"\} 1/);
   });
 
-  it("R3: the HTTPS listener takes no PROXY protocol header from anyone else", async () => {
+  it("R3: the HTTPS listener accepts no PROXY protocol header from other peers", async () => {
     const own = await start(sites(), {}, ["192.0.2.0/24"]);
     const socket = await own.openTcp();
     socket.write("PROXY TCP4 192.0.2.7 198.51.100.2 56789 443\r\n");
@@ -530,7 +530,7 @@ describe("the HTTPS listener", () => {
     await own.open("shop.example.com", { socket: other });
   });
 
-  it("the HTTPS listener stops accepting when closed, and leaves open what is open", async () => {
+  it("the HTTPS listener stops accepting when closed, without closing open connections", async () => {
     const own = await start(sites());
     const client = await own.openTcp();
     client.write((await captureHello({ servername: "shop.example.com" })).subarray(0, 1));
@@ -543,7 +543,7 @@ describe("the HTTPS listener", () => {
   });
 });
 
-/** Whether in good order or not. */
+/** Resolves when the socket has closed, with or without an error. */
 function closeOf(socket: Socket): Promise<void> {
   return new Promise((resolve) => socket.resume().on("close", () => resolve()));
 }

@@ -25,11 +25,11 @@ const plainHttpAnswer =
   "This port speaks HTTPS: use an https:// address\n";
 
 /**
- * The public HTTPS listener. The ClientHello is read first and says which site is meant; the handshake is then
- * that of the site: its certificate, its minimum version, its client certificates. Afterwards HTTP takes over.
+ * Starts the public HTTPS listener. It reads the ClientHello first to find the site. The handshake then uses the site's
+ * certificate, minimum version and client certificate settings. HTTP follows.
  *
- * A name without a site gets the handshake if it is under the server's domain, so that a browser can show why;
- * other names get the alert `unrecognized_name`.
+ * A name without a site gets a handshake if it is under the server's domain, so that a browser can show an error page.
+ * Other names get the alert `unrecognized_name`.
  */
 export async function startHttpsListener(options: HttpsListenerOptions): Promise<Listener> {
   const { limits, deadlines, log } = options;
@@ -70,7 +70,7 @@ export async function startHttpsListener(options: HttpsListenerOptions): Promise
       return { taken: 0, next };
     });
   };
-  /** RFC 8737 §3: when the handshake has shown the certificate, everything is said. */
+  /** RFC 8737 §3: after the handshake has shown the certificate, the connection ends. */
   const answerChallenge = (arrival: Arrival, challenge: Handshaker): void => {
     const { socket } = arrival;
     arrival.waitUntil(deadlines.after(limits.handshakeTimeoutMs, () => socket.destroy()));

@@ -1,22 +1,28 @@
 import { contextRoom } from "../tls/context-room.ts";
 
-/** Bounds on public connections before they carry a request (D2, D4). */
+/** Limits of public connections before they carry a request (D2, D4). */
 export interface ListenerLimits {
-  /** Open at once on one listener; lowered to what the process has file descriptors for. */
+  /** Maximum number of open connections on one listener. Lowered if the process has fewer file descriptors. */
   readonly connections: number;
-  /** Open at once from one address, or one /64 of IPv6. Not for loopback, where proxies stand for many. */
+  /**
+   * Maximum number of open connections from one address, or one /64 of IPv6. Not applied to loopback, where proxies
+   * forward for many clients.
+   */
   readonly connectionsPerSource: number;
-  /** HTTPS connections open at once to the edges and endpoints of one account. */
+  /** Maximum number of open HTTPS connections to the edges and endpoints of one account. */
   readonly connectionsPerAccount: number;
-  /** New ones from one address: this many a second, ten times as many in a burst. Not for loopback. */
+  /**
+   * Maximum number of new connections per second from one address, with a burst of ten times as many. Not applied to
+   * loopback.
+   */
   readonly openingsPerSecond: number;
-  /** Edges of this process, which share its file descriptors. */
+  /** Number of edges in this process, which share its file descriptors. */
   readonly edges: number;
-  /** TLS contexts that are kept, of the sites whose visitors came last. */
+  /** Maximum number of cached TLS contexts. Drops the least recently used. */
   readonly contexts: number;
-  /** From accept to a whole ClientHello (K3). */
+  /** Maximum time from accept to a complete ClientHello (K3). */
   readonly helloTimeoutMs: number;
-  /** From the ClientHello to the end of the handshake. */
+  /** Maximum time from the ClientHello to the end of the handshake. */
   readonly handshakeTimeoutMs: number;
 }
 

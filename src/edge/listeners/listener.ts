@@ -17,17 +17,17 @@ import { peek } from "./peek.ts";
 import { readProxyHeader } from "./proxy-protocol.ts";
 
 export interface ListenAddress {
-  /** Every address of the machine unless given. */
+  /** Default: every address of the machine. */
   readonly host?: string | undefined;
-  /** 0 for any free one. */
+  /** 0 for any free port. */
   readonly port: number;
 }
 
-/** What all listeners of an edge are given. */
+/** Context of all listeners of an edge. */
 export interface ListenerContext {
-  /** Until then connections are accepted and wait, as long as for a ClientHello; then they are closed. */
+  /** Until this resolves, accepted connections wait, at most as long as for a ClientHello. Then they are closed. */
   readonly ready: Promise<void>;
-  /** Other edges of this machine listen on the same ports, each for its part of the connections. */
+  /** Whether other edges of this machine listen on the same ports. Each gets a part of the connections. */
   readonly isShared?: boolean | undefined;
   readonly limits: ListenerLimits;
   readonly clock: Clock;
@@ -35,43 +35,40 @@ export interface ListenerContext {
   readonly metrics: Metrics;
 }
 
-/** What those for the public are given besides: who may speak for others. */
+/** Additional context of public listeners: the trusted proxies. */
 export interface PublicListenerContext extends ListenerContext {
-  /** Networks of proxies, in CIDR notation, that begin each connection with a PROXY protocol header (R3). */
+  /** Networks of proxies in CIDR notation, which begin each connection with a PROXY protocol header (R3). */
   readonly proxies?: readonly string[] | undefined;
-  /** Clients that stand for many others: no limit per source is theirs. */
+  /** Forwarders of many clients. No limit per source applies to them. */
   readonly forwarders?: Networks | undefined;
 }
 
 export interface ListenerOptions extends PublicListenerContext {
-  /** In logs and metrics: "https", "http", "agent", "tcp". */
+  /** Name in logs and metrics: "https", "http", "agent", "tcp". */
   readonly name: string;
   readonly at: ListenAddress;
-  /** Counts the connections of several listeners together; each its own unless given. */
+  /** Counts the connections of several listeners together. Default: separately. */
   readonly admission?: Admission | undefined;
-  /**
-   * A connection that was admitted: paused, half-open allowed, errors already listened to (they are followed by
-   * `close`).
-   */
+  /** Receives an admitted connection: paused, half-open allowed, with an error listener (`close` follows errors). */
   accept(arrival: Arrival): void;
 }
 
 export interface Listener {
   readonly host: string;
   readonly port: number;
-  /** Connections that are open. */
+  /** Number of open connections. */
   readonly open: number;
-  /** Takes no more connections; those that are open go on. Harmless when repeated. */
+  /** Stops accepting connections. Open ones continue. May be repeated. */
   close(): void;
-  /** Closes everything at once. */
+  /** Closes everything immediately. */
   destroy(): void;
 }
 
-/** Connections that wait to be accepted; the system may allow fewer. */
+/** Maximum number of connections that wait for accept. The system may allow fewer. */
 const backlog = 4096;
 const acceptErrorLogMs = 10_000;
 
-/** Listens for TCP connections, within the limits. Rejects when the address cannot be had. */
+/** Listens for TCP connections within the limits. Rejects if the address is not available. */
 export async function startListener(options: ListenerOptions): Promise<Listener> {
   const { name, at, limits, clock, metrics } = options;
   const admission = options.admission ?? makeAdmission(limits, () => clock.monotonic());
@@ -172,7 +169,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
   };
 }
 
-/** D4: out of file descriptors; the connection that could not be taken is closed by libuv, others go on. */
+/** D4: if file descriptors run out, libuv closes the new connection. Open ones continue. */
 function reportErrors(server: Server, { name, clock, log }: ListenerOptions, refused: (reason: string) => void): void {
   let loggedAt = -Infinity;
   server.on("error", (error) => {
@@ -183,11 +180,11 @@ function reportErrors(server: Server, { name, clock, log }: ListenerOptions, ref
   });
 }
 
-/** When `take` throws, only this connection ends. */
+/** If `take` throws, only this connection ends. */
 function begin(arrival: Arrival, take: (arrival: Arrival) => void): void {
   if (!contain("connection", () => take(arrival))) arrival.socket.destroy();
 }
 
 function ignore(): void {
-  // `close` follows, and is what counts
+  // `close` follows and is handled.
 }

@@ -3,14 +3,14 @@ import { listener } from "../../lib/boundary.ts";
 import { readOn } from "../../lib/io/turn-reader.ts";
 
 export type Look =
-  /** Come again when there are so many bytes in all. */
+  /** Call again when this many bytes in total have arrived. */
   | { readonly atLeast: number }
-  /** Seen enough: all but the first `taken` bytes are put back, then `next` is called. */
+  /** Enough was read. All but the first `taken` bytes are put back, then `next` is called. */
   | { readonly taken: number; next(): void };
 
 /**
- * Reads a paused socket until `look`, given everything so far, has seen enough; leaves it paused. A socket whose
- * peer ends before that is destroyed, and nothing more is called.
+ * Reads a paused socket until `look` has enough bytes, and passes it everything read so far. Leaves the socket paused.
+ * If the peer ends first, destroys the socket without further calls.
  */
 export function peek(socket: Socket, look: (bytes: Buffer) => Look): void {
   let before: Buffer[] = [];

@@ -1,4 +1,4 @@
-/** What the plain HTTP listener answers by itself: a redirect to HTTPS, or a certificate authority's challenge. */
+/** Answers of the plain HTTP listener: a redirect to HTTPS, or a certificate authority's challenge. */
 import { originForm, parseAuthority } from "../../http1/authority.ts";
 import type { RequestRead } from "../../http1/read-request.ts";
 import { canonicalPath } from "../../lib/canonical-path.ts";
@@ -7,14 +7,14 @@ export interface PlainAnswer {
   readonly status: 200 | 308 | 400;
   readonly location?: string;
   readonly text: string;
-  /** The text is only described, as for HEAD. */
+  /** Whether the body is only described, as for HEAD. */
   readonly bodyless?: boolean;
 }
 
-/** What a certificate authority is answered at a path of a host; undefined: nothing is asked there. */
+/** Returns the challenge body for a path of a host. Undefined without a current challenge there. */
 export type ChallengeBody = (host: string, path: string) => string | undefined;
 
-/** Where a request wants to go: host in lower case, path and query as sent. */
+/** Target of a request: host in lower case, path and query as sent. */
 export interface PlainTarget {
   readonly host: string;
   readonly path: string;
@@ -24,20 +24,20 @@ const reasons = { 200: "OK", 308: "Permanent Redirect", 400: "Bad Request" } as 
 
 export const unreadableAnswer: PlainAnswer = { status: 400, text: "The server could not parse the request as HTTP." };
 
-/** Undefined when the request names no host and path. */
+/** Returns undefined if the request names no host and path. */
 export function targetOf({ fields, target }: RequestRead): PlainTarget | undefined {
   const authority = parseAuthority(fields.get("host") ?? "");
   const path = authority && originForm(target, authority);
   return !authority || path === undefined ? undefined : { host: authority.host, path };
 }
 
-/** @param httpsPort the one that public URLs name; left out of them when it is 443 */
+/** @param httpsPort port in public URLs, omitted if it is 443 */
 export function answerPlain(request: RequestRead, httpsPort: number, challengeBody: ChallengeBody): PlainAnswer {
   const target = targetOf(request);
   if (!target) return { status: 400, text: "The request has no host or path." };
   const { host, path } = target;
   const bodyless = request.method === "HEAD";
-  // In the form that the HTTPS listener compares, too; what has none is sent there to be refused.
+  // Uses the form that the HTTPS listener compares. A path without that form is redirected there and refused.
   const asked = canonicalPath(path.split("?", 1)[0] as string);
   const body = asked === undefined ? undefined : challengeBody(host, asked);
   if (body !== undefined) return { status: 200, text: body, bodyless };

@@ -40,7 +40,7 @@ const readable: Record<string, { bytes: Buffer; client: object | undefined }> = 
 
 describe("the PROXY protocol header", () => {
   for (const [what, { bytes, client }] of Object.entries(readable)) {
-    it(`the PROXY protocol header is read in ${what}, and no byte more`, () => {
+    it(`the PROXY protocol header is parsed in ${what}, without reading further bytes`, () => {
       const followed = Buffer.concat([bytes, Buffer.from([22, 3, 1])]);
       assert.deepEqual(readProxyHeader(followed), { state: "header", length: bytes.length, client });
       for (let length = 0; length < bytes.length; length += 1) {
@@ -50,7 +50,7 @@ describe("the PROXY protocol header", () => {
     });
   }
 
-  it("the PROXY protocol header is refused when it is anything else", () => {
+  it("the PROXY protocol header is rejected in any other form", () => {
     for (const bytes of [
       "GET / HTTP/1.1\r\n",
       "\x16\x03\x01",
@@ -75,7 +75,7 @@ describe("the PROXY protocol header", () => {
     assert.equal(readProxyHeader(version2(0x21, 0x11, Buffer.alloc(2000))).state, "invalid");
   });
 
-  it("the PROXY protocol header never throws, whatever the bytes", () => {
+  it("the PROXY protocol header parser never throws", () => {
     for (let round = 0; round < 5000; round += 1) {
       const start = round % 2 === 0 ? signature2 : Buffer.from("PROXY ");
       const bytes = Buffer.concat([start, randomBytes(round % 120)]);

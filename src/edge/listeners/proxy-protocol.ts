@@ -1,4 +1,4 @@
-/** The PROXY protocol's header, versions 1 and 2, as proxies in front of the edge send it (HAProxy, proxy-protocol.txt). */
+/** PROXY protocol header, versions 1 and 2, as sent by proxies in front of the edge (HAProxy, proxy-protocol.txt). */
 import { isIPv4, isIPv6 } from "node:net";
 
 interface ProxiedClient {
@@ -9,18 +9,18 @@ interface ProxiedClient {
 export type ProxyHeaderRead =
   | { readonly state: "more"; readonly atLeast: number }
   | { readonly state: "invalid" }
-  /** `client` is undefined when the proxy speaks for itself, as in a health check. */
+  /** `client` is undefined if the proxy connects for itself, as in a health check. */
   | { readonly state: "header"; readonly length: number; readonly client: ProxiedClient | undefined };
 
 const signature2 = Buffer.from("\r\n\r\n\0\r\nQUIT\n", "latin1");
 const signature1 = Buffer.from("PROXY ", "latin1");
 const head2Bytes = 16;
-/** §2.1: the longest line of version 1 with its end. */
+/** §2.1: maximum length of a version 1 line including its end, bytes. */
 const maxLineBytes = 107;
-/** Addresses and additions of version 2 beyond this are refused. */
+/** Maximum size of version 2 addresses and extensions, bytes. */
 const maxBody2Bytes = 1024;
 
-/** Looks for a header in the first bytes of a connection. Never throws. */
+/** Parses a header in the first bytes of a connection. Never throws. */
 export function readProxyHeader(bytes: Buffer): ProxyHeaderRead {
   if (bytes.length === 0) return { state: "more", atLeast: 1 };
   if (startsAlike(bytes, signature2)) return readVersion2(bytes);
@@ -28,7 +28,7 @@ export function readProxyHeader(bytes: Buffer): ProxyHeaderRead {
   return { state: "invalid" };
 }
 
-/** Whether the two agree as far as both go. */
+/** Whether the two are equal up to the shorter length. */
 function startsAlike(bytes: Buffer, signature: Buffer): boolean {
   const length = Math.min(bytes.length, signature.length);
   return bytes.subarray(0, length).equals(signature.subarray(0, length));
@@ -46,7 +46,7 @@ function readVersion1(bytes: Buffer): ProxyHeaderRead {
   const isAddress = family === "TCP4" ? isIPv4 : family === "TCP6" ? isIPv6 : undefined;
   const port = readPort(sourcePort);
   const isWhole = more.length === 0 && port !== undefined && readPort(destinationPort) !== undefined;
-  // a zone id has no meaning on this side of the proxy
+  // A zone id has no meaning outside the proxy.
   if (!isWhole || !isAddress?.(source) || !isAddress(destination) || line.includes("%")) return { state: "invalid" };
   return { state: "header", length, client: { address: source, port } };
 }
@@ -65,7 +65,7 @@ function readVersion2(bytes: Buffer): ProxyHeaderRead {
   if (bytes.length < length) return { state: "more", atLeast: length };
   if (command === 0x20) return { state: "header", length, client: undefined };
   const body = bytes.subarray(head2Bytes, length);
-  // AF_INET and AF_INET6 over a stream; anything else cannot have led here
+  // AF_INET and AF_INET6 over a stream. No other family can connect here.
   if (family === 0x11 && bodyBytes >= 12) {
     return { state: "header", length, client: { address: body.subarray(0, 4).join("."), port: body.readUInt16BE(8) } };
   }

@@ -33,7 +33,7 @@ after(() => {
   odd.destroy();
 });
 
-/** Everything that the listener answers to `request`, until it ends. */
+/** Returns the listener's complete response to `request`. */
 async function send(request: string, listener = usual): Promise<string> {
   const socket = connect({ host: "127.0.0.1", port: listener.port });
   socket.write(request);
@@ -52,7 +52,7 @@ function answerOn(socket: Socket): Promise<string> {
 const locationOf = (answer: string): string | undefined => /^Location: (.*)\r$/m.exec(answer)?.[1];
 
 describe("the plain HTTP listener", () => {
-  it("the plain HTTP listener redirects to HTTPS, keeping host, path and query", async () => {
+  it("the plain HTTP listener redirects to HTTPS with the same host, path and query", async () => {
     const answer = await send("GET /a/b?c=d&e HTTP/1.1\r\nHost: Shop.example.com\r\n\r\n");
     assert.match(answer, /^HTTP\/1\.1 308 Permanent Redirect\r\n/);
     assert.equal(locationOf(answer), "https://shop.example.com/a/b?c=d&e");
@@ -60,7 +60,7 @@ describe("the plain HTTP listener", () => {
   });
 
   it(
-    "the plain HTTP listener reads an upload that it redirects: 20 of 20 of 9 MB see the redirect",
+    "the plain HTTP listener reads an upload that it redirects: 20 of 20 clients with 9 MB receive the redirect",
     { skip: skipWithout("curl") },
     async () => {
       const options = ["-H", "Host: shop.example.com", "-o", "/dev/null"];
@@ -70,18 +70,18 @@ describe("the plain HTTP listener", () => {
     },
   );
 
-  it("D2: the plain HTTP listener cuts off a client that sends nothing for 5 seconds behind its answer", async () => {
+  it("D2: the plain HTTP listener cuts off a client that sends nothing for 5 seconds after its response", async () => {
     const socket = connect({ host: "127.0.0.1", port: usual.port, allowHalfOpen: true });
     socket.write("POST / HTTP/1.1\r\nHost: shop.example.com\r\nContent-Length: 5\r\n\r\n");
     socket.resume();
     await once(socket, "end");
     clock.pass(5_000);
-    // The system resets a connection that the listener has closed once the client sends something.
+    // The system resets a connection that the listener has closed when the client sends more bytes.
     socket.on("error", () => {});
     for (; !socket.closed; await turn()) socket.write("x");
   });
 
-  it("the plain HTTP listener answers a certificate authority itself, at the one path that it asks for", async () => {
+  it("the plain HTTP listener serves a certificate authority's challenge at its one path", async () => {
     const path = "/.well-known/acme-challenge/token";
     const answer = await send(`GET ${path} HTTP/1.1\r\nHost: Shop.example.com:80\r\n\r\n`);
     assert.match(answer, /^HTTP\/1\.1 200 OK\r\nContent-Type: text\/plain/);
@@ -93,7 +93,7 @@ describe("the plain HTTP listener", () => {
     assert.match(await send(`GET ${path} HTTP/1.1\r\nHost: www.example.com\r\n\r\n`), /^HTTP\/1\.1 308/);
   });
 
-  it("the plain HTTP listener names the public port, not the one in Host", async () => {
+  it("the plain HTTP listener redirects to the public port and not the one in Host", async () => {
     assert.equal(
       locationOf(await send("GET / HTTP/1.1\r\nHost: a.example.com:8080\r\n\r\n")),
       "https://a.example.com/",
@@ -104,19 +104,19 @@ describe("the plain HTTP listener", () => {
     assert.equal(locationOf(six), "https://[2001:db8::1]:8443/");
   });
 
-  it("the plain HTTP listener answers HEAD without the body that it describes, and requests with a body", async () => {
+  it("the plain HTTP listener supports HEAD without a body, and requests with a body", async () => {
     const head = await send("HEAD /x HTTP/1.1\r\nHost: a.example.com\r\n\r\n");
     assert.match(head, /Content-Length: [1-9]\d*\r\n(.*\r\n)*\r\n$/);
     const post = await send("POST /x HTTP/1.1\r\nHost: a.example.com\r\nContent-Length: 5\r\n\r\nhello");
     assert.match(post, /^HTTP\/1\.1 308 /);
   });
 
-  it("the plain HTTP listener takes the path out of an absolute target that names the same host", async () => {
+  it("the plain HTTP listener uses the path of an absolute target with the same host", async () => {
     const answer = await send("GET http://a.example.com/p HTTP/1.1\r\nHost: a.example.com\r\n\r\n");
     assert.equal(locationOf(answer), "https://a.example.com/p");
   });
 
-  it("W1: the plain HTTP listener refuses what is ambiguous, and never puts it into Location", async () => {
+  it("W1: the plain HTTP listener rejects ambiguous requests and never copies them into Location", async () => {
     const head = "GET / HTTP/1.1\r\n";
     for (const request of [
       "GET / HTTP/1.1\nHost: a.example.com\n\n",
@@ -140,7 +140,7 @@ describe("the plain HTTP listener", () => {
     }
   });
 
-  it("D2: the plain HTTP listener closes connections whose request does not come in time", async () => {
+  it("D2: the plain HTTP listener drops connections whose request does not arrive in time", async () => {
     const open = (): boolean => /postern_connections_open\{listener="http"\} 1\n/.test(metrics.render());
     while (open()) await turn();
     const socket = connect({ host: "127.0.0.1", port: odd.port });

@@ -14,17 +14,20 @@ import type { ListenAddress, Listener, PublicListenerContext } from "./listener.
 import { answerPlain, renderPlain, targetOf, unreadableAnswer } from "./plain-answer.ts";
 import type { ChallengeBody, PlainAnswer } from "./plain-answer.ts";
 
-/** Endpoints that are reached without TLS. */
+/** Endpoints without TLS. */
 export interface PlainEndpoints {
-  /** The site for a lower-case host, now. */
+  /** Returns the current site for a lower-case host. */
   siteFor(host: string): Site | undefined;
-  /** Takes a connection over whose first request is for such a site. @param first what was read of it */
+  /**
+   * Takes over a connection whose first request is for such a site.
+   * @param first bytes that were read from it
+   */
   serve(socket: Socket, facts: ConnectionFacts, first: Buffer): void;
 }
 
 export interface RedirectOptions extends PublicListenerContext {
   readonly at: ListenAddress;
-  /** The port that public URLs name; left out of them when it is 443. */
+  /** Port in public URLs. Omitted if it is 443. */
   readonly advertisedHttpsPort: number;
   readonly challengeBody: ChallengeBody;
   readonly endpoints?: PlainEndpoints | undefined;
@@ -34,8 +37,8 @@ const headLimits = { maxHeadBytes: 16 * 1024, maxTargetBytes: 8 * 1024, maxField
 const headTimeoutMs = 10_000;
 
 /**
- * The plain HTTP listener: sends every request to the same host and path on HTTPS, one per connection, except that
- * certificate authorities are answered here, and that agents may have published the host without TLS.
+ * Starts the plain HTTP listener. It redirects each request to the same host and path on HTTPS, one per connection.
+ * Exceptions: it answers certificate authorities, and it serves agents' endpoints without TLS.
  */
 export async function startRedirectListener(options: RedirectOptions): Promise<Listener> {
   const { clock, advertisedHttpsPort, challengeBody, endpoints, limits } = options;
@@ -80,7 +83,10 @@ export async function startRedirectListener(options: RedirectOptions): Promise<L
   return startListener({ ...options, name: "http", accept });
 }
 
-/** Reads and drops what the client still sends: closing over it would reset the answer away. */
+/**
+ * Reads and discards further bytes of the client. Closing with unread bytes would reset the connection before the
+ * client has the response.
+ */
 function dropRest(arrival: Arrival, clock: Clock): void {
   const { socket } = arrival;
   const rest = new UnreadRest(clock.monotonic());

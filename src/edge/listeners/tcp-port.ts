@@ -1,4 +1,4 @@
-/** One public TCP port: who wants it, and the listener that it has for as long as somebody does. */
+/** One public TCP port: its claims, and its listener while there are claims. */
 import type { Socket } from "node:net";
 import { letGo } from "../../lib/boundary.ts";
 import type { Timer } from "../../lib/clock.ts";
@@ -9,43 +9,43 @@ import type { Arrival } from "./arrival.ts";
 import { startListener } from "./listener.ts";
 import type { Listener, PublicListenerContext } from "./listener.ts";
 
-/** Who wants a port; the first is served. */
+/** A claim of a port. The first one is served. */
 export interface Claim {
   readonly site: ConnectionSite;
-  /** Of an agent's endpoint: called at most once, when the port cannot be had. */
+  /** Callback of an agent's endpoint. Called at most once, if the port is not available. */
   readonly failed: ((why: string) => void) | undefined;
-  /** The endpoint's agent is connected to another edge. */
+  /** Whether the endpoint's agent is connected to another edge. */
   readonly isElsewhere: boolean;
 }
 
-/** What all ports of an edge share. */
+/** Context shared by all ports of an edge. */
 export interface TcpPortContext extends PublicListenerContext {
-  /** Every address of the machine unless given. */
+  /** Default: every address of the machine. */
   readonly host: string | undefined;
   readonly admission: Admission;
-  /** Nothing is listened on any more. */
+  /** Whether listening has stopped for all ports. */
   readonly isStopped: () => boolean;
   admits(site: ConnectionSite, source: string): boolean;
   serve(socket: Socket, facts: ConnectionFacts, site: ConnectionSite): void;
-  /** 0 up to, and without, 1. */
+  /** Returns a number from 0 up to, but not including, 1. */
   random(): number;
-  /** Nobody wants the port any more, and nothing listens there. */
+  /** Called when the port has no claims and no listener any more. */
   unused(number: number): void;
-  /** Listening was tried again, and may have succeeded. */
+  /** Called after another attempt to listen, which may have succeeded. */
   retried(): void;
 }
 
 export interface TcpPort {
-  /** In the order of precedence. */
+  /** Claims in the order of precedence. */
   readonly claims: readonly Claim[];
-  /** Why it cannot be listened on. */
+  /** Why listening fails. */
   readonly failure: string | undefined;
-  /** Replaces what the same site has claimed before. */
+  /** Replaces an earlier claim of the same site. */
   claim(one: Claim): void;
   unclaim(siteId: string): void;
-  /** Listens where somebody wants it, else not; tries again while it cannot be had. */
+  /** Starts or stops listening according to the claims. Retries while the port is not available. */
   settle(): Promise<void>;
-  /** Listens no more. */
+  /** Stops listening. */
   stop(): void;
 }
 
@@ -61,7 +61,7 @@ export function makeTcpPort(number: number, context: TcpPortContext): TcpPort {
 
   const accept = (arrival: Arrival): void => {
     const site = chosen(claims, context.random);
-    // R4: decided before a byte is read
+    // R4: decided before the first byte is read.
     if (!site || !context.admits(site, arrival.client.address)) {
       arrival.socket.destroy();
       return;
@@ -132,23 +132,23 @@ export function makeTcpPort(number: number, context: TcpPortContext): TcpPort {
   };
 }
 
-/** The first that wants the port; of several endpoints that share it, one at random. */
+/** Returns the first claim. If several endpoints share the port, chooses one at random. */
 function chosen(claims: readonly Claim[], random: () => number): ConnectionSite | undefined {
   const first = claims[0]?.site;
   if (first?.pooled !== true || claims.length === 1) return first;
   const all = claims.filter(({ site }) => arePooled(first, site));
-  // Visitors are spread over the edges: each has its own agents serve them, where it has any.
+  // Visitors are already spread over the edges, so each edge prefers its own agents.
   const near = all.filter(({ isElsewhere }) => !isElsewhere);
   const pool = near.length > 0 ? near : all;
   return pool[Math.floor(random() * pool.length)]?.site;
 }
 
-/** Whether the two, which want one port, have it beside one another. */
+/** Whether two sites may share one port. */
 export function arePooled(one: ConnectionSite, other: ConnectionSite): boolean {
   return one.pooled === true && other.pooled === true && one.accountId === other.accountId;
 }
 
-/** Configuration comes before agents, which are told that their address is gone. */
+/** Adds a claim. Configuration comes before agents, whose claims fail because they lose the address. */
 function withClaim(claims: readonly Claim[], one: Claim): readonly Claim[] {
   const before = claims.find(({ site }) => site.id === one.site.id);
   if (before) return claims.map((claim) => (claim === before ? one : claim));

@@ -1,4 +1,4 @@
-/** The ports of TCP edges and endpoints: opened and closed as configuration and agents say, each by itself. */
+/** Ports of TCP edges and endpoints. Each opens and closes independently, as configuration and agents require. */
 import { letGo } from "../../lib/boundary.ts";
 import type { ConnectionSite, RoutingTable } from "../../routing/sites/compiled.ts";
 import type { Problem } from "../../routing/planes/messages.ts";
@@ -12,23 +12,23 @@ export interface TcpPortsOptions extends Omit<TcpPortContext, "admission" | "isS
 }
 
 export interface TcpPorts {
-  /** Serves an agent's endpoint at its port. `failed` is called at most once: the port cannot be had. */
+  /** Serves an agent's endpoint at its port. Calls `failed` at most once, if the port is not available. */
   open(site: ConnectionSite, failed: (why: string) => void, isElsewhere?: boolean): void;
-  /** Harmless when repeated. Connections that are open go on. */
+  /** Stops serving the endpoint. Open connections continue. May be repeated. */
   close(site: ConnectionSite): void;
-  /** Ports of edges that cannot be had now. */
+  /** Ports of edges that are currently not available. */
   readonly problems: () => readonly Problem[];
-  /** Listens no more; configuration is not followed any further. */
+  /** Stops listening and following the configuration. */
   stop(): void;
 }
 
 type Ports = ReadonlyMap<number, TcpPort>;
 
-/** Follows `table`, whose TCP edges are served from its next change on. */
+/** Follows `table` and serves its TCP edges from its next change on. */
 export function makeTcpPorts(options: TcpPortsOptions): TcpPorts {
   const { table, clock } = options;
   const ports = new Map<number, TcpPort>();
-  /** The ports that each edge has now. */
+  /** Current ports by edge. */
   const held = new Map<string, ConnectionSite>();
   const reported = new Map<string, Problem>();
   let isStopped = false;
@@ -56,7 +56,7 @@ export function makeTcpPorts(options: TcpPortsOptions): TcpPorts {
   table.subscribe(({ siteIds }) => {
     if (isStopped) return;
     const touched = new Set<TcpPort>();
-    // What is given up first: another may take it in the same change.
+    // First release ports, because another edge may claim one in the same change.
     for (const id of siteIds) {
       const after = table.tcpSite(id);
       for (const number of held.get(id)?.ports ?? []) {
@@ -83,7 +83,7 @@ export function makeTcpPorts(options: TcpPortsOptions): TcpPorts {
     close(site) {
       for (const number of site.ports) {
         const port = ports.get(number);
-        // A newer tunnel of the same endpoint may have it already.
+        // A newer tunnel of the same endpoint may already have the port.
         if (!port?.claims.some((one) => one.site === site)) continue;
         port.unclaim(site.id);
         settle([port]);
@@ -97,7 +97,7 @@ export function makeTcpPorts(options: TcpPortsOptions): TcpPorts {
   };
 }
 
-/** Problems that are new, and those that are over, cleared; `reported` is brought up to date. */
+/** Returns new problems, and resolved ones as cleared. Updates `reported`. */
 function newsOf(ports: Ports, held: ReadonlyMap<string, ConnectionSite>, reported: Map<string, Problem>): Problem[] {
   const news: Problem[] = [];
   for (const site of held.values()) {
