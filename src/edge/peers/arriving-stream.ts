@@ -7,15 +7,18 @@ import type { MuxStream } from "../../tunnel/mux/stream.ts";
 import type { NoStream, PendingStream, ProxyHeader, TakeStream } from "../../tunnel/server-hooks.ts";
 import { maxRequestBytes, parsePeerRequest, peerAnswer } from "./request.ts";
 
-/** What an edge does for its peers, with what it holds itself: nothing is passed on to a third. */
+/** Services of an edge for its peers. It only uses what it holds itself and forwards nothing to a third edge. */
 export interface PeerHost {
-  /** As `AgentSession.openProxy`, for the tunnel of this edge that the header names; `tunnel_gone` where it has none. */
+  /**
+   * Like `AgentSession.openProxy`, for this edge's tunnel that the header names. Returns `tunnel_gone` if it is
+   * unknown.
+   */
   openProxy(header: ProxyHeader, take: TakeStream): PendingStream | undefined;
-  /** As `AgentSession.ask`, for a session of this edge. */
+  /** Like `AgentSession.ask`, for a session of this edge. */
   ask(sessionId: string, done: (isThere: boolean) => void): void;
-  /** As `AgentSession.tellTimes`, for a session of this edge; nothing where it has gone. */
+  /** Like `AgentSession.tellTimes`, for a session of this edge. Ignored if the session has ended. */
   tellTimes(sessionId: string, times: string): void;
-  /** What the control plane of another node asks of this edge. Never rejects. */
+  /** Answers a question of another node's control plane. Never rejects. */
   answer(message: Relayed): Promise<RelayedAnswer>;
 }
 
@@ -23,7 +26,9 @@ const answers = Object.fromEntries(
   Object.entries(peerAnswer).map(([name, byte]) => [name, Buffer.of(byte)]),
 ) as Readonly<Record<keyof typeof peerAnswer, Buffer>>;
 
-/** A stream that another edge has opened here: its request is read, answered, and for a tunnel joined with its stream. */
+/**
+ * A stream opened by another edge. Reads and answers its request, and connects a tunnel request to the tunnel's stream.
+ */
 export class ArrivingStream implements ByteReceiver {
   readonly #stream: MuxStream;
   readonly #host: PeerHost;
@@ -53,7 +58,7 @@ export class ArrivingStream implements ByteReceiver {
   }
 
   ended(): void {
-    // Nobody waits for the answer any more: the line was cut, or the request withdrawn.
+    // The answer is unused, because the line was cut or the request withdrawn.
     this.#stream.abort();
   }
 
@@ -103,7 +108,7 @@ export class ArrivingStream implements ByteReceiver {
   }
 }
 
-/** G6: a node sends nothing else, so its line ends with what is no request. */
+/** G6: nodes only send valid requests, so anything else ends the line. */
 function requestOf(text: string): ReturnType<typeof parsePeerRequest> {
   try {
     return parsePeerRequest(text);

@@ -1,4 +1,4 @@
-/** The lines from this edge to others: each is opened when something is first wanted of the other edge. */
+/** Lines from this edge to others. Each one is opened on its first use. */
 import { contain } from "../../lib/boundary.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
@@ -16,15 +16,18 @@ import type { PeerPlace, PeerTransport } from "./transport.ts";
 type Take = ConstructorParameters<typeof OpeningStream>[1];
 
 export interface DialledLines {
-  /** A stream for the request: at once where the line is open, and later where it must be opened first. */
+  /** Returns a stream for the request: immediately if the line is open, otherwise after opening it. */
   ask(place: PeerPlace, request: PeerRequest, take: Take): PendingStream | undefined;
   close(): void;
 }
 
-/** A line that is open, or those who wait for it. */
+/** An open line, or the requests that wait for it. */
 type Line = { mux: Mux | undefined; isUnreached: boolean; readonly waiting: Set<(mux: Mux | undefined) => void> };
 
-/** How long an edge that could not be reached is not dialled again: when it dies, thousands ask for it at once. */
+/**
+ * Time for which an unreachable edge is not dialled again, milliseconds. When an edge dies, thousands of requests need
+ * it simultaneously.
+ */
 const unreachedMs = 250;
 
 export function makeDialledLines(transports: readonly PeerTransport[], clock: Clock, log: Log): DialledLines {
@@ -68,7 +71,7 @@ export function makeDialledLines(transports: readonly PeerTransport[], clock: Cl
       const begin = (mux: Mux | undefined): PendingStream | undefined => {
         const stream = mux?.open();
         if (!stream) {
-          // Out of numbers for streams: those that are open end on this line, new ones begin on another.
+          // Stream numbers are used up. Open streams finish on this line, and new ones start on another.
           if (mux && !mux.over && lines.get(key)?.mux === mux) lines.delete(key);
           take(undefined, "tunnel_gone");
           return undefined;
@@ -94,7 +97,7 @@ export function makeDialledLines(transports: readonly PeerTransport[], clock: Cl
   };
 }
 
-/** Asks for a session that nobody has. */
+/** Sends a request for a session that does not exist. */
 function greet(mux: Mux): void {
   const stream = mux.open();
   if (!stream) return;
@@ -102,7 +105,7 @@ function greet(mux: Mux): void {
   stream.write(renderPeerRequest({ name: "ask", sessionId: "" }));
 }
 
-/** Only whoever has dialled asks. */
+/** Only the edge that dialled sends requests. */
 function refuse(stream: MuxStream): void {
   stream.abort();
 }

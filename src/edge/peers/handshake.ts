@@ -1,18 +1,18 @@
-/** The first bytes of a line between edges: each end proves that it has the secret, without showing it. */
+/** First bytes of a line between edges. Each end proves that it knows the secret without revealing it. */
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import type { Socket } from "node:net";
 import { listener } from "../../lib/boundary.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { handshakeMs } from "./transport.ts";
 
-/** Of a nonce, and of a proof. */
+/** Size of a nonce, and of a proof, bytes. */
 const partBytes = 32;
 
 type Role = "dialler" | "acceptor";
 
 /**
- * Calls `done` once: with no error when the other end has proven itself, and nothing of what it sent afterwards was
- * read. The socket is destroyed where it has not.
+ * Calls `done` once. Without an error, the other end has proven itself, and none of its later bytes were read.
+ * Otherwise the socket is destroyed.
  */
 export function provePeer(
   socket: Socket,
@@ -42,7 +42,7 @@ export function provePeer(
       if (part.length < partBytes) return settle(new Error("the other edge said too little"));
       if (theirs === undefined) {
         theirs = part;
-        // The one that was dialled proves itself first: whoever listens in its place learns nothing.
+        // The dialled end proves itself first, so an impostor at its address learns nothing.
         if (role === "acceptor") socket.write(Buffer.concat([own, proofOf("acceptor", theirs)]));
         continue;
       }

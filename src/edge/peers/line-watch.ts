@@ -1,16 +1,16 @@
-/** Finds out that the other end of a line has gone without a word, as a machine does that loses its power. */
+/** Detects that the other end of a line disappeared without closing it, such as a machine that loses power. */
 import type { Clock } from "../../lib/clock.ts";
 import { errorCode, ProtocolViolation } from "../../tunnel/mux/frame.ts";
 import type { Mux } from "../../tunnel/mux/mux.ts";
 
-/** How often it is looked whether something came. */
+/** Interval of the checks for received bytes, milliseconds. */
 const lookMs = 5_000;
-/** Looks in a row that found nothing, although the other end was asked at each. */
+/** Maximum number of consecutive checks without received bytes, each after a request for an answer. */
 const maxSilent = 3;
 
 /**
- * Has the line fail when nothing comes over it. Returns what ends that.
- * @param ask has the other end answer something
+ * Fails the line if no bytes arrive on it. Returns a function that stops the watch.
+ * @param ask makes the other end send an answer
  */
 export function watchLine(mux: Mux, clock: Clock, ask: () => void): () => void {
   let heard = mux.bytesReceived;

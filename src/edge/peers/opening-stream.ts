@@ -3,7 +3,7 @@ import type { MuxStream } from "../../tunnel/mux/stream.ts";
 import type { NoStream, PendingStream } from "../../tunnel/server-hooks.ts";
 import { peerAnswer } from "./request.ts";
 
-/** A stream to another edge that waits for its answer, and is its taker's from then on. */
+/** A stream to another edge that waits for its answer. Afterwards its taker owns it. */
 export class OpeningStream implements ByteReceiver, PendingStream {
   readonly #stream: MuxStream;
   readonly #take: (stream: MuxStream | undefined, why?: NoStream) => void;

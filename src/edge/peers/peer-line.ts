@@ -1,4 +1,4 @@
-/** One line between two edges: the multiplexer of the agent protocol over a connection whose ends are proven. */
+/** One line between two edges: the agent protocol's multiplexer on a connection whose ends are proven. */
 import type { Socket } from "node:net";
 import { reportFailure } from "../../lib/boundary.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -6,21 +6,21 @@ import { WindowReserve } from "../../lib/io/receive-window.ts";
 import { Mux } from "../../tunnel/mux/mux.ts";
 import type { MuxStream } from "../../tunnel/mux/stream.ts";
 
-/** Streams of one line: as many as an agent of ours may have. */
+/** Maximum number of streams on one line, the same as for one of our agents. */
 const maxStreams = 16_384;
-/** Largest window of one stream, bytes; and the sum of what is grown per line. */
+/** Maximum window of one stream, and maximum total growth of windows per line, bytes. */
 const maxWindow = 1024 * 1024;
 const windowBudget = 256 * 1024 * 1024;
 
 export interface PeerLineOptions {
   readonly clock: Clock;
-  /** A stream of the other end; its receiver must be set before returning. */
+  /** Called with a stream of the other end. It must set the stream's receiver before it returns. */
   readonly incoming: (stream: MuxStream) => void;
   /** Called once. */
   readonly closed: () => void;
 }
 
-/** @param side whoever dialled is the agent's side: each line carries the requests of one of the two */
+/** @param side the dialling edge is the agent's side. Each line carries the requests of one of the two edges */
 export function openPeerLine(socket: Socket, side: "agent" | "server", options: PeerLineOptions): Mux {
   const { clock, incoming, closed } = options;
   const mux = new Mux(
@@ -30,7 +30,7 @@ export function openPeerLine(socket: Socket, side: "agent" | "server", options: 
   );
   mux.sleepsThroughResets = false;
   mux.windows.allow(maxWindow, new WindowReserve(windowBudget));
-  // What was left unread by the handshake begins to flow.
+  // Starts reading the bytes that the handshake left unread.
   socket.resume();
   return mux;
 }

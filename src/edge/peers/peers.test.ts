@@ -61,7 +61,7 @@ describe("a line between edges", () => {
       from.open(place, header, watcher, (stream, why) => resolve(stream ?? why ?? "tunnel_gone")),
     );
 
-  it("a line between edges says that a tunnel has gone, and asks nobody else for it", async () => {
+  it("a line between edges reports that a tunnel has closed, without a request to a third edge", async () => {
     const asked: string[] = [];
     const at = newPath();
     const other = edge(1, at, {
@@ -76,7 +76,7 @@ describe("a line between edges", () => {
     assert.deepEqual(asked, ["tn_1"]);
   });
 
-  it("a line between edges answers what only a newer version asks, and goes on", async () => {
+  it("a line between edges responds to requests of newer versions and continues", async () => {
     const at = newPath();
     const other = edge(1, at, { ask: (_id, done) => done(true) });
     await other.listen();
@@ -92,7 +92,7 @@ describe("a line between edges", () => {
     assert.equal(await answer({ name: "ask", sessionId: "ts_1" }), true);
   });
 
-  it("a line between edges tells the other one how long requests took", async () => {
+  it("a line between edges sends request durations to the other edge", async () => {
     const told = Promise.withResolvers<readonly string[]>();
     const at = newPath();
     await edge(1, at, { tellTimes: (...given) => told.resolve(given) }).listen();
@@ -100,7 +100,7 @@ describe("a line between edges", () => {
     assert.deepEqual(await told.promise, ["ts_1", "req_1 2 3\n"]);
   });
 
-  it("a line between edges is refused to whoever has not the secret", async () => {
+  it("a line between edges is refused to a peer without the secret", async () => {
     const asked: string[] = [];
     const at = newPath();
     await edge(1, at, { ask: (id) => void asked.push(id) }).listen();
@@ -113,7 +113,7 @@ describe("a line between edges", () => {
     assert.deepEqual(asked, []);
   });
 
-  it("a line between edges asks nothing of a listener that has not the secret", async () => {
+  it("a line between edges sends no request to a listener without the secret", async () => {
     const at = newPath();
     let heard = 0;
     const impostor = createServer((socket: Socket) => {
@@ -128,7 +128,7 @@ describe("a line between edges", () => {
     assert.ok(heard <= 32, `${heard} bytes are more than a nonce`);
   });
 
-  it("a line between edges that was cut is opened anew, and one to nowhere says so", async () => {
+  it("a line between edges reopens after a cut and reports an unreachable edge", async () => {
     const at = newPath();
     const clock = makeManualClock();
     const from = edge(1, newPath(), {}, clock);
@@ -141,11 +141,11 @@ describe("a line between edges", () => {
     assert.equal(await isThere(), true);
     first.close();
     await edge(1, at, { ask: (_id, done) => done(true) }).listen();
-    // What is asked while it breaks is answered as by nobody.
+    // While the line breaks, each question is answered as if there were no agent.
     while (!(await isThere())) clock.pass(250);
   });
 
-  it("a line between edges fails when its other end says nothing any more, and not while that answers", async () => {
+  it("a line between edges fails when its other end is silent, and not while that end responds", async () => {
     const at = newPath();
     const clock = makeManualClock();
     let isSilent = false;
@@ -169,7 +169,7 @@ describe("a line between edges", () => {
       });
     });
     for (let look = 1; look <= 8; look += 1) {
-      // The second look has heard nothing since the first, and asks.
+      // The second check has received nothing since the first and sends a question.
       clock.pass(10_000);
       await roundTrip();
       assert.equal(greetings, look);
@@ -181,7 +181,7 @@ describe("a line between edges", () => {
     assert.equal(lost, "tunnel_gone");
   });
 
-  it("a line between edges forgets an opening that is withdrawn, at both of its ends", async () => {
+  it("a line between edges forgets a withdrawn opening at both ends", async () => {
     const at = newPath();
     const withdrawn = Promise.withResolvers<void>();
     const other = edge(1, at, {

@@ -1,4 +1,4 @@
-/** The lines between the edges: one from each edge to each other that it wants something of, opened when it first does. */
+/** Lines between the edges. Each edge opens one to each other edge on first use. */
 import type { Socket } from "node:net";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
@@ -23,7 +23,7 @@ export interface PeersOptions {
   readonly edgeId: string;
   /** Where edges of the same process reach this one. */
   readonly beside?: UnixPlace | undefined;
-  /** Where those of other machines do. */
+  /** Where edges of other machines reach this one. */
   readonly nodes?: TlsPlace | undefined;
   readonly host: PeerHost;
   readonly clock: Clock;
@@ -31,35 +31,38 @@ export interface PeersOptions {
   readonly metrics: Metrics;
 }
 
-/** Where this edge is reached. */
+/** Addresses at which this edge is reachable. */
 export interface PeerPlaces {
-  /** By the edges of this process, as `PeerPlace` has it. */
+  /** Address for the edges of this process, as in `PeerPlace`. */
   readonly address?: string;
-  /** By those of other machines: the port alone, since who listens everywhere does not know where that is. */
+  /**
+   * Port for the edges of other machines. Only the port, because a listener on all addresses does not know its public
+   * one.
+   */
   readonly port?: number;
 }
 
 export interface Peers {
-  /** Lets others open lines to this edge. Rejects when an address cannot be had. */
+  /** Accepts lines from other edges. Rejects if an address is not available. */
   listen(): Promise<PeerPlaces>;
-  /** As `AgentSession.openProxy`, for a tunnel that the edge at `place` has. `watcher` is told when the stream is over. */
+  /** Like `AgentSession.openProxy`, for a tunnel of the edge at `place`. Calls `watcher` when the stream is over. */
   open(place: PeerPlace, header: ProxyHeader, watcher: StreamWatcher, take: TakeStream): PendingStream | undefined;
-  /** As `AgentSession.ask`, for a session that the edge at `place` has: an edge that is not there has none. */
+  /** Like `AgentSession.ask`, for a session of the edge at `place`. An unreachable edge has no sessions. */
   ask(place: PeerPlace, sessionId: string, done: (isThere: boolean) => void): void;
-  /** As `AgentSession.tellTimes`, for a session that the edge at `place` has. */
+  /** Like `AgentSession.tellTimes`, for a session of the edge at `place`. */
   tellTimes(place: PeerPlace, sessionId: string, times: string): void;
-  /** Has the edge at `place` answer; undefined when it does not. */
+  /** Resolves with the answer of the edge at `place`, or undefined if it does not answer. */
   relay(place: PeerPlace, message: Relayed): Promise<RelayedAnswer | undefined>;
-  /** Streams that edges of other nodes have open here. */
+  /** Number of streams that edges of other nodes have open here. */
   readonly serving: number;
   close(): void;
 }
 
-/** What an edge may answer to one question, bytes. */
+/** Maximum size of an edge's answer to one question, bytes. */
 const maxReplyBytes = 16 * 1024 * 1024;
-/** Longer than whoever has asked waits. */
+/** Longer than the requester waits. */
 const relayMs = 30_000;
-/** A little longer than the other edge waits for the agent. */
+/** Slightly longer than the other edge waits for the agent. */
 const askMs = 3_000;
 
 export function makePeers(options: PeersOptions): Peers {
@@ -140,7 +143,7 @@ export function makePeers(options: PeersOptions): Peers {
   };
 }
 
-/** Nothing more is wanted of it than that it was answered. */
+/** Ends a stream of which only the answer matters. */
 function leave(stream: MuxStream | undefined): void {
   if (!stream) return;
   stream.receiver = discard;

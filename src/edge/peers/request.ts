@@ -1,21 +1,24 @@
-/** What a stream between edges begins with: a length, and what is asked for as JSON. */
+/** Start of a stream between edges: a length and the request as JSON. */
 import type { Relayed } from "../../routing/planes/messages.ts";
 import type { ProxyHeader } from "../../tunnel/server-hooks.ts";
 
 export type PeerRequest =
-  /** A stream of a tunnel that the other edge has: its bytes follow once the answer is `opened`. */
+  /** A stream of a tunnel that the other edge has. Its bytes follow after the answer `opened`. */
   | { readonly name: "open"; readonly header: ProxyHeader }
-  /** What the control plane of the asking node wants to know, or of an agent: answered by `opened` and JSON to the end. */
+  /**
+   * A question of the requesting node's control plane, for the edge or one of its agents. The answer is `opened`, then
+   * JSON until the end.
+   */
   | { readonly name: "relay"; readonly message: Relayed }
-  /** Whether the agent of a session gives a sign of life: answered by `opened` for yes, `gone` for no. */
+  /** Whether a session's agent still responds. The answer is `opened` for yes, `gone` for no. */
   | { readonly name: "ask"; readonly sessionId: string }
-  /** How long requests took here that went to a session: see `AgentSession.tellTimes`. Answered by `opened`. */
+  /** Durations of requests to a session, see `AgentSession.tellTimes`. The answer is `opened`. */
   | { readonly name: "times"; readonly sessionId: string; readonly times: string };
 
-/** The one byte that answers. */
+/** The one byte of the answer. */
 export const peerAnswer = { opened: 0, gone: 1, busy: 2 } as const;
 
-/** What a request to be explained holds is bounded by the API's own bound of bodies. */
+/** Maximum size of a request. The API's own limit of bodies also limits a request to explain. */
 export const maxRequestBytes = 2 * 1024 * 1024;
 
 export function renderPeerRequest(request: PeerRequest): Buffer {
@@ -30,7 +33,7 @@ export function renderPeerRequest(request: PeerRequest): Buffer {
 
 const known: readonly unknown[] = ["open", "relay", "ask", "times"] satisfies PeerRequest["name"][];
 
-/** Undefined for one that only a newer version knows. Throws when it is none. */
+/** Returns undefined for a request of a newer version. Throws if the text is not a request. */
 export function parsePeerRequest(text: string): PeerRequest | undefined {
   const request = JSON.parse(text) as PeerRequest;
   if (typeof request.name !== "string") throw new Error("a peer's request has no name");

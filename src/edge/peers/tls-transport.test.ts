@@ -29,7 +29,7 @@ describe("a line between nodes", () => {
   const open: { close(): void }[] = [];
   let authority: KeyedCertificate;
   let other: KeyedCertificate;
-  /** What the edge that is listened for was asked. */
+  /** Requests that the listening edge received. */
   const asked: string[] = [];
   let port = 0;
 
@@ -71,7 +71,7 @@ describe("a line between nodes", () => {
         (stream, why) => resolve(stream ?? why ?? "tunnel_gone"),
       ),
     );
-  /** Resolves once the other end has closed; false where it let us speak first. */
+  /** Resolves with true when the other end has closed, and with false if it accepted our first bytes. */
   const isRefused = async (socket: Socket, bytes?: Buffer): Promise<boolean> => {
     socket.on("error", () => {});
     socket.resume();
@@ -89,7 +89,7 @@ describe("a line between nodes", () => {
     for (const one of open) one.close();
   });
 
-  it("a line between nodes carries requests and questions to the edge that is meant", async () => {
+  it("a line between nodes carries streams and questions to the intended edge", async () => {
     const ids: string[] = [];
     const there = await listening("edge_1", authority, ids);
     const { peers: here } = await listening("edge_2", authority);
@@ -100,7 +100,7 @@ describe("a line between nodes", () => {
     assert.deepEqual(answer, { type: "answer", call: 7, answer: { name: "reached", isReached: true } });
   });
 
-  it("G6: a line between nodes is not opened to an edge that has the address of another by now", async () => {
+  it("G6: a line between nodes is not opened to another edge at the same address", async () => {
     const ids: string[] = [];
     const there = await listening("edge_3", authority, ids);
     const { peers: here } = await listening("edge_4", authority);
@@ -108,7 +108,7 @@ describe("a line between nodes", () => {
     assert.deepEqual(ids, []);
   });
 
-  it("G6: a line between nodes is not opened to another cluster's edge, nor from one", async () => {
+  it("G6: a line between nodes is not opened to or from another cluster's edge", async () => {
     const ids: string[] = [];
     const there = await listening("edge_5", other, ids);
     const { peers: here } = await listening("edge_6", authority);
@@ -140,7 +140,7 @@ describe("a line between nodes", () => {
     });
   }
 
-  it("G6: a line between nodes is refused to a peer that speaks another protocol, or none", async () => {
+  it("G6: a line between nodes is refused to a peer with another protocol or none", async () => {
     const made = await issueLeaf(authority, leaf);
     const material = { cert: made.certificatePem, key: made.keyPem, rejectUnauthorized: false };
     for (const ALPNProtocols of [["h2"], []]) {
@@ -149,9 +149,9 @@ describe("a line between nodes", () => {
     assert.ok(await isRefused(connectTcp(port, "127.0.0.1"), Buffer.from("GET / HTTP/1.1\r\n\r\n")));
   });
 
-  it("G6: a line between nodes ends with the first thing that is no frame, or no request", async () => {
+  it("G6: a line between nodes ends at the first invalid frame or request", async () => {
     const made = await issueLeaf(authority, leaf);
-    /** DATA with SYN, of so many bytes. */
+    /** DATA with SYN, of the given number of bytes. */
     const opening = (streamId: number, text: string): Buffer => {
       const frame = Buffer.from(`000000000000000000000000${Buffer.from(text).toString("hex")}`, "hex");
       frame.writeUInt32BE(((text.length + 4) << 8) | 0x12);

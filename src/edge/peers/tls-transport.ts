@@ -1,6 +1,6 @@
 /**
- * G6: between machines, TLS whose both ends are certified by the authority that the nodes share and nobody else has. A
- * certificate names one edge for as long as that runs: whoever has its address by now is not taken for it.
+ * G6: TLS between machines. The nodes' own authority certifies both ends. A certificate names one edge for its
+ * lifetime, so another edge at the same address is not accepted.
  */
 import { constants } from "node:crypto";
 import { once } from "node:events";
@@ -18,10 +18,10 @@ import type { ListenAddress } from "../../settings/kinds/address.ts";
 import { handshakeMs } from "./transport.ts";
 import type { Dialled, PeerTransport } from "./transport.ts";
 
-/** What an edge must know to reach those of other nodes. */
+/** Settings to reach and be reached by edges of other nodes. */
 export interface TlsPlace {
   readonly listen: ListenAddress;
-  /** Of the cluster: it certifies edges, and nothing else. */
+  /** Authority of the cluster, which only certifies edges. */
   readonly authority: KeyedCertificate;
 }
 
@@ -32,13 +32,13 @@ export interface TlsTransportOptions extends TlsPlace {
   readonly metrics: Metrics;
 }
 
-/** Another version of what the line carries is another protocol. */
+/** Another version of the line's content is another protocol. */
 const protocol = "postern-peer/1";
-/** Every edge has it: which one it is, says the common name. */
+/** Name in every edge's certificate. The common name identifies the edge. */
 const peerName = "peer.postern.internal";
 const certificateDays = 30;
 const renewEveryMs = 5 * 24 * 60 * 60 * 1000;
-/** Connections that are still to prove themselves; more are closed at once. */
+/** Maximum number of unproven connections. Further ones are closed immediately. */
 const maxUnproven = 256;
 
 export function tlsTransport(options: TlsTransportOptions): PeerTransport {
@@ -65,7 +65,7 @@ export function tlsTransport(options: TlsTransportOptions): PeerTransport {
       now: clock.now(),
       days: certificateDays,
     });
-    // A ticket would let a peer come back without its certificate being looked at.
+    // A ticket would let a peer return without a check of its certificate.
     const material = {
       cert: certificatePem,
       key: keyPem,
@@ -88,7 +88,7 @@ export function tlsTransport(options: TlsTransportOptions): PeerTransport {
         if (unproven > maxUnproven) socket.destroy();
       };
       server.on("connection", socketListener(admit));
-      // Either comes once for each connection.
+      // One of the two events occurs once for each connection.
       server.on("tlsClientError", (error, socket) => {
         unproven -= 1;
         refused.add();
@@ -128,13 +128,13 @@ export function tlsTransport(options: TlsTransportOptions): PeerTransport {
   };
 }
 
-/** `HOST:PORT`, an IPv6 host in brackets. */
+/** Parses `HOST:PORT`, with an IPv6 host in brackets. */
 function placeOf(at: string): { readonly host: string; readonly port: number } {
   const colon = at.lastIndexOf(":");
   return { host: at.slice(0, colon).replace(/^\[|\]$/g, ""), port: Number(at.slice(colon + 1)) };
 }
 
-/** Settles once: by the handshake, its failure, or too long a wait. */
+/** Settles once: on the handshake, its failure, or a timeout. */
 function proven(socket: TLSSocket, clock: Clock, done: Dialled): void {
   let isSettled = false;
   const settle = (error?: Error): void => {
@@ -154,5 +154,5 @@ function proven(socket: TLSSocket, clock: Clock, done: Dialled): void {
 }
 
 function ignore(): void {
-  // `close` follows, and is what counts
+  // `close` follows and is handled.
 }

@@ -1,29 +1,29 @@
-/** How edges reach one another: connections of which each end knows that the other one belongs to it. */
+/** Connections between edges, on which each end knows that the other one belongs to the same server or cluster. */
 import type { Socket } from "node:net";
 
-/** Another edge, as it is told of. */
+/** Another edge and its address. */
 export interface PeerPlace {
   readonly edgeId: string;
-  /** A kind of transport, `:`, and where. */
+  /** Kind of transport, `:`, and the address for it. */
   readonly address: string;
 }
 
-/** Calls with a connection whose other end is proven, or with why there is none. */
+/** Called with a connection whose other end is proven, or with an error. */
 export type Dialled = (socket: Socket | undefined, error?: Error) => void;
 
 export interface PeerTransport {
-  /** What its addresses begin with. */
+  /** Prefix of its addresses. */
   readonly kind: string;
   /**
-   * Lets others connect: `arrived` is called with each connection whose other end is proven. Resolves with what comes
-   * after the kind in the address; rejects when it cannot be had.
+   * Accepts connections and calls `arrived` with each whose other end is proven. Resolves with the address without its
+   * kind. Rejects if the address is not available.
    */
   listen(arrived: (socket: Socket) => void): Promise<string>;
-  /** Connects to `at`, the address without its kind. Calls `done` once, and within a bound. */
+  /** Connects to `at`, the address without its kind. Calls `done` once, within a time limit. */
   dial(at: string, edgeId: string, done: Dialled): void;
-  /** Accepts nothing any more. Connections that were passed on are their owners'. */
+  /** Stops accepting. Connections that were passed on belong to their owners. */
   close(): void;
 }
 
-/** How long both ends have to prove themselves, milliseconds. */
+/** Maximum time for both ends to prove themselves, milliseconds. */
 export const handshakeMs = 5_000;

@@ -1,4 +1,4 @@
-/** Between the edges of one process: a Unix socket that nobody else can reach, and a secret that nobody else has. */
+/** Transport between the edges of one process: a private Unix socket and a shared secret. */
 import { once } from "node:events";
 import { connect, createServer } from "node:net";
 import type { Socket } from "node:net";
@@ -8,11 +8,11 @@ import type { Log } from "../../lib/log.ts";
 import { provePeer } from "./handshake.ts";
 import type { PeerTransport } from "./transport.ts";
 
-/** What an edge must know of those beside it. */
+/** Settings to reach the other edges of the process. */
 export interface UnixPlace {
-  /** Where the others reach it. */
+  /** Path at which the others reach it. */
   readonly path: string;
-  /** At least 32 bytes, which nobody but the edges has: both ends of a line prove to one another that they know it. */
+  /** At least 32 bytes, known only to the edges. Both ends of a line prove that they know it. */
   readonly secret: Uint8Array;
 }
 
@@ -45,5 +45,5 @@ export function unixTransport({ path, secret }: UnixPlace, clock: Clock, log: Lo
 }
 
 function ignore(): void {
-  // `close` follows, and is what counts
+  // `close` follows and is handled.
 }

@@ -1,7 +1,7 @@
 import type { Log } from "../../lib/log.ts";
 import type { FinishedExchange } from "../http/context.ts";
 
-/** Logs exchanges that the edge itself ended, with every decision on the way; the rest only counts. */
+/** Logs exchanges that the edge itself ended, with every decision. Other exchanges are only counted. */
 export function makeExchangeLog(log: Log): (exchange: FinishedExchange) => void {
   return (exchange) => {
     const { steps } = exchange;

@@ -1,17 +1,17 @@
 import type { CompiledRoute, RoutingTable } from "../../routing/sites/compiled.ts";
 import type { Problem } from "../../routing/planes/messages.ts";
 
-/** Routes that are kept; the rest of them is only logged. */
+/** Maximum number of routes in the list. Further ones are only logged. */
 const maxRoutes = 1000;
 const kind = "https_edge_route";
 
-/** Routes that a module has failed on when it acted: a problem of each, until the route is configured anew (R6). */
+/** Routes on which a module has failed. Each is a problem until the route is configured again (R6). */
 export interface FailingRoutes {
   note(route: Pick<CompiledRoute, "id">, error: unknown): void;
   problems(): readonly Problem[];
 }
 
-/** @param report told of new and of cleared problems */
+/** @param report receives new and cleared problems */
 export function makeFailingRoutes(
   table: Pick<RoutingTable, "object" | "subscribe">,
   report: (problems: readonly Problem[]) => void,

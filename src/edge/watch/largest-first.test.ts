@@ -3,7 +3,7 @@ import { it } from "node:test";
 import { seededRandom } from "../../../test/support/random.ts";
 import { LargestFirst } from "./largest-first.ts";
 
-it("the largest of many keys is found, whatever their sizes become", () => {
+it("the largest of many keys is found after any change of sizes", () => {
   const random = seededRandom(3);
   const kept = new LargestFirst<number>();
   const sizes = new Map<number, number>();

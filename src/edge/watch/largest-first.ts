@@ -1,11 +1,11 @@
-/** Keys with sizes, of which the largest is found without a look at the others. */
+/** Keys with sizes. Finds the largest without looking at the others. */
 export class LargestFirst<Key> {
   readonly #sizes = new Map<Key, number>();
   /** Keys by their size, from 1. */
   readonly #bySize: Set<Key>[] = [];
   #largest = 0;
 
-  /** A key of the largest size; undefined when every size is 0. */
+  /** A key of the largest size. Undefined if every size is 0. */
   get largest(): Key | undefined {
     for (; this.#largest > 0; this.#largest -= 1) {
       for (const key of this.#bySize[this.#largest] ?? []) return key;

@@ -1,4 +1,4 @@
-/** Everything that is told of traffic when it is over: one list. */
+/** List of all observers of finished traffic. */
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Metrics } from "../../lib/metrics.ts";
@@ -20,7 +20,7 @@ import type { TrafficReportLimits, TrafficReports } from "./traffic-reports.ts";
 
 export interface ObserversOptions {
   readonly table: RoutingTable;
-  /** To the control plane. */
+  /** Sends a message to the control plane. */
   readonly send: (message: Upward) => void;
   readonly clock: Clock;
   readonly moments: Moments;
@@ -36,7 +36,7 @@ export interface Observers {
   readonly traffic: TrafficReports;
   readonly traces: AllTraces;
   readonly failing: FailingRoutes;
-  /** Tells all of them. */
+  /** Passes an exchange to all observers. */
   readonly exchangeFinished: (exchange: FinishedExchange) => void;
   readonly connectionClosed: (connection: ClosedConnection) => void;
 }

@@ -3,7 +3,7 @@ import type { RequestTrace } from "../../routing/planes/questions.ts";
 import type { FinishedExchange } from "../http/context.ts";
 import type { TraceKind } from "./traces.ts";
 
-/** Characters of a path that are kept. */
+/** Maximum number of stored characters of a path. */
 const maxPath = 2048;
 
 export const requestTraces: TraceKind<FinishedExchange, RequestTrace> = {
@@ -51,7 +51,7 @@ export const requestTraces: TraceKind<FinishedExchange, RequestTrace> = {
   },
 };
 
-/** Milliseconds, no finer than that. */
+/** Rounds milliseconds to microseconds. */
 function toMicroseconds(ms: number): number {
   return Math.round(ms * 1000) / 1000;
 }

@@ -13,7 +13,7 @@ const refused = denied("ip_restriction", "source_denied", "denied by rule ipr_1"
   id: "ipr_1",
   revision: 7,
 });
-/** Traces tell nothing of these. */
+/** Not used by traces. */
 const unused = {} as Pick<FinishedExchange, "connection" | "request">;
 const matched = passed("router", "matched");
 
@@ -43,7 +43,7 @@ function exchange(id: string, change: Partial<FinishedExchange> = {}): FinishedE
 const forwarded = { status: 200, steps: [matched] };
 
 describe("the traces of requests", () => {
-  it("the traces of requests say how each request ended, and by which object of which revision", () => {
+  it("the traces of requests contain each request's end and the object and revision that caused it", () => {
     const traces = makeTraces(requestTraces, makeManualClock(), defaultTraceLimits);
     traces.note(exchange("req_1"));
     const found = traces.find("ac_1", "req_1");
@@ -58,7 +58,7 @@ describe("the traces of requests", () => {
     assert.deepEqual(outcomes, ["failed", "failed", "forwarded"]);
   });
 
-  it("P1: the traces of requests are kept by account, and not at all where there is no account", () => {
+  it("P1: the traces of requests are separate per account, and absent without an account", () => {
     const traces = makeTraces(requestTraces, makeManualClock(), defaultTraceLimits);
     traces.note(exchange("req_1"));
     traces.note(exchange("req_2", { accountId: undefined }));
@@ -67,7 +67,7 @@ describe("the traces of requests", () => {
     assert.equal(traces.list("ac_1", 10, undefined).found.length, 1);
   });
 
-  it("D10: the traces of requests are bounded per account and in all, the account with the most giving way", () => {
+  it("D10: the traces of requests are limited per account and in total, the largest account losing its oldest first", () => {
     const traces = makeTraces(requestTraces, makeManualClock(), { ...defaultTraceLimits, ended: 50, total: 60 });
     traces.note(exchange("req_0", { accountId: "ac_quiet" }));
     for (let index = 100; index < 900; index += 1) traces.note(exchange(`req_${index}`, { accountId: "ac_loud" }));
@@ -79,7 +79,7 @@ describe("the traces of requests", () => {
     assert.equal(traces.list("ac_more", 1, undefined).found[0]?.id, "req_899");
   });
 
-  it("D10: the traces of requests hold a sample of what was forwarded, never in place of what was denied", () => {
+  it("D10: the traces of requests contain a sample of forwarded ones, which never displaces denied ones", () => {
     const clock = makeManualClock();
     const sampled = { perSecond: 1, burst: 3 };
     const traces = makeTraces(requestTraces, clock, { ...defaultTraceLimits, forwarded: 5, sampled });
@@ -94,7 +94,7 @@ describe("the traces of requests", () => {
     assert.notEqual(traces.find("ac_1", "req_denied"), undefined);
   });
 
-  it("the traces of requests come newest first, page after page", () => {
+  it("the traces of requests are listed newest first, in pages", () => {
     const traces = makeTraces(requestTraces, makeManualClock(), defaultTraceLimits);
     for (const id of ["req_b", "req_a", "req_c"]) traces.note(exchange(id));
     const first = traces.list("ac_1", 2, undefined);
@@ -105,7 +105,7 @@ describe("the traces of requests", () => {
 });
 
 describe("a ring", () => {
-  it("a ring holds the last values in order, also after some were dropped", () => {
+  it("a ring holds the last values in order, also after some were removed", () => {
     const ring = new Ring<number>(3);
     for (let value = 1; value <= 5; value += 1) ring.put(value);
     assert.deepEqual([...ring], [3, 4, 5]);
@@ -119,7 +119,7 @@ describe("a ring", () => {
   });
 });
 
-it("D9: a denied request costs the same to note with 10,000 accounts as with 10", () => {
+it("D9: a denied request costs the same to record with 10,000 accounts as with 10", () => {
   const spent = (accounts: number): number => {
     const traces = makeTraces(requestTraces, makeManualClock(), { ...defaultTraceLimits, total: accounts });
     const note = (index: number): void =>

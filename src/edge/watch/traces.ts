@@ -1,4 +1,4 @@
-/** What has ended lately, and why: what an operator is told who asks by the id of a request or connection. */
+/** Recent requests and connections with the reason each one ended, looked up by id. */
 import type { Clock } from "../../lib/clock.ts";
 import { makeRate } from "../../lib/rate.ts";
 import type { Rate } from "../../lib/rate.ts";
@@ -6,13 +6,13 @@ import { LargestFirst } from "./largest-first.ts";
 import { Ring } from "../../lib/collections/ring.ts";
 
 export interface TraceLimits {
-  /** Kept of each account that were denied, answered here or failed. */
+  /** Maximum number of denied, answered or failed ones per account. */
   readonly ended: number;
-  /** Kept of the others, which are only a sample. */
+  /** Maximum number of forwarded ones per account, which are a sample. */
   readonly forwarded: number;
-  /** Of all accounts together; beyond it the one with the most loses its oldest. */
+  /** Maximum number over all accounts. Beyond it, the account with the most loses its oldest. */
   readonly total: number;
-  /** Forwarded ones that are noted of an account in a second, and at once. */
+  /** Rate at which an account's forwarded ones are recorded. */
   readonly sampled: { readonly perSecond: number; readonly burst: number };
 }
 
@@ -23,11 +23,11 @@ export const defaultTraceLimits: TraceLimits = Object.freeze({
   sampled: { perSecond: 5, burst: 50 },
 });
 
-/** Of requests or of connections, which are `Finished` when they are noted. */
+/** Traces of requests or of connections, which are `Finished` when they are recorded. */
 export interface Traces<Finished, Trace> {
   note(finished: Finished): void;
   find(accountId: string, id: string): Trace | undefined;
-  /** Newest first, of those that fit and sort before `beforeId`. */
+  /** Returns the newest matching traces before `beforeId`, newest first. */
   list(
     accountId: string,
     limit: number,
@@ -38,22 +38,22 @@ export interface Traces<Finished, Trace> {
 
 export interface TraceFilter {
   readonly outcome?: string | undefined;
-  /** In what names it, without regard to case. */
+  /** Text to find in a trace's names, ignoring case. */
   readonly text?: string | undefined;
 }
 
 export interface TraceKind<Finished, Trace extends { readonly id: string; readonly outcome: string }> {
-  /** Those of none are not kept. */
+  /** Returns the account. Without one, nothing is stored. */
   accountOf(finished: Finished): string | undefined;
-  /** Whether it ended here, or went on to an upstream as most do. */
+  /** Whether it ended at the edge instead of being forwarded. */
   isEnded(finished: Finished): boolean;
   /** @param endedAt milliseconds since 1970 */
   traceOf(finished: Finished, endedAt: number): Trace;
-  /** What people look for it by. */
+  /** Returns the text that searches match. */
   namesOf(trace: Trace): string;
 }
 
-/** Share of an account's traces that it loses when there are too many in all. */
+/** Share of an account's traces that it loses when the total is exceeded. */
 const lost = 0.1;
 
 interface AccountTraces<Trace> {

@@ -38,7 +38,7 @@ function repeat(count: number, run: () => void): void {
 }
 
 describe("reports of traffic", () => {
-  it("reports of traffic are made only for accounts that want the type, and as long as they do", () => {
+  it("reports of traffic are only made for accounts that subscribe to the type, and as long as they do", () => {
     const { clock, sent, reports } = start();
     reports.connection(connection("ac_1"));
     reports.want([{ accountId: "ac_1", types: ["http_request_complete.v0"] }, ...wanted("ac_2")]);
@@ -54,7 +54,7 @@ describe("reports of traffic", () => {
     assert.equal(clock.pending, 0);
   });
 
-  it("reports of traffic wait a moment for others, and go at once when there are enough", () => {
+  it("reports of traffic wait briefly for others, and are sent immediately when there are enough", () => {
     const { clock, sent, reports } = start();
     reports.want(wanted("ac_1"));
     reports.connection(connection("ac_1"));
@@ -66,7 +66,7 @@ describe("reports of traffic", () => {
     assert.deepEqual([sent[1]?.batch, sent[1]?.reports.length], [2, 10]);
   });
 
-  it("D10: reports of traffic wait while the control plane has not taken earlier ones, then are dropped and counted by account", () => {
+  it("D10: reports of traffic wait while the control plane is behind, then are dropped and counted by account", () => {
     const { metrics, sent, reports } = start();
     reports.want(wanted("ac_1", "ac_2"));
     repeat(20 + 30 + 7, () => reports.connection(connection("ac_1")));
@@ -86,7 +86,7 @@ describe("reports of traffic", () => {
     assert.match(metrics.render(), /^postern_traffic_events_dropped_total 12$/m);
   });
 
-  it("reports of traffic go on with a control plane that was started anew, which takes nothing of what was under way", () => {
+  it("reports of traffic continue with a restarted control plane, which gets none of the earlier batches", () => {
     const { sent, reports } = start();
     reports.want(wanted("ac_1"));
     repeat(30, () => reports.connection(connection("ac_1")));

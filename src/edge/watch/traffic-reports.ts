@@ -1,4 +1,4 @@
-/** Tells the control plane of finished traffic, of the accounts that somebody is subscribed in. */
+/** Reports finished traffic of subscribed accounts to the control plane. */
 import type { LoginEventDetails, LoginEventType } from "../../identity/sessions/events.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Metrics } from "../../lib/metrics.ts";
@@ -21,27 +21,27 @@ export interface TrafficReportsOptions {
 }
 
 export interface TrafficReportLimits {
-  /** Reports that wait to be sent, of one account and of all; what comes then is dropped. */
+  /** Maximum number of waiting reports, of one account and in total. Further ones are dropped. */
   readonly perAccount: number;
   readonly total: number;
-  /** Reports per message. */
+  /** Maximum number of reports per message. */
   readonly batch: number;
-  /** Messages that the control plane has not taken yet; with so many, reports wait. */
+  /** Maximum number of unacknowledged messages. Beyond it, reports wait. */
   readonly underWay: number;
-  /** How long a report waits for others, milliseconds. */
+  /** Maximum time that a report waits for others, milliseconds. */
   readonly lingerMs: number;
 }
 
 export interface TrafficReports {
-  /** Replaces what was wanted before. */
+  /** Replaces the subscriptions. */
   want(wanted: readonly TrafficWanted[]): void;
-  /** The control plane has taken everything up to this batch. */
+  /** Acknowledges all batches up to this one. */
   taken(batch: number): void;
-  /** Costs next to nothing when nobody wants it. */
+  /** Costs next to nothing without subscriptions. */
   request(exchange: FinishedExchange): void;
   connection(closed: ClosedConnection): void;
   login(type: LoginEventType, accountId: string, make: () => LoginEventDetails): void;
-  /** Sends what waits, whatever is under way. */
+  /** Sends the waiting reports, regardless of unacknowledged messages. */
   close(): void;
 }
 
@@ -104,7 +104,7 @@ export function makeTrafficReports({ send, clock, metrics, ...options }: Traffic
   return {
     want(accounts) {
       wanted = new Map(accounts.map(({ accountId, types }) => [accountId, new Set(types)]));
-      // A control plane that was started anew has not got what was under way, and will not say so.
+      // A restarted control plane has not received the unacknowledged batches and will not acknowledge them.
       taken = sent;
       flush();
     },
