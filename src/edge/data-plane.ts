@@ -1,4 +1,4 @@
-/** Everything that carries traffic, wired together: what is listened on comes later. */
+/** Creates and connects everything that carries traffic. Listening starts later. */
 import { WindowReserve } from "../lib/io/receive-window.ts";
 import { Moments } from "../lib/moments.ts";
 import { Deadlines } from "../lib/deadlines.ts";
@@ -62,13 +62,13 @@ export interface DataPlane {
   readonly certificates: Certificates;
   readonly challenges: AcmeChallenges;
   readonly registry: AgentRegistry;
-  /** Of this edge, for as long as it runs. */
+  /** Id of this edge for its lifetime. */
   readonly edgeId: string;
-  /** The lines to other edges; undefined where there are none. */
+  /** Lines to other edges. Undefined without other edges. */
   readonly peers: Peers | undefined;
-  /** How questions and commands of other nodes are answered; they wait for it. */
+  /** Sets the handler of other nodes' questions and commands. They wait until it is set. */
   readonly answerPeers: (answer: PeerHost["answer"]) => void;
-  /** What agents are served by. */
+  /** Server for agents. */
   readonly agents: AgentServer;
   readonly sites: PublicSites;
   readonly pools: Pools;
@@ -76,23 +76,23 @@ export interface DataPlane {
   readonly saml: SamlLogins;
   readonly context: HttpContext;
   readonly upstreams: RequestUpstreams;
-  /** What whole connections are served by. */
+  /** Server for whole connections. */
   readonly splices: ConnectionServer;
   readonly tcpPorts: TcpPorts;
   readonly observers: Observers;
-  /** What listeners are given. */
+  /** Context of the listeners. */
   readonly listening: ListenerContext;
-  /** The first configuration is in effect: whoever waits is served. */
+  /** Call it when the first configuration is in effect. Waiting connections are then served. */
   readonly loaded: () => void;
 }
 
-/** The ports of public URLs; known once they are listened on. */
+/** Ports of public URLs. Known once the edge listens. */
 export interface PublicPorts {
   https(): number;
   http(): number | undefined;
 }
 
-/** Limits that hold over all edges: each has its part of them. */
+/** Limits over all edges. Each edge gets its share. */
 const ofAllListeners = [
   "connections",
   "connectionsPerSource",
@@ -102,7 +102,7 @@ const ofAllListeners = [
 ] as const;
 const ofAllAgentListeners = ["maxUnauthenticatedPerAddress", "maxUnauthenticated", "maxWrongTokens"] as const;
 
-/** Webhooks of the largest size that may be held at one time. */
+/** Number of webhooks of the maximum size that may be held at once. */
 const heldWebhooks = 16;
 
 export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>, ports: PublicPorts): DataPlane {
@@ -214,7 +214,7 @@ interface HttpParts extends Pick<HttpContext, "moments" | "deadlines" | "limits"
   readonly observers: Observers;
   readonly challenges: AcmeChallenges;
   readonly logins: Logins;
-  /** Made after it. */
+  /** Created later. */
   readonly sites: () => PublicSites;
 }
 
@@ -262,7 +262,10 @@ function loginSettings(options: EdgeOptions, ports: PublicPorts): LoginSettings 
   };
 }
 
-/** What rules of policies ask the edge for. @param late is made after the modules, and there when a rule runs */
+/**
+ * Services of the edge for rules of policies.
+ * @param late is created after the modules, before a rule runs
+ */
 function policyServices(
   options: EdgeOptions,
   late: () => { readonly table: RoutingTable; readonly sites: PublicSites; readonly context: HttpContext },
@@ -287,7 +290,7 @@ function policyServices(
   };
 }
 
-/** What the register, which is made after the lines, does for other edges, and what they are answered. */
+/** The register's services for other edges. The register is created after the lines. */
 function lateHost(host: () => AgentRegistry["peerHost"], answering: Promise<PeerHost["answer"]>): PeerHost {
   return {
     openProxy: (header, take) => host().openProxy(header, take),
@@ -302,7 +305,7 @@ interface RegistryParts {
   readonly modules: readonly ModuleDeclaration[];
   readonly send: (message: Upward) => void;
   readonly others: AgentRegistryOptions["others"];
-  /** Made after it. */
+  /** Created later. */
   readonly tcpPorts: () => TcpPorts;
 }
 

@@ -3,18 +3,18 @@ import type { AgentRegistry } from "./agents/registry.ts";
 import type { AgentSession } from "../tunnel/server-hooks.ts";
 import type { DataPlane } from "./data-plane.ts";
 
-/** Of the delay, in which all agents are told: the last ones need some of it to connect elsewhere. */
+/** Share of the delay in which all agents are told to move. The last ones need the rest to connect elsewhere. */
 const agentsShare = 0.8;
 
 const drainCheckMs = 20;
-/** Between two agents that are closed one after the other, where there is time for it. */
+/** Interval between closing two agents, if there is enough time, milliseconds. */
 const agentMs = 10;
-/** How long agents are waited for that are not elsewhere yet. */
+/** Maximum time to wait for agents that are not yet connected elsewhere, milliseconds. */
 const moveMs = 2_000;
 
 /**
- * Tells clients to connect anew, and agents to connect elsewhere, one after the other, while everything is served as
- * before. Resolves after `delayMs`, by when all were told.
+ * Tells clients to reconnect, and agents one after the other to connect elsewhere. Everything is served meanwhile.
+ * Resolves after `delayMs`, when all were told.
  */
 export function retired({ context, registry, agents }: DataPlane, clock: Clock, delayMs: number): Promise<void> {
   for (const connection of context.connections.members()) connection.retire();
@@ -34,7 +34,7 @@ export function retired({ context, registry, agents }: DataPlane, clock: Clock, 
   });
 }
 
-/** Looks again and again, first after a while. */
+/** Resolves when `isOver` returns true. Checks it periodically, first after one interval. */
 function untilOver(clock: Clock, isOver: () => boolean): Promise<void> {
   return new Promise((resolve) => {
     const timer = clock.every(drainCheckMs, () => {
@@ -46,9 +46,9 @@ function untilOver(clock: Clock, isOver: () => boolean): Promise<void> {
 }
 
 /**
- * Has the visitors of other nodes go elsewhere as well: those are told that the tunnels here have gone, and what is under
- * way through them may end. Resolves when it has, or after `boundMs`. Agents of ours that were told to go elsewhere may
- * still be on their way: they are waited for a little before.
+ * Moves other nodes' visitors away: their edges learn that the tunnels here are closed, and their requests may finish.
+ * Resolves when they have finished, or after `boundMs`. First waits briefly for our agents that are still connecting
+ * elsewhere.
  */
 export async function left({ registry, agents, peers }: DataPlane, clock: Clock, boundMs: number): Promise<void> {
   if (!peers) return;
@@ -64,8 +64,9 @@ export async function left({ registry, agents, peers }: DataPlane, clock: Clock,
 }
 
 /**
- * Agents with one session are elsewhere a moment after that was closed: each is closed when what is under way through it
- * has ended, and they come to other nodes one after the other. Resolves when all are, or after `boundMs`.
+ * Closes agents with a single session, which connect elsewhere shortly afterwards. Each is closed when its requests
+ * have finished, one after the other so that they arrive at other nodes gradually. Resolves when all are closed, or
+ * after `boundMs`.
  */
 function closedOneByOne(
   sessions: readonly AgentSession[],
@@ -94,14 +95,14 @@ function closedOneByOne(
   });
 }
 
-/** What listeners for the public have accepted and is open, also of what has not asked for anything. */
+/** Open connections that public listeners have accepted, including those without a request. */
 export interface Accepted {
   readonly count: () => number;
-  /** How long such connections are waited for. */
+  /** Maximum time to wait for such connections. */
   readonly waitMs: number;
 }
 
-/** Lets requests and connections in flight end by themselves; resolves when they have, or after `boundMs`. */
+/** Waits for requests and connections in flight. Resolves when they have finished, or after `boundMs`. */
 export function drained(
   { context, splices }: DataPlane,
   clock: Clock,

@@ -1,4 +1,4 @@
-/** What an edge is given, and what its owner can do with it. */
+/** Options of an edge, and the interface for its owner. */
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import type { Metrics } from "../lib/metrics.ts";
@@ -13,21 +13,23 @@ import type { UnixPlace } from "./peers/unix-transport.ts";
 import type { TraceLimits } from "./watch/traces.ts";
 import type { TrafficReportLimits } from "./watch/traffic-reports.ts";
 
-/** What an edge that has others, of its server or of other nodes, must know of them. */
+/** Settings for an edge with other edges, of its server or of other nodes. */
 export interface PeerOptions {
-  /** How many edges this server has, with this one. */
+  /** Number of this server's edges, including this one. */
   readonly count: number;
-  /** Where those reach it; undefined where there is one. */
+  /** How the server's other edges reach this one. Undefined if it is the only one. */
   readonly beside?: UnixPlace | undefined;
-  /** Where the edges of other nodes reach it; undefined where there are none. */
+  /** How the edges of other nodes reach this one. Undefined without other nodes. */
   readonly nodes?: TlsPlace | undefined;
 }
 
-/** What the operator has set, and what an edge is made of besides. */
+/** The operator's settings and the edge's dependencies. */
 export interface EdgeOptions extends EdgeSettings {
   /** The server's own certificate authority. */
   readonly authority: KeyedCertificate;
-  /** Names and addresses by which agents reach this server, besides those of the machine and the domain. */
+  /**
+   * Further names and addresses by which agents reach this server, in addition to those of the machine and the domain.
+   */
   readonly agentNames?: readonly string[];
   /** At least 32 bytes, the same after a restart. */
   readonly tunnelSecret: Uint8Array;
@@ -35,13 +37,13 @@ export interface EdgeOptions extends EdgeSettings {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
-  /** How long a stop waits for what is in flight, milliseconds. */
+  /** Maximum time that a stop waits for requests in flight, milliseconds. */
   readonly drainMs: number;
-  /** Where there are other edges: beside it on the same ports, or at other nodes. */
+  /** Set if there are other edges: on the same ports, or at other nodes. */
   readonly peers?: PeerOptions | undefined;
-  /** Marks of work that earlier runs of this edge have hung on; none unless given. */
+  /** Marks of work that blocked earlier runs of this edge. Default: none. */
   readonly refused?: ReadonlySet<number>;
-  /** Chance for expressions, 0 up to, and without, 1; `Math.random` unless given. */
+  /** Returns a random number from 0 up to, but not including, 1, for expressions. Default: `Math.random`. */
   readonly random?: () => number;
   readonly limits?: {
     readonly connections?: Partial<ListenerLimits>;
@@ -57,10 +59,13 @@ export interface Edge {
   readonly https: { readonly host: string; readonly port: number };
   readonly http: { readonly host: string; readonly port: number } | undefined;
   readonly agent: { readonly host: string; readonly port: number };
-  /** Shows certificates of another authority of the server from the next handshake on. */
+  /** Uses certificates of another authority of the server from the next handshake on. */
   replaceAuthority(authority: KeyedCertificate): void;
-  /** After the delay, accepts nothing more, and resolves when what is in flight has ended or the bound is reached. */
+  /**
+   * After the delay, stops accepting connections. Resolves when those in flight have finished or the maximum time is
+   * over.
+   */
   drain(): Promise<void>;
-  /** Drains, says goodbye to agents and closes everything. */
+  /** Drains, disconnects agents and closes everything. */
   stop(): Promise<void>;
 }

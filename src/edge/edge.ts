@@ -1,4 +1,4 @@
-/** The data plane: what carries traffic, what is listened on, and the line to the control plane, put together. */
+/** The data plane with its listeners and the line to the control plane. */
 import { exportFailures, logFailuresTo, letGo } from "../lib/boundary.ts";
 import { useNameServers } from "../outbound/names/names.ts";
 import type { Downward, Link, Upward } from "../routing/planes/messages.ts";
@@ -16,13 +16,13 @@ import type { PeerPlaces, Peers } from "./peers/peers.ts";
 import { listenForAgents, listenHttp, listenHttps } from "./listen.ts";
 import type { Listener } from "./listeners/listener.ts";
 
-/** How long connections are waited for that came at the last moment; where there was a delay, they are few. */
+/** Time to wait for connections that arrive at the last moment, milliseconds. After a delay they are few. */
 const lateMs = 1_000;
 
 /**
- * Starts the data plane. Connections wait until the control plane has sent its configuration over `link`; an
- * agent must not be told that its token is unknown before then. From then on the last configuration is served,
- * also when the link falls silent (S4). Rejects when an address cannot be listened on.
+ * Starts the data plane. Connections wait until the control plane has sent its configuration over `link`. Otherwise
+ * agents would get errors about unknown tokens. From then on the edge serves the last configuration, even if the link
+ * fails (S4). Rejects if an address is not available.
  */
 export async function startEdge(options: EdgeOptions, link: Link<Upward, Downward>): Promise<Edge> {
   logFailuresTo(options.log);
@@ -32,9 +32,9 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
   const publicListeners: Listener[] = [];
   let httpsPort = 0;
   let httpPort: number | undefined;
-  /** The beginning of the end, which comes once. */
+  /** Start of the shutdown, which happens once. */
   let retiring: Promise<void> | undefined;
-  /** When what is under way then is cut, once listeners are closed; monotonic. */
+  /** Monotonic time at which remaining traffic is cut after the listeners were closed. */
   let endsAt = 0;
   const advertisedHttpsPort = (): number => options.httpsPort ?? httpsPort;
   const plane = makeDataPlane(options, link, { https: advertisedHttpsPort, http: () => httpPort });
@@ -109,8 +109,8 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
 }
 
 /**
- * @param places where other edges reach this one
- * @param ports the one of public URLs, and those that are really listened on; 0 for none
+ * @param places addresses at which other edges reach this one
+ * @param ports the one of public URLs and those of the listeners, or 0 without one
  */
 function follow(
   { metrics, log, clock }: EdgeOptions,

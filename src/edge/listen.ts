@@ -1,4 +1,4 @@
-/** Listens for the public, over HTTPS and where configured over plain HTTP, and for agents. */
+/** Starts the public listeners for HTTPS and, if configured, plain HTTP, and the listener for agents. */
 import type { DataPlane } from "./data-plane.ts";
 import type { EdgeOptions } from "./edge-options.ts";
 import type { ServedConnection } from "./http/context.ts";
@@ -11,10 +11,10 @@ import type { ListenAddress, Listener, PublicListenerContext } from "./listeners
 import { startRedirectListener } from "./listeners/redirect-listener.ts";
 import { machineNames } from "./tls/machine-names.ts";
 
-/** Told of each connection that begins to carry requests. */
+/** Called with each connection that begins to carry requests. */
 type Serving = (connection: ServedConnection) => void;
 
-/** Rejects when the address cannot be had, as the others do. */
+/** Rejects if the address is not available, like the other listeners. */
 export function listenHttps(options: EdgeOptions, plane: DataPlane, serving: Serving): Promise<Listener> {
   const { context, sites, pools, splices, certificates, challenges } = plane;
   return startHttpsListener({
@@ -34,7 +34,7 @@ export function listenHttps(options: EdgeOptions, plane: DataPlane, serving: Ser
   });
 }
 
-/** @param advertisedHttpsPort where requests are redirected to */
+/** @param advertisedHttpsPort port to which requests are redirected */
 export function listenHttp(
   at: ListenAddress,
   options: EdgeOptions,

@@ -3,12 +3,12 @@ import { describe, it } from "node:test";
 import { shareOf, sharesOf } from "./share.ts";
 
 describe("an edge's part of a limit", () => {
-  it("an edge's part of a limit is all of it where there is one edge", () => {
+  it("an edge's part of a limit is all of it if there is one edge", () => {
     assert.equal(shareOf(1000, 1), 1000);
     assert.deepEqual(sharesOf({ most: 10, other: 7 }, ["most"], 1), { most: 10, other: 7 });
   });
 
-  it("an edge's part of a limit is a little more than even, and together no more than a quarter above it, and one for each", () => {
+  it("an edge's part of a limit is slightly more than even, and in total at most a quarter above it plus one for each", () => {
     for (const edges of [2, 3, 15, 64]) {
       for (const limit of [1, 60, 1000, 20_000]) {
         const part = shareOf(limit, edges);

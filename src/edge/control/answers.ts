@@ -1,20 +1,23 @@
-/** What an edge says to its control plane, or to another node's: to questions, and to commands for agents. */
+/** An edge's answers to its control plane, or to another node's: to questions, and to commands for agents. */
 import { Refusal } from "../../lib/errors.ts";
 import type { Log } from "../../lib/log.ts";
 import type { AgentCommand, CommandFailure, Relayed, RelayedAnswer } from "../../routing/planes/messages.ts";
 import type { EdgeAnswer, EdgeQuestion } from "../../routing/planes/questions.ts";
 
 export interface AnswersOptions {
-  /** Passes a command on to an agent; resolves with what that says to a question. Rejects with `Refusal`. */
+  /**
+   * Passes a command to an agent. Resolves with the agent's answer if the command is a question. Rejects with
+   * `Refusal`.
+   */
   readonly command: (sessionId: string, command: AgentCommand) => Promise<string | undefined>;
-  /** What the edge says when it is asked something. */
+  /** Answers a question for the edge itself. */
   readonly reply: (question: EdgeQuestion) => Promise<EdgeAnswer>;
   readonly log: Log;
 }
 
 type CommandError = NonNullable<Extract<RelayedAnswer, { readonly type: "command_result" }>["error"]>;
 
-/** Refusals of these reasons are told as they are. */
+/** Refusals that are reported unchanged. */
 const told: readonly string[] = [
   "command_unsupported",
   "command_timeout",
@@ -24,7 +27,7 @@ const told: readonly string[] = [
   "exchange_busy",
 ] satisfies CommandFailure[];
 
-/** Never rejects. */
+/** The returned function never rejects. */
 export function makeAnswers({ command, reply, log }: AnswersOptions): (message: Relayed) => Promise<RelayedAnswer> {
   return async (message) => {
     const { call } = message;

@@ -22,39 +22,39 @@ import type { UploadedCertificates } from "../tls/uploaded-certificates.ts";
 export interface ControlLineOptions {
   readonly link: Link<Upward, Downward>;
   readonly edgeId: string;
-  /** The port of HTTPS in public URLs. */
+  /** The HTTPS port in public URLs. */
   readonly httpsPort: number;
   /** The port of the agent listener. */
   readonly agentPort: number;
-  /** Where other edges reach this one; nothing where there are none. */
+  /** Addresses at which other edges reach this one. Empty without other edges. */
   readonly places: PeerPlaces;
-  /** How far it has come. */
+  /** Progress of this edge. */
   readonly reached: Reached;
-  /** What it shares with other edges; undefined where there are none. */
+  /** The register's shared names. Undefined without other edges. */
   readonly shared: SharedRegister | undefined;
-  /** Takes the control plane's answer to an agent that wants to join. */
+  /** Receives the control plane's answer to an agent that wants to join. */
   readonly joined: Joining["joined"];
   readonly table: RoutingTable;
   readonly certificates: UploadedCertificates;
   readonly challenges: AcmeChallenges;
-  /** What the edge says to a question or command. Never rejects. */
+  /** Answers a question or command. Never rejects. */
   readonly answer: (message: Relayed) => Promise<RelayedAnswer>;
-  /** Has an edge of another node answer; undefined where there are none. */
+  /** Gets an answer from an edge of another node. Undefined without other edges. */
   readonly relay: Peers["relay"] | undefined;
   readonly logins: Pick<Logins, "load" | "change" | "reports" | "context">;
   readonly saml: Pick<SamlLogins, "load" | "change">;
   readonly traffic: Pick<TrafficReports, "want" | "taken">;
   readonly metrics: Metrics;
   readonly log: Log;
-  /** What besides modules is not in effect: told of again with each snapshot. */
+  /** Problems outside of modules. Reported again with each snapshot. */
   readonly standingProblems?: () => readonly Problem[];
   /** Called when the first configuration is in effect. */
   loaded(): void;
 }
 
 /**
- * Follows the control plane: says hello, puts into effect what it sends, reports what could not be. When the line
- * falls silent, what was last put into effect stays in effect (S4).
+ * Follows the control plane: says hello, applies its configuration, and reports problems. If the line fails, the last
+ * configuration stays in effect (S4).
  */
 export function followControlPlane(options: ControlLineOptions): void {
   const { link, shared, logins, traffic, reached, metrics } = options;
@@ -141,18 +141,21 @@ function helloOf({ edgeId, httpsPort, agentPort, places: { address, port } }: Co
 }
 
 interface Configuration {
-  /** The promise of either: what follows must wait for it. */
+  /** Calls are serialised by the returned promise. */
   snapshot(message: Extract<Downward, { readonly type: "snapshot" }>): Promise<void> | undefined;
   changes(message: Extract<Downward, { readonly type: "changes" }>): Promise<void> | undefined;
 }
 
-/** Puts configuration into effect. @param askAnew has the control plane send a snapshot */
+/**
+ * Applies configuration.
+ * @param askAnew requests a snapshot from the control plane
+ */
 function followConfiguration(options: ControlLineOptions, askAnew: () => void): Configuration {
   const { link, table, certificates, challenges, logins, saml, log } = options;
   let arriving: ResourceObject[] = [];
   let arrivingLogins: PackedObjects[] = [];
   let arrivingRevision = 0;
-  /** After a change that could not be put into effect only a new snapshot says what holds. */
+  /** Whether a change could not be applied. Then only a new snapshot is valid. */
   let isLost = false;
 
   const applied = (revision: number, problems: readonly Problem[]): void => {
@@ -173,7 +176,7 @@ function followConfiguration(options: ControlLineOptions, askAnew: () => void): 
       askAnew();
     }
   };
-  /** What was compiled beforehand, until the publication that needs it is in effect. */
+  /** Objects compiled in advance, until the publication that needs them is in effect. */
   const held = new Set<unknown>();
   /** Compiles the slow parts of a publication in slices. Then applies all of it in one step. */
   const whenPrepared = (what: string, objects: readonly ResourceObject[], apply: () => void) => {
@@ -192,7 +195,7 @@ function followConfiguration(options: ControlLineOptions, askAnew: () => void): 
   };
   return {
     snapshot({ revision, objects: part, packed, last }) {
-      // the rest of an earlier one never came: the control plane was started anew
+      // The rest of an earlier snapshot never arrived, because the control plane was restarted.
       if (revision !== arrivingRevision) [arriving, arrivingLogins] = [[], []];
       arrivingRevision = revision;
       for (const object of part) arriving.push(object);
@@ -200,7 +203,7 @@ function followConfiguration(options: ControlLineOptions, askAnew: () => void): 
       if (!last) return undefined;
       const [objects, sessions] = [arriving, arrivingLogins];
       [arriving, arrivingLogins] = [[], []];
-      // Logins are many, and nothing of the table is compiled from them.
+      // Logins are numerous, and the table does not depend on them.
       const routed = objects.filter(({ kind }) => !loginKinds.has(kind));
       return whenPrepared("snapshot", routed, () => {
         certificates.load(objects);
@@ -228,7 +231,7 @@ function followConfiguration(options: ControlLineOptions, askAnew: () => void): 
   };
 }
 
-/** What an edge of another node says, or that it says nothing. */
+/** Returns the answer of another node's edge, or that it does not answer. */
 async function relayed(options: ControlLineOptions, place: PeerPlace, message: Relayed): Promise<Upward> {
   const answer = await options.relay?.(place, message);
   return answer ?? unanswered(message, "the agent's server does not answer");

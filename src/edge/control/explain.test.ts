@@ -19,7 +19,10 @@ const backend = { enabled: true, backend_id: "b" };
 const ip_restriction = { enabled: true, ip_policy_ids: ["p"] };
 const address = { kind: "static_backend", id: "b", revision: 1, host: "198.51.100.7", port: 80, tls: false } as const;
 
-/** A dry run at an edge "e" for host "h". @param other what serves other hosts and connections */
+/**
+ * A dry run at an edge "e" for host "h".
+ * @param other sites of other hosts, and connections
+ */
 function setUp(other: { readonly site?: Site; readonly connections?: ConnectionSite } = {}) {
   const clock = makeManualClock();
   const set = tableOf(clock);
@@ -77,7 +80,7 @@ function setUp(other: { readonly site?: Site; readonly connections?: ConnectionS
 }
 
 describe("explain", () => {
-  it("explain tells edge, route, every module's step with the deciding rule, and where the request would go", async () => {
+  it("explain returns edge, route, every module's step with the deciding rule, and the upstream of the request", async () => {
     const { route, ask } = setUp();
     route("r", "/api", { ip_restriction, backend });
     const through = await ask({ target: "/api/x" });
@@ -96,7 +99,7 @@ describe("explain", () => {
     assert.deepEqual([stopped.outcome, stopped.status, stopped.address], ["denied", 403, undefined]);
   });
 
-  it("explain tries a policy that a route does not have, with the modules around it, and leaves the route as it is", async () => {
+  it("explain tests a draft policy with the other modules of a route, without changing the route", async () => {
     const { route, ask, table } = setUp();
     route("r", "/", { ip_restriction, backend });
     route("r2", "/other", { backend });
@@ -116,7 +119,7 @@ describe("explain", () => {
     assert.deepEqual(table.change(9, []), [], "no problem is left behind");
   });
 
-  it("explain tells which routes nearly matched", async () => {
+  it("explain lists routes that nearly matched", async () => {
     const { route, ask } = setUp();
     route("r1", "/", { backend });
     route("r2", "/api", { backend }, "exact_path");
@@ -136,7 +139,7 @@ describe("explain", () => {
     assert.match((await ask({ target: "/api" })).near[0]?.reason ?? "", /more specific/);
   });
 
-  it("explain tells why nothing answers", async () => {
+  it("explain gives the reason if nothing answers", async () => {
     const { route, ask } = setUp();
     assert.match((await ask()).steps.at(-1)?.reason ?? "", /no route matches "\/"/);
     route("r", "/", {});
@@ -147,7 +150,7 @@ describe("explain", () => {
     assert.match(broken.steps.at(-1)?.reason ?? "", /find backend "gone"/);
   });
 
-  it("explain says what is wrong with a request that could not be one", async () => {
+  it("explain describes the error of an invalid request", async () => {
     const { ask } = setUp();
     const wrong = await ask({
       headers: [
@@ -158,7 +161,7 @@ describe("explain", () => {
     assert.deepEqual([wrong.status, wrong.edge?.id, wrong.near], [400, "e", []]);
   });
 
-  it("explain shows header fields as they would leave, and a described response as the client would get it", async () => {
+  it("explain shows the forwarded header fields, and a described response as the client would receive it", async () => {
     const { route, ask } = setUp();
     const request_headers = { enabled: true, remove: [], add: { "x-ip": "${conn.client_ip}" } };
     route("r", "/", { request_headers, backend, compression: { enabled: true } });
@@ -171,7 +174,7 @@ describe("explain", () => {
     assert.equal(told.steps.at(-1)?.by, "compression");
   });
 
-  it("R6: checks a described response after each module as a real one is checked", async () => {
+  it("R6: explain checks a described response after each module like a real one", async () => {
     const status = (to: number): Partial<CompiledRoute> => ({
       response: [
         {
@@ -194,7 +197,7 @@ describe("explain", () => {
     }
   });
 
-  it("covers the endpoints of agents", async () => {
+  it("explain covers the endpoints of agents", async () => {
     const { ask, explainer } = setUp({ site: endpoint() });
     const told = await ask({ host: "own" }, "ep_1");
     assert.deepEqual([told.edge?.kind, told.route?.id, told.outcome], ["endpoint", "ep_1", "forwarded"]);
@@ -203,7 +206,7 @@ describe("explain", () => {
     assert.equal(foreign.name, "unknown");
   });
 
-  it("explains connections to TCP edges", async () => {
+  it("explain covers connections to TCP edges", async () => {
     const { put, explainer } = setUp();
     put({ kind: "tcp_edge", id: "t", doc: { hostports: ["a:1"], ip_restriction, backend } });
     const ask = (source: string) =>
@@ -214,7 +217,7 @@ describe("explain", () => {
     assert.equal(stopped.name === "explanation" && stopped.explanation.outcome, "denied");
   });
 
-  it("R6: explain says that a connection is closed by a module that throws, as it would be", async () => {
+  it("R6: explain reports a connection closed by a module that throws", async () => {
     const connections: ConnectionSite = {
       kind: "tcp_endpoint",
       id: "ep_2",
@@ -243,7 +246,7 @@ describe("explain", () => {
   });
 });
 
-/** An agent's endpoint at host "own". */
+/** Returns an agent's endpoint at host "own". */
 function endpoint(blocks: Partial<CompiledRoute> = {}): Site {
   const route: CompiledRoute = {
     id: "ep_1",

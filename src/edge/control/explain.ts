@@ -1,4 +1,4 @@
-/** Dry runs: what this edge would do with a described request or connection, said by the code that would do it. */
+/** Dry runs: the edge's real code decides about a described request or connection. */
 import type { ConnectionFacts } from "../../traffic/exchange.ts";
 import type { HeaderPairs } from "../../traffic/header-list.ts";
 import { internalKey, internalNameOf, isInternalKey, isInternalName, keysOver } from "../../lib/internal-names.ts";
@@ -30,7 +30,7 @@ export interface ExplainerOptions {
   readonly sites: Pick<PublicSites, "https" | "http" | "endpointAt" | "endpoint" | "internalConnection">;
   readonly upstreams: Pick<RequestUpstreams, "foresee">;
   readonly context: HttpContext;
-  /** Where each scheme is really listened on. */
+  /** Returns the port on which each scheme is listened on. */
   readonly listenPort: (scheme: "https" | "http") => number;
 }
 
@@ -41,11 +41,11 @@ export interface EdgeExplainer {
   connection(question: Question<"explain_connection">): Promise<EdgeAnswer>;
 }
 
-/** A described client has no port of its own; this one is never an address's own (RFC 6335 §6). */
+/** Port of a described client, which has none. Never a client's own port (RFC 6335 §6). */
 const describedPort = 1024;
 const unknown: EdgeAnswer = Object.freeze({ name: "unknown" as const });
 
-/** The draft of a route as an object, to be compiled only. */
+/** Returns the draft of a route as an object, for compiling only. */
 function draftObject(accountId: string, { routeId: id, fields }: RouteDraft): ResourceObject {
   return { kind: "https_edge_route", id, account_id: accountId, revision: -1, doc: fields };
 }
@@ -56,7 +56,7 @@ type Decided = Pick<ExplanationReport, "edge" | "route" | "near" | "response" | 
   readonly picked: Picked | undefined;
 };
 
-/** Nothing that is asked of it leaves a trace. */
+/** A dry run has no side effects. */
 export function makeEdgeExplainer(options: ExplainerOptions): EdgeExplainer {
   const { table, sites, upstreams } = options;
   const { clock, limits, ...shared } = options.context;
@@ -98,7 +98,7 @@ export function makeEdgeExplainer(options: ExplainerOptions): EdgeExplainer {
         return told({ ...nothing, edge: placeOf(site), steps: [step], ending: step.answer });
       }
       const found = lookup(request.host);
-      /** No client finds it, and whoever has it may ask all the same. */
+      /** Clients cannot find an internal site, but its owner may explain it. */
       const internalSite = (host: string): Site | undefined => {
         if (!isInternalName(host)) return undefined;
         const keys = keysOver(internalKey({ scheme: "https", host, port: 443 }, accountId));
@@ -122,7 +122,7 @@ export function makeEdgeExplainer(options: ExplainerOptions): EdgeExplainer {
       held.clear();
       const client = new ClientConnection(
         facts(described.source, request.host, request.scheme),
-        // Of several endpoints of one URL, the one that is asked about.
+        // Of several endpoints with one URL, uses the requested one.
         (host) => (host === request.host ? asked : lookup(host)),
         context,
       );
@@ -154,7 +154,7 @@ export function makeEdgeExplainer(options: ExplainerOptions): EdgeExplainer {
   };
 }
 
-/** The site with `route` in the place of the one of that id. */
+/** Returns the site with `route` instead of its route with that id. */
 function drafted(site: Site, routeId: string, route: CompiledRoute | undefined): Site {
   return standIn(site, {
     logins: site.logins ?? [],
@@ -167,7 +167,7 @@ function drafted(site: Site, routeId: string, route: CompiledRoute | undefined):
   });
 }
 
-/** What is asked about, where others serve its URL beside it or where it is internal: at a public name it must be it. */
+/** Returns the requested site if it is in a pool or internal. At a public name, it must be the site found there. */
 function ownSite(
   found: ConnectionSite | undefined,
   own: Site | ConnectionSite | undefined,
@@ -177,12 +177,12 @@ function ownSite(
   return own.pooled === true || own.hosts.some(isInternalKey) ? own : found;
 }
 
-/** A server name that leads to the site. */
+/** Returns a server name that leads to the site. */
 function serverNameOf({ kind, hosts }: ConnectionSite): string {
   return kind.startsWith("tls") ? internalNameOf(hosts[0] ?? "").replace(/^\*\./, "any.") : "";
 }
 
-/** As a client would come; where TLS ends is said by rules and the site. */
+/** Describes a connection as a client would open it. Rules and the site determine where TLS is terminated. */
 function describedConnection(facts: ConnectionFacts, site: ConnectionSite): OpenConnection {
   const { tls, ...rest } = facts;
   if (site.kind.startsWith("tcp") || tls === undefined) return { facts: { ...rest, tls: undefined } };
@@ -225,7 +225,7 @@ function decidedBy(rehearsal: Rehearsal): Omit<Decided, "edge" | "near"> {
 }
 
 function nearTo(table: RoutingTable, site: Site, { request, route }: Rehearsal): ExplanationReport["near"] {
-  // A request that was refused before it was routed has no path.
+  // A request that was refused before routing has no path.
   if (site.kind !== "https_edge" || request.path === "") return [];
   const routes = table.children("https_edge_route", site.id, site.accountId);
   return nearRoutes(routes, { host: request.host, path: request.path }, route?.id);
@@ -274,7 +274,7 @@ function connectionSite(table: RoutingTable, kind: "tls_edge" | "tcp_edge", id: 
   return undefined;
 }
 
-/** The lines that the edge writes, but for the request id, which only a real request has. */
+/** Parses the lines that the edge writes, without the request id, which only a real request has. */
 function pairs(lines: string): HeaderPairs {
   return lines
     .split("\r\n")

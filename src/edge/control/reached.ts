@@ -1,20 +1,20 @@
-/** How far this edge has come, for those who wait for it: with the configuration, and with what other nodes tell. */
+/** Progress of this edge with the configuration and with other nodes' news, and those waiting for it. */
 import type { Clock } from "../../lib/clock.ts";
 
-/** A revision, and a change of what other nodes have; 0: any. */
+/** A revision, and a change of other nodes' data. 0 means any. */
 export interface Milestone {
   readonly revision: number;
   readonly change: number;
 }
 
 export interface Reached {
-  /** What is named is in effect from now on. */
+  /** Records the progress. */
   put(part: Partial<Milestone>): void;
-  /** Resolves with true once both are in effect, with false after `timeoutMs`. */
+  /** Resolves with true when both are reached, or with false after `timeoutMs`. */
   wait(wanted: Milestone, timeoutMs: number): Promise<boolean>;
 }
 
-/** Beyond them nobody waits. */
+/** Maximum number of waiting calls. */
 const maxWaiting = 10_000;
 
 export function trackReached(clock: Clock): Reached {

@@ -23,15 +23,15 @@ import type { RequestUpstreams } from "../upstreams/request-upstreams.ts";
 export interface Described {
   readonly request: ReceivedRequest;
   readonly body: Buffer;
-  /** Who is taken for logged in. */
+  /** The user to treat as logged in. */
   readonly as?: DescribedVisitor | undefined;
-  /** What the upstream would answer. */
+  /** The described response of the upstream. */
   readonly response: { readonly status: number; readonly headers: HeaderPairs; readonly body: Buffer } | undefined;
 }
 
 /**
- * A described request: everything decides over it as over a real one, and nothing is carried out. Its context must be
- * one that keeps no trace of it.
+ * A described request. The same code decides as for a real request, but has no side effects. Its context must keep no
+ * trace of it.
  */
 export class Rehearsal extends DecidedExchange {
   readonly #described: Described;
@@ -39,11 +39,11 @@ export class Rehearsal extends DecidedExchange {
   readonly #upstreams: Pick<RequestUpstreams, "foresee">;
   readonly #settled = Promise.withResolvers<void>();
   #response: ModuleResponse | undefined;
-  /** How it ends at the edge; undefined when it goes upstream. */
+  /** Answer with which it ends at the edge. Undefined if it goes upstream. */
   ending: Answer | undefined;
-  /** Where it would go. */
+  /** The chosen upstream. */
   picked: Picked | undefined;
-  /** The lines of the edge's own that the upstream would see. */
+  /** The lines of the edge that the upstream would receive. */
   forwarded = "";
 
   constructor(client: ClientConnection, described: Described, upstreams: Pick<RequestUpstreams, "foresee">) {
@@ -76,7 +76,7 @@ export class Rehearsal extends DecidedExchange {
     return bounded(this.#body, maxBytes);
   }
 
-  /** As for a real request, whose length follows. */
+  /** Sets the length, as for a real request. */
   replaceBody(bytes: Buffer): void {
     this.#body = bytes;
     this.request.headers.set("content-length", String(bytes.length));
@@ -111,14 +111,14 @@ export class Rehearsal extends DecidedExchange {
 
   broke(error: unknown): void {
     contain("exchange", () => this.moduleFailed(error));
-    // Without effect when the failure has become the ending.
+    // Has no effect if the failure has become the ending.
     this.#settled.reject(error);
   }
 
   /** A rehearsal closes no route. */
   override hookFailed(): void {}
 
-  /** Where the plan leads; an answer when that is nowhere, or is one. */
+  /** Chooses the plan's upstream. Returns an answer if there is none or the plan has a fixed one. */
   async #foresee(plan: UpstreamPlan): Promise<Answer | undefined> {
     const picked = await this.#upstreams.foresee(plan, this.steps as Step[]);
     this.picked = picked;
@@ -144,7 +144,7 @@ export class Rehearsal extends DecidedExchange {
     this.#end();
   }
 
-  /** Its rules on the body tell of it, too. */
+  /** Also runs the rules on the body. */
   async #throughStages(response: ModuleResponse, body: Buffer): Promise<void> {
     if (!response.isTransformed) return;
     response.headers.delete("content-length");

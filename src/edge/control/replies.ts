@@ -3,7 +3,7 @@ import type { EdgeExplainer } from "./explain.ts";
 import type { Reached } from "./reached.ts";
 import type { AllTraces } from "../watch/observers.ts";
 
-/** What the edge replies when the control plane asks it something. */
+/** Returns the edge's replies to questions of the control plane. */
 export function makeReplies(
   { requests, connections }: AllTraces,
   explainer: EdgeExplainer,
