@@ -117,7 +117,7 @@ function refreshCredential(options: EnforcementOptions, credentialId: string, ex
 /** Compiles endpoints again whose objects have changed, and closes endpoints whose objects were deleted. */
 function renewEndpoints({ tunnels, log }: EnforcementOptions): void {
   for (const tunnel of tunnels.all()) {
-    // It is compiled with the present objects when a visitor asks for it.
+    // A tunnel that is not opened yet is compiled with the current objects on its first use.
     if (!tunnel.isOpened) continue;
     try {
       const renewed = tunnel.endpoint?.renewed();
@@ -131,7 +131,7 @@ function renewEndpoints({ tunnels, log }: EnforcementOptions): void {
   }
 }
 
-/** Stops endpoints whose name or port an edge has, or another account has reserved. */
+/** Stops endpoints whose name or port belongs to an edge or is reserved by another account. */
 function dispossess({ hosts, addresses, tunnels }: EnforcementOptions): void {
   for (const tunnel of [...hosts.dispossessed(), ...(addresses?.dispossessed() ?? [])]) {
     tunnels.stop(

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { makeExchangeTurns } from "./exchange-turns.ts";
 
 describe("questions about requests at an edge", { timeout: 10_000 }, () => {
-  it("G1: questions about requests at an edge are bounded for each account and in all, until they are answered", async () => {
+  it("G1: questions about requests at an edge are limited per account and in total until they are answered", async () => {
     const turns = makeExchangeTurns({ exchanges: 3, exchangesPerAccount: 2 });
     const open: PromiseWithResolvers<string>[] = [];
     const ask = (account: string): Promise<string> =>

@@ -2,11 +2,14 @@ import { Refusal } from "../../lib/errors.ts";
 import type { AgentLimits } from "./tunnels/limits.ts";
 
 export interface ExchangeTurns {
-  /** What `ask` resolves with. Rejects with `Refusal` (exchange_busy) without asking where too many are under way. */
+  /**
+   * Resolves with the result of `ask`. Rejects with `Refusal` (exchange_busy) without calling it if too many questions
+   * are pending.
+   */
   take<T>(accountId: string, ask: () => Promise<T>): Promise<T>;
 }
 
-/** Bounds what answers about requests that agents have kept may hold at an edge: each is up to a MiB (G1, D9). */
+/** Limits the memory of answers about requests that agents have captured, each up to 1 MiB (G1, D9). */
 export function makeExchangeTurns({
   exchanges,
   exchangesPerAccount,

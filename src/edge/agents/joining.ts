@@ -1,4 +1,4 @@
-/** Agents that bring the secret of an invitation: the control plane checks it and makes their token. */
+/** Agents that join with the secret of an invitation. The control plane checks it and creates their token. */
 import type { Clock } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
 import type { Joined, Upward } from "../../routing/planes/messages.ts";
@@ -7,13 +7,16 @@ import type { JoinRequest } from "../../tunnel/server-hooks.ts";
 export interface Joining {
   /** Rejects with `Refusal` (agent_code_unknown, agent_join_unavailable). */
   join(request: JoinRequest): Promise<Joined>;
-  /** The control plane's answer to `call`: null where the code is not valid, undefined where it does not know. */
+  /**
+   * Receives the control plane's answer to `call`: null if the code is invalid, undefined if the control plane cannot
+   * tell.
+   */
   joined(call: number, joined: Joined | null | undefined): void;
 }
 
-/** Shorter than the time in which an agent must have authenticated. */
+/** Maximum time for the answer, milliseconds. Shorter than an agent's time to authenticate. */
 const answerMs = 8_000;
-/** Requests that wait for the control plane, from all addresses together. */
+/** Maximum number of requests that wait for the control plane, over all addresses. */
 const maxWaiting = 64;
 
 export function makeJoining(report: (message: Upward) => void, clock: Clock): Joining {

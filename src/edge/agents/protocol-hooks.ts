@@ -160,7 +160,7 @@ type Prepare = (
   progress: BindProgress,
 ) => Unclaimed | undefined;
 
-/** Has long options compiled in slices first. Messages about one tunnel take effect in the order in which they came. */
+/** Compiles long options in slices first. Messages about one tunnel take effect in the order of their arrival. */
 function preparerOf(opening: Opening): Prepare {
   const underWay = new Map<string, Promise<void>>();
   return (tunnelId, session, request, progress) => {

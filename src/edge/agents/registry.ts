@@ -36,9 +36,9 @@ import type { Tunnel } from "./tunnels/tunnel.ts";
 export interface AgentRegistryOptions {
   readonly table: RoutingTable;
   readonly report: (message: Upward) => void;
-  /** Endpoints that request no host name are published below this domain. */
+  /** Domain of endpoints that request no host name. */
   readonly domain: string;
-  /** As `ServerNames` has it. */
+  /** See `ServerNames`. */
   readonly idpHost?: string | undefined;
   /** The port in public URLs. It may be known only once the server listens. */
   readonly advertisedHttpsPort: () => number;
@@ -100,7 +100,10 @@ export interface AgentRegistry extends ServerHooks {
   sessionsPerAgent(edges: number): number;
   /** How many nodes there are, with this one. */
   nodeCount(): number;
-  /** An id that is the same at every edge of this node. @param edgeId of this edge */
+  /**
+   * Returns an id that is the same at every edge of this node.
+   * @param edgeId of this edge
+   */
   nodeId(edgeId: string): string;
   /** Answers the questions of other edges. */
   readonly peerHost: Pick<PeerHost, "openProxy" | "ask" | "tellTimes">;
@@ -108,7 +111,7 @@ export interface AgentRegistry extends ServerHooks {
   isServedElsewhere(): boolean;
   /** Closes the session's tunnels. Requests and connections that use them may finish. */
   withdraw(session: AgentSession): void;
-  /** Says goodbye to every agent. */
+  /** Says goodbye to every agent and closes all sessions. */
   close(reason: string): void;
 }
 
@@ -167,7 +170,7 @@ export function makeAgentRegistry(options: AgentRegistryOptions): AgentRegistry 
       openProxy(header, take) {
         const tunnel = tunnels.byId(header.tunnelId);
         if (tunnel?.isElsewhere === false) return tunnel.session.openProxy(header, take);
-        // One hop at most: if the tunnel has moved again, the visitor's edge finds it.
+        // At most one hop: if the tunnel has moved again, the visitor's edge finds it.
         take(undefined, "tunnel_gone");
         return undefined;
       },
@@ -213,7 +216,7 @@ export function makeAgentRegistry(options: AgentRegistryOptions): AgentRegistry 
   };
 }
 
-/** Gives up what another edge has taken over. */
+/** Gives up tunnels and sessions that another edge has taken over. */
 function makeTakings({
   sessions,
   tunnels,
@@ -226,7 +229,7 @@ function makeTakings({
   return {
     tunnelTaken({ tunnelId, moved, startedAt }) {
       const tunnel = tunnels.byId(tunnelId);
-      // The agent may have come back meanwhile: a tunnel that opened later stays.
+      // The agent may have returned meanwhile, so a tunnel that opened later stays.
       if (tunnel?.isElsewhere !== false || tunnel.startedAt > startedAt) return;
       if (moved) tunnels.withdraw(tunnel);
       else tunnels.stop(tunnel, newerSession, "agent_name_taken");

@@ -141,7 +141,7 @@ function helloOf({ edgeId, httpsPort, agentPort, places: { address, port } }: Co
 }
 
 interface Configuration {
-  /** Calls are serialised by the returned promise. */
+  /** Later messages must wait for the returned promise. The same applies to `changes`. */
   snapshot(message: Extract<Downward, { readonly type: "snapshot" }>): Promise<void> | undefined;
   changes(message: Extract<Downward, { readonly type: "changes" }>): Promise<void> | undefined;
 }

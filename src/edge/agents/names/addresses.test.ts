@@ -36,7 +36,7 @@ function world(first: number, last: number) {
 }
 
 describe("ports that are made for tunnels", () => {
-  it("D9: ports of many tunnels with the same target are looked at once, however many there are", () => {
+  it("D9: generated ports of tunnels with the same target are each checked once, for any number of tunnels", () => {
     const { take, release, asked } = world(20_000, 22_999);
     const ports = new Set<number>();
     for (let count = 0; count < 2_500; count += 1) ports.add(take(["token", "localhost:80"]));
@@ -51,7 +51,7 @@ describe("ports that are made for tunnels", () => {
     assert.ok(asked() - before <= 2_000, `${asked() - before} looks`);
   });
 
-  it("ports of a range that is full are refused without looking at them again, until one is released", () => {
+  it("generated ports of a full range are refused without another check, until one is released", () => {
     const { take, release, asked } = world(20_000, 20_099);
     for (let count = 0; count < 100; count += 1) take(["a"]);
     const other = { accountId: "ac_1", credentialId: "cr_2" };
@@ -63,7 +63,7 @@ describe("ports that are made for tunnels", () => {
     assert.equal(take(["b"], other), 20_042);
   });
 
-  it("marks of ports are found as a plain search finds them", () => {
+  it("marks of ports return the same results as a linear search", () => {
     const random = seededRandom(7);
     for (let round = 0; round < 300; round += 1) {
       const count = 1 + random.below(130);

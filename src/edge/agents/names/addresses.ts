@@ -1,4 +1,4 @@
-/** The addresses of tcp endpoints: a port each, of the server's range or reserved by the account. */
+/** Addresses of tcp endpoints: one port each, from the server's range or reserved by the account. */
 import { createHash } from "node:crypto";
 import { Refusal } from "../../../lib/errors.ts";
 import { Lru } from "../../../lib/collections/lru.ts";
@@ -8,7 +8,7 @@ import type { Claimant, Claims } from "./claims.ts";
 import { servedByOthers } from "./hosts.ts";
 import { PortMarks } from "./port-marks.ts";
 
-/** Ports that agents are given, first and last included. */
+/** Ports for agents, including first and last. */
 export interface PortRange {
   readonly first: number;
   readonly last: number;
@@ -16,26 +16,29 @@ export interface PortRange {
 
 export interface EndpointAddresses extends Claims<number> {
   /**
-   * The port of the address that an agent asks for: `host:port` or `:port`. Throws `agent_request_invalid`, and
-   * `agent_name_taken` for an address that is neither of the range nor reserved by the account.
+   * Returns the port of the address that an agent requests: `host:port` or `:port`. Throws `agent_request_invalid`.
+   * Throws `agent_name_taken` for an address outside the range that the account has not reserved.
    */
   requested(address: string, claimant: Claimant): { readonly host: string; readonly port: number };
   /**
-   * The first free port for these parts: the same parts lead to the same port. Throws `agent_limit` when the whole
-   * range is taken. `passes` says whether a port that is served may be taken over; it is asked once for each such port
-   * on behalf of one claimant.
+   * Returns the first free port for these parts, which is the same for the same parts. Throws `agent_limit` if the
+   * whole range is taken. `passes` returns whether a port in use may be taken over. It is called once for each such
+   * port and claimant.
    */
   generated(parts: readonly string[], claimant: Claimant, passes: (port: number) => boolean): number;
-  /** Not to be given for some time: something else on the server listens there. */
+  /** Excludes a port for some time, because another program on the server listens there. */
   avoid(port: number): void;
 }
 
-/** A port that could not be listened on is not given out for this long. */
+/** Time for which an unavailable port is excluded, milliseconds. */
 const avoidedMs = 600_000;
-/** Lists of ports whose searches are remembered. */
+/** Maximum number of port lists whose searches are remembered. */
 const maxSearches = 10_000;
 
-/** @param domain the host of addresses in the range; @param monotonic milliseconds, see `Clock` */
+/**
+ * @param domain the host of addresses in the range
+ * @param monotonic milliseconds, see `Clock`
+ */
 export function makeEndpointAddresses(
   table: RoutingTable,
   domain: string,
@@ -62,9 +65,9 @@ export function makeEndpointAddresses(
   const count = range.last - range.first + 1;
   const unserved = new PortMarks(count);
   claims.onReleased((port) => unserved.set(port - range.first, true));
-  /** For each list of ports, how many of the first ones were taken when a claimant came there. */
+  /** For each list of ports, the number of taken ports at its start that a claimant found. */
   const searches = new Lru<string, WeakMap<Claimant, number>>(maxSearches);
-  /** The first step from `from` on and before `to` whose port nothing serves; -1 when there is none. */
+  /** Returns the first step from `from` on and before `to` whose port is unserved, or -1. */
   const nextUnserved = (start: number, from: number, to: number): number => {
     const wrap = count - start;
     if (from < wrap) {
@@ -86,7 +89,7 @@ export function makeEndpointAddresses(
       const holder = table.portHolder(port);
       const reserved = holder?.accountId === accountId && table.object(holder.kind, holder.id)?.doc["addr"];
       if (typeof reserved === "string") return { host: reserved.slice(0, reserved.lastIndexOf(":")), port };
-      // A holder is an obstacle, which the claim tells of.
+      // A holder is reported later, by the claim.
       if (holder || (host === domain && port >= range.first && port <= range.last)) return { host, port };
       throw new Refusal(
         "agent_name_taken",
@@ -98,12 +101,12 @@ export function makeEndpointAddresses(
       const start = createHash("sha256").update(key).digest().readUInt32BE(0) % count;
       const portAt = (step: number): number => range.first + ((start + step) % count);
       const fits = (port: number): boolean =>
-        // A reserved address is given to those who ask for it.
+        // A reserved address is only given to agents that request it.
         !isAvoided(port) && !table.portHolder(port) && passes(port) && claims.isFree(port, claimant, undefined);
       let reached = searches.get(key);
       if (!reached) searches.set(key, (reached = new WeakMap()));
       const before = reached.get(claimant) ?? 0;
-      // Of the ports that were taken before, those that nothing serves any more.
+      // First try those earlier ports that are unserved now.
       for (let step = nextUnserved(start, 0, before); step !== -1; step = nextUnserved(start, step + 1, before)) {
         if (fits(portAt(step))) return portAt(step);
       }

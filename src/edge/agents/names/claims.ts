@@ -10,7 +10,7 @@ import type { NameHolder } from "../../../directory/names.ts";
 import { sharingKey } from "../tunnels/tunnel.ts";
 import type { Company, Tunnel } from "../tunnels/tunnel.ts";
 
-/** A name stays with its account for this long after its tunnel has gone, so that a restart finds it free. */
+/** A name stays with its account for this long after its tunnel has closed, so that a restarted agent gets it back. */
 const reservedMs = 600_000;
 const maxFormer = 100_000;
 
@@ -23,13 +23,13 @@ export interface Claimant {
 export interface Claims<Name> {
   /** The first tunnel that serves the name. */
   tunnel(name: Name): Tunnel | undefined;
-  /** Whether a tunnel serves the name that is an object already. */
+  /** Whether a tunnel serves the name that is already an object. */
   isAwake(name: Name): boolean;
   /** All tunnels that serve the name. A change makes a new list. */
   tunnels(name: Name): readonly Tunnel[];
   /**
-   * Throws `agent_name_taken` unless `claimant` may have the name. Returns the tunnels that must make way: they are of one
-   * agent with the same credential, and the claimant may have the name only if that agent has gone.
+   * Throws `agent_name_taken` unless `claimant` may have the name. Returns the tunnels that must close. They belong to
+   * one agent with the same credential, and the claimant may have the name only if that agent has disconnected.
    */
   claim(name: Name, claimant: Claimant, company: Company | undefined): readonly Tunnel[];
   /** Whether `claim` would succeed. */
@@ -40,7 +40,7 @@ export interface Claims<Name> {
   release(name: Name, tunnel: Tunnel): void;
   /** Calls `listener` with each name that no tunnel serves any more. */
   onReleased(listener: (name: Name) => void): void;
-  /** The tunnel that had the name has gone, and was never an object: see `ClaimsOptions.wake`. */
+  /** Forgets a closed tunnel that had the name and was never an object, see `ClaimsOptions.wake`. */
   forget(name: Name, holder: Claimant): void;
   /**
    * Tunnels of this edge whose exact name has meanwhile been configured for an edge or reserved by another account. A
@@ -60,11 +60,11 @@ export interface ClaimsOptions<Name> {
     exactOnly: boolean,
     pool: string | undefined,
   ) => string | undefined;
-  /** Another name that only the account of this name may have. */
+  /** Returns another name that only the account of this name may have. */
   readonly sibling?: (name: Name) => Name;
-  /** Puts the tunnels of other edges that serve the name and are not objects yet. */
+  /** Opens the tunnels of other edges that serve the name and are not objects yet. */
   readonly wake?: ((name: Name) => void) | undefined;
-  /** The name as messages show it. */
+  /** Returns the name as shown in messages. */
   readonly shown: (name: Name) => string;
   /** Milliseconds, see `Clock`. */
   readonly monotonic: () => number;
@@ -108,7 +108,7 @@ export function makeClaims<Name>({ reservation, shown, sibling, wake, monotonic 
     if (before === undefined || before.until <= monotonic()) return [];
     return [{ tunnelId: "", accountId: before.accountId, pool: undefined, state: "left" }];
   };
-  /** Why `claimant` cannot have the name, or undefined. The text does not describe other accounts. */
+  /** Returns why `claimant` cannot have the name, or undefined. The text does not describe other accounts. */
   const obstacle = (name: Name, claimant: Claimant, company: Company | undefined): string | undefined => {
     const { accountId } = claimant;
     const reserved = reservation(name, accountId, false, poolOf(company));
@@ -146,7 +146,7 @@ export function makeClaims<Name>({ reservation, shown, sibling, wake, monotonic 
     },
     put(name, tunnel) {
       former.delete(name);
-      // Read the company only if needed: most tunnels have their name alone.
+      // Read the company only if needed, because most tunnels have their name alone.
       const before = at(name);
       const beside = before.length > 0 && tunnel.company !== undefined ? before : none;
       serving.set(name, [...beside.filter((one) => one !== tunnel), tunnel]);
@@ -198,13 +198,13 @@ class TunnelHolder implements NameHolder {
   }
 }
 
-/** Ids of the tunnels that an agent of the same credential may replace: all are one agent's. */
+/** Returns the ids of the tunnels that an agent of the same credential may replace. All belong to one agent. */
 function replaceable(tunnels: readonly Tunnel[], { credentialId }: Claimant): readonly string[] {
   const isReplaceable = isOneAgents(tunnels) && tunnels[0]?.session.credentialId === credentialId;
   return isReplaceable ? tunnels.map(({ id }) => id) : [];
 }
 
-/** Whether all are tunnels of one agent. */
+/** Whether all tunnels belong to one agent. */
 function isOneAgents(tunnels: readonly Tunnel[]): boolean {
   const [first] = tunnels;
   if (!first || tunnels.length === 1) return first !== undefined;

@@ -13,7 +13,7 @@ export type EndpointHosts = Claims<string>;
 /**
  * @param monotonic milliseconds, see `Clock`
  * @param wake see `ClaimsOptions`
- * @param freeBelow names below this domain need no reservation; undefined: no name needs one
+ * @param freeBelow names below this domain need no reservation. Undefined if no name needs one
  */
 export function makeEndpointHosts(
   table: RoutingTable,
@@ -52,7 +52,7 @@ function wildcardDemand(wildcard: string): string {
   return `an account publishes wildcards that it has reserved, and proven where that is required: reserve it with \`postern api POST /reserved_domains '${body}'\``;
 }
 
-/** Why an endpoint cannot have a name that the configuration serves. Pooled cloud endpoints share it. */
+/** Returns why an endpoint cannot have a name that the configuration serves. Pooled cloud endpoints share it. */
 export function servedByOthers(
   sites: readonly Pick<ConnectionSite | Site, "id" | "kind" | "pooled">[],
   pool: string | undefined,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { makeNameSearches } from "./name-searches.ts";
 
-/** Names of one list, of which some are taken. */
+/** Creates a list of names of which some are taken. */
 function world(maxNames = 5_000) {
   const searches = makeNameSearches(maxNames);
   const taken = new Set<string>();
@@ -33,14 +33,14 @@ function world(maxNames = 5_000) {
 }
 
 describe("searches for a free name", () => {
-  it("D9: searches of one session look at each taken name once, however many names it has", () => {
+  it("D9: searches of one session check each taken name once, for any number of names", () => {
     const { take, looks } = world();
     const session = {};
     for (let count = 0; count < 2_000; count += 1) assert.equal(take(session), `name-${count}`);
     assert.ok(looks() <= 4_000, `${looks()} looks`);
   });
 
-  it("searches find the lowest name that was released, also by another session", () => {
+  it("searches find the lowest released name, also by another session", () => {
     const { take, release, looks } = world();
     const [one, other] = [{}, {}];
     for (let count = 0; count < 1_000; count += 1) take(one);
@@ -56,13 +56,13 @@ describe("searches for a free name", () => {
     assert.equal(take(one), "name-1001");
   });
 
-  it("searches give the same name again until it is taken", () => {
+  it("searches return the same name again until it is taken", () => {
     const { search } = world();
     const session = {};
     assert.deepEqual([search(session), search(session)], ["name-0", "name-0"]);
   });
 
-  it("searches end where the list does, and begin again when a name is released", () => {
+  it("searches stop at the end of the list, and restart when a name is released", () => {
     const { take, release } = world(2);
     const session = {};
     assert.deepEqual([take(session), take(session), take(session)], ["name-0", "name-1", undefined]);

@@ -3,9 +3,9 @@ import { SortedNumbers } from "../../../lib/sorted-numbers.ts";
 
 export interface NameSearches {
   /**
-   * Calls `look` with the names of a list in their order, from the first that may be free, until it returns something.
+   * Calls `look` with the names of a list in their order, from the first that may be free, until it returns a result.
    * @param key names the list
-   * @param nameAt the name at a place; always the same for the same key
+   * @param nameAt returns the name at a position, always the same for the same key
    * @param searcher a name that is taken for one searcher may be free for another
    */
   first<Found>(
@@ -14,22 +14,22 @@ export interface NameSearches {
     nameAt: (ordinal: number) => string,
     look: (name: string) => Found | undefined,
   ): Found | undefined;
-  /** No tunnel has the name any more. */
+  /** Called when no tunnel has the name any more. */
   released(name: string): void;
 }
 
 interface List {
   readonly names: string[];
-  /** Positions of names that were released, and that no search has found taken since. */
+  /** Positions of released names that no later search found taken. */
   readonly free: SortedNumbers;
   /** For each searcher, how many names at the start of the list it found taken. */
   readonly reached: WeakMap<object, number>;
 }
 
-/** How many names are remembered. The oldest lists are removed first. */
+/** Maximum number of remembered names. The oldest lists are removed first. */
 const maxRemembered = 200_000;
 
-/** @param maxNames how many names of a list are tried */
+/** @param maxNames maximum number of names of a list to try */
 export function makeNameSearches(maxNames: number): NameSearches {
   const lists = new Map<string, List>();
   const known = new Map<string, { readonly list: List; readonly ordinal: number }>();

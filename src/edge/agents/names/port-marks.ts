@@ -3,7 +3,7 @@ export class PortMarks {
   readonly #words: Uint32Array;
   readonly #count: number;
 
-  /** All are marked. */
+  /** All ports are marked initially. */
   constructor(count: number) {
     this.#count = count;
     this.#words = new Uint32Array(Math.ceil(count / 32)).fill(0xffff_ffff);
@@ -17,12 +17,12 @@ export class PortMarks {
     this.#words[at >>> 5] = isMarked ? word | bit : word & ~bit;
   }
 
-  /** The first mark at `from` or behind it, and before `to`; -1 when there is none. */
+  /** Returns the first mark from `from` on and before `to`, or -1. */
   next(from: number, to: number): number {
     for (let at = from; at < to; at = (at | 31) + 1) {
       const rest = (this.#words[at >>> 5] as number) >>> (at & 31);
       if (rest === 0) continue;
-      // The place of the lowest bit.
+      // Position of the lowest bit.
       const found = at + 31 - Math.clz32(rest & -rest);
       return found < to ? found : -1;
     }

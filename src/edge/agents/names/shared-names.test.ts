@@ -5,7 +5,7 @@ import type { Upward } from "../../../routing/planes/messages.ts";
 import type { OpenedEndpoint } from "./shared-names.ts";
 import { makeSharedNames } from "./shared-names.ts";
 
-/** An edge's claims, which the test answers. */
+/** Creates an edge's claims, which the test answers. */
 function claims() {
   const clock = makeManualClock();
   const told: Upward[] = [];
@@ -21,8 +21,8 @@ function claims() {
   return { clock, names, ask, over, dropped };
 }
 
-describe("claims that an edge asks for", () => {
-  it("claims that an edge asks for are given up three seconds after the control plane has answered any", () => {
+describe("claims of an edge", () => {
+  it("claims of an edge fail three seconds after the control plane's last answer", () => {
     const { clock, names, ask, over, dropped } = claims();
     for (const id of ["tn_1", "tn_2", "tn_3"]) ask(id);
     clock.pass(2_900);
@@ -46,7 +46,7 @@ describe("claims that an edge asks for", () => {
     assert.equal(clock.pending, 0);
   });
 
-  it("claims that an edge asks for are given up after fifteen seconds, though others are answered", () => {
+  it("claims of an edge fail after fifteen seconds, even if others are answered", () => {
     const { clock, names, ask, over, dropped } = claims();
     ask("tn_0");
     for (let call = 2; call <= 8; call += 1) {

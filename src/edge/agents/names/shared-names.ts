@@ -7,36 +7,40 @@ import type { BindProgress, Unclaimed } from "../../../tunnel/server-hooks.ts";
 import { claimedName } from "../tunnels/tunnel.ts";
 import type { Tunnel } from "../tunnels/tunnel.ts";
 
-/** An endpoint that is compiled and not on the register yet. */
+/** A compiled endpoint that is not on the register yet. */
 export interface OpenedEndpoint {
   readonly tunnel: Tunnel;
-  /** The tunnels of the same credential that close first: their agent was asked and did not answer. */
+  /** Tunnels of the same credential that close first, because their agent was asked and did not answer. */
   readonly replaces: readonly Tunnel[];
-  /** The name is random: no other tunnel can have it. */
+  /** Whether the name is random, so that no other tunnel can have it. */
   readonly isFresh: boolean;
 }
 
 export interface SharedNames {
   /**
-   * The claim that must be granted before the tunnel opens; undefined if none is needed. Throws `agent_name_unconfirmed` if
-   * the control plane cannot be asked, unless the credential had the name here or the name is random.
+   * Returns the claim that must be granted before the tunnel opens. Undefined if none is needed. Throws
+   * `agent_name_unconfirmed` if the control plane is unreachable, unless the credential had the name here or the name
+   * is random.
    * @param progress of this bind
    */
   demand(opened: OpenedEndpoint, progress: BindProgress): Unclaimed | undefined;
-  /** The bind failed: its grant is given back. */
+  /** Releases the grant of a failed bind. */
   drop(tunnelId: string, progress: BindProgress): void;
   /**
-   * The tunnel opens next. Its agent gets the answer once the other edges serve it, or after a short time, or immediately
-   * if there is no control plane.
+   * Called before the tunnel opens. Its agent gets the answer once the other edges serve it, or after a short time, or
+   * immediately without a control plane.
    */
   publish(tunnelId: string, progress: BindProgress): void;
-  /** The other edges serve the tunnel. */
+  /** Called when the other edges serve the tunnel. */
   published(tunnelId: string): void;
-  /** The control plane answered a claim. */
+  /** Receives the control plane's answer to a claim. */
   answered(call: number, answer: ClaimAnswer): void;
-  /** The link to the control plane broke, or works again. */
+  /** Called when the link to the control plane fails or recovers. */
   reachable(isReachable: boolean): void;
-  /** Whether the control plane can be asked. @param progress of this bind */
+  /**
+   * Whether the control plane is reachable.
+   * @param progress of this bind
+   */
   canAsk(progress: BindProgress): boolean;
 }
 
@@ -47,13 +51,16 @@ export interface SharedNamesOptions {
   readonly clock: Clock;
 }
 
-/** How long the control plane may take between two answers: it answers claims one after another, and may have many. */
+/**
+ * Maximum time between two answers of the control plane, milliseconds. It answers claims one after another and may have
+ * many.
+ */
 const silentMs = 3_000;
-/** How long one claim may take: a claim waits for an earlier claim of the same name. */
+/** Maximum time of one claim, milliseconds. A claim waits for an earlier claim of the same name. */
 const claimMs = 15_000;
-/** How long an agent waits for the other edges to serve its tunnel. */
+/** Maximum time that an agent waits for the other edges to serve its tunnel, milliseconds. */
 const publishMs = 1_000;
-/** How many claims of one bind may lose to faster ones. */
+/** Maximum number of claims of one bind that lose to faster ones. */
 const maxConflicts = 16;
 
 type Answered = (answer: ClaimAnswer) => void;
@@ -69,7 +76,7 @@ interface Asked {
 interface AskedClaims {
   ask(tunnel: Tunnel, name: string, replaces: readonly string[], done: Answered): void;
   answered(call: number, answer: ClaimAnswer): void;
-  /** The control plane has gone: no claim gets an answer. */
+  /** Fails all claims, because the control plane has disconnected. */
   giveUp(): void;
 }
 
@@ -77,9 +84,9 @@ function makeAskedClaims({ report, clock }: Pick<SharedNamesOptions, "report" | 
   /** The oldest claim comes first. */
   const waiting = new Map<number, Asked>();
   let lastCall = 0;
-  /** When the control plane last answered a claim, see `Clock.monotonic`. */
+  /** Time of the control plane's last answer to a claim, see `Clock.monotonic`. */
   let heardAt = -Infinity;
-  /** One timer for all claims: after a node's death there are thousands. */
+  /** One timer for all claims, because there are thousands after a node's death. */
   let watching: Timer | undefined;
 
   const watch = (): void => {

@@ -2,10 +2,10 @@ import type { RoutingTable } from "../../../routing/sites/compiled.ts";
 import type { ResourceObject } from "../../../schema/object.ts";
 import type { Look } from "../../../traffic/module.ts";
 
-/** What policies of agents may name of their account by id, and what that is made of. */
+/** Kinds of account objects that agents' policies may name by id, and the kinds of their parts. */
 export const namedKinds: ReadonlySet<string> = new Set(["ip_policy", "ip_policy_rule", "certificate_authority"]);
 
-/** What one endpoint names of its account, as it was when the endpoint was made. */
+/** Objects of the account that one endpoint names, as of its compilation. */
 export class AccountObjects implements Look {
   readonly accountId: string;
   readonly #table: Pick<RoutingTable, "object" | "children">;
@@ -29,12 +29,12 @@ export class AccountObjects implements Look {
     return found;
   }
 
-  /** Whether all of it is as it was. */
+  /** Whether all objects are unchanged. */
   isCurrent(): boolean {
     return this.#isAsSeen.every((is) => is());
   }
 
-  /** Another account's is not there (P1). */
+  /** Objects of other accounts are not found (P1). */
   #find(kind: string, id: string): ResourceObject | undefined {
     const found = namedKinds.has(kind) ? this.#table.object(kind, id) : undefined;
     return found?.account_id === this.accountId ? found : undefined;

@@ -1,32 +1,35 @@
-/** Basic authentication (RFC 7617) that an agent wants of an endpoint's visitors (agent-protocol.md §5, `BasicAuth`). */
+/**
+ * Basic authentication (RFC 7617) of an endpoint's visitors, as requested by an agent (agent-protocol.md §5,
+ * `BasicAuth`).
+ */
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import type { CompiledModule } from "../../../traffic/module.ts";
 import { passed } from "../../../traffic/step.ts";
 import type { Step } from "../../../traffic/step.ts";
 
-/** Its name in lower case; compiled here, since routes have no module for it. */
+/** Name of the option in lower case. It is compiled here, because routes have no module for it. */
 export const basicAuthOption = "basicauth";
 
 const maxCredentials = 100;
 const maxUserBytes = 255;
-/** The bounds of the service that the public SDKs are made for. */
+/** Limits of the service for which the public SDKs are made. */
 const minPasswordBytes = 8;
 const maxPasswordBytes = 128;
-/** Scheme, space and base64 of the longest credential: a longer one cannot be right. */
+/** Length of scheme, space and base64 of the longest credential. A longer field cannot be correct. */
 const maxFieldLength = 8 + Math.ceil((maxUserBytes + 1 + maxPasswordBytes) / 3) * 4;
 
 type Members = Readonly<Record<string, unknown>>;
 
 /**
- * Lets those in who show one of the credentials; the field goes on to the service, whose own authentication must then
- * be content with it. Throws `Error` with what is wrong, never repeating a password.
+ * Accepts requests with one of the credentials. The field is forwarded, so the service's own authentication must also
+ * accept it. Throws `Error` with the problem, never including a password.
  */
 export function compileBasicAuth(option: Members): CompiledModule {
   const given = option["credentials"];
   if (!Array.isArray(given) || given.length === 0 || given.length > maxCredentials) {
     throw new Error(`"credentials" must be a list of 1 to ${maxCredentials}`);
   }
-  // Digests are compared, so that neither the length nor the place of a difference shows in time.
+  // Compares digests, so that timing reveals neither the length nor the position of a difference.
   const key = randomBytes(32);
   const digest = (text: string): Buffer => createHmac("sha256", key).update(text).digest();
   const digests = given.map((one, at) => digest(readCredential(one, at)));
@@ -46,14 +49,14 @@ export function compileBasicAuth(option: Members): CompiledModule {
   };
 }
 
-/** `user:password` of the field (RFC 7617 §2); undefined when it is of another form. */
+/** Returns `user:password` of the field (RFC 7617 §2). Undefined in any other form. */
 function readField(field: string): string | undefined {
   if (field.length > maxFieldLength) return undefined;
   const encoded = /^basic +([A-Za-z0-9+/]+={0,2}) *$/i.exec(field)?.[1];
   return encoded === undefined ? undefined : Buffer.from(encoded, "base64").toString("latin1");
 }
 
-/** As bytes, like what is shown: the challenge asks for UTF-8. */
+/** Returns bytes, as for the received field: the challenge requires UTF-8. */
 function readCredential(given: unknown, at: number): string {
   const bad = (why: string): Error => new Error(`credential ${at + 1}: ${why}`);
   if (typeof given !== "object" || given === null) throw bad("it is not an object");

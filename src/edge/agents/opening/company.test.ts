@@ -11,7 +11,7 @@ const request = {
   forwardsTo: "http://localhost:80",
 } as const;
 
-/** Whether a tunnel like this may have a name together with one of `session` and `request`. */
+/** Whether a tunnel like this may share a name with one of `session` and `request`. */
 function may(
   asking: Partial<Parameters<typeof companyOf>[0]>,
   asked: Partial<Parameters<typeof companyOf>[1]> = {},
@@ -20,7 +20,7 @@ function may(
   return sharingKey(companyOf(session, request)) === sharingKey(other);
 }
 
-it("company is kept by the sessions of one agent for one tunnel, and by nothing that differs", () => {
+it("one agent's sessions share the name of a tunnel only if the tunnels are equal", () => {
   assert.equal(may({}), true);
   assert.equal(may({ agentId: "b".repeat(32) }), false);
   assert.equal(may({ agentId: "" }), false);
@@ -31,7 +31,7 @@ it("company is kept by the sessions of one agent for one tunnel, and by nothing 
   assert.equal(may({}, { pools: true }), false);
 });
 
-it("company is kept within a pool whoever asks for it, and an agent's own are known there", () => {
+it("a pool shares its name with any agent, and recognises the tunnels of the same agent", () => {
   const pooled = { ...request, pools: true };
   const own = companyOf(session, pooled);
   const other = companyOf({ credentialId: "cr_2", agentId: "" }, { ...pooled, options: {} });

@@ -3,7 +3,7 @@ import type { AgentSession, BindRequest } from "../../../tunnel/server-hooks.ts"
 import { likenessOf } from "./options.ts";
 import type { Company } from "../tunnels/tunnel.ts";
 
-/** Undefined for a tunnel that serves its name alone. */
+/** Returns undefined for a tunnel that serves its name alone. */
 export function companyOf(
   { credentialId, agentId }: Pick<AgentSession, "credentialId" | "agentId">,
   { proto, pools, options, forwardsTo }: Pick<BindRequest, "proto" | "pools" | "options" | "forwardsTo">,

@@ -1,4 +1,4 @@
-/** Who an agent is: the check of its token, and what the token allows from then on. */
+/** Checks an agent's token, and what the token allows afterwards. */
 import { timingSafeEqual } from "node:crypto";
 import type { Clock } from "../../../lib/clock.ts";
 import { Refusal } from "../../../lib/errors.ts";
@@ -13,18 +13,18 @@ export interface Grant {
   readonly credentialId: string;
   readonly accountId: string;
   readonly acl: AgentAcl;
-  /** SHA-256 of the token: what generated names are made from. */
+  /** SHA-256 of the token, from which generated names are derived. */
   readonly tokenHash: Buffer;
-  /** When it stops working; undefined: never. */
+  /** Expiry time. Undefined if it never expires. */
   readonly expiresAtMs: number | undefined;
 }
 
 export interface Credentials {
   /** Throws `agent_token_unknown` or `agent_api_key`. */
   authenticate(request: AuthRequest): Grant;
-  /** What the credential allows as it is now; undefined once it is gone, changed hands or was switched off. */
+  /** Returns the credential's current rights. Undefined if it was deleted, moved to another owner or disabled. */
   current(credentialId: string): Grant | undefined;
-  /** Reads a changed credential again; undefined when sessions that were opened with it have to go. */
+  /** Reads a changed credential again. Returns undefined if sessions that were opened with it must end. */
   refresh(credentialId: string): Grant | undefined;
 }
 
@@ -36,7 +36,7 @@ export function makeCredentials(table: RoutingTable, clock: Pick<Clock, "now">):
       if (token.length === 0 || token.length > maxTokenBytes) throw new Refusal("agent_token_unknown");
       const print = fingerprint(token);
       const credential = table.credential(print);
-      // The hash is compared even when nothing was found, so that both take as long (K5).
+      // Compares the hash even if no credential was found, so that both cases take equally long (K5).
       const hash = hashToken(token);
       const same = timingSafeEqual(credential?.tokenHash ?? Buffer.alloc(hash.length), hash);
       if (!credential?.active || !same) throw new Refusal("agent_token_unknown");

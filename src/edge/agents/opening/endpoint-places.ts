@@ -31,16 +31,16 @@ export interface EndpointPlacesOptions extends ServerNames {
 export interface EndpointRequest {
   readonly grant: Grant;
   readonly session: AgentSession;
-  /** Of the tunnel. */
+  /** Id of the tunnel. */
   readonly id: string;
   readonly request: BindRequest;
   /** The agents that were asked whether they still answer. */
   readonly asked: Asked;
-  /** Whether names can be claimed at the control plane, or need not be because there is one edge. */
+  /** Whether names can be claimed at the control plane. Also true if there is only one edge. */
   readonly canClaim: boolean;
 }
 
-/** The agent that holds a name must first be asked whether it still answers. */
+/** A name whose holder must first be asked whether it still answers. */
 export interface Unasked {
   readonly ask: AgentSession;
 }
@@ -53,16 +53,16 @@ export interface PublicPlace {
 export type ClaimedPlace = PublicPlace & Pick<OpenedEndpoint, "replaces" | "isFresh">;
 
 export interface EndpointPlaces {
-  /** Throws `Refusal`. Does not take the place yet. */
+  /** Returns the place without taking it. Throws `Refusal`. */
   claim(asking: EndpointRequest): ClaimedPlace | Unasked;
   /**
-   * Throws `agent_name_taken` unless the endpoint may start to share its place, or stop: it may stop only if no other
+   * Throws `agent_name_taken` unless the endpoint may start or stop sharing its place. It may stop only if no other
    * tunnel serves the place.
    */
   demandPool(endpoint: Endpoint, asking: Pick<EndpointRequest, "session" | "request">, pools: boolean): void;
 }
 
-/** How many generated names are tried: enough for all tunnels of a session. */
+/** Maximum number of generated names to try. Enough for all tunnels of a session. */
 const maxGenerated = 5000;
 
 export function makeEndpointPlaces(options: EndpointPlacesOptions): EndpointPlaces {
@@ -86,8 +86,8 @@ export function makeEndpointPlaces(options: EndpointPlacesOptions): EndpointPlac
 }
 
 /**
- * The session that must be asked before its tunnel is replaced. Throws if its agent has answered. A request with the id of
- * the tunnel comes from the holder, which has proved it.
+ * Returns the session that must be asked before its tunnel is replaced. Throws if its agent has answered. A request
+ * with the id of the tunnel comes from the holder, which has proved it.
  */
 function mustAsk(
   { host, port, replaces }: ClaimedPlace,
@@ -220,7 +220,7 @@ function requestedHost(request: BindRequest, names: ServerNames): string | undef
   return host;
 }
 
-/** The first generated name of the credential and target that is free, or whose holder was restarted. */
+/** Returns the first generated name of the credential and target that is free, or whose holder was restarted. */
 function generatedHost(
   { hosts, domain }: EndpointPlacesOptions,
   searches: NameSearches,
@@ -245,7 +245,7 @@ function generatedHost(
   throw new Refusal("agent_limit", `open a tunnel: ${maxGenerated} tunnels already forward to "${target}"`);
 }
 
-/** The first generated port of the credential and target that is free. */
+/** Returns the first generated port of the credential and target that is free. */
 function generatedAddress(
   addresses: EndpointAddresses,
   domain: string,
@@ -266,7 +266,7 @@ function generatedAddress(
   return ask ? { ask } : { host: domain, port };
 }
 
-/** The address that the agent forwards to, without the process id that SDKs append. */
+/** Returns the address that the agent forwards to, without the process id that SDKs append. */
 function targetOf({ request }: EndpointRequest): string {
   return request.forwardsTo.replace(/\?pid=\d+$/, "");
 }

@@ -1,4 +1,4 @@
-/** An agent's endpoint as a site: one host, one route or whole connections, one tunnel behind it. */
+/** An agent's endpoint as a site: one host, one tunnel, and either one route or whole connections. */
 import { isInternalKey } from "../../../lib/internal-names.ts";
 import { passed, skipped } from "../../../traffic/step.ts";
 import type { Handshake } from "../../../traffic/handshake.ts";
@@ -19,15 +19,15 @@ export interface EndpointSiteOptions {
   readonly mark: number;
   /** In traffic order. */
   readonly modules: readonly CompiledModule[];
-  /** Others may serve its URL beside it, and these stand in for its tunnel; undefined: nobody may. */
+  /** Tunnels that may share its URL and replace its own. Undefined if none may. */
   readonly beside: Beside | undefined;
-  /** Where the account's endpoints may be used from now; undefined: from anywhere. */
+  /** Returns the current restriction of sources for the account's endpoints. Undefined without a restriction. */
   readonly restriction: () => ((source: string) => Step) | undefined;
 }
 
 /**
- * As `endpointSite`, for whole connections. TLS is passed through, for the agent's service to terminate, unless the
- * agent wants it terminated here.
+ * Like `endpointSite`, for whole connections. TLS is passed through for the agent's service to terminate, unless the
+ * agent requests termination here.
  */
 export function connectionEndpoint(
   options: EndpointSiteOptions,
@@ -57,7 +57,9 @@ export function connectionEndpoint(
   });
 }
 
-/** @returns a site that never changes, but for its account's restriction: a change of the tunnel is a new one */
+/**
+ * @returns a site that never changes, except for its account's restriction. A change of the tunnel creates a new site
+ */
 export function endpointSite(options: EndpointSiteOptions, advertisedPort: number): Site {
   const { endpointId, tunnelId, accountId, host, revision, mark, modules, restriction } = options;
   const decidedBy = { kind: "endpoint", id: endpointId, revision };

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { generatedName, hostName } from "./host-names.ts";
 
 describe("host names of endpoints", () => {
-  it("host names of endpoints are the same for the same parts and differ otherwise", () => {
+  it("host names of endpoints are equal for equal parts and differ otherwise", () => {
     assert.equal(generatedName(["a", "b"]), generatedName(["a", "b"]));
     assert.notEqual(generatedName(["a", "b"]), generatedName(["ab", ""]));
     assert.match(generatedName(["x"]), /^[a-z]+-[a-z]+-[0-9a-z]{6}$/);
@@ -11,7 +11,7 @@ describe("host names of endpoints", () => {
     assert.equal(many.size, 5000);
   });
 
-  it("host names of endpoints are taken in one form only", () => {
+  it("host names of endpoints are accepted in one form only", () => {
     assert.equal(hostName("App.Example.COM."), "app.example.com");
     assert.equal(hostName("xn--bcher-kva.example"), "xn--bcher-kva.example");
     assert.equal(hostName("*.App.example.com"), "*.app.example.com");

@@ -1,8 +1,8 @@
-/** Host names of endpoints: which ones an agent may ask for, and those made for agents that do not ask. */
+/** Host names of endpoints: valid requested names, and generated ones for agents that request none. */
 import { createHash } from "node:crypto";
 import { hostIssue } from "../../../lib/hostport.ts";
 
-/** Short, known and harmless in every combination. */
+/** Short, well known and harmless in every combination. */
 const qualities =
   "able agile amber ample apt azure bold brave breezy bright brisk calm candid clear clever cosy crisp deft eager early even fair fine firm fleet fond free fresh gentle glad golden grand green handy happy hardy honest humble ideal jade jolly keen kind lively loyal lucid lucky mellow merry mild neat nimble noble olive opal patient placid plain polite prime proud quick quiet rapid ready regal robust rosy royal ruby rustic serene sharp shiny silent silver simple sleek smart smooth snug solid steady still sturdy sunny sure swift tidy tranquil true trusty velvet vivid warm wise witty zesty".split(
     " ",
@@ -13,8 +13,8 @@ const things =
   );
 
 /**
- * A name such as `calm-otter-4f0k2m`: always the same for the same parts, and with 31 bits of them beside the
- * words so that nobody meets it by chance.
+ * Returns a name such as `calm-otter-4f0k2m`, which is always the same for the same parts. In addition to the words it
+ * has 31 bits of their hash, so that others cannot guess it.
  */
 export function generatedName(parts: readonly string[]): string {
   const digest = createHash("sha256").update(parts.join("\0")).digest();
@@ -24,7 +24,10 @@ export function generatedName(parts: readonly string[]): string {
   return `${quality}-${thing}-${tail}`;
 }
 
-/** A host name or a wildcard such as `*.example.com`, in lower case without trailing dot; undefined for anything else. */
+/**
+ * Returns a host name or a wildcard such as `*.example.com`, in lower case without trailing dot. Undefined for anything
+ * else.
+ */
 export function hostName(text: string): string | undefined {
   const name = text.toLowerCase().replace(/\.$/, "");
   return hostIssue(name) === undefined ? name : undefined;

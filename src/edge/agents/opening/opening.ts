@@ -1,4 +1,4 @@
-/** Makes a tunnel of an agent's request: checks it, finds its name, and compiles its endpoint. */
+/** Makes a tunnel from an agent's request: checks the request, finds the name, and compiles the endpoint. */
 import { internalNameOf, isInternalKey } from "../../../lib/internal-names.ts";
 import type { Clock } from "../../../lib/clock.ts";
 import { nameOf } from "../../../lib/plain-names.ts";
@@ -31,7 +31,7 @@ import { claimedName } from "../tunnels/tunnel.ts";
 import type { Endpoint, EndpointProto, Tunnel } from "../tunnels/tunnel.ts";
 
 export interface OpeningOptions extends EndpointPlacesOptions {
-  /** As this edge runs them. */
+  /** In the order in which this edge runs them. */
   readonly modules: readonly ModuleDeclaration[];
   readonly table: RoutingTable;
   readonly clock: Clock;
@@ -44,13 +44,11 @@ export interface Opening {
     session: Pick<AgentSession, "accountId">,
     request: Pick<BindRequest, "proto" | "options">,
   ): Promise<readonly unknown[]> | undefined;
-  /**
-   * Throws `Refusal`. Returns `ask` if a session must be asked first whether it still answers.
-   */
+  /** Returns `ask` if a session must first be asked whether it still answers. Throws `Refusal`. */
   endpoint(asking: EndpointRequest, progress: BindProgress): OpenedEndpoint | Unasked;
-  /** The endpoint of a tunnel after a change. Throws `Refusal`. */
+  /** Returns the endpoint of a tunnel after a change. Throws `Refusal`. */
   changed(tunnel: Tunnel, change: TunnelChange): Endpoint;
-  /** The request that the tunnel's endpoint was made from. */
+  /** Returns the request from which the tunnel's endpoint was made. */
   requestOf(tunnel: Tunnel): BindRequest | undefined;
   /** Compiles the endpoint of a tunnel of another edge. Throws if it does not compile here. */
   elsewhere(shared: SharedTunnel, session: AgentSession): Endpoint | undefined;
@@ -130,7 +128,7 @@ function withoutPolicy({ options }: BindRequest): BindRequest["options"] {
   return Object.fromEntries(Object.entries(options).filter(([name]) => !/^(?:traffic)?policy$/i.test(name)));
 }
 
-/** The endpoint of another edge's tunnel, compiled for visitors that arrive here. */
+/** Compiles the endpoint of another edge's tunnel for visitors that arrive here. */
 function endpointOf(
   { host, port, request }: NonNullable<SharedTunnel["endpoint"]>,
   id: string,
@@ -140,7 +138,7 @@ function endpointOf(
   return endpointAt({ host, port }, { session, id, request: JSON.parse(request) as BindRequest }, options);
 }
 
-/** The endpoint at a place. Throws `Refusal` for options that it cannot have. */
+/** Returns the endpoint at a place. Throws `Refusal` for options that it cannot have. */
 function endpointAt(
   { host, port }: PublicPlace,
   { session, id, request }: Pick<EndpointRequest, "session" | "id" | "request">,
@@ -234,7 +232,7 @@ function tunnelOf(
   };
 }
 
-/** The places whose modules an endpoint may have: an endpoint is an edge and its route in one. */
+/** Places whose modules an endpoint may have: an endpoint is an edge and its route in one. */
 const places = {
   https: ["https_route", "https_edge"],
   // The other modules of an edge are about TLS.
@@ -243,7 +241,7 @@ const places = {
   tcp: ["tcp_edge"],
 } as const satisfies Record<EndpointProto, readonly Place[]>;
 
-/** Ports that a URL leaves out. */
+/** Ports that a URL omits. */
 const usualPort: Readonly<Record<EndpointProto, number | undefined>> = {
   https: 443,
   http: 80,

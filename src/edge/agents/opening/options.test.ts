@@ -14,14 +14,14 @@ function compile(options: Record<string, unknown>): readonly CompiledModule[] {
   return compileOptions(options, owner, modules);
 }
 
-/** What an IP restriction says to a source. */
+/** Whether an IP restriction allows a source. */
 function admits(options: Record<string, unknown>, source: string): boolean {
   const [module] = compile(options);
   return module?.connection?.(source).answer === undefined;
 }
 
 describe("the options of an agent", () => {
-  it("the options of an agent that were not used compile to nothing", () => {
+  it("the options of an agent compile to nothing if they are unused", () => {
     assert.deepEqual(
       compile({
         Hostname: "a.example",
@@ -54,7 +54,7 @@ describe("the options of an agent", () => {
     assert.deepEqual(hooks, [ipRestriction, "request", circuitBreaker, "request", "response", "response"]);
   });
 
-  it("G2: the options of an agent have a policy that cannot be, or reads the account's secrets, refused as policies are", () => {
+  it("G2: the options of an agent cannot have an invalid policy or one that reads the account's secrets", () => {
     const policy = (expression: string) => ({
       TrafficPolicy: JSON.stringify({
         on_http_request: [{ expressions: [expression], actions: [{ type: "deny" }] }],
@@ -72,7 +72,7 @@ describe("the options of an agent", () => {
     }
   });
 
-  it("the options of an agent put the converter on the endpoint's route", () => {
+  it("the options of an agent add the converter to the endpoint's route", () => {
     const site = endpointSite(
       {
         ...owner,
@@ -91,7 +91,7 @@ describe("the options of an agent", () => {
     assert.notEqual(route.converter, undefined);
   });
 
-  it("the options of an agent restrict sources: allowed ones only, or all but the denied ones", () => {
+  it("the options of an agent restrict sources: allowed ones only, or all except the denied ones", () => {
     const allow = { IPRestriction: { allow_cidrs: ["192.0.2.0/24"], deny_cidrs: ["192.0.2.7/32"] } };
     assert.equal(admits(allow, "192.0.2.1"), true);
     assert.equal(admits(allow, "192.0.2.7"), false);
@@ -109,7 +109,7 @@ describe("the options of an agent", () => {
     assert.equal((await step("good curl/8"))?.outcome, "passed");
   });
 
-  it("the options of an agent are refused where no module stands for them, by name", () => {
+  it("the options of an agent are refused by name if no module implements them", () => {
     const unsupported: Record<string, unknown>[] = [
       { SAML: { idp_metadata: "<EntityDescriptor/>", entity_id: "https://id.example" } },
       { OAuth: { provider: "google", realm: "staff" } },
@@ -130,7 +130,7 @@ describe("the options of an agent", () => {
     }
   });
 
-  it("the options of an agent are refused where they make no sense", () => {
+  it("the options of an agent are refused if they are invalid", () => {
     const invalid: Record<string, unknown>[] = [
       { IPRestriction: { allow_cidrs: ["not a network"] } },
       { IPRestriction: { allow_cidrs: "192.0.2.0/24" } },

@@ -1,6 +1,6 @@
 /**
- * The options that an agent sends with a tunnel (agent-protocol, "Options of a tunnel"), compiled to the same modules that a route
- * has. What no module stands for is refused: an option that was asked for is never left out silently.
+ * Compiles the options of an agent's tunnel (agent-protocol, "Options of a tunnel") to the same modules that routes
+ * have. An option without a module is refused and never silently ignored.
  */
 import { hash } from "node:crypto";
 import type { Clock } from "../../../lib/clock.ts";
@@ -18,12 +18,12 @@ import { terminationOption } from "./termination.ts";
 export interface OptionsOwner {
   readonly accountId: string;
   readonly endpointId: string;
-  /** Where it is published. */
+  /** Host of the endpoint. */
   readonly host: string;
   readonly clock: Clock;
-  /** What a traffic policy may name of the account; nothing unless given. */
+  /** Objects of the account that a traffic policy may name. Default: none. */
   readonly named?: Pick<Look, "get" | "children">;
-  /** Whose modules the endpoint may have: those of an HTTPS edge and its route unless given. */
+  /** Places whose modules the endpoint may have. Default: an HTTPS edge and its route. */
   readonly places?: readonly Place[];
 }
 
@@ -34,17 +34,17 @@ interface Translation {
   /** Members of the option that are read. */
   readonly members: readonly string[];
   config(option: Option): Readonly<Record<string, unknown>>;
-  /** Fields that a module of a route cannot be given. */
+  /** Returns fields that a route's module does not have. */
   internal?(option: Option): Readonly<Record<string, unknown>>;
-  /** The option where it is no object but a text. */
+  /** Returns the option for a value that is text instead of an object. */
   fromText?(text: string): Option;
-  /** The refusal for what its configuration cannot be; `agent_request_invalid` unless given. */
+  /** Refusal for an invalid configuration. Default: `agent_request_invalid`. */
   readonly refusal?: RefusalName;
-  /** Objects that the configuration refers to, which exist for this tunnel only. */
+  /** Returns objects to which the configuration refers, which exist only for this tunnel. */
   objects?(option: Option): readonly Pick<ResourceObject, "kind" | "id" | "doc">[];
 }
 
-/** Members that carry the name, or are told to the agent only; the protocol layer has read what matters of them. */
+/** Members that contain the name or are only for the agent. The protocol layer has already read them. */
 export const inert: ReadonlySet<string> = new Set([
   "url",
   "domain",
@@ -59,16 +59,16 @@ const maxListItems = 1000;
 const maxTextBytes = 4096;
 const inlinePolicy = "inline";
 const inlineAuthority = "inline";
-/** Of authorities' certificates, in base64. */
+/** Maximum size of authorities' certificates in base64, bytes. */
 const maxAuthorityBytes = 64 * 1024;
 const policyOption = "trafficpolicy";
 const olderPolicy = "policy";
 const headerMembers = ["add", "remove"];
-/** The module before which basic authentication acts, as the other ways to log in do. */
+/** Module before which basic authentication acts, like the other logins. */
 const firstLogin = "oauth";
 const httpPlaces: readonly Place[] = ["https_route", "https_edge"];
 
-/** Of both kinds of logins. */
+/** Members of both kinds of logins. */
 const loginMembers = ["client_id", "client_secret", "sealed_client_secret", "scopes", "allow_emails", "allow_domains"];
 
 const mutualTls: Translation = {
@@ -80,7 +80,7 @@ const mutualTls: Translation = {
   ],
 };
 
-/** Members that the module of a route calls the same, but for what follows from where an agent's endpoint is. */
+/** Members with the same name in a route's module. Omits those determined by the place of an agent's endpoint. */
 const samlMembers = [
   "idp_metadata",
   "idp_metadata_url",
@@ -103,7 +103,7 @@ const trafficPolicy: Translation = {
   refusal: "agent_policy_invalid",
 };
 
-/** What each option, in lower case, is compiled to. */
+/** Module of each option, by the option's name in lower case. */
 export const translations: Readonly<Record<string, Translation>> = {
   [policyOption]: trafficPolicy,
   [olderPolicy]: trafficPolicy,
@@ -159,7 +159,7 @@ export const translations: Readonly<Record<string, Translation>> = {
   saml: {
     module: "saml",
     members: samlMembers,
-    // What an agent leaves out, or sends as null, has the module's default; false is not that.
+    // Omitted and null members have the module's default. `false` is a value.
     config: (option) => Object.fromEntries(Object.entries(option).filter(([, value]) => (value ?? null) !== null)),
   },
   webhookverification: {
@@ -169,7 +169,10 @@ export const translations: Readonly<Record<string, Translation>> = {
   },
 };
 
-/** The same text for tunnels of one protocol whose options do the same to traffic; it shows nothing of them. */
+/**
+ * Returns equal text for tunnels of one protocol whose options have the same effect on traffic. The text reveals
+ * nothing about the options.
+ */
 export function likenessOf(proto: string, options: Option): string {
   const acting = Object.entries(options).filter(([name, value]) => !isUnset(value) && !inert.has(name.toLowerCase()));
   return hash("sha256", JSON.stringify([proto, acting]), "base64");
@@ -177,7 +180,7 @@ export function likenessOf(proto: string, options: Option): string {
 
 /**
  * Compiles `options` in the order of `modules`. Throws `agent_option_unsupported` for an option without a module,
- * `agent_request_invalid` for one that cannot be read.
+ * `agent_request_invalid` for an invalid one.
  */
 export function compileOptions(
   options: Option,
@@ -229,8 +232,8 @@ function optionOf(name: string, value: unknown, translation: Translation | undef
 }
 
 /**
- * Does beforehand, in slices, what `compileOptions` would do at once; undefined where that is quick anyway. The result
- * must be held until the options were compiled.
+ * Does the work of `compileOptions` in advance and in slices. Returns undefined if it is fast anyway. The caller must
+ * hold the result until the options were compiled.
  */
 export function prepareOptions(
   options: Option,
@@ -281,7 +284,7 @@ function compileOne(
     const place = (owner.places ?? httpPlaces).find((one) => module.on.includes(one)) as Place;
     for (const rule of module.rules ?? []) {
       const issue = issues.length === 0 ? rule(doc as never, place) : undefined;
-      // An agent's endpoint is no route of an edge that others share: its rules may act on connections.
+      // An agent's endpoint is not a route of a shared edge, so its rules may act on connections.
       if (issue && issue.reason !== "policy_connect_phase_refused") throw bad(`${issue.path} ${issue.message}`);
     }
     const [first] = issues;
@@ -295,7 +298,7 @@ function compileOne(
   }
 }
 
-/** An agent's token opens tunnels, and tells nothing of what the account keeps (security G2). */
+/** An agent's token opens tunnels and must not reveal the account's secrets (security G2). */
 function readsSecrets({ fields }: ModuleDeclaration, doc: Readonly<Record<string, unknown>>): boolean {
   return Object.entries(fields).some(
     ([name, { sensitive }]) =>
@@ -303,7 +306,7 @@ function readsSecrets({ fields }: ModuleDeclaration, doc: Readonly<Record<string
   );
 }
 
-/** A scope in which the tunnel's own objects exist, and without any what is named of the account. */
+/** Returns a scope with the tunnel's own objects, or without any, with the named objects of the account. */
 function inlineScope(owner: OptionsOwner, own: readonly Pick<ResourceObject, "kind" | "id" | "doc">[]): Scope {
   const named = own.length === 0 ? owner.named : undefined;
   const objects = own.map((object) => ({ ...object, account_id: owner.accountId, revision: 0 }));
@@ -316,7 +319,7 @@ function inlineScope(owner: OptionsOwner, own: readonly Pick<ResourceObject, "ki
         ? named.children(kind, parentId)
         : objects.filter((object) => object.kind === kind && object.doc["ip_policy_id"] === parentId),
   };
-  // Compiled once for its one owner: there is nobody to share with, and nothing to keep it for.
+  // Compiled once for its only owner, so nothing is shared or cached.
   return {
     ...look,
     ownerId: owner.endpointId,
@@ -337,13 +340,16 @@ function clientOf(option: Option): Readonly<Record<string, unknown>> {
   };
 }
 
-/** Who may come in, in lower case: agents send what people write. */
+/** Returns the allowed users in lower case, because agents send text as users typed it. */
 function allowedOf(option: Option): { readonly email_addresses: string[]; readonly email_domains: string[] } {
   const lower = (name: string): string[] => texts(option[name], name).map((one) => one.trim().toLowerCase());
   return { email_addresses: lower("allow_emails"), email_domains: lower("allow_domains") };
 }
 
-/** Without an `allow_cidrs` every address is allowed that is not denied: that is what agents mean by it. */
+/**
+ * Returns the rules of an IP restriction. Without `allow_cidrs`, every address is allowed that is not denied, as agents
+ * expect.
+ */
 export function cidrRules(option: Option): Pick<ResourceObject, "kind" | "id" | "doc">[] {
   const allow = texts(option["allow_cidrs"], "allow_cidrs");
   const deny = texts(option["deny_cidrs"], "deny_cidrs");
@@ -380,25 +386,25 @@ function text(value: unknown, name: string): string {
   throw new Error(`"${name}" must be text of at most ${maxTextBytes} bytes`);
 }
 
-/** PEM, as the wire carries bytes: in base64. */
+/** Returns PEM from its base64 on the wire. */
 export function authorities(value: unknown): string {
   if (typeof value === "string" && value.length <= maxAuthorityBytes) return Buffer.from(value, "base64").toString();
   throw new Error(`"mutual_tls_ca" must be base64 of a PEM file, at most ${maxAuthorityBytes} characters`);
 }
 
-/** Absent means 0: agents leave out members that have their default value. */
+/** Absent means 0, because agents omit members with their default value. */
 function share(value: unknown): number {
   if (value === undefined) return 0;
   if (typeof value === "number" && value >= 0 && value <= 1) return value;
   throw new Error('"error_threshold" must be a number from 0 to 1');
 }
 
-/** What agents send for an option that was not used. */
+/** Whether an agent sends this value for an unused option. */
 export function isUnset(value: unknown): boolean {
   return value === undefined || value === null || value === "" || value === false || value === 0;
 }
 
-/** The same inside an option, where lists and objects say nothing either when they are empty. */
+/** Like `isUnset`, for values inside an option, where empty lists and objects also have no meaning. */
 export function isNothing(value: unknown): boolean {
   return isUnset(value) || (typeof value === "object" && Object.keys(value as object).length === 0);
 }

@@ -1,4 +1,4 @@
-/** The options of a tunnel as the modules of an edge and its route have them, for documents of the API. */
+/** Converts a tunnel's options to the modules of an edge and its route, for API documents. */
 import { basicAuthOption } from "./basic-auth.ts";
 import { authorities, cidrRules, inert, isNothing, isUnset, translations } from "./options.ts";
 import { terminationOption } from "./termination.ts";
@@ -6,15 +6,18 @@ import { terminationOption } from "./termination.ts";
 type Fields = Readonly<Record<string, unknown>>;
 
 export interface RouteModules {
-  /** By name. */
+  /** Modules by name. */
   readonly modules: Readonly<Record<string, Fields>>;
-  /** Objects that the modules refer to: by kind and name. */
+  /** Objects to which the modules refer, by kind and name. */
   readonly objects: Readonly<Record<string, Readonly<Record<string, Fields>>>>;
-  /** What modules cannot say, and guards access. */
+  /** Options that guard access and that no module can express. */
   readonly missing: readonly string[];
 }
 
-/** All but basic authentication and the traffic policy. @param name of the edge, from which others are made */
+/**
+ * Converts all options except basic authentication and the traffic policy.
+ * @param name of the edge, from which other names are derived
+ */
 export function routeModules(options: Fields, name: string): RouteModules {
   const modules: Record<string, Fields> = {};
   const objects: Record<string, Record<string, Fields>> = {};

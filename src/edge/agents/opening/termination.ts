@@ -1,19 +1,22 @@
-/** TLS that an agent wants ended at the edge (agent-protocol, "Options of a tunnel"). */
+/** TLS termination at the edge, as requested by an agent (agent-protocol, "Options of a tunnel"). */
 import { Refusal } from "../../../lib/errors.ts";
 import { readOwnCertificate } from "../../../lib/certificates/own-certificate.ts";
 import type { OwnCertificate } from "../../../lib/certificates/own-certificate.ts";
 
 export interface Termination {
-  /** The agent's own; undefined: the one that the edge has for the name. */
+  /** The agent's own certificate. Undefined for the edge's certificate of the name. */
   readonly certificate: OwnCertificate | undefined;
 }
 
-/** Its name in lower case; read here, and not compiled to a module. */
+/** Name of the option in lower case. It is read here and not compiled to a module. */
 export const terminationOption = "tlstermination";
-/** Of the certificate with its chain, and of the key, in base64. */
+/** Maximum size of the certificate with its chain, and of the key, in base64. */
 const maxBytes = 64 * 1024;
 
-/** What the options of a tls tunnel say; undefined when TLS is passed through. Throws `agent_request_invalid`. */
+/**
+ * Reads the termination options of a tls tunnel. Returns undefined if TLS is passed through. Throws
+ * `agent_request_invalid`.
+ */
 export function readTermination(options: Readonly<Record<string, unknown>>): Termination | undefined {
   const key = Object.keys(options).find((name) => name.toLowerCase() === terminationOption);
   const option = key === undefined ? undefined : options[key];

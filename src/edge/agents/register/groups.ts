@@ -1,20 +1,20 @@
-/** Which tunnels carry the labels of a backend. Kept up to date as tunnels come and go, so that a request searches nothing. */
+/** Tunnels that carry the labels of a backend. Updated when tunnels open and close, so that requests need no search. */
 import type { UpstreamPlan } from "../../../traffic/upstream-plan.ts";
 import type { Tunnel } from "../tunnels/tunnel.ts";
 
 export type GroupPlan = Extract<UpstreamPlan, { kind: "tunnel_group" }>;
 
 export interface Group {
-  /** The matching tunnels now; changes in place. */
+  /** Currently matching tunnels. Changes in place. */
   readonly members: readonly Tunnel[];
-  /** How many of them this edge has itself. */
+  /** Number of members at this edge. */
   readonly localCount: number;
-  /** Where the next choice among equals starts. */
+  /** Start of the next choice among equal members. */
   turn: number;
 }
 
 export interface TunnelGroups {
-  /** Takes as long as there are groups that ask for the tunnel's labels, however many tunnels there are. */
+  /** The time depends on the number of groups with the tunnel's labels, not on the number of tunnels. */
   add(tunnel: Tunnel): void;
   remove(tunnel: Tunnel): void;
   /** The group of a backend: online tunnels of its account with at least its labels. */
@@ -23,7 +23,7 @@ export interface TunnelGroups {
 
 interface Entry extends Group {
   readonly key: string;
-  /** The first of its labels, under which it is found when a tunnel comes or goes. */
+  /** The first of its labels, under which the group is found when a tunnel opens or closes. */
   readonly anchor: string;
   readonly accountId: string;
   readonly labels: readonly (readonly [string, string])[];
@@ -32,7 +32,7 @@ interface Entry extends Group {
   used: boolean;
 }
 
-/** Groups made before those that nobody asked for meanwhile are dropped. */
+/** Number of new groups after which unused ones are removed. */
 const sweepEvery = 1000;
 
 export function makeTunnelGroups(): TunnelGroups {

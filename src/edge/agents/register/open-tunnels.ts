@@ -17,13 +17,13 @@ export interface TcpAddresses {
   close(site: ConnectionSite): void;
 }
 
-/** @param boundMs how long requests and connections that use the tunnel may continue; 0: they are cut */
+/** @param boundMs how long requests and connections that use the tunnel may continue. 0 cuts them */
 export type TunnelClosed = (tunnel: Tunnel, boundMs: number) => void;
 
 export interface OpenTunnelsOptions {
   readonly sessions: SessionBook;
   readonly hosts: EndpointHosts;
-  /** Undefined where no tcp endpoints are published; the same holds for `tcp`. */
+  /** Undefined if no tcp endpoints are published. The same holds for `tcp`. */
   readonly addresses: EndpointAddresses | undefined;
   readonly tcp: Pick<TcpAddresses, "open" | "close"> | undefined;
   readonly groups: TunnelGroups;
@@ -56,19 +56,19 @@ export interface OpenTunnels {
   sleep(accountId: string): void;
   /** A tunnel of another edge has become an object. */
   woken(tunnel: Tunnel): void;
-  /** A tunnel of another edge has gone that was no object. */
+  /** Forgets a closed tunnel of another edge that was never an object. */
   forget(name: string, holder: Holder): void;
   /** The tunnel serves another endpoint from now on, at the same name or port. */
   change(tunnel: Tunnel, endpoint: Endpoint, metadata: string): void;
   /** The endpoint of a tunnel of another edge was replaced, at the same name or port. */
   changed(tunnel: Tunnel): void;
-  /** Closes a tunnel whose agent knows it, or has gone. Requests and connections are cut. May be repeated. */
+  /** Closes a tunnel whose agent knows about it or has disconnected. Cuts requests and connections. May be repeated. */
   close(tunnel: Tunnel): void;
-  /** The agent closed the tunnel: it gets no new requests, and those that use it may finish. */
+  /** Closes a tunnel on its agent's request: it gets no new requests, and those that use it may finish. */
   withdraw(tunnel: Tunnel): void;
   /** Closes a tunnel and sends its agent the reason. */
   stop(tunnel: Tunnel, message: string, reason: "agent_name_taken" | "agent_denied"): void;
-  /** Called once for each tunnel when it is closed, for whatever reason. */
+  /** Calls `listener` once for each tunnel that closes, for any reason. */
   onClosed(listener: TunnelClosed): void;
 }
 

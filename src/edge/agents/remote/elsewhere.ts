@@ -6,7 +6,7 @@ import type { RemoteAgentsOptions } from "./remote-agents.ts";
 import type { RemoteSession } from "./remote-session.ts";
 
 export interface ElsewhereOptions extends Omit<RemoteAgentsOptions, "count"> {
-  /** For some time, no tcp tunnel gets the port. */
+  /** Excludes a port from tcp tunnels for some time. */
   readonly avoidPort: (port: number) => void;
 }
 
@@ -14,11 +14,11 @@ export interface Elsewhere {
   follow(news: readonly DirectoryNews[]): void;
   session(id: string): RemoteSession | undefined;
   countOfAccount(accountId: string): number;
-  /** A visitor asks for the tunnels that serve a name. */
+  /** Called when a visitor requests the tunnels that serve a name. */
   wake(name: string): void;
-  /** As `wake`, by the id of one of the tunnels. */
+  /** Like `wake`, by the id of one of the tunnels. */
   wakeTunnel(id: string): void;
-  /** How many other nodes there are. */
+  /** Number of other nodes. */
   nodeCount(): number;
   /** The edges of this node, without this one. */
   siblings(): readonly string[];
@@ -27,9 +27,9 @@ export interface Elsewhere {
 }
 
 interface OtherEdge extends PeerPlace {
-  /** The node that the edge is part of, if that is not this node. */
+  /** The edge's node, if it is not this node. */
   readonly node: string | undefined;
-  /** Ids that the edge had before it joined again, and has not reported since. */
+  /** Ids that the edge had before it joined again and has not reported since. */
   readonly stale: Set<string>;
 }
 

@@ -17,7 +17,7 @@ import type { AgentRegistry } from "../registry.ts";
 
 const token = newToken(tokenPrefixes.agent);
 const startedAt = 1_700_000_000_000;
-/** An edge that hears of another, whose claims of names are granted. */
+/** Creates an edge with news of another edge, whose name claims are granted. */
 function edgeBesideOthers(tunnelsPerAccount = 100): AgentRegistry {
   const clock = makeManualClock(startedAt);
   const table = makeRoutingTable(clock);
@@ -49,7 +49,7 @@ function sessionOf(id: string, accountId = "ac_1"): DirectoryNews {
   return { what: "session", edgeId: "ed_2", session: { ...who, ...at, agentVersion: "1", os: "linux", metadata: "" } };
 }
 
-/** What the other edge tells of a tunnel of its own. */
+/** News of a tunnel of the other edge. */
 function tunnelOf(id: string, host: string, more: Partial<BindRequest> = {}, sessionId = "ts_2"): DirectoryNews {
   const accountId = sessionId === "ts_2" ? "ac_1" : "ac_other";
   const asked = JSON.stringify({ ...bindRequest, ...more });
@@ -68,7 +68,7 @@ function closed(tunnelId: string): DirectoryNews {
   return { what: "tunnel_closed", edgeId: "ed_2", tunnelId, finishes: true };
 }
 
-/** A session of this edge. */
+/** Connects a session to this edge. */
 function connect(registry: AgentRegistry): AgentSession {
   const who = { token, resumes: "", agentVersion: "1", os: "linux", metadata: "", ip: "192.0.2.1" };
   const { accountId, credentialId } = registry.authenticate(who);
@@ -110,7 +110,7 @@ describe("tunnels of another edge", () => {
   const host = "shop.example.com";
   const pooled = { pools: true };
 
-  it("tunnels of another edge are found by name and by id when somebody comes, and are the same again", () => {
+  it("tunnels of another edge are found by name and by id on first use, and stay the same objects", () => {
     const registry = edgeBesideOthers();
     registry.shared?.elsewhere.follow([tunnelOf("tn_1", host), tunnelOf("tn_2", "other.example.com")]);
     const site = registry.siteFor(host);
@@ -122,7 +122,7 @@ describe("tunnels of another edge", () => {
     assert.equal(registry.siteFor("nobody.example.com"), undefined);
   });
 
-  it("tunnels of another edge are what they were changed to, whether somebody has come for them or not", () => {
+  it("tunnels of another edge have their latest version, with or without earlier visitors", () => {
     for (const comes of [false, true]) {
       const registry = edgeBesideOthers();
       registry.shared?.elsewhere.follow([tunnelOf("tn_1", host)]);
@@ -133,7 +133,7 @@ describe("tunnels of another edge", () => {
     }
   });
 
-  it("tunnels of another edge serve a pool with those of this one, whichever came first, in their order", () => {
+  it("tunnels of another edge serve a pool with those of this one, in their order of arrival", () => {
     for (const ownFirst of [false, true]) {
       const registry = edgeBesideOthers();
       const session = connect(registry);
@@ -148,12 +148,12 @@ describe("tunnels of another edge", () => {
     }
   });
 
-  it("tunnels of another edge share their name once their agent has asked for that, and no longer than it does", () => {
+  it("tunnels of another edge share their name only while their agent requests it", () => {
     const registry = edgeBesideOthers();
     const session = connect(registry);
     const tell = (more: Partial<BindRequest>): void =>
       registry.shared?.elsewhere.follow([tunnelOf("tn_1", host, more)]);
-    // Where it does not share, its agent is asked first whether it is there.
+    // If it does not share its name, its agent is first asked whether it is there.
     const own = (id: string): boolean => {
       bind(registry, session, id, { hostname: host, ...pooled });
       return registry.tunnel(id) !== undefined;
@@ -167,7 +167,7 @@ describe("tunnels of another edge", () => {
     assert.equal(own("tn_later"), false);
   });
 
-  it("R5: tunnels of another edge keep their name for their account when they close, though nobody has come for them", () => {
+  it("R5: tunnels of another edge reserve their name for their account when they close, even without visitors", () => {
     const registry = edgeBesideOthers();
     const session = connect(registry);
     const follow = registry.shared?.elsewhere.follow;
@@ -179,7 +179,7 @@ describe("tunnels of another edge", () => {
     );
   });
 
-  it("tunnels of another edge count among those that their account may have, until they close", () => {
+  it("tunnels of another edge count towards the maximum of their account until they close", () => {
     const registry = edgeBesideOthers(2);
     const session = connect(registry);
     registry.shared?.elsewhere.follow([tunnelOf("tn_1", host), tunnelOf("tn_2", "other.example.com")]);
@@ -189,7 +189,7 @@ describe("tunnels of another edge", () => {
     own();
   });
 
-  it("tunnels of another edge that this one's agent takes the name of are not found any more", () => {
+  it("tunnels of another edge disappear when this edge's agent takes over their name", () => {
     const registry = edgeBesideOthers();
     registry.shared?.elsewhere.follow([tunnelOf("tn_1", host)]);
     bind(registry, connect(registry), "tn_1", { id: "tn_1", hostname: host });
@@ -199,7 +199,7 @@ describe("tunnels of another edge", () => {
     assert.deepEqual([registry.tunnel("tn_1"), registry.pool(host)], [own, [own]]);
   });
 
-  it("tunnels of another edge that this one's agent took over are served again once they are told again, changed or not", () => {
+  it("tunnels of another edge that this one's agent took over are served again after further news, changed or not", () => {
     for (const change of [{}, { description: "changed" }]) {
       const { description = "" } = change;
       const registry = edgeBesideOthers();
@@ -222,7 +222,7 @@ describe("tunnels of another edge", () => {
     }
   });
 
-  it("tunnels of another edge that is gone, or does not tell of them any more, are gone with it", () => {
+  it("tunnels of another edge disappear when it leaves or no longer reports them", () => {
     for (const news of [
       [{ what: "gone", edgeId: "ed_2" }],
       [{ what: "edges", edgeIds: [] }],

@@ -1,4 +1,6 @@
-/** The agents of all other edges, as this edge serves them: rows of a replica, and objects for those that visitors ask for. */
+/**
+ * The agents of all other edges, as this edge serves them: rows of a replica, and objects for those that visitors use.
+ */
 import type { SharedEntry, SharedTunnel } from "../../../directory/news.ts";
 import { Replica } from "../../../directory/replica.ts";
 import type { SessionReport } from "../../../directory/reports.ts";
@@ -19,9 +21,9 @@ export interface RemoteAgentsOptions {
   >;
   readonly opening: Pick<Opening, "elsewhere">;
   readonly log: Log;
-  /** How many edges there are, with this one. */
+  /** Number of edges, including this one. */
   readonly count: () => number;
-  /** Whether a tunnel serves the name that is an object already. */
+  /** Whether a tunnel serves the name that is already an object. */
   readonly isAwake: (name: string) => boolean;
 }
 
@@ -50,7 +52,7 @@ export class RemoteAgents<Edge extends PeerPlace> {
     return this.#sessionsOf.get(accountId) ?? 0;
   }
 
-  /** Ids of the agents that have tunnels at the edges that `isMeant` selects. */
+  /** Returns the ids of the agents that have tunnels at the edges that `isMeant` selects. */
   agentIds(isMeant: (edge: Edge) => boolean): ReadonlySet<string> {
     const { rows } = this.#replica;
     const found = new Set<string>();
@@ -65,7 +67,7 @@ export class RemoteAgents<Edge extends PeerPlace> {
     return found;
   }
 
-  /** Ids of everything that an edge has, tunnels first. */
+  /** Returns the ids of everything that an edge has, tunnels first. */
   idsAt(edge: Edge): readonly string[] {
     return this.#replica.idsAt(edge);
   }
@@ -91,13 +93,13 @@ export class RemoteAgents<Edge extends PeerPlace> {
     }
   }
 
-  /** The edge has gone, with everything that it had. */
+  /** Removes an edge and everything that it had. */
   leave(edge: Edge): void {
     this.closeAll(edge, this.idsAt(edge));
     this.#replica.leave(edge);
   }
 
-  /** New, or changed. */
+  /** Adds or changes a tunnel. */
   putTunnel(edge: Edge, entry: SharedEntry): void {
     const { tunnels, log } = this.#options;
     const { rows } = this.#replica;
@@ -120,19 +122,19 @@ export class RemoteAgents<Edge extends PeerPlace> {
       if (elsewhere !== undefined) this.#close(elsewhere, false);
       this.#open(this.#replica.putTunnel(entry, edge), shared);
     } catch (error) {
-      // It is not served without what its agent has requested.
+      // A tunnel is not served without the options that its agent requested.
       this.closeTunnel(edge, id, false);
       log.error("tunnel of another edge not served here", { tunnel: id, error });
     }
   }
 
-  /** @param finishes requests and connections that already use the tunnel may finish */
+  /** @param finishes whether requests and connections that already use the tunnel may finish */
   closeTunnel(edge: Edge, id: string, finishes: boolean): void {
     const number = this.#replica.tunnelNumber(id, edge);
     if (number !== undefined) this.#close(number, finishes);
   }
 
-  /** Makes objects of the tunnels with a name. */
+  /** Creates objects of the tunnels with a name. */
   wake(name: string): void {
     if (this.#isWaking) return;
     this.#isWaking = true;
@@ -146,7 +148,7 @@ export class RemoteAgents<Edge extends PeerPlace> {
     }
   }
 
-  /** Makes objects of a tunnel and of those that serve its name with it. */
+  /** Creates objects of a tunnel and of the tunnels that serve its name with it. */
   wakeTunnel(id: string): void {
     const number = this.#replica.tunnelNumber(id);
     if (number !== undefined && !this.#tunnels.has(number)) this.wake(this.#replica.rows.nameOf(number));

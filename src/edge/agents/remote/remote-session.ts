@@ -23,7 +23,7 @@ export class RemoteSession implements AgentSession, StreamWatcher {
 
   /**
    * @param place of the edge that has it
-   * @param share how many edges share the number of streams that the agent accepts
+   * @param share number of edges that share the agent's maximum number of streams
    */
   constructor(report: SessionReport, peers: Peers, place: PeerPlace, share: () => number) {
     this.id = report.id;
@@ -75,7 +75,7 @@ export class RemoteSession implements AgentSession, StreamWatcher {
   }
 
   moveAway(): void {
-    // The edge that has the session does so when it stops.
+    // The edge that has the session closes it when that edge stops.
   }
 
   stopTunnel(): void {

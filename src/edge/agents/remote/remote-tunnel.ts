@@ -1,6 +1,6 @@
 /**
- * A tunnel of another edge that a visitor here has asked for. An edge knows the tunnels of all others, and visitors of most
- * arrive at other edges: until then a tunnel is a row of the replica.
+ * A tunnel of another edge that a visitor here has requested. An edge knows the tunnels of all others, but visitors of
+ * most arrive at other edges. Until the first visitor, a tunnel is a row of the replica.
  */
 import type { TunnelParts } from "../../../directory/rows.ts";
 import type { Log } from "../../../lib/log.ts";
@@ -10,19 +10,19 @@ import { companyOf } from "../opening/company.ts";
 import type { RemoteSession } from "./remote-session.ts";
 import type { Company, Endpoint, Tunnel } from "../tunnels/tunnel.ts";
 
-/** Common to the tunnels of other edges. */
+/** Dependencies shared by the tunnels of other edges. */
 export interface RemoteKind {
-  /** Throws where the endpoint does not compile here. */
+  /** Throws if the endpoint does not compile here. */
   readonly compile: (shared: SharedTunnel, session: RemoteSession) => Endpoint | undefined;
   readonly log: Log;
 }
 
-/** What is known without reading the text of the row. */
+/** Data available without reading the text of the row. */
 export interface RemoteParts extends TunnelParts {
   readonly labels?: Tunnel["labels"];
 }
 
-/** Everything that requests need. */
+/** Data that requests need. */
 interface Opened extends SharedTunnel {
   /** Undefined for a tunnel with labels, and for an endpoint that does not compile here. */
   served: Endpoint | undefined;
@@ -39,12 +39,12 @@ export class RemoteTunnel implements Tunnel {
   readonly #kind: RemoteKind;
   #read: () => string;
   #opened: Opened | undefined;
-  /** Each claim of the name reads it several times. */
+  /** Cached, because each claim of the name reads it several times. */
   #kept: { readonly company: Company | undefined } | undefined;
 
   /**
-   * @param read the text of the row, which is an entry. It is read only if more than `parts` is needed: after a node's
-   *   death each tunnel is woken by its agent, which then takes its name
+   * @param read returns the text of the row, which is an entry. Called only if more than `parts` is needed: after a
+   * node's death each agent wakes its tunnel and then takes over its name
    */
   constructor(parts: RemoteParts, session: RemoteSession, kind: RemoteKind, read: () => string) {
     this.id = parts.id;
@@ -99,13 +99,13 @@ export class RemoteTunnel implements Tunnel {
     return this.#kept.company;
   }
 
-  /** Its agent changed it, and its place is the same. Throws if it does not compile here. */
+  /** Applies a change by its agent that keeps the place. Throws if it does not compile here. */
   change(shared: SharedTunnel): void {
     this.#kept = undefined;
     this.#opened &&= { ...shared, served: this.#kind.compile(shared, this.session) };
   }
 
-  /** Its row goes. Requests that use the tunnel may still read from it. */
+  /** Detaches the tunnel from its row, which is removed. Requests that use the tunnel may still read from it. */
   part(): void {
     const text = this.#read();
     this.#read = () => text;
@@ -120,7 +120,7 @@ export class RemoteTunnel implements Tunnel {
     return (JSON.parse(this.#read()) as SharedEntry).shared;
   }
 
-  /** Compiled once: an endpoint has state, such as that of circuit breakers. */
+  /** Compiled once, because an endpoint has state, such as that of circuit breakers. */
   #open(): Opened {
     if (this.#opened) return this.#opened;
     const shared = this.#told();
@@ -129,7 +129,7 @@ export class RemoteTunnel implements Tunnel {
     try {
       opened.served = this.#kind.compile(shared, this.session);
     } catch (error) {
-      // It is not served without what its agent has requested.
+      // A tunnel is not served without the options that its agent requested.
       this.#kind.log.error("tunnel of another edge not served here", { tunnel: this.id, error });
     }
     return opened;

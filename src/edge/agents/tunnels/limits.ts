@@ -1,17 +1,17 @@
-/** Bounds on what agents may hold (D9, G1). */
+/** Limits of agents (D9, G1). */
 export interface AgentLimits {
   readonly sessionsPerAccount: number;
   readonly tunnelsPerSession: number;
   readonly tunnelsPerAccount: number;
   readonly labelsPerTunnel: number;
-  /** UTF-8 bytes of one label's name, and of its value. */
+  /** Maximum size of a label's name, and of its value, UTF-8 bytes. */
   readonly labelBytes: number;
-  /** Questions to agents about what they have kept of requests, and replays, that are under way; of all accounts together. */
+  /** Maximum number of pending questions to agents about captured requests, and of replays, over all accounts. */
   readonly exchanges: number;
   readonly exchangesPerAccount: number;
-  /** How long what is under way through a tunnel may go on when its agent has taken it away, milliseconds. */
+  /** Maximum time for traffic to finish after the agent closed its tunnel, milliseconds. */
   readonly finishMs: number;
-  /** UTF-8 bytes of a tunnel's or session's metadata, and of `forwardsTo`. */
+  /** Maximum size of a tunnel's or session's metadata, and of `forwardsTo`, UTF-8 bytes. */
   readonly textBytes: number;
 }
 

@@ -7,25 +7,25 @@ import { isInternalKey } from "../../../lib/internal-names.ts";
 import { nameOf } from "../../../lib/plain-names.ts";
 import type { AgentSession, BindRequest } from "../../../tunnel/server-hooks.ts";
 
-/** What a tunnel has in common with the tunnels that may serve its name together with it. */
+/** Properties that tunnels must have in common to serve a name together. */
 export interface Company {
-  /** The same text for all of them; the protocol for pooled ones. */
+  /** Equal for all tunnels that serve the name. The protocol for pooled ones. */
   readonly key: string;
-  /** Their agents request pooling (`PoolingEnabled`). */
+  /** Whether their agents request pooling (`PoolingEnabled`). */
   readonly isPool: boolean;
-  /** The tunnels of one agent must do the same: the same text for the same options. Undefined within a pool. */
+  /** Equal for equal options, because one agent's tunnels must do the same. Undefined within a pool. */
   readonly likeness: string | undefined;
-  /** Also within a pool, the same text for the tunnels that one agent has in several sessions. */
+  /** Equal for the tunnels that one agent has in several sessions, also within a pool. */
   readonly agent: string | undefined;
 }
 
-/** The same text for tunnels that may serve a name together; undefined for a tunnel that serves its name alone. */
+/** Returns equal text for tunnels that may serve a name together. Undefined for a tunnel that serves its name alone. */
 export function sharingKey(company: Company | undefined): string | undefined {
   if (company?.likeness === undefined) return company?.key;
   return `${company.key.length} ${company.key} ${company.likeness}`;
 }
 
-/** A tunnel that is online: an endpoint of its own, or one with labels for backends. */
+/** A tunnel that is online: with its own endpoint, or with labels for backends. */
 export interface Tunnel {
   readonly id: string;
   readonly session: AgentSession;
@@ -33,27 +33,27 @@ export interface Tunnel {
   metadata: string;
   /** Milliseconds since 1970. */
   readonly startedAt: number;
-  /** That it claims, see `claimedName`; "" for one with labels. */
+  /** The claimed name, see `claimedName`. "" for a tunnel with labels. */
   readonly name: string;
-  /** Whether its endpoint is compiled: another edge's is once somebody comes for it. */
+  /** Whether its endpoint is compiled. Another edge's endpoint is compiled on first use. */
   readonly isOpened: boolean;
   /**
-   * Another one, at the same place, once the agent has changed it. Undefined for one with labels, and for another edge's
-   * that does not compile here.
+   * Replaced at the same place when the agent changes it. Undefined for a tunnel with labels, and for another edge's
+   * endpoint that does not compile here.
    */
   endpoint: Endpoint | undefined;
-  /** What may serve its name with it; undefined: nothing. Known without compiling its endpoint. */
+  /** Condition for other tunnels to share the name. Undefined if none may. Known without compiling the endpoint. */
   readonly company: Company | undefined;
   readonly labels: Readonly<Record<string, string>> | undefined;
-  /** The service speaks HTTP/2 with prior knowledge, and no HTTP/1.1. */
+  /** Whether the service speaks only HTTP/2 with prior knowledge, and not HTTP/1.1. */
   readonly http2: boolean;
-  /** Version of the PROXY protocol's header to write before the bytes of a connection; 0: none. */
+  /** Version of the PROXY protocol header to write before a connection's bytes. 0 for none. */
   readonly proxyProtocol: 0 | 1 | 2;
-  /** Its agent wants to know how long requests took here. */
+  /** Whether its agent wants the durations of requests at this edge. */
   readonly wantsTimes: boolean;
-  /** False once it was taken away; nothing is sent through it any more. */
+  /** False after the tunnel was closed. Nothing is sent through it any more. */
   online: boolean;
-  /** It is another edge's, which `session` leads to. */
+  /** Whether another edge has the tunnel. `session` leads to that edge. */
   readonly isElsewhere: boolean;
 }
 
@@ -61,25 +61,25 @@ export interface Endpoint {
   readonly id: string;
   readonly proto: EndpointProto;
   readonly host: string;
-  /** Of the public URL. */
+  /** Port of the public URL. */
   readonly port: number;
   readonly url: string;
-  /** As its agent calls and describes it; "" where it does not. */
+  /** Name and description from the agent, or "". */
   readonly name: string;
   readonly description: string;
   readonly site: Site | ConnectionSite;
-  /** Those that may stand in for its tunnel; undefined for one that serves its URL alone. */
+  /** Tunnels that may replace this endpoint's own. Undefined if it serves its URL alone. */
   readonly beside: Beside | undefined;
-  /** What may serve its name with it; undefined: nothing. */
+  /** Condition for other tunnels to share the name. Undefined if none may. */
   readonly company: Company | undefined;
   /**
-   * Itself made anew where what its traffic policy names of the account has changed; undefined where nothing has.
-   * Throws `Refusal` when that is not there any more.
+   * Returns the endpoint compiled again if objects of the account that its traffic policy names have changed. Otherwise
+   * returns undefined. Throws `Refusal` if one was deleted.
    */
   renewed(): Endpoint | undefined;
 }
 
-/** What visitors speak to the edge; `http` without TLS. */
+/** Protocol between visitors and the edge. `http` is without TLS. */
 export type EndpointProto = "https" | "http" | "tls" | "tcp";
 
 export function renderTunnel(tunnel: Tunnel, region: string): TunnelReport {
@@ -107,17 +107,20 @@ export function renderTunnel(tunnel: Tunnel, region: string): TunnelReport {
   };
 }
 
-/** The name that an endpoint claims: of its host, with its account where it is internal, or `:` and a port. */
+/** Returns the name that an endpoint claims: its host, with the account if it is internal, or `:` and a port. */
 export function claimedName({ proto, host, port, site }: Endpoint): string {
   return isAtPort(site, host) ? `:${port}` : nameOf(proto, host);
 }
 
-/** Whether it is found by a port of the server, and not by its name. */
+/** Whether it is found by a port of the server and not by its name. */
 export function isAtPort(site: Endpoint["site"], host: string): site is ConnectionSite {
   return site.kind === "tcp_endpoint" && !isInternalKey(host);
 }
 
-/** What other edges have to know of it. @param request what its endpoint was made of */
+/**
+ * Returns the data about a tunnel that other edges need.
+ * @param request from which the endpoint was made
+ */
 export function shareTunnel(tunnel: Tunnel, request: BindRequest | undefined): SharedTunnel {
   const { id, session, forwardsTo, metadata, startedAt, http2, proxyProtocol, wantsTimes, labels, endpoint } = tunnel;
   return {
