@@ -22,7 +22,7 @@ import { PeerSettings, renderSettings } from "../../http2/peer-settings.ts";
 import type { Http2Stream } from "./stream.ts";
 import { maxStreams, StreamSet } from "./stream-set.ts";
 
-/** Initial number of unconsumed body bytes per stream, also the window of clients that it does not slow down (D1). */
+/** Initial receive window of a stream, bytes. A window that limits the client's rate grows (D1). */
 const streamWindowBytes = 64 * 1024;
 /** Maximum assumed round trip, milliseconds. Longer ones are rare, even by satellite. */
 const maxRoundTripMs = 1_000;

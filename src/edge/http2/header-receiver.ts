@@ -119,7 +119,7 @@ export class HeaderReceiver {
     if (stream.remoteEnded) {
       return this.#faults.streamError(stream, errorCode.streamClosed, "HEADERS behind the end");
     }
-    // The table is never built, so it does not contain Host. `:authority` replaces it.
+    // A built table never contains Host, because `:authority` replaces it.
     const hasHost = head.hostField() !== undefined;
     const isValid = endStream && !head.hasPseudo && !hasHost && head.fault === "" && !head.tooLarge;
     const fields = isValid ? head.build("") : undefined;

@@ -425,7 +425,7 @@ describe("the HTTPS listener", () => {
     assert.equal(served.facts.tls?.serverName, "shop.example.com");
   });
 
-  it("the HTTPS listener rejects other protocols with an alert, and plain HTTP with a text", async () => {
+  it("the HTTPS listener rejects other protocols with an alert, and plain HTTP with status 400", async () => {
     const garbage = await edge.openTcp();
     garbage.write("\x00\x01\x02 nothing");
     const [alert] = (await once(garbage, "data")) as [Buffer];

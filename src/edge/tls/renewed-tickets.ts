@@ -26,7 +26,7 @@ interface Keys {
   readonly aes: Buffer;
 }
 
-/** Result for OpenSSL about a ticket (SSL_CTX_set_tlsext_ticket_key_cb): 0 unknown, 1 valid, 2 to be renewed. */
+/** Result for OpenSSL about a ticket (SSL_CTX_set_tlsext_ticket_key_cb): 0 unknown, 1 created, 2 to be renewed. */
 type Answer = readonly [status: 0 | 1 | 2, hmac: Buffer, aes: Buffer, name?: Buffer, iv?: Buffer];
 
 /** Internal functions of Node's contexts, with which Node tests clients' use of renewed tickets. */

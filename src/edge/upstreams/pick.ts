@@ -72,9 +72,8 @@ export function makePicker(registry: Pick<AgentRegistry, "tunnel" | "group" | "p
     return registry.pool(beside.name).find((one) => alike(one) && !isTried(one)) ?? own;
   };
   /**
-   * Chooses the tunnel with the fewest requests in flight. The search starts one further each time, so that equal
-   * tunnels take turns. Tunnels of other edges are used only if this edge has none, because visitors are already spread
-   * over the edges.
+   * Chooses the tunnel with the fewest requests in flight. Equal tunnels take turns, because each search starts one
+   * further. Other edges' tunnels are a fallback, because visitors are already spread over the edges.
    */
   const fromGroup = (plan: GroupPlan, around: Circumstances): Picked => {
     const group = registry.group(plan);

@@ -35,7 +35,7 @@ function world(first: number, last: number) {
   };
 }
 
-describe("ports that are made for tunnels", () => {
+describe("generated ports and their marks", () => {
   it("D9: generated ports of tunnels with the same target are each checked once, for any number of tunnels", () => {
     const { take, release, asked } = world(20_000, 22_999);
     const ports = new Set<number>();

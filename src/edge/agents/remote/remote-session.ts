@@ -75,7 +75,7 @@ export class RemoteSession implements AgentSession, StreamWatcher {
   }
 
   moveAway(): void {
-    // The edge that has the session closes it when that edge stops.
+    // The edge that has the session moves its agent away when that edge stops.
   }
 
   stopTunnel(): void {
