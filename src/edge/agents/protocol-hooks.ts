@@ -25,7 +25,7 @@ export interface ProtocolHooksOptions {
   readonly sessions: SessionBook;
   readonly tunnels: OpenTunnels;
   readonly opening: Opening;
-  /** Names and agents that are shared with other edges; undefined if there is one edge. */
+  /** Names and agents that are shared with other edges. Undefined if there is one edge. */
   readonly names: Pick<SharedNames, "canAsk" | "demand" | "drop" | "publish"> | undefined;
   readonly elsewhere: Pick<Elsewhere, "session" | "countOfAccount"> | undefined;
   readonly limits: AgentLimits;

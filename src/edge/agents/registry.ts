@@ -44,7 +44,7 @@ export interface AgentRegistryOptions {
   readonly advertisedHttpsPort: () => number;
   /** Whether names that are not below `domain` have to be reserved by the agent's account. */
   readonly requireReservedNames?: boolean | undefined;
-  /** The same for plain HTTP; undefined if the server has no plain HTTP. */
+  /** The same for plain HTTP. Undefined if the server has no plain HTTP. */
   readonly advertisedHttpPort?: () => number | undefined;
   readonly region: string;
   readonly clock: Clock;
@@ -54,7 +54,7 @@ export interface AgentRegistryOptions {
   readonly modules?: readonly ModuleDeclaration[] | undefined;
   /** Undefined if the server offers no tcp endpoints. */
   readonly tcp?: TcpAddresses | undefined;
-  /** The lines to other edges; undefined if there are no other edges. */
+  /** The lines to other edges. Undefined without other edges. */
   readonly others?: { readonly peers: Peers } | undefined;
 }
 
@@ -92,7 +92,7 @@ export interface AgentRegistry extends ServerHooks {
   sessions(): readonly AgentSession[];
   /** Sends a command to a session, see `AgentSession.command`. Rejects with `Refusal`, such as not_found and exchange_busy. */
   command(sessionId: string, command: AgentCommand): Promise<string | undefined>;
-  /** The control plane's answer to an agent that wants to join; see `Joining`. */
+  /** The control plane's answer to an agent that wants to join, see `Joining`. */
   joined: Joining["joined"];
   /** Receives the messages of the control plane about other edges. */
   readonly shared: SharedRegister | undefined;

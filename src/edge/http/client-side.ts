@@ -6,12 +6,12 @@
  *
  * 1. It reads a head, checks the protocol's rules (framing, pseudo-fields), and makes a `ReceivedRequest`.
  * 2. It calls `const exchange = new HttpExchange(connection, clientSide, request); exchange.start()`. The answer may
- * arrive before `start` returns.
+ *    arrive before `start` returns.
  * 3. It passes body bytes to `exchange.requestBody(bytes)` and the end to `exchange.requestEnded(trailers)`, also after
- * the response has begun or ended. It must not change the bytes afterwards. It makes no call for an empty body, which
- * `ReceivedRequest.bodyLength` 0 announces. It reads at most one window of bytes ahead of `requestConsumed`.
+ *    the response has begun or ended. It must not change the bytes afterwards. It makes no call for an empty body,
+ *    which `ReceivedRequest.bodyLength` 0 announces. It reads at most one window of bytes ahead of `requestConsumed`.
  * 4. It calls `clientDrained` after each `sendBody` that returned false. It calls `clientGone` when the client
- * disconnected or reset the stream. It calls `requestFailed` when the body broke the protocol or arrived too slowly.
+ *    disconnected or reset the stream. It calls `requestFailed` when the body broke the protocol or arrived too slowly.
  * 5. The pipeline ends with exactly one call of `sendEnd` or `abort`. After that it calls only `requestConsumed`.
  */
 import type { FieldTable } from "../../http1/field-table.ts";

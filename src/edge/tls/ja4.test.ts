@@ -39,7 +39,7 @@ describe("JA4", () => {
     ["with a protocol that is no text", { alpn: ["\xab\xcd"] }, "t13d1516ad"],
     ["with a protocol that ends in a sign", { alpn: ["a-"] }, "t13d15166d"],
     ["of TLS 1.2", { versions: [0x0303] }, "t12d1516h2"],
-    ["of a version that nobody knows", { versions: [0x0505] }, "t00d1516h2"],
+    ["of an unknown version", { versions: [0x0505] }, "t00d1516h2"],
     ["with more suites than two digits", { cipherSuites: Array.from({ length: 120 }, (_, at) => at) }, "t13d9916h2"],
   ];
   for (const [what, offer, head] of heads) {

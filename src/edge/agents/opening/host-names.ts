@@ -14,8 +14,7 @@ const things =
 
 /**
  * Returns a name such as `calm-otter-4f0k2m`, which is always the same for the same parts. In addition to the words it
- * has 31 bits of their hash, so that
- * a collision by chance is unlikely.
+ * has 31 bits of their hash, so that a collision by chance is unlikely.
  */
 export function generatedName(parts: readonly string[]): string {
   const digest = createHash("sha256").update(parts.join("\0")).digest();

@@ -31,10 +31,10 @@ export interface OpenTunnelsOptions {
   readonly finishMs: number;
   readonly report: (message: Upward) => void;
   readonly region: string;
-  /** What other edges receive about a tunnel; undefined if there are no other edges. */
+  /** Returns the data about a tunnel that other edges need. Undefined without other edges. */
   readonly share: ((tunnel: Tunnel) => SharedTunnel) | undefined;
   readonly log: Log;
-  /** Makes an object of another edge's tunnel; undefined if there are no other edges. */
+  /** Makes an object of another edge's tunnel. Undefined without other edges. */
   readonly wake?: ((id: string) => void) | undefined;
 }
 

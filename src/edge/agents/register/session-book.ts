@@ -4,7 +4,7 @@ import type { Tunnel } from "../tunnels/tunnel.ts";
 /** The connected agents by session id, account and credential, and the tunnels of each. */
 export interface SessionBook {
   add(session: AgentSession): void;
-  /** Returns the tunnels of the session; undefined if the session was not in the book. */
+  /** Returns the tunnels of the session. Undefined if the session was not in the book. */
   remove(session: AgentSession): readonly Tunnel[] | undefined;
   has(session: AgentSession): boolean;
   byId(id: string): AgentSession | undefined;
