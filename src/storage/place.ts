@@ -1,13 +1,13 @@
-/** Where a database is, as its setting says. */
+/** Location of a database, from its setting. */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 
-/** Whether it is a PostgreSQL database, rather than a file. */
+/** Whether the setting names a PostgreSQL database instead of a file. */
 export function isUrl(database: string): boolean {
   return /^postgres(ql)?:\/\//.test(database);
 }
 
-/** Whether there may be something in it: a file is there, or a server has to be asked. */
+/** Whether the database may hold data: its file exists, or it is on a server. */
 export function mayHold(database: string, dataDirectory: string): boolean {
   return isUrl(database) || existsSync(resolve(dataDirectory, database));
 }

@@ -1,4 +1,4 @@
-/** Claims of public names, asked for many at a time: while one question is out, those that come wait for the next. */
+/** Claims public names in batches: while a query runs, new claims wait for the next one. */
 import { letGo } from "../../lib/boundary.ts";
 import type { Shared } from "../database/database.ts";
 import type { Lease } from "./lease.ts";
@@ -9,10 +9,10 @@ interface Asked {
   readonly answer: PromiseWithResolvers<ClaimOutcome>;
 }
 
-/** Names that one question locks: 20 nodes that ask at once keep within what PostgreSQL has room for by default. */
+/** Names that one query locks. 20 nodes that query at the same time stay within PostgreSQL's default limit. */
 const atOnce = 128;
 
-/** Rejects when the database does not answer. */
+/** Rejects if the database does not respond. */
 export type AskForName = (id: string, claim: NameClaim) => Promise<ClaimOutcome>;
 
 export function makeNameQuestions(shared: Shared, lease: Lease): AskForName {
@@ -33,7 +33,7 @@ export function makeNameQuestions(shared: Shared, lease: Lease): AskForName {
   };
   const work = async (): Promise<void> => {
     isAsking = true;
-    // With whatever else comes in this turn.
+    // Includes other claims of this turn.
     await new Promise(setImmediate);
     while (waiting.length > 0) await ask(waiting.splice(0, atOnce));
     isAsking = false;

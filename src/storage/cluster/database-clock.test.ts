@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import { DatabaseClock } from "./database-clock.ts";
 
-it("the database's clock is known to half of the quickest answer, whatever slower ones say", () => {
+it("the database's clock is known to half the round trip of the fastest response, in spite of slower ones", () => {
   const clock = new DatabaseClock();
   assert.equal(clock.at(5), 0);
   clock.take(100, 120, 1_000_110_000);
@@ -11,7 +11,7 @@ it("the database's clock is known to half of the quickest answer, whatever slowe
   assert.equal(clock.at(400), 1_000_400_400);
 });
 
-it("the database's clock is the new one where another server has taken over, or its clock was set", () => {
+it("the database's clock follows a failover to another server, and a changed clock", () => {
   const clock = new DatabaseClock();
   clock.take(100, 101, 1_000_100_500);
   clock.take(200, 220, 2_000_210_000);

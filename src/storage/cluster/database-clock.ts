@@ -1,23 +1,30 @@
-/** The database's clock as a node knows it: read with each renewal of its lease, and compared with its own. */
+/**
+ * A node's estimate of the database's clock. Each renewal of its lease reads that clock and compares it with the node's
+ * own.
+ */
 
 interface Sample {
-  /** Microseconds that the database's clock is ahead of ours. */
+  /** Microseconds that the database's clock is ahead of this node's clock. */
   readonly ahead: number;
-  /** Milliseconds that the answer took: it is wrong by half of that at most. */
+  /** Round trip of the query, milliseconds. The error of the sample is half of that at most. */
   readonly tookMs: number;
 }
 
-/** Of about a minute: the clocks drift by less than an answer takes. */
+/** Samples of about a minute: in that time the clocks drift by less than a round trip. */
 const maxSamples = 32;
 
 export class DatabaseClock {
   #samples: readonly Sample[] = [];
   #best: Sample | undefined;
 
-  /** @param sentMs and @param answeredMs when it was asked, see `Clock.monotonic`; @param micros what it said */
+  /**
+   * @param sentMs when the query was sent, see `Clock.monotonic`
+   * @param answeredMs when the response arrived
+   * @param micros the time in the response
+   */
   take(sentMs: number, answeredMs: number, micros: number): void {
     const sample = { ahead: micros - ((sentMs + answeredMs) / 2) * 1000, tookMs: answeredMs - sentMs };
-    // Another server, or one whose clock was set: what was known of it says nothing any more.
+    // Another server, or a server with a changed clock: earlier samples are invalid.
     const fits = this.#samples.filter(
       (one) => Math.abs(one.ahead - sample.ahead) <= (one.tookMs + sample.tookMs) * 1000,
     );
@@ -25,7 +32,7 @@ export class DatabaseClock {
     this.#best = this.#samples.reduce((best, one) => (one.tookMs <= best.tookMs ? one : best));
   }
 
-  /** Microseconds since 1970 by the database at that moment of ours; 0 before it was ever asked. */
+  /** Returns microseconds since 1970 by the database at a time of this node; 0 before the first query. */
   at(monotonicMs: number): number {
     return this.#best ? Math.round(monotonicMs * 1000 + this.#best.ahead) : 0;
   }

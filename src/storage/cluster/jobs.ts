@@ -1,25 +1,27 @@
-/** Work that one node does for all: each job has a name, and one holder, whose death moves it to another node. */
+/**
+ * Work that one node does for all: each job has a name and one holder. If the holder dies, another node takes the job.
+ */
 import type { Log } from "../../lib/log.ts";
 import type { Shared } from "../database/database.ts";
 import type { Lease } from "./lease.ts";
 
-/** A claim on a job, for as long as somebody wants it. */
+/** A claim on a job, valid until `end`. */
 export interface Job {
-  /** Whether the job is to be done here, now. What is written for it says so again, see `WriteContext.job`. */
+  /** Whether this node has to do the job now. Writes for the job check this again, see `WriteContext.job`. */
   isHeld(): boolean;
-  /** Somebody else may have it. */
+  /** Releases the job for other nodes. */
   end(): void;
 }
 
 export interface Jobs {
-  /** Wants to do the job whenever no other node does; `changed` is called when `isHeld` may have become another. */
+  /** Takes the job whenever no other node holds it. `changed` is called when `isHeld` may have changed. */
   want(name: string, changed?: () => void): Job;
 }
 
-/** Without other nodes every job is one's own. */
+/** Without other nodes, this process holds every job. */
 export const ownJobs: Jobs = { want: () => ({ isHeld: () => true, end: () => undefined }) };
 
-/** Whoever holds it has an epoch that is alive: the row of a dead node is deleted before its jobs are taken. */
+/** A holder always has a live epoch: the row of a dead node is deleted before its jobs are taken. */
 const claimText = `insert into jobs (name, node, epoch) select name, $1, $2 from unnest($3::text[]) as name
   on conflict (name) do update set node = excluded.node, epoch = excluded.epoch
   where not exists (select 1 from nodes where nodes.id = jobs.node and nodes.epoch = jobs.epoch)
@@ -27,7 +29,7 @@ const claimText = `insert into jobs (name, node, epoch) select name, $1, $2 from
 
 export function sharedJobs(shared: Shared, lease: Lease, log: Log): Jobs {
   const wanted = new Map<string, Set<() => void>>();
-  /** Under the epoch that is noted. */
+  /** Held jobs, with the epoch under which they were taken. */
   const held = new Map<string, number>();
   let claiming: Promise<void> | undefined;
   const isHeld = (name: string): boolean => lease.isHeld() && held.get(name) === lease.fence().epoch;

@@ -1,7 +1,7 @@
 /**
- * That this node lives, as the others see it: a row that it renews, and that is dead by the database's clock when it
- * does not. Each time that a node has come (back) to life it has another epoch, which is compared in every commit: what
- * was begun under an earlier one cannot be stored any more, whoever has taken it over.
+ * Shows other nodes that this node is alive: it renews a row, and counts as dead by the database's clock if it does
+ * not. Each time that a node becomes alive (again), it gets a new epoch, which every commit compares. So work that
+ * began under an earlier epoch cannot be stored, even if no other node has taken it over.
  */
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
@@ -10,19 +10,19 @@ import type { Shared } from "../database/database.ts";
 import { DatabaseClock } from "./database-clock.ts";
 import { leaseMs } from "./tables.ts";
 
-/** What a commit compares: that the node's lease is the one under which it was begun. */
+/** Compared by each commit: the node's lease must be the one under which the commit began. */
 export interface Fence {
   readonly node: string;
   readonly epoch: number;
 }
 
-/** What others are shown of a node. */
+/** Data about a node for other nodes. */
 export interface NodeReport {
   readonly version: string;
   readonly region: string;
   readonly apiUrl: string | undefined;
   readonly peerAddress: string | undefined;
-  /** The last one that is in effect here. */
+  /** Last revision in effect at the node. */
   readonly revision: number;
   /** Connected agents, and open connections of visitors. */
   readonly agents: number;
@@ -45,7 +45,7 @@ interface Renewed {
 }
 
 const renewEveryMs = 2000;
-/** Renewals after which it is looked for what dead nodes had, though none seems to have died. */
+/** Number of renewals after which leftovers of dead nodes are deleted, even if no node seems to have died. */
 const buryEvery = 30;
 
 /** Microseconds since 1970. */
@@ -60,8 +60,9 @@ const joinText = `insert into nodes (id, epoch, version, region, api_url, peer_a
   on conflict (id) do update set epoch = excluded.epoch, renewed_at = clock_timestamp(), revision = excluded.revision
   returning epoch, ${present} as at`;
 /**
- * A commit under the epoch of a dead node ends before its row does. Counts those that live, and tells them apart from
- * those of the last time: also where one has come for one that has left, or has come and left since.
+ * Deletes dead nodes and their data. A commit under the epoch of a dead node ends before its row is deleted. Counts and
+ * identifies the live nodes. So it detects nodes that replaced others, and nodes that joined and left since the last
+ * renewal.
  */
 const buryText = `with dead as (delete from nodes where renewed_at <= clock_timestamp() - interval '${leaseMs} ms')
   select count(*) as alive, coalesce(sum(epoch), 0) || ' ' || (select last_value from node_epochs) as those
@@ -73,11 +74,13 @@ export class Lease {
   readonly #databaseClock = new DatabaseClock();
   #epoch = 0;
   #alive = 1;
-  /** Which they are. */
+  /** Identities of the live nodes. */
   #those = "";
   #renewals = 0;
   #renewedAt: number | undefined;
-  /** On the monotonic clock: from when the last good renewal was sent, so never later than the database thinks. */
+  /**
+   * On the monotonic clock. It starts when the last good renewal was sent, so it never ends later than in the database.
+   */
   #heldUntil = Number.NEGATIVE_INFINITY;
   #renewing: Promise<void> | undefined;
   #timer: Timer | undefined;
@@ -93,32 +96,35 @@ export class Lease {
     return { node: this.#options.node, epoch: this.#epoch };
   }
 
-  /** Whether the others still count on this node. */
+  /** Whether other nodes still consider this node alive. */
   isHeld(): boolean {
     return this.#options.clock.monotonic() < this.#heldUntil;
   }
 
-  /** How many nodes there were at the last renewal, this one with them. */
+  /** Number of nodes at the last renewal, including this one. */
   get alive(): number {
     return this.#alive;
   }
 
-  /** When it was last renewed, milliseconds since 1970; undefined before it was had. */
+  /** Time of the last renewal, milliseconds since 1970; undefined before the first one. */
   get renewedAt(): number | undefined {
     return this.#renewedAt;
   }
 
-  /** A moment, as `Clock.monotonic` has it, in microseconds since 1970 by the database; good to a round trip. */
+  /**
+   * Converts a time of `Clock.monotonic` to microseconds since 1970 by the database, with an error of at most one round
+   * trip.
+   */
   databaseTimeAt(monotonicMs: number): number {
     return this.#databaseClock.at(monotonicMs);
   }
 
-  /** `watch` is called after each renewal, and when the lease is lost. */
+  /** Calls `watch` after each renewal, and when the lease is lost. */
   onRenewal(watch: () => void): void {
     this.#watchers.push(watch);
   }
 
-  /** Resolves after the first try. Without the database the lease is had as soon as that answers. */
+  /** Resolves after the first try. Without the database, the node gets the lease as soon as the database responds. */
   async start(): Promise<void> {
     await this.renew().catch((error: unknown) =>
       this.#options.log.warn("this node could not join the others", { error }),
@@ -129,7 +135,7 @@ export class Lease {
     });
   }
 
-  /** Renews the lease, or gets another one where it was lost. One at a time: who comes meanwhile gets the same. */
+  /** Renews the lease, or gets a new one if it was lost. Concurrent callers share one renewal. */
   async renew(): Promise<void> {
     if (this.#ended) throw new Error("renew lease: the node has left");
     this.#renewing ??= this.#renew().finally(() => {
@@ -138,7 +144,7 @@ export class Lease {
     await this.#renewing;
   }
 
-  /** The others need not wait for its end. */
+  /** Ends the lease, so that other nodes need not wait until it expires. */
   async end(): Promise<void> {
     const { shared, node } = this.#options;
     this.#timer?.cancel();

@@ -1,25 +1,27 @@
-/** One node among others, as those see it who run on it. */
+/** A node among others, as the code on that node sees it. */
 import type { NodeReport } from "./lease.ts";
 import type { Presence } from "./presence.ts";
 import type { NodeRow } from "./nodes.ts";
 
 export interface Membership {
   readonly id: string;
-  /** Whether the others count on this node. It says so itself: its own view, whether or not the database answers. */
+  /**
+   * Whether other nodes consider this node alive. This is the node's own view, and needs no response from the database.
+   */
   isAlive(): boolean;
-  /** The address of this machine on its way to the database; undefined where that is on the machine itself. */
+  /** Address of this machine on its connection to the database; undefined if the database is on the same machine. */
   readonly localAddress: string | undefined;
-  /** How many nodes live, this one with them, as it last saw. */
+  /** Number of live nodes that this node last saw, including itself. */
   readonly alive: number;
-  /** When the lease was last renewed, milliseconds since 1970; undefined before it was had. */
+  /** Time of the last renewal of the lease, milliseconds since 1970; undefined before the first one. */
   readonly renewedAt: number | undefined;
-  /** Revisions that the database was ahead when it was last looked at. */
+  /** Number of revisions that the database was ahead at the last check. */
   readonly behind: number;
-  /** Batches that were run again, because another node was first. */
+  /** Batches that ran again because another node was first. */
   readonly retries: number;
-  /** What the others are shown of this node besides what storage knows. */
+  /** Sets the data about this node for other nodes, in addition to storage's own data. */
   describe(report: () => Partial<NodeReport>): void;
-  /** What is at which node of sessions and tunnels. */
+  /** Sessions and tunnels of each node. */
   readonly presence: Presence;
   list(): Promise<readonly NodeRow[]>;
 }

@@ -1,4 +1,4 @@
-/** The nodes that there are, as the database has them. */
+/** The nodes that are in the database. */
 import type { Shared } from "../database/database.ts";
 import { leaseMs } from "./tables.ts";
 
@@ -22,7 +22,7 @@ const text = `select id, version, api_url, peer_address, region, revision, agent
   (extract(epoch from clock_timestamp() - renewed_at) * 1000)::integer as age_ms,
   renewed_at > clock_timestamp() - interval '${leaseMs} ms' as is_held from nodes order by started_at, id`;
 
-/** Oldest first; one that has died is there until somebody has noticed. */
+/** Returns the nodes, oldest first. A dead node is listed until another node notices. */
 export async function listNodes(shared: Shared): Promise<readonly NodeRow[]> {
   return await shared.query<NodeRow>(text);
 }

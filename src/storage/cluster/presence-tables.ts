@@ -1,12 +1,12 @@
 /**
- * Which node has which session, tunnel and public name: unlogged, since a crash of the database leaves the nodes, which
- * tell everything anew. Entries are written one batch at a time, so that the numbers of changes become visible in their
- * order; names are granted side by side, those who want the same one after the other.
+ * Sessions, tunnels and public names of each node. The tables are unlogged: the nodes survive a crash of the database
+ * and write their entries again. Entries are written one batch at a time, so that numbers of changes become visible in
+ * order. Different names are granted concurrently. Claims of the same name are granted one after the other.
  */
 import { sql } from "kysely";
 import type { Transaction } from "../database/database.ts";
 
-/** Held while presence is written; any number that nothing else in the same database uses. */
+/** Held while presence is written. Any number that nothing else in the same database uses. */
 const writeKey = "7205759403792796";
 
 const texts = [
@@ -21,7 +21,7 @@ const texts = [
     body text
   )`,
   "create unique index presence_by_change on presence (change)",
-  // A name is granted to an entry first, and served by it once the entry is written.
+  // A name is first granted to an entry. The entry serves it after the entry is written.
   `create unlogged table presence_names (
     name text collate "C" not null,
     entry text collate "C" not null,
@@ -33,21 +33,22 @@ const texts = [
     primary key (name, entry)
   )`,
   "create index presence_names_by_entry on presence_names (entry)",
-  // Entries that are over stay for a while without a body, so that others learn of it.
+  // Ended entries stay for a while without a body, so that other nodes notice.
   `create function presence_end(ended text[]) returns void language plpgsql as $$
   begin
     update presence set body = null, at = clock_timestamp(), change = nextval('presence_changes')
       where id = any(ended) and body is not null;
     delete from presence_names where entry = any(ended);
   end $$`,
-  // Whether the node lives; nothing of it is buried before this transaction has ended, which need not reach the disk.
+  // Whether the node is alive. Its data are not deleted before this transaction ends. The transaction need not reach
+  // the disk.
   `create function presence_alive(of_node text, of_epoch bigint) returns boolean language plpgsql as $$
   begin
     perform set_config('synchronous_commit', 'off', true);
     perform 1 from nodes where id = of_node and epoch = of_epoch for key share;
     return found;
   end $$`,
-  // Who else has the name, and does not share it. Locks the name until the transaction ends.
+  // Returns other holders of the name that do not share it. Locks the name until the transaction ends.
   `create function presence_others(of_name text, of_entry text, of_account text, of_pool text)
   returns setof presence_names language plpgsql as $$
   begin
@@ -71,7 +72,7 @@ const texts = [
         account_id = excluded.account_id, pool = excluded.pool;
     return 'granted';
   end $$`,
-  // Serves a name from now on, those that it was granted in the place of make way; false where others have it.
+  // Serves a name from now on, and ends the entries that it replaces; false if other entries have the name.
   `create function presence_serve(of_node text, of_epoch bigint, of_name text, of_entry text, of_account text,
     of_pool text) returns boolean language plpgsql as $$
   declare others text[];
@@ -91,7 +92,8 @@ const texts = [
         account_id = excluded.account_id, pool = excluded.pool, is_served = true;
     return true;
   end $$`,
-  // Null where the node does not live; else the number of the last change, and the entries whose name others have.
+  // Returns null if the node is not alive. Otherwise returns the number of the last change, and the entries whose name
+  // belongs to other entries.
   `create function presence_write(of_node text, of_epoch bigint, puts jsonb, removed text[], dropped jsonb)
   returns jsonb language plpgsql as $$
   declare
@@ -118,7 +120,7 @@ const texts = [
     perform pg_notify('postern', 'presence ' || of_node);
     return jsonb_build_object('change', (select last_value from presence_changes), 'refused', to_jsonb(refused));
   end $$`,
-  // What nodes had that are dead, or have come back to life since.
+  // Deletes the data of nodes that died, or that became alive again since.
   `create function presence_bury() returns void language plpgsql as $$
   declare orphans text[];
   begin
@@ -137,7 +139,10 @@ export async function createPresenceTables(transaction: Transaction): Promise<vo
   for (const text of texts) await sql.raw(text).execute(transaction);
 }
 
-/** A host's names, `name` and `http://name`, are one account's: who asks for one is told of others that have its other. */
+/**
+ * A host's names, `name` and `http://name`, belong to one account. A claim for one conflicts with another account's
+ * claim for the other.
+ */
 export async function keepPlainNamesToAccounts(transaction: Transaction): Promise<void> {
   await sql
     .raw(`create or replace function presence_others(of_name text, of_entry text, of_account text, of_pool text)
@@ -155,7 +160,10 @@ export async function keepPlainNamesToAccounts(transaction: Transaction): Promis
     .execute(transaction);
 }
 
-/** What a node has told already is a change, and does not take back what has moved to another node since. */
+/**
+ * An entry that the node has written before is a change. It does not take back an entry that has moved to another node
+ * since.
+ */
 export async function leaveMovedEntries(transaction: Transaction): Promise<void> {
   await sql
     .raw(`create or replace function presence_write(of_node text, of_epoch bigint, puts jsonb, removed text[], dropped jsonb)
@@ -190,9 +198,9 @@ export async function leaveMovedEntries(transaction: Transaction): Promise<void>
 }
 
 /**
- * Names are asked for many at a time. Whoever locks several does so in one order, the lone writer included, so that none
- * waits for another that waits for it. And entries have the moment at which they were opened, in microseconds of the
- * database's clock: the latest is where the agent is, whoever tells of it last.
+ * Names are claimed in batches. Every transaction that locks several names uses the same order, including the lone
+ * writer, so that they cannot deadlock. Entries have the time at which they were opened, in microseconds of the
+ * database's clock. The latest entry shows where the agent is, in any order of reports.
  */
 export async function claimManyAtOnce(transaction: Transaction): Promise<void> {
   const steps = [
@@ -205,7 +213,7 @@ export async function claimManyAtOnce(transaction: Transaction): Promise<void> {
         perform pg_advisory_xact_lock(one);
       end loop;
     end $$`,
-    // What came of each, in their order.
+    // Returns the outcome of each claim, in order.
     `create function presence_claims(of_node text, of_epoch bigint, claims jsonb) returns text[] language plpgsql as $$
     declare
       one record;
@@ -218,7 +226,7 @@ export async function claimManyAtOnce(transaction: Transaction): Promise<void> {
       end loop;
       return outcomes;
     end $$`,
-    // A node of an earlier version says whether it has told of an entry, and not when that was opened.
+    // A node of an earlier version sends whether it has written an entry before, and not when the entry was opened.
     `create or replace function presence_write(of_node text, of_epoch bigint, puts jsonb, removed text[], dropped jsonb)
     returns jsonb language plpgsql as $$
     declare
@@ -256,8 +264,8 @@ export async function claimManyAtOnce(transaction: Transaction): Promise<void> {
 }
 
 /**
- * A claim is decided as `mayHave` decides it: a tunnel makes way only for its own account, and a name whose sibling another
- * account has is refused without waiting.
+ * A claim follows the same rule as `mayHave`: a tunnel is replaced only by its own account. A name whose sibling
+ * belongs to another account is rejected without waiting.
  */
 export async function decideAsTheRule(transaction: Transaction): Promise<void> {
   await sql

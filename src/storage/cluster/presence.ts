@@ -1,6 +1,6 @@
 /**
- * What of agents is at which node: entries with a body, and the public names that they claim. What is here is told to the
- * other nodes in batches; what they have is read by the number of the last change, and told to whoever subscribes.
+ * Location of agents by node: entries with a body, and the public names that they claim. This node sends its entries to
+ * the others in batches. It reads their entries by the number of the last change, and passes them to subscribers.
  */
 
 /** A public name that an entry serves. */
@@ -12,54 +12,58 @@ export interface ServedName {
   readonly pool?: string | undefined;
 }
 
-/** What an entry asks for before an agent is told that it has it. */
+/** A claim that an entry makes before an agent gets the name. */
 export interface NameClaim extends ServedName {
-  /** Entries that serve the name, and make way for this one. */
+  /** Entries that serve the name, and that this entry replaces. */
   readonly replaces: readonly string[];
 }
 
 /**
- * `granted`: those that are replaced make way once the entry is there. `conflict`: others serve the name. `pending`: it was
- * granted to others, which do not serve it yet. `lost`: this node is cut off from the others.
+ * `granted`: the replaced entries end once this entry is written. `conflict`: other entries serve the name. `pending`:
+ * it was granted to other entries, which do not serve it yet. `lost`: this node is cut off from the others.
  */
 export type ClaimOutcome = "granted" | "conflict" | "pending" | "lost";
 
 export type PresenceNews =
-  /** Another node has it, as it is now. */
+  /** Another node has the entry, in this state. */
   | { readonly what: "put"; readonly id: string; readonly node: string; readonly body: string }
-  /** No other node has it any more. */
+  /** No other node has the entry any more. */
   | { readonly what: "removed"; readonly id: string }
-  /** It was this node's, and another one has it, or its name, by now: it is to be ended here. */
+  /** Another node has taken over this node's entry, or its name. This node must end the entry. */
   | { readonly what: "taken"; readonly id: string };
 
 export interface Presence {
-  /** Rejects when the database does not answer. */
+  /** Rejects if the database does not respond. */
   claim(id: string, claim: NameClaim): Promise<ClaimOutcome>;
-  /** What was granted to the entry and is not served is not wanted any more. */
+  /** Releases a name that was granted to the entry and is not served. */
   drop(id: string, name: string): void;
   /**
-   * This node has it, as `body` says, and serves `name` with it. Told soon, in order; again after an outage. What was not
-   * removed before is changed: of several nodes that tell of an entry the one where it was opened last has it.
+   * Adds an entry of this node with its `body`, which serves `name`. Other nodes get it soon, in order, and again after
+   * an outage. An entry that was not removed before is changed. If several nodes report an entry, the node where it was
+   * opened last has it.
    */
   put(id: string, body: string, name?: ServedName): void;
-  /** This node has it no more. */
+  /** Removes an entry of this node. */
   remove(id: string): void;
-  /** Resolves once everything that was put so far is told, with the number of the last change. */
+  /** Resolves with the number of the last change when all entries so far are written. */
   told(): Promise<number>;
-  /** Everything of others that was told so far is known when it resolves. Rejects when the database does not answer. */
+  /**
+   * Resolves when this node knows all entries that other nodes have written so far. Rejects if the database does not
+   * respond.
+   */
   refresh(): Promise<void>;
-  /** Up to which change what others have is known. */
+  /** Number of the last known change of other nodes. */
   readonly change: number;
-  /** Called once: whoever follows is told of all that came before. */
+  /** Called once. The follower also gets all earlier changes. */
   follow(follower: PresenceFollower): void;
 }
 
-/** Keeps what other nodes have. */
+/** Stores the entries of other nodes. */
 export interface PresenceFollower {
-  /** What has changed, in order. */
+  /** Called with changes, in order. */
   heard(news: readonly PresenceNews[]): void;
-  /** Whether another node has the entry, as far as was told. */
+  /** Whether another node has the entry, as far as this node knows. */
   has(id: string): boolean;
-  /** All that other nodes have, as far as was told. */
+  /** Returns all entries of other nodes, as far as this node knows. */
   ids(): Iterable<string>;
 }

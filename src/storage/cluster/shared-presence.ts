@@ -1,4 +1,7 @@
-/** Presence in the tables that nodes share: what is here is told in batches, what others have read by the number of changes. */
+/**
+ * Presence in the tables that nodes share. This node writes its entries in batches, and reads the others' by the number
+ * of changes.
+ */
 import { letGo } from "../../lib/boundary.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
@@ -12,9 +15,9 @@ import type { ClaimOutcome, NameClaim, Presence, PresenceFollower, PresenceNews,
 interface Own {
   readonly body: string;
   readonly name: ServedName | undefined;
-  /** When the agent opened it here, see `Clock.monotonic`: a change of it does not make it newer. */
+  /** When the agent opened the entry here, see `Clock.monotonic`. Changes of the entry do not update this time. */
   readonly openedAt: number;
-  /** The database has it as this node's: what it says of it from then on counts. */
+  /** Whether the database has the entry as this node's. From then on the database decides about it. */
   isTold: boolean;
 }
 
@@ -33,9 +36,12 @@ export interface PresenceOptions {
   readonly log: Log;
 }
 
-/** Entries that one statement tells of. */
+/** Maximum entries in one statement. */
 const batchEntries = 1000;
-/** After a crash of the database every node has told its own again by so many renewals of this one's. */
+/**
+ * Number of renewals of this node after which every node has written its entries again, following a crash of the
+ * database.
+ */
 const renewalsToTell = 5;
 
 export class SharedPresence implements Presence {
@@ -47,21 +53,21 @@ export class SharedPresence implements Presence {
   readonly #askForName: AskForName;
   readonly #own = new Map<string, Own>();
   #follower: PresenceFollower | undefined;
-  /** What came before anybody followed. */
+  /** Changes from before the follower was set. */
   #unheard: PresenceNews[] = [];
-  /** What is still to be told: as it is when it is told. */
+  /** Entries still to be written, in their state at that time. */
   #untold = new Set<string>();
   readonly #dropped = new Map<string, { readonly id: string; readonly name: string }>();
   readonly #tellers: ((change: number) => void)[] = [];
   #change = 0;
-  /** Under which epoch, and in which life of the unlogged tables, everything of this node was told. */
+  /** Epoch, and generation of the unlogged tables, in which all entries of this node were written. */
   #toldEpoch = 0;
   #toldLife = "";
   #isLifeInDoubt = true;
-  /** Renewals after which everything is read: others have told theirs anew by then, or are dead. */
+  /** Renewals until everything is read. By then, other nodes have written their entries again, or are dead. */
   #wholeIn = 0;
   #isTelling = false;
-  /** One read at a time, and the one that whoever asks now gets. */
+  /** One read at a time. Concurrent callers share the next one. */
   #reading: Promise<void> = Promise.resolve();
   #nextRead: Promise<void> | undefined;
 
@@ -131,7 +137,7 @@ export class SharedPresence implements Presence {
     if (unheard.length > 0) follower.heard(unheard);
   }
 
-  /** There may be news of others. */
+  /** Called when other nodes may have changed entries. */
   look(): void {
     this.refresh().catch((error: unknown) => this.#log.debug("presence not read", { error }));
   }
@@ -146,7 +152,7 @@ export class SharedPresence implements Presence {
       })
       .then((isAllTold) => {
         this.#isTelling = false;
-        // What came since the last look; what could not be told waits for the next renewal.
+        // Writes changes since the last look. If that fails, they wait for the next renewal.
         if (isAllTold && this.#hasNews()) this.#tellSoon();
       });
     letGo("task", telling);
@@ -156,7 +162,7 @@ export class SharedPresence implements Presence {
     return this.#untold.size + this.#dropped.size + this.#tellers.length > 0;
   }
 
-  /** Whether nothing was left; false when this node is cut off. */
+  /** Returns whether all entries are written; false if this node is cut off. */
   async #tell(): Promise<boolean> {
     await new Promise(setImmediate);
     await this.#tellAnew();
@@ -174,7 +180,7 @@ export class SharedPresence implements Presence {
         );
       } finally {
         if (change === undefined) {
-          // What is told rests on what was told before.
+          // These changes build on earlier ones.
           this.#untold = new Set([...ids, ...this.#untold]);
           for (const [key, one] of dropped) this.#dropped.set(key, one);
           this.#tellers.unshift(...tellers);
@@ -186,7 +192,7 @@ export class SharedPresence implements Presence {
     return true;
   }
 
-  /** Undefined when this node is cut off. */
+  /** Returns undefined if this node is cut off. */
   async #write(ids: readonly string[], dropped: readonly object[]): Promise<number | undefined> {
     const { node, epoch } = this.#lease.fence();
     const puts = [];
@@ -224,21 +230,27 @@ export class SharedPresence implements Presence {
     const { change, refused } = answer.told;
     for (const { own } of puts) own.isTold = true;
     await this.#giveUp(puts.filter(({ id }) => refused.includes(id)));
-    // Those of other nodes that made way are over.
+    // Replaced entries of other nodes have ended.
     if (puts.some(({ own }) => own.name)) this.look();
     return change;
   }
 
-  /** Others have these, or their names. What was opened here anew since is told of next. */
+  /**
+   * Ends entries that other nodes have, or whose names they have. Entries opened again here since then are written
+   * next.
+   */
   async #giveUp(refused: readonly { readonly id: string; readonly own: Own }[]): Promise<void> {
     if (refused.length === 0) return;
-    // An agent that has moved is known to be elsewhere before it is said to have gone from here.
+    // When an agent moves, its new node must be known before its entry here is reported as removed.
     await this.refresh();
     const isStill = ({ id, own }: (typeof refused)[number]): boolean => this.#own.get(id)?.openedAt === own.openedAt;
     this.#take(refused.filter(isStill).map(({ id }) => ({ what: "taken", id })));
   }
 
-  /** Everything, where others have buried it or the database has lost it; what another node has by now is over here. */
+  /**
+   * Writes all entries again, if other nodes have deleted them or the database has lost them. Entries that another node
+   * has by now end here.
+   */
   async #tellAnew(): Promise<void> {
     const { epoch } = this.#lease.fence();
     if (!this.#isLifeInDoubt && epoch === this.#toldEpoch) return;
@@ -265,7 +277,7 @@ export class SharedPresence implements Presence {
     await this.#read(true);
   }
 
-  /** @param isWhole everything is read: what is not there is over */
+  /** @param isWhole whether to read everything: missing entries have ended */
   async #read(isWhole: boolean): Promise<void> {
     const { node } = this.#lease.fence();
     const from = this.#change;
@@ -295,7 +307,7 @@ export class SharedPresence implements Presence {
     this.#take(news);
   }
 
-  /** Undefined for what no node has written. */
+  /** Returns undefined for a body that no node has written. */
   #open(id: string, sealed: string): string | undefined {
     try {
       return this.#sealer.open(sealed, contextOf(id));
@@ -313,7 +325,7 @@ export class SharedPresence implements Presence {
   }
 }
 
-/** What an entry's sealed body is bound to. */
+/** Context to which an entry's sealed body is bound. */
 function contextOf(id: string): string {
   return `presence\0${id}`;
 }

@@ -1,8 +1,8 @@
-/** Tables that only several nodes on one PostgreSQL have. */
+/** Tables that exist only if several nodes share one PostgreSQL. */
 import { sql } from "kysely";
 import type { Transaction } from "../database/database.ts";
 
-/** Of a node, by the database's clock: without a renewal for so long it counts as dead. */
+/** A node without a renewal for this time counts as dead, by the database's clock. */
 export const leaseMs = 6000;
 
 const texts = [

@@ -1,23 +1,23 @@
-/** Whether writes can be stored, as was last seen: tried again by itself when they could not, and said in the log. */
+/** Whether writes could be stored at the last attempt. Retries automatically after a failure, and logs changes. */
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import { Superseded } from "../database/database.ts";
 import type { Store } from "../store.ts";
 
-/** After a failure: when it is tried whether writes can be stored again, and how long at most between two tries. */
+/** First delay before a retry after a failure, and the maximum delay between two retries. */
 const firstTryMs = 1000;
 const lastTryMs = 10_000;
-/** How often the log is told that they still cannot. */
+/** Interval of log entries while writes still fail. */
 const reminderMs = 60_000;
 
 export interface AvailabilityOptions {
   readonly clock: Clock;
   readonly log: Log;
-  /** Tries to store something, and says what came of it by `works` or `fails`. */
+  /** Tries to store something, and reports the result through `works` or `fails`. */
   readonly tryWrite: () => void;
 }
 
-/** Without tries of its own, nobody would know when a database is back until the next write. */
+/** Retries automatically. Otherwise only the next write would show that a database is available again. */
 export class Availability {
   readonly #options: AvailabilityOptions;
   #condition: Store["condition"] = "open";
@@ -42,7 +42,7 @@ export class Availability {
     this.#timer = undefined;
   }
 
-  /** @param isWrite somebody's write failed; else it was a try, of which the log is told only now and then */
+  /** @param isWrite whether a client's write failed; failed retries are logged only occasionally */
   fails(error: unknown, isWrite: boolean): void {
     const { clock, log } = this.#options;
     this.#condition = error instanceof Superseded ? "superseded" : "unavailable";
@@ -56,7 +56,7 @@ export class Availability {
     this.tryLater();
   }
 
-  /** From the beginning: the start could not store anything, and has said so. */
+  /** Called if the start could not store anything and has already reported that. */
   startsUnavailable(): void {
     this.#condition = "unavailable";
     this.#toldAt = this.#options.clock.monotonic();

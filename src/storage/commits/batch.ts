@@ -1,4 +1,4 @@
-/** Writes that are stored together, run one after the other on what the earlier ones left. */
+/** Writes that are stored together. Each one runs on the result of the previous ones. */
 import { timestamp } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
 import type { Idempotency } from "./idempotency.ts";
@@ -26,20 +26,20 @@ export interface BatchContext {
   readonly state: State;
   readonly usage: Usage;
   readonly answers: Idempotency;
-  /** The last one before the batch. */
+  /** Last revision before the batch. */
   readonly revision: number;
   readonly nowMs: number;
 }
 
-/** What the writes come to, none of which is stored yet. */
+/** Result of the writes, not stored yet. */
 export interface BatchRun {
   readonly overlay: Overlay;
   readonly usage: Usage;
   readonly entries: readonly Entry[];
   readonly commits: readonly Commit[];
-  /** Those that are in no revision of their own. */
+  /** Commits without a revision. */
   readonly unrecorded: readonly Commit[];
-  /** Answers the writers: called once everything is stored. */
+  /** Responds to the writers. Called when everything is stored. */
   reply(): void;
 }
 
@@ -63,7 +63,7 @@ export function runBatch(waiting: readonly WaitingWrite[], context: BatchContext
         continue;
       }
       const limits = {
-        // What the server does by itself follows from what was let in, and must not get stuck half-way.
+        // Server-initiated writes follow from accepted data, so a quota must not stop them half-way.
         quotas: principalId === "system" ? undefined : context.quotas,
         base: overlay,
         usage,
@@ -87,7 +87,7 @@ export function runBatch(waiting: readonly WaitingWrite[], context: BatchContext
       const written = { revision, result };
       replies.push(() => resolve(written));
     } catch (error) {
-      // It may be due to an earlier write of this batch, so it holds only once that one is stored.
+      // The refusal may depend on an earlier write of this batch, so it is valid only when that write is stored.
       replies.push(() => reject(error));
     }
   }

@@ -1,4 +1,4 @@
-/** Stores batches, each in one transaction, and makes visible what is stored; knows the head of the database. */
+/** Stores batches, each in one transaction, and publishes them afterwards. Tracks the head of the database. */
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Availability } from "./availability.ts";
@@ -16,7 +16,7 @@ export interface CommitsOptions {
   readonly published: Published;
   readonly database: Database;
   readonly head: Head;
-  /** Whom the database names instead of `head.holder` when that could not be stored yet. */
+  /** Holder in the database instead of `head.holder`, if the take-over could not be stored yet. */
   readonly predecessor?: string | undefined;
   /** See `recovering`. */
   readonly recover: (from: Head, moved: (head: Head) => void) => Promise<void>;
@@ -25,44 +25,44 @@ export interface CommitsOptions {
   readonly log: Log;
 }
 
-/** A stored batch, or one whose fate is not known yet, with what it does to the state. */
+/** A stored batch, or a batch in doubt, with its effect on the state. */
 export interface Outcome {
   readonly batch: Batch;
   readonly overlay: Overlay;
   readonly usage: Usage;
   readonly commits: readonly Commit[];
-  /** Those that are in no revision of their own. */
+  /** Commits without a revision. */
   readonly unrecorded: readonly Commit[];
 }
 
-/** What a batch comes to on the present state; it is made again where the state has turned out to be an older one. */
+/** Result of a batch on the present state. It is computed again if the state turns out to be outdated. */
 export interface Attempt {
-  /** Undefined when there is nothing to store. */
+  /** Undefined if there is nothing to store. */
   readonly outcome: Outcome | undefined;
 }
 
-/** How batches get into the database. */
+/** Stores batches in the database. */
 export interface Commits {
   readonly head: Head;
-  /** Nothing is in doubt afterwards, and this process may write. */
+  /** Resolves when no commit is in doubt and this process may write. */
   settle(): Promise<void>;
   /**
-   * Stores what `make` comes to and makes it visible; resolves with the attempt that counts.
-   * @throws Error when nothing was stored, or when that could not be found out in time
+   * Stores the result of `make` and publishes it. Resolves with the attempt that was stored.
+   * @throws Error if nothing was stored, or if the outcome could not be determined in time
    */
   store<A extends Attempt>(make: (head: Head) => Promise<A>): Promise<A>;
-  /** Carries out steps that no revision is made of. */
+  /** Executes steps that create no revision. */
   maintain(steps: readonly Step[]): Promise<void>;
-  /** Finds out whether writes can be stored, without one. */
+  /** Checks whether writes can be stored, without a write. */
   probe(): Promise<void>;
 }
 
-/** The commits of the one process that writes. */
+/** Commits of a process that is the only writer. */
 export class LoneCommits implements Commits {
   readonly #options: CommitsOptions;
   #head: Head;
   #doubt: Outcome | undefined;
-  /** Set while the database is still to be taken over from this holder. */
+  /** Set until the database is taken over from this holder. */
   #predecessor: string | undefined;
 
   constructor(options: CommitsOptions) {
@@ -123,7 +123,7 @@ export class LoneCommits implements Commits {
     await this.#options.recover(this.#head, (head) => void (this.#head = head));
   }
 
-  /** Puts this process's name into the head where the start could not. */
+  /** Writes this process's name into the head if the start could not. */
   async #takeOver(): Promise<void> {
     if (this.#predecessor === undefined) return;
     const { database } = this.#options;
@@ -131,7 +131,7 @@ export class LoneCommits implements Commits {
     this.#predecessor = undefined;
   }
 
-  /** Finds out whether the commit in doubt was stored, and if so makes it visible. */
+  /** Determines whether the commit in doubt was stored, and publishes it if so. */
   async #settleDoubt(): Promise<boolean> {
     const doubt = this.#doubt;
     if (!doubt) return false;
@@ -163,7 +163,7 @@ export class LoneCommits implements Commits {
   }
 }
 
-/** What a stored batch does. */
+/** Returns the effect of a stored batch. */
 export function effectOf({ overlay, usage, commits }: Outcome): Parameters<Published["take"]>[0] {
   return { changes: overlay.changes(), added: usage.added(), commits };
 }

@@ -1,16 +1,16 @@
-/** A commit whose answer was lost: its writers wait for a while until it is known what became of it. */
+/** A commit whose response was lost. Its writers wait a limited time for the outcome. */
 import type { Clock } from "../../lib/clock.ts";
 import { Superseded } from "../database/database.ts";
 import type { CommitInDoubt } from "../database/database.ts";
 
-/** How long the writers of a commit in doubt wait to learn its outcome. */
+/** Maximum time for which the writers of a commit in doubt wait for its outcome. */
 const doubtMs = 10_000;
 const doubtPauseMs = 250;
 
 /**
- * Asks until it is known whether the commit was stored.
- * @param settle rejects while that cannot be found out
- * @throws CommitInDoubt `doubt`, when that takes too long
+ * Retries until the outcome of the commit is known.
+ * @param settle rejects while the outcome cannot be determined
+ * @throws CommitInDoubt `doubt`, if that takes too long
  */
 export async function settled(doubt: CommitInDoubt, clock: Clock, settle: () => Promise<boolean>): Promise<boolean> {
   const until = clock.monotonic() + doubtMs;

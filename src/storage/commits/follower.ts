@@ -1,4 +1,4 @@
-/** Keeps the state where the database stands when other nodes write to it, too. */
+/** Updates the state to the database while other nodes also write. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { continueAfter } from "../../lib/ids.ts";
 import type { Log } from "../../lib/log.ts";
@@ -25,14 +25,14 @@ export interface FollowerOptions {
   readonly log: Log;
 }
 
-/** Commits that are made visible without a pause for everybody else. */
+/** Commits published without a pause for other work. */
 const atOnce = 200;
 
 export class Follower {
   readonly #options: FollowerOptions;
   #head: Head;
   #seen: Standing | undefined;
-  /** Kinds whose objects are left out. */
+  /** Undeclared kinds, whose objects are skipped. */
   readonly #passedOver = new Set<string>();
 
   constructor(options: FollowerOptions) {
@@ -40,24 +40,25 @@ export class Follower {
     this.#head = options.head;
   }
 
-  /** Where the state stands. */
+  /** Head that the state corresponds to. */
   get head(): Head {
     return this.#head;
   }
 
-  /** How many revisions the database was ahead when it was last looked at; 0 once they were read. */
+  /** Number of revisions that the database was ahead at the last check; 0 once they were read. */
   get behind(): number {
     return Math.max(0, (this.#seen?.revision ?? 0) - this.#head.revision);
   }
 
-  /** The state is at `head` by a batch of this node's own. */
+  /** A batch of this node has moved the state to `head`. */
   moved(head: Head): void {
     this.#head = head;
   }
 
   /**
-   * Brings the state to where the database stands; whether it was somewhere else. Not while a batch is being stored.
-   * @throws Superseded when the database is not one of several nodes any more
+   * Updates the state to the database. Returns whether the state was outdated. Must not run while a batch is being
+   * stored.
+   * @throws Superseded if several nodes no longer share the database
    */
   async catchUp(): Promise<boolean> {
     const { database, log } = this.#options;
@@ -103,7 +104,7 @@ export class Follower {
     }
   }
 
-  /** Another node's version has kinds that this one's does not: they are left to those that know them. */
+  /** Another node's version has kinds that this version lacks. Only nodes that know them use these objects. */
   #passOver(kind: string): false {
     if (!this.#passedOver.has(kind)) {
       this.#passedOver.add(kind);

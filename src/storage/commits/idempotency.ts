@@ -1,4 +1,6 @@
-/** What earlier writes with an idempotency key left: looked up before a batch runs, and added to while it runs. */
+/**
+ * Results of earlier writes with an idempotency key. They are looked up before a batch runs, and added while it runs.
+ */
 import { Refusal } from "../../lib/errors.ts";
 import type { Database } from "../database/database.ts";
 import { storable } from "../rows/record.ts";
@@ -6,23 +8,24 @@ import type { Answer } from "../rows/record.ts";
 import type { Sealer } from "../sealing/sealing.ts";
 import type { Once, Replayed } from "../store.ts";
 
-/** How long a key is remembered (semantics, "Writes"). */
+/** Lifetime of a key (semantics, "Writes"). */
 export const answerLifeMs = 24 * 60 * 60 * 1000;
 
 export interface Idempotency {
   /**
-   * The answer that an earlier write with this key left.
-   * @throws Refusal `idempotency_reused` when that write asked for something else
+   * Returns the response of an earlier write with this key.
+   * @throws Refusal `idempotency_reused` if that write had a different request
    */
   find(accountId: string, once: Once<never>): Replayed | undefined;
   add(accountId: string, once: Once<never>, revision: number, answer: string): void;
-  /** The new ones, sealed: answers can hold tokens that are shown only once. */
+  /** New responses, sealed: they can contain tokens that are shown only once. */
   readonly added: readonly Answer[];
 }
 
 /**
  * @param nowMs settled time: a clock that is wrong for an hour must not make a write happen twice
- * @param wallMs dates new keys where it is later: the settled time follows it within hours, and keys must not have aged then
+ * @param wallMs date of new keys if it is later: the settled time follows within hours, and keys must not have aged by
+ * then
  */
 export async function openIdempotency(
   database: Database,

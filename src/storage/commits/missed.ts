@@ -1,8 +1,8 @@
-/** What other nodes have stored since a place in the database, read from it in the order in which it was stored. */
+/** Commits of other nodes after a position in the database, read in the order in which they were stored. */
 import type { Database } from "../database/database.ts";
 import type { Head } from "../rows/record.ts";
 
-/** A change as a row, before and after are not known yet. */
+/** A change as a row. Its states before and after are not known yet. */
 export interface MissedRow {
   readonly account_id: string;
   readonly kind: string;
@@ -14,15 +14,15 @@ export interface MissedRow {
 
 export interface MissedCommit {
   readonly revision: number;
-  /** Whose write it was. */
+  /** Account of the writer. */
   readonly accountId: string;
   readonly rows: readonly MissedRow[];
 }
 
-/** Farther behind, all objects are read anew: that many rows at once are no less. */
+/** If the node is farther behind, it reads all objects again, because that is no more work than so many rows. */
 const maxRevisions = 5000;
 
-/** Where the database stands, and the name that it has for the batch of the given number. */
+/** State of the database, and its name for the batch with the given number. */
 export interface Standing extends Head {
   readonly sequence_kept: number;
   readonly known_batch: string | null;
@@ -45,7 +45,10 @@ export async function readHead(reads: Database["reads"]): Promise<Head> {
     .executeTakeFirstOrThrow();
 }
 
-/** Whether what there is since `from` can be read, and fits behind it: else a failover has lost what `from` is of. */
+/**
+ * Whether the commits since `from` can be read and continue it. If they do not, a failover has lost the writes of
+ * `from`.
+ */
 export function isContinued(from: Head, to: Standing): "yes" | "too far" | "lost" {
   if (to.sequence < from.sequence) return "lost";
   if (from.sequence < to.sequence_kept) return "too far";
@@ -58,7 +61,7 @@ export async function readMissed(reads: Database["reads"], from: Head, to: Head)
     to.revision > from.revision ? readRecorded(reads, from.revision, to.revision) : [],
     readUnrecorded(reads, from.sequence, to.sequence),
   ]);
-  // What is in no revision of its own stands behind the one that it follows.
+  // Commits without a revision follow the revision before them.
   return [...recorded, ...unrecorded].sort((one, other) => one.revision - other.revision);
 }
 

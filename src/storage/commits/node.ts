@@ -1,4 +1,4 @@
-/** A store as one of several nodes: what follows the others, and what the others follow. */
+/** A store as one of several nodes: it follows the other nodes, and announces its own commits to them. */
 import type { Clock } from "../../lib/clock.ts";
 import { timestamp } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
@@ -33,20 +33,20 @@ export interface NodeOptions extends FollowerOptions {
 export interface Node {
   readonly membership: Membership;
   readonly jobs: Jobs;
-  /** Another holder has the database: only a restart helps. */
+  /** Whether another holder has the database. Only a restart helps. */
   readonly isSuperseded: boolean;
   commits(availability: Pick<Availability, "works">): SharedCommits;
-  /** Brings the state to where the database stands now; whether it was somewhere else. */
+  /** Updates the state to the database. Returns whether the state was outdated. */
   refresh(): Promise<boolean>;
-  /** Begins to follow, and to be seen. @param maintain as `Writer.maintain` */
+  /** Starts following other nodes, and becomes visible to them. @param maintain as `Writer.maintain` */
   start(maintain: (steps: readonly Step[]) => Promise<void>): Promise<void>;
-  /** Leaves the others; nothing is followed any more. */
+  /** Leaves the cluster and stops following other nodes. */
   stop(): Promise<void>;
 }
 
-/** A lost hint costs no more than this. */
+/** Maximum delay if a notification is lost. */
 const pollEveryMs = 1000;
-/** How long others have to read what is in no revision; then they read everything anew. */
+/** Time for which other nodes can read commits without a revision. Slower nodes read everything again. */
 const keepMs = 15 * 60 * 1000;
 const forgetEveryMs = 60_000;
 
@@ -80,7 +80,7 @@ export function makeNode(options: NodeOptions): Node {
   let isStopped = false;
   const look = (): void => {
     if (!isStopped) presence.look();
-    // Also while one reads: what it has seen may be older than what is told of now.
+    // Runs even during a read, whose result may be older than this notification.
     if (!isStopped) following.refresh().catch((error: unknown) => log.debug("other nodes not followed", { error }));
   };
   shared.listen((notice) => {
@@ -90,7 +90,7 @@ export function makeNode(options: NodeOptions): Node {
       return;
     }
     look();
-    // Somebody has left, or may have while nothing was heard.
+    // A node has left, or may have left while notifications were lost.
     if (!notice && !isStopped) lease.renew().catch(() => undefined);
   });
   let timers: readonly { cancel(): void }[] = [];
@@ -145,17 +145,17 @@ export function makeNode(options: NodeOptions): Node {
   };
 }
 
-/** Reading what the others have written, in turn with our own commits. */
+/** Reads the commits of other nodes, in turn with this node's commits. */
 interface Following {
-  /** As `Node.refresh`. */
+  /** Same as `Node.refresh`. */
   refresh(): Promise<boolean>;
-  /** As `Node.isSuperseded`. */
+  /** Same as `Node.isSuperseded`. */
   readonly isSuperseded: boolean;
 }
 
 function makeFollowing(follower: Follower, turns: Turns): Following {
   let isSuperseded = false;
-  /** Whoever asks while one waits for its turn gets what that one finds. */
+  /** Callers share a read that waits for its turn. */
   let waiting: Promise<boolean> | undefined;
   const catchUp = async (): Promise<boolean> => {
     try {
@@ -177,7 +177,7 @@ function makeFollowing(follower: Follower, turns: Turns): Following {
   };
 }
 
-/** What is kept is named first, so that whoever is farther behind knows. */
+/** The oldest stored batch is recorded first, so that nodes farther behind can detect it. */
 const forgetSteps: readonly Step[] = [
   {
     sql:

@@ -1,4 +1,4 @@
-/** What is stored, made visible: in the state, and to those who follow it. */
+/** Publishes stored commits: applies them to the state, and notifies subscribers. */
 import type { Log } from "../../lib/log.ts";
 import type { State } from "../state/state.ts";
 import type { Change, Commit } from "../store.ts";
@@ -10,11 +10,11 @@ export interface PublishedOptions {
   readonly log: Log;
 }
 
-/** What commits do to the state together. */
+/** Combined effect of commits on the state. */
 export interface Effect {
   /** One per object. */
   readonly changes: Iterable<Change>;
-  /** Bytes that they add, by account. */
+  /** Added bytes, by account. */
   readonly added: Iterable<readonly [accountId: string, bytes: number]>;
   readonly commits: readonly Commit[];
 }
@@ -28,7 +28,7 @@ export class Published {
     this.#options = options;
   }
 
-  /** How many commits were made visible since the start. */
+  /** Number of commits published since the start. */
   get count(): number {
     return this.#count;
   }
@@ -44,7 +44,7 @@ export class Published {
     this.#count += commits.length;
   }
 
-  /** Apart from `take`, so that whoever listens finds the head where the state is. */
+  /** Separate from `take`, so that subscribers see a head that matches the state. */
   tell(commits: readonly Commit[]): void {
     for (const commit of commits) {
       for (const listener of this.#listeners) {

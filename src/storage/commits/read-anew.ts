@@ -1,4 +1,4 @@
-/** Brings the state to where the database stands when the database has lost writes, or is too far ahead. */
+/** Updates the state if the database has lost writes, or is too far ahead. */
 import type { Log } from "../../lib/log.ts";
 import type { Database } from "../database/database.ts";
 import type { Documents, ObjectRow } from "../rows/documents.ts";
@@ -21,7 +21,7 @@ export interface ReadAnewOptions {
 }
 
 /**
- * Reads every object and compares it with the state. Subscribers get the differences as one commit of each account.
+ * Reads every object and compares it with the state. Subscribers get the differences as one commit per account.
  * @param moved gets the database's head, before subscribers get anything
  * @param passesOver as of `eachRow`
  */

@@ -1,7 +1,7 @@
 /**
- * Commits of a node among others. The head in the database, which every batch compares and moves, decides who was first;
- * whoever comes second reads what it has missed, runs its writes again on that, and stores them once more. Where nodes
- * often meet, they queue for the head's row instead, and run their writes when it is theirs.
+ * Commits of one node among several. Every batch compares and moves the head in the database, which decides which node
+ * was first. The other node reads the missed commits, runs its writes again on them, and stores them again. If nodes
+ * conflict often, they queue for the head's row instead, and run their writes while they hold it.
  */
 import { randomBytes } from "node:crypto";
 import { CompiledQuery } from "kysely";
@@ -27,16 +27,16 @@ export interface SharedCommitsOptions {
   readonly published: Published;
   readonly follower: Follower;
   readonly lease: Lease;
-  /** Nothing is followed while a batch is being stored: it would be taken for another node's. */
+  /** The follower must not read while a batch is being stored, because it would treat it as another node's batch. */
   readonly turns: Turns;
   readonly availability: Pick<Availability, "works">;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** Batches for which a node queues after it came second; then it tries again without. */
+/** Batches for which a node queues after a conflict. Then it tries again without the queue. */
 const queuedBatches = 64;
-/** Tries of one batch. Only lost leases take more than two. */
+/** Maximum tries of one batch. Only lost leases take more than two. */
 const maxTries = 5;
 
 export class SharedCommits implements Commits {
@@ -53,7 +53,7 @@ export class SharedCommits implements Commits {
     return this.#options.follower.head;
   }
 
-  /** Batches that were run again, because another node was first. */
+  /** Batches that ran again because another node was first. */
   get retries(): number {
     return this.#retries;
   }
@@ -86,14 +86,14 @@ export class SharedCommits implements Commits {
     });
   }
 
-  /** On the state as it is; undefined when another node was first. */
+  /** Stores on the present state. Returns undefined if another node was first. */
   async #storeAtOnce<A extends Attempt>(make: (head: Head) => Promise<A>): Promise<A | undefined> {
     const { database, follower, lease } = this.#options;
     const fence = lease.fence();
     const attempt = await make(this.head);
     const { outcome } = attempt;
     if (!outcome) {
-      // What writers are told is about the state, which has to be the one of the database.
+      // Responses depend on the state, which must match the database.
       return (await follower.catchUp()) ? undefined : attempt;
     }
     const named = this.#named(outcome);
@@ -111,7 +111,7 @@ export class SharedCommits implements Commits {
     return attempt;
   }
 
-  /** As the one who has the head's row; undefined when this node's lease was lost. */
+  /** Stores while holding the head's row. Returns undefined if this node's lease was lost. */
   async #storeQueued<A extends Attempt>(make: (head: Head) => Promise<A>): Promise<A | undefined> {
     const { database, follower, lease } = this.#options;
     const fence = lease.fence();
@@ -140,7 +140,7 @@ export class SharedCommits implements Commits {
     return attempt;
   }
 
-  /** The outcome with the place that its batch gets. */
+  /** Returns the outcome with the position of its batch. */
   #named(outcome: Outcome): Outcome {
     const { batch } = outcome;
     const after = { ...batch.after, sequence: batch.before.sequence + 1, batch: randomBytes(12).toString("hex") };
@@ -157,21 +157,21 @@ export class SharedCommits implements Commits {
     throw new Error("commit: the database rolled it back", { cause: doubt });
   }
 
-  /** Finds out whether the batch in doubt was stored, whoever has written since, and if so makes it visible. */
+  /** Determines whether the batch in doubt was stored, even if another node has written since. Publishes it if so. */
   async #settleDoubt(): Promise<boolean> {
     const doubt = this.#doubt;
     if (!doubt) return false;
     const { database, log, follower } = this.#options;
     const { sequence, batch } = doubt.batch.after;
     const found = await database.transact(async (transaction) => {
-      // Waits for the end of what a broken connection may still have under way.
+      // Waits until a transaction of a broken connection, if any, has ended.
       await transaction.executeQuery(CompiledQuery.raw("select 1 from head where id = 1 for update"));
       return await transaction.selectFrom("batches").select("name").where("sequence", "=", sequence).executeTakeFirst();
     });
     const stored = found?.name === batch;
     this.#doubt = undefined;
     log.warn("commit in doubt settled", { stored, revision: doubt.batch.after.revision });
-    // While it was in doubt, the follower may have taken it from the database like another node's.
+    // While the batch was in doubt, the follower may already have read it from the database like another node's batch.
     if (stored && follower.head.sequence < sequence) this.#publish(doubt);
     await follower.catchUp();
     return stored;

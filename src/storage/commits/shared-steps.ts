@@ -22,7 +22,9 @@ const putUnrecorded = insertInto("unrecorded", [
   "doc",
 ]);
 
-/** Puts the batch into the database if that stands where the batch begins, and the node's lease is the one of `fence`. */
+/**
+ * Stores the batch if the database is in the state from which it begins, and the node's lease is the one of `fence`.
+ */
 export function sharedSteps(
   batch: Batch,
   unrecorded: readonly Commit[],
@@ -60,7 +62,7 @@ export function sharedSteps(
   ];
 }
 
-/** Holds up a commit that is no write: only a node with its lease may make it. */
+/** Guards a commit without a write: only a node with its lease may make it. */
 export function sharedHolderStep(holder: string, fence: Fence): Step {
   return {
     sql:

@@ -1,4 +1,4 @@
-/** From whom this process has the database, and where it stands. */
+/** The holder from which this process takes over the database, and the database's state. */
 import { randomBytes } from "node:crypto";
 import type { Log } from "../../lib/log.ts";
 import { chainStart } from "../database/chain.ts";
@@ -6,12 +6,12 @@ import { Superseded } from "../database/database.ts";
 import type { Database, Transaction } from "../database/database.ts";
 import type { Head } from "../rows/record.ts";
 
-/** Whom the head names while several nodes write. */
+/** Holder in the head while several nodes write. */
 export const nodesHolder = "nodes";
 
 /**
- * From here on only this process writes: every commit checks that the head still names it. Where that cannot be stored
- * now, configuration and reads need it not: the first write that can be stored does it (S3).
+ * From here on only this process writes: every commit checks that the head still names it. If the take-over cannot be
+ * stored now, configuration and reads work without it. The first write that can be stored also stores it (S3).
  */
 export async function takeOver(
   database: Database,
@@ -34,8 +34,8 @@ export async function takeOver(
 }
 
 /**
- * From here on nodes write together. What one process has written alone is in no batch: a node that was cut off then
- * reads everything anew.
+ * From here on nodes write together. The writes of a lone process are in no batch, so a node that was cut off then
+ * reads everything again.
  */
 export async function takeOverForNodes(database: Database): Promise<void> {
   await database.transact(async (transaction) => {
@@ -53,10 +53,10 @@ export async function takeOverForNodes(database: Database): Promise<void> {
   });
 }
 
-/** The head as it is; made where there is none. */
+/** Returns the present head, and creates it if there is none. */
 export async function headIn(transaction: Transaction, holder: string): Promise<Head> {
   const last = transaction.selectFrom("revisions").select((row) => row.fn.max("revision").as("max"));
-  // In one statement: between two of them another node may write.
+  // A single statement, because another node may write between two statements.
   const head = await transaction.selectFrom("head").selectAll().select(last.as("logged")).executeTakeFirst();
   const logged = head ? head.logged : (await last.executeTakeFirstOrThrow()).max;
   if ((head?.revision ?? 0) !== (logged ?? 0)) {

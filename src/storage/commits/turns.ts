@@ -1,4 +1,4 @@
-/** One at a time, in the order of asking. */
+/** Runs one piece of work at a time, in the order of calls. */
 export class Turns {
   #last: Promise<unknown> = Promise.resolve();
 

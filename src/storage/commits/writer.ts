@@ -1,6 +1,6 @@
 /**
- * Group commit. Writes of one event-loop turn, and all that come while a commit is under way, run one after the
- * other on what the earlier ones left, are stored in one transaction, and only then become visible.
+ * Group commit. Writes of one event-loop turn, and all writes that arrive during a commit, run one after the other on
+ * the previous results. They are stored in one transaction, and become visible only afterwards.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { timestamp } from "../../lib/clock.ts";
@@ -26,9 +26,9 @@ import type { State } from "../state/state.ts";
 import type { Cursor, Draft, Judge, Once, Replayed, Store, WriteContext, Written } from "../store.ts";
 import type { Usage } from "../rows/usage.ts";
 
-/** Writes that may wait; more are refused at once. */
+/** Maximum waiting writes. More are rejected immediately. */
 const maxWaiting = 10_000;
-/** Writes of one commit; bounds its size and the time that it takes. */
+/** Maximum writes of one commit, which limits its size and duration. */
 const maxBatch = 1000;
 
 export interface WriterOptions {
@@ -39,21 +39,21 @@ export interface WriterOptions {
   readonly database: Database;
   readonly documents: Documents;
   readonly sealer: Sealer;
-  /** The start could not store anything. */
+  /** Whether the start could not store anything. */
   readonly startsUnavailable: boolean;
   readonly clock: Clock;
   readonly time: SettledTime;
   readonly log: Log;
-  /** Makes what stores the batches; it tells `availability` when something was stored. */
+  /** Creates the object that stores the batches. It reports to `availability` when something was stored. */
   readonly commits: (availability: Pick<Availability, "works">) => Commits;
 }
 
-/** What a batch comes to on one state. */
+/** Result of a batch on one state. */
 interface RunAttempt extends Attempt {
   readonly run: BatchRun;
 }
 
-/** Steps for a commit of their own. */
+/** Steps for a separate commit. */
 interface Chore {
   readonly steps: readonly Step[];
   readonly resolve: () => void;
@@ -65,11 +65,11 @@ export class Writer {
   readonly #commits: Commits;
   readonly #availability: Availability;
   #waiting: WaitingWrite[] = [];
-  /** Cursors to be kept with the next commit; undefined ones are dropped. */
+  /** Cursors to store with the next commit; undefined deletes a cursor. */
   #cursors = new Map<string, Cursor | undefined>();
   #chores: Chore[] = [];
   #running: Promise<void> | undefined;
-  /** It is to be found out whether writes can be stored, though there may be none. */
+  /** Whether to check that writes can be stored, even if there are none. */
   #isTrying = false;
   #closed = false;
 
@@ -111,7 +111,10 @@ export class Writer {
     });
   }
 
-  /** Keeps `cursor` with the next commit, or drops the one of that name. After a failure the next one tries again. */
+  /**
+   * Stores `cursor` with the next commit, or deletes the cursor of that name. After a failure, the next commit tries
+   * again.
+   */
   keepCursor(name: string, cursor: Cursor | undefined): void {
     if (this.#closed) return;
     this.#cursors.set(name, cursor);
@@ -119,8 +122,8 @@ export class Writer {
   }
 
   /**
-   * Carries the steps out in a commit of their own, behind the writes that wait. It fails without them; after
-   * `CommitInDoubt` its outcome is not known.
+   * Executes the steps in a separate commit, after the waiting writes. If it fails, none of the steps is stored; after
+   * `CommitInDoubt` the outcome is unknown.
    */
   maintain(steps: readonly Step[]): Promise<void> {
     if (this.#closed) return Promise.reject(new Error("store: storage is closing"));
@@ -137,7 +140,7 @@ export class Writer {
     return runWork({ kinds, quotas, base: state, usage, judge, ...at }, work).result;
   }
 
-  /** Resolves once every waiting write has its answer. */
+  /** Resolves when every waiting write has its response. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#availability.stop();
@@ -148,7 +151,7 @@ export class Writer {
     let failed = false;
     const isWanted = (): boolean => this.#waiting.length > 0 || this.#isTrying || (this.#cursors.size > 0 && !failed);
     while (isWanted() || this.#chores.length > 0) {
-      // Lets the rest of this turn's writes, and those of callers who have just been answered, join.
+      // Lets the rest of this turn's writes join, and the next writes of callers that just got a response.
       await nextTurn();
       if (isWanted()) {
         const batch = this.#waiting.splice(0, maxBatch);
@@ -178,7 +181,7 @@ export class Writer {
     }
   }
 
-  /** @param waiting gets more of those that wait, each time that they are run */
+  /** @param waiting receives more waiting writes each time that they run */
   async #process(waiting: WaitingWrite[]): Promise<void> {
     await this.#commits.settle();
     const cursors = this.#cursors;

@@ -1,20 +1,20 @@
-/** The audit log's hash chain (P6): each revision's hash covers its content and the hash before it. */
+/** The audit log's hash chain (P6): each revision's hash covers its content and the previous hash. */
 import { hash } from "node:crypto";
 import type { Tables } from "./database.ts";
 
 type RevisionRow = Omit<Tables["revisions"], "hash">;
 type HistoryRow = Tables["history"];
 
-/** What the first revision's hash builds on. */
+/** Previous hash of the first revision. */
 export const chainStart = "0".repeat(64);
 
-/** A place in the chain: the hash of `revision`. */
+/** A position in the chain: the hash of `revision`. */
 export interface ChainEnd {
   readonly revision: number;
   readonly hash: string;
 }
 
-/** @param changes the revision's rows of `history`, by position */
+/** @param changes rows of the revision in `history`, by position */
 export function chainHash(previous: string, revision: RevisionRow, changes: readonly HistoryRow[]): string {
   const { revision: number, at, account_id, principal, operation, operation_id, source, reason } = revision;
   const content = [

@@ -1,4 +1,4 @@
-/** The database as storage uses it: the same tables and queries on both kinds. */
+/** The database as storage uses it: both kinds have the same tables and queries. */
 import { CompiledQuery } from "kysely";
 import type { ControlledTransaction, Kysely } from "kysely";
 
@@ -8,11 +8,11 @@ export interface Tables {
     revision: number;
     hash: string;
     holder: string;
-    /** Counts batches while several nodes write. */
+    /** Number of batches while several nodes write. */
     sequence: number;
-    /** Of `unrecorded` and `batches`, what is older than this batch is gone. */
+    /** Rows of `unrecorded` and `batches` older than this batch are deleted. */
     sequence_kept: number;
-    /** Names the last batch, see `batches`. */
+    /** Name of the last batch, see `batches`. */
     batch: string;
   };
   data_keys: { id: string; wrapped: string; wrapped_by: string; created_at: string };
@@ -24,7 +24,7 @@ export interface Tables {
     kind: string;
     id: string;
     created_at: string;
-    /** Null when the revision deleted the object. */
+    /** Null if the revision deleted the object. */
     doc: string | null;
   };
   revisions: {
@@ -47,23 +47,23 @@ export interface Tables {
     /** Milliseconds since 1970. */
     created_ms: number;
   };
-  /** How far each reader of the history has come. */
+  /** Position of each reader of the history. */
   cursors: { name: string; revision: number; position: number };
-  /** Where the history begins, once some of it was pruned; one row. */
+  /** Beginning of the history after pruning; one row. */
   anchor: { id: number; sealed: string };
-  /** The last time that is known not to come from a wrong clock, milliseconds since 1970; one row. See `KnownTime`. */
+  /** Last time that certainly did not come from a wrong clock, milliseconds since 1970; one row. See `KnownTime`. */
   known_time: { id: number; at_ms: number };
-  /** Batches of the last minutes while several nodes write: that one is here says that it was stored. */
+  /** Batches of the last minutes while several nodes write. A batch in this table was stored. */
   batches: { sequence: number; name: string; at_ms: number };
-  /** What other nodes cannot read from the history: changes of writes that are in no revision. */
+  /** Changes of writes without a revision, which other nodes cannot read from the history. */
   unrecorded: {
     sequence: number;
-    /** Which write of the batch, and which of its changes. */
+    /** Index of the write in the batch, and of its change. */
     write: number;
     position: number;
-    /** The last revision before it. */
+    /** Last revision before the write. */
     after_revision: number;
-    /** Whose write it was. */
+    /** Author of the write. */
     writer_id: string;
     account_id: string;
     kind: string;
@@ -72,85 +72,85 @@ export interface Tables {
     created_at: string;
     doc: string | null;
   };
-  /** What a migration has left to be done at the next start. */
+  /** Work that a migration leaves for the next start. */
   pending: { name: string };
   migrations: {
     name: string;
     at: string;
-    /** The version of Postern that took the step; absent in databases of the first versions. */
+    /** Version of Postern that took the step. Absent in databases of the first versions. */
     version?: string | null | undefined;
-    /** The backup that was taken before the step. */
+    /** Backup from before the step. */
     backup?: string | null | undefined;
   };
 }
 
 export type Transaction = ControlledTransaction<Tables>;
 
-/** A statement of a transaction that is known beforehand. */
+/** A prepared statement of a transaction. */
 export interface Step {
   readonly sql: string;
   readonly parameters: readonly unknown[];
-  /** How many rows it has to change; absent: any number. */
+  /** Required number of changed rows; absent: any number. */
   readonly changes?: number;
 }
 
 export interface Database {
   readonly dialect: "sqlite" | "postgres";
-  /** For reads: sees what is committed, and does not wait for writes. */
+  /** For reads. Sees committed data, and does not wait for writes. */
   readonly reads: Kysely<Tables>;
   /**
-   * Runs `work` in a transaction and resolves when that is on disk. Reconnects first where that is needed.
-   * @throws CommitInDoubt when the outcome is unknown; anything else: nothing was stored
+   * Runs `work` in a transaction and resolves when it is on disk. Reconnects first if necessary.
+   * @throws CommitInDoubt if the outcome is unknown; after any other error nothing was stored
    */
   transact<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>;
   /**
-   * Carries out the steps in one transaction and resolves when that is on disk.
-   * @throws Superseded when a step did not change as many rows as it had to; else as `transact`
+   * Executes the steps in one transaction and resolves when it is on disk.
+   * @throws Superseded if a step did not change the required number of rows; other errors as `transact`
    */
   store(steps: readonly Step[]): Promise<void>;
-  /** There when other nodes may write to the database as well. */
+  /** Defined if other nodes may also write to the database. */
   readonly shared?: Shared;
-  /** Gives up the database for other processes. */
+  /** Releases the database for other processes. */
   close(): Promise<void>;
 }
 
-/** Where nodes tell one another in PostgreSQL that there is news. */
+/** PostgreSQL channel on which nodes announce new batches. */
 export const channel = "postern";
 
-/** A connection for short questions and for what other nodes tell, made again whenever it breaks. */
+/** A connection for short queries and notifications from other nodes. It reconnects whenever it breaks. */
 export interface Shared {
-  /** The address of this machine that the database is reached from; undefined where that is a socket of the machine. */
+  /** Address of this machine on its connection to the database; undefined if that is a Unix socket. */
   readonly localAddress: string | undefined;
-  /** Rejects when there is no connection at the moment. */
+  /** Rejects if there is no connection at the moment. */
   query<Row>(text: string, parameters?: readonly unknown[]): Promise<readonly Row[]>;
-  /** Calls `heard` with each notice, and with undefined when some may have been missed. */
+  /** Calls `heard` with each notification, and with undefined if some may have been lost. */
   listen(heard: (notice: string | undefined) => void): void;
-  /** Runs `work` while no other node does the same. */
+  /** Runs `work` while no other node runs the same work. */
   alone<T>(work: () => Promise<T>): Promise<T>;
 }
 
-/** The connection broke between sending COMMIT and its answer. */
+/** The connection broke between COMMIT and its response. */
 export class CommitInDoubt extends Error {}
 
-/** Another process holds the database, or has held it since. Only a restart helps. */
+/** Another process holds the database, or has taken it over. Only a restart helps. */
 export class Superseded extends Error {
-  /** Names the condition where only plain data arrives, such as in another thread. */
+  /** Identifies the condition where only plain data is transferred, such as between threads. */
   readonly code = "DATABASE_HELD";
 }
 
-/** What was given as the database cannot be one. */
+/** The configured database cannot be used. */
 export class Unfit extends Error {
-  /** Names the condition where only plain data arrives, such as in another thread. */
+  /** Identifies the condition where only plain data is transferred, such as between threads. */
   readonly code = "DATABASE_UNFIT";
 }
 
-/** `Database.transact` on the one connection of `writes`. */
+/** Implements `Database.transact` on the one connection of `writes`. */
 export async function transactOn<T>(
   writes: Kysely<Tables>,
   work: (transaction: Transaction) => Promise<T>,
 ): Promise<T> {
   const begin = (): Promise<Transaction> => writes.startTransaction().execute();
-  // A connection that broke while nobody used it may show that only now; nothing has happened yet.
+  // An idle connection that broke may fail only now. Nothing was executed yet, so one retry is safe.
   const transaction = await begin().catch(begin);
   let result: T;
   try {
@@ -168,12 +168,12 @@ export async function transactOn<T>(
   return result;
 }
 
-/** `Database.store` by way of `transact`. */
+/** Implements `Database.store` with `transact`. */
 export async function storeBy(transact: Database["transact"], steps: readonly Step[]): Promise<void> {
   await transact((transaction) => carryOut(transaction, steps));
 }
 
-/** @throws Superseded when a step did not change as many rows as it had to */
+/** @throws Superseded if a step did not change the required number of rows */
 export async function carryOut(transaction: Transaction, steps: readonly Step[]): Promise<void> {
   for (const { sql, parameters, changes } of steps) {
     const { numAffectedRows } = await transaction.executeQuery(CompiledQuery.raw(sql, [...parameters]));
@@ -185,7 +185,7 @@ export function superseded(): Superseded {
   return new Superseded("store writes: another process has taken over the database; restart this server");
 }
 
-/** Its failure says nothing new: the transaction is over already, or the connection is and takes it along. */
+/** Ignores errors: the transaction is already over, or its connection is lost and the transaction with it. */
 async function rollBack(transaction: Transaction): Promise<void> {
   await transaction
     .rollback()

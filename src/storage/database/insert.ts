@@ -1,17 +1,17 @@
-/** Statements for many rows as texts that are made once: building them anew costs more than carrying them out. */
+/** Statements for many rows, whose texts are built once: building them costs more than executing them. */
 import type { Database, Step, Tables } from "./database.ts";
 
-/** Rows per statement: far below what either database takes, and few shapes to prepare. */
+/** Rows per statement: far below the limit of either database, and few shapes to prepare. */
 const chunkRows = 64;
 
 export type Dialect = Database["dialect"];
 
-/** Makes the statements that insert rows of one table. */
+/** Returns the statements that insert rows of one table. */
 export type Insert<Row> = (dialect: Dialect, rows: readonly Row[]) => Iterable<Step>;
 
 /**
  * @param columns every column, in the order of the values
- * @param onConflict what follows the values, where a row may be there already
+ * @param onConflict text after the values, if rows may already exist
  */
 export function insertInto<Name extends keyof Tables>(
   table: Name,
@@ -47,7 +47,7 @@ function insertText(
   return `insert into ${table} (${columns.map((name) => `"${name}"`).join(", ")}) values ${lists.join(", ")} ${onConflict}`;
 }
 
-/** Makes the statements that delete rows by the values of a column. */
+/** Returns the statements that delete rows by the values of a column. */
 export function deleteFrom<Name extends keyof Tables>(
   table: Name,
   column: keyof Tables[Name] & string,
@@ -65,7 +65,7 @@ export function deleteFrom<Name extends keyof Tables>(
   };
 }
 
-/** The `at`th parameter of a statement, counted from 0. */
+/** Returns parameter number `at` of a statement, counted from 0. */
 export function placeholder(dialect: Dialect, at: number): string {
   return dialect === "sqlite" ? "?" : `$${at + 1}`;
 }

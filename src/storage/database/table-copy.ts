@@ -11,8 +11,9 @@ type TableName = keyof Tables;
 type Row = Readonly<Record<string, unknown>>;
 
 /**
- * The columns that identify a row, by table. What is not here is not moved: `migrations`, which tells of the tables and
- * is compared instead, and what of several nodes is in no `Tables`, because it ends with their leases.
+ * Columns that identify a row, by table. Tables not in this list are not moved. `migrations` describes the tables, so
+ * it is compared instead. The tables for several nodes are not in `Tables`, because their rows end with the nodes'
+ * leases.
  */
 export const movedTables: Readonly<Record<Exclude<TableName, "migrations">, readonly string[]>> = {
   data_keys: ["id"],
@@ -33,16 +34,16 @@ export type MovedTable = keyof typeof movedTables;
 
 /** Rows in memory at a time. */
 const step = 1000;
-/** Digests are added up modulo this: databases need not agree on the order of rows. */
+/** Digests are added up modulo this number, because databases may order rows differently. */
 const modulus = 2n ** 256n;
 
-/** How many rows, and a sum over the digests of all, hexadecimal. */
+/** Number of rows, and the sum of their digests, hexadecimal. */
 export interface TableDigest {
   readonly rows: number;
   readonly digest: string;
 }
 
-/** Those of the tables that exist. */
+/** Returns the moved tables that exist. */
 export async function tablesIn(
   dialect: Dialect,
   reads: Kysely<Tables>,
@@ -56,7 +57,7 @@ export async function tablesIn(
   return (await there.execute(reads)).rows.map(({ name }) => name);
 }
 
-/** Copies the rows of a table that is empty, and tells how many there are so far. */
+/** Copies the rows into an empty table, and reports the number of rows so far. */
 export async function copyTable(
   table: MovedTable,
   source: Kysely<Tables>,
@@ -82,7 +83,7 @@ export async function digestOf(table: MovedTable, reads: Kysely<Tables>): Promis
   return digest.result();
 }
 
-/** Every row, some hundred at a time, in the order that this database gives the key; the last page may be empty. */
+/** Yields every row in pages of several hundred, in the database's order of the key. The last page may be empty. */
 async function* readTable(table: MovedTable, reads: Kysely<Tables>): AsyncGenerator<readonly Row[]> {
   const keys = movedTables[table];
   const columns = sql.join(keys.map((key) => sql.ref(key)));

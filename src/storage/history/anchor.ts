@@ -1,7 +1,7 @@
 /**
- * Where the history begins once some of it was pruned (P6): what the next revision's hash builds on, and a sum over
- * the rows of `history` that were left of what was pruned. It is sealed, so that whoever can write to the database
- * and does not have the sealing key cannot make another one for a history that he has cut off.
+ * Beginning of the history after pruning (P6): the hash that the next revision builds on, and a sum over the rows of
+ * pruned revisions that are still in `history`. It is sealed, so an attacker who can write to the database but lacks
+ * the sealing key cannot forge an anchor for a truncated history.
  */
 import { createHmac, randomBytes } from "node:crypto";
 import { chainStart } from "../database/chain.ts";
@@ -13,22 +13,22 @@ import type { Sealer } from "../sealing/sealing.ts";
 import type { Cursor } from "../store.ts";
 
 export interface Anchor extends ChainEnd {
-  /** Up to here, rows of `history` that later ones of the same object have replaced are deleted. */
+  /** Up to this position, rows of `history` that later rows of the same object have replaced are deleted. */
   readonly swept: Cursor;
-  /** Of the hashes in `sum`. */
+  /** Key of the hashes in `sum`. */
   readonly key: string;
-  /** Over every row of `history` up to `revision`, hexadecimal. */
+  /** Sum over every row of `history` up to `revision`, hexadecimal. */
   readonly sum: string;
 }
 
-/** Behind every change of a revision. */
+/** Position after every change of a revision. */
 export const lastPosition: number = 2 ** 31 - 1;
 
 const context = "anchor of the history";
-/** Hashes are added up modulo this: the order of the rows does not matter, and one can be taken away again. */
+/** Hashes are added up modulo this number: the order of rows does not matter, and a row can be subtracted. */
 const modulus = 2n ** 256n;
 
-/** The anchor, and its text in the database; where nothing was pruned yet, the beginning and "". */
+/** Returns the anchor and its text in the database. Before the first pruning: the beginning of the chain and "". */
 export async function readAnchor(
   reads: Database["reads"],
   sealer: Sealer,
@@ -40,7 +40,7 @@ export async function readAnchor(
   return { anchor, sealed: "" };
 }
 
-/** What makes `anchor` the one that counts, in place of the text `before`, and what may be done once it is. */
+/** Returns the steps that replace the text `before` with `anchor`, and the deletions that the new anchor permits. */
 export function anchorSteps(
   dialect: Dialect,
   sealer: Sealer,
@@ -57,12 +57,12 @@ export function anchorSteps(
         `on conflict (id) do update set sealed = excluded.sealed where anchor.sealed = ${place(1)}`,
       parameters: [sealed, before],
     },
-    // A commit in doubt may have been stored after all: then these are no others than it has done.
+    // A commit in doubt may have been stored. Then these deletions repeat the ones it has already made.
     ...deletions({ sql: `exists (select 1 from anchor where sealed = ${place(0)})`, parameter: sealed }),
   ];
 }
 
-/** `sum` with rows added to it and others taken away. */
+/** Returns `sum` with some rows added and other rows subtracted. */
 export function sumWith(
   { key, sum }: Pick<Anchor, "key" | "sum">,
   added: Iterable<Tables["history"]>,

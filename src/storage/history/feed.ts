@@ -66,7 +66,7 @@ export function feedOf({ database: { reads }, documents, past, retained, keep }:
         const changes = await after(accountId, start, wanted);
         await retained.refresh?.();
         const [first] = changes;
-        // Pruning may have overtaken the reading.
+        // Pruning may have overtaken the read.
         if (!first || first.at.revision >= retained.oldest) return changes;
       }
     },

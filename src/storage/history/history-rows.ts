@@ -7,7 +7,10 @@ const step = 500;
 type Row = Tables["history"];
 type RowQuery = SelectQueryBuilder<Tables, "history", Row>;
 
-/** Rows of the history that `narrow` leaves, oldest first, some hundred at a time; the last page may be empty. */
+/**
+ * Yields the rows of the history that match `narrow`, oldest first, in pages of several hundred. The last page may be
+ * empty.
+ */
 export async function* historyRows(
   reads: Kysely<Tables>,
   narrow: (rows: RowQuery) => RowQuery,

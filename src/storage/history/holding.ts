@@ -1,11 +1,11 @@
-/** Why no history is pruned until the operator has confirmed the clock, for the log and for `/problems`. */
+/** Reason why pruning waits for the operator to confirm the clock, for the log and for `/problems`. */
 import type { Log } from "../../lib/log.ts";
 
 type Listener = (why: string | undefined) => void;
 
 export interface Holding {
   tell(why: string | undefined): void;
-  /** `listener` is called with the present reason, and each time that it changes. */
+  /** Calls `listener` with the present reason, and on each change. */
   onHeld(listener: Listener): void;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Evidence of the time besides the wall clock: the last time that the server stored, and the time that has passed since
- * by the monotonic clock. Revisions are no evidence: a write under a wrong clock has a wrong date.
+ * Evidence of the time besides the wall clock: the last time that the server stored, plus the time passed since on the
+ * monotonic clock. Revisions are no evidence, because a write under a wrong clock has a wrong date.
  */
 import type { Clock } from "../../lib/clock.ts";
 import type { Step } from "../database/database.ts";
@@ -8,23 +8,23 @@ import { placeholder } from "../database/insert.ts";
 import type { Dialect } from "../database/insert.ts";
 
 const dayMs = 24 * 60 * 60 * 1000;
-/** The stored time is at most this much older than the known one. */
+/** Maximum age of the stored time, compared with the known one. */
 const storeEveryMs = 6 * 60 * 60 * 1000;
-/** For a tenth of the history that is kept, a clock needs no confirmation. */
+/** A clock needs no confirmation for a tenth of the retention period. */
 const part = 10;
-/** Stands for `--history-days 0`, which prunes nothing. */
+/** Replaces `--history-days 0`, which prunes nothing. */
 const usualDays = 365;
 
 export class KnownTime {
   readonly #clock: Clock;
   readonly #toleranceMs: number;
-  /** Of the known time to the monotonic clock. */
+  /** Difference between the known time and the monotonic clock. */
   #offset: number;
   #storedMs: number;
 
   /**
-   * @param storedMs the time in the database, or that of the newest revision where an earlier version has stored none
-   * @param confirmedMs what the operator has confirmed
+   * @param storedMs time in the database, or time of the newest revision if an earlier version stored none
+   * @param confirmedMs time that the operator confirmed
    */
   constructor(clock: Clock, keptDays: number, storedMs: number | undefined, confirmedMs = 0) {
     this.#clock = clock;
@@ -38,7 +38,7 @@ export class KnownTime {
     return this.#clock.monotonic() + this.#offset;
   }
 
-  /** Whether `nowMs` is close enough to the known time to delete by it; it is then the known time. */
+  /** Whether `nowMs` is close enough to the known time for deletions. If so, it becomes the known time. */
   accepts(nowMs: number): boolean {
     const aheadMs = nowMs - this.now();
     if (aheadMs > this.#toleranceMs) return false;
@@ -46,7 +46,7 @@ export class KnownTime {
     return true;
   }
 
-  /** What stores the known time, now and then. */
+  /** Returns the steps that store the known time, if it is due. */
   steps(dialect: Dialect): readonly Step[] {
     const nowMs = Math.round(this.now());
     if (nowMs - this.#storedMs < storeEveryMs) return [];

@@ -18,7 +18,7 @@ interface PastRow {
 }
 
 export interface PastObjects {
-  /** Undefined of a row that says that the object was deleted. */
+  /** Returns undefined for a row that deletes the object. */
   read(row: PastRow | undefined): StoredObject | undefined;
   at(revision: number, accountId: string, kind: string, id: string): Promise<StoredObject | undefined>;
   /** Newest object first. */
@@ -45,7 +45,7 @@ export function pastObjectsOf(
       const rows = await lastRows(reads, { revision, accountId, kind, beforeId: below, owner });
       for (const row of rows) {
         const object = read(row) as StoredObject;
-        // The text may also be found elsewhere in a document.
+        // The text may also match elsewhere in a document.
         if (parentId !== undefined && object.doc[field] !== parentId) continue;
         if (objects.length === limit) return { objects, more: true };
         objects.push(object);
@@ -63,7 +63,7 @@ export function pastObjectsOf(
   };
 }
 
-/** Past objects of `kind` by their owner. */
+/** Returns past objects of `kind` by their owner. */
 async function childrenOf(
   pageAt: PastObjects["pageAt"],
   field: string,
@@ -88,7 +88,7 @@ async function childrenOf(
   return children;
 }
 
-/** The last row of an object up to a revision. */
+/** Returns the last row of an object up to a revision. */
 function lastRow(
   reads: Reads,
   revision: number,
@@ -117,7 +117,7 @@ interface WantedRows {
   readonly owner: string | undefined;
 }
 
-/** The last rows up to a revision of the kind's objects, newest object first. */
+/** Returns the last rows of the kind's objects up to a revision, newest object first. */
 function lastRows(reads: Reads, { revision, accountId, kind, beforeId, owner }: WantedRows): Promise<PastRow[]> {
   let rows = reads
     .selectFrom("history as row")
@@ -126,7 +126,7 @@ function lastRows(reads: Reads, { revision, accountId, kind, beforeId, owner }: 
     .where("row.kind", "=", kind)
     .where("row.revision", "<=", revision)
     .where("row.doc", "is not", null)
-    // One look into the index for each row. Joined, some plans go through all rows for each.
+    // One index lookup per row. With a join, some query plans scan all rows for each one.
     .where("row.revision", "=", (is) =>
       is
         .selectFrom("history as last")

@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import type { Kysely } from "kysely";
 import type { Tables } from "../database/database.ts";
 
-/** Rows of the history, each as `row`, with the one that it replaced, if there is one, as `prior`. */
+/** Selects rows of the history as `row`, each with the row that it replaced, if any, as `prior`. */
 export function rowsWithPrior(reads: Kysely<Tables>) {
   return reads
     .selectFrom("history as row")

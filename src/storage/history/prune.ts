@@ -1,6 +1,6 @@
 /**
- * Retention: what is older than it has to be is deleted in the background, in small commits between those of writes.
- * Whatever a step did not get to, the next one finds by the anchor.
+ * Retention: deletes expired data in the background, in small commits between those of writes. The anchor shows the
+ * next step where the previous one ended.
  */
 import { timestamp } from "../../lib/clock.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
@@ -31,40 +31,40 @@ export interface PrunerOptions {
   readonly clock: Clock;
   readonly time: SettledTime;
   readonly known: KnownTime;
-  /** Gets why nothing is pruned until the operator has confirmed the clock; undefined once it is confirmed. */
+  /** Called with the reason why pruning waits for the operator to confirm the clock; undefined once it is confirmed. */
   readonly held: (why: string | undefined) => void;
   readonly log: Log;
-  /** Only its holder prunes. */
+  /** Only the holder of this job prunes. */
   readonly job: Job;
-  /** As `Writer.maintain`. */
+  /** Same as `Writer.maintain`. */
   readonly store: (steps: readonly Step[]) => Promise<void>;
 }
 
 export interface Pruner {
-  /** Runs `work` while nothing is pruned. */
+  /** Runs `work` while no pruning runs. */
   inTurn<T>(work: () => Promise<T>): Promise<T>;
-  /** Resolves when nothing is under way any more. */
+  /** Resolves when no work is in progress. */
   stop(): Promise<void>;
 }
 
 const dayMs = 24 * 60 * 60 * 1000;
-/** When it looks first: a start has enough to do. */
+/** Delay of the first check, because a start has enough other work. */
 const firstLookMs = 60 * 1000;
-/** How often it looks whether something has become too old. */
+/** Interval between checks for expired data. */
 const lookEveryMs = 10 * 60 * 1000;
-/** Between two steps, for everybody else. */
+/** Pause between two steps, for other work. */
 const pauseMs = 25;
-/** Revisions that one step deletes. */
+/** Maximum revisions deleted in one step. */
 const maxRevisions = 100;
-/** Rows of `history` that one step looks at; a single revision may have more. */
+/** Maximum rows of `history` checked in one step. A single revision may have more. */
 const maxRows = 250;
-/** Idempotency keys that one step deletes; those of one commit go together. */
+/** Maximum idempotency keys deleted in one step. Keys of one commit are deleted together. */
 const maxAnswers = 500;
-/** What is to be deleted is announced for so long. */
+/** Time between the announcement of a deletion and the deletion. */
 const noticeMs = 2 * 60 * 60 * 1000;
-/** How far behind the newest revision the time may be for anything to be deleted. */
+/** Nothing is deleted if the time is behind the newest revision by more than this. */
 const maxBehindMs = 5 * 60 * 1000;
-/** Rows named by one statement. */
+/** Rows named in one statement. */
 const chunkRows = 64;
 type Row = Tables["history"];
 
@@ -104,15 +104,15 @@ export function startPruning(options: PrunerOptions): Pruner {
   };
 }
 
-/** What was last announced to be deleted. */
+/** Last announcement of a deletion. */
 interface Notice {
-  /** `SettledTime.jumps` then; -1 while nothing was announced. */
+  /** `SettledTime.jumps` at the announcement; -1 before the first one. */
   jumps: number;
-  /** Nothing is deleted before, by the monotonic clock. */
+  /** Nothing is deleted before this time on the monotonic clock. */
   until: number;
 }
 
-/** Does what can be done in a commit or two; whether there may be more to do. */
+/** Prunes as much as fits in one or two commits. Returns whether there may be more to prune. */
 async function pruneStep(options: PrunerOptions, notice: Notice): Promise<boolean> {
   const { database, sealer, known, time, store } = options;
   const isKnown = known.accepts(time.now());
@@ -129,7 +129,7 @@ async function pruneStep(options: PrunerOptions, notice: Notice): Promise<boolea
   return false;
 }
 
-/** The known time tells whoever reads it whether the clock or the evidence is wrong. */
+/** Includes the known time, so the operator can see whether the clock or the evidence is wrong. */
 function whyHeld({ known, time }: PrunerOptions): string {
   const [now, last] = [time.now(), known.now()].map((at) => timestamp(at).slice(0, 10));
   return (
@@ -138,7 +138,7 @@ function whyHeld({ known, time }: PrunerOptions): string {
   );
 }
 
-/** Answers under idempotency keys hold tokens that were shown once: they go also when nobody writes. */
+/** Responses under idempotency keys contain tokens that were shown once, so they expire even without writes. */
 async function forgetAnswers(options: PrunerOptions): Promise<boolean> {
   const { database, time, store } = options;
   await redateAnswers(options);
@@ -156,7 +156,7 @@ async function forgetAnswers(options: PrunerOptions): Promise<boolean> {
   return old.length === maxAnswers;
 }
 
-/** Answers that a wrong clock has dated in the future get the present date: they would be kept for too long. */
+/** Responses that a wrong clock dated in the future get the present date. Otherwise they would be kept for too long. */
 async function redateAnswers(options: PrunerOptions): Promise<void> {
   const { clock, time, known, store } = options;
   const { dialect, reads } = options.database;
@@ -175,7 +175,7 @@ async function redateAnswers(options: PrunerOptions): Promise<void> {
   await store([{ sql, parameters: [now, limit] }]);
 }
 
-/** Takes the next revisions that are too old out of the log; what they changed stays, and is the anchor's from now on. */
+/** Removes the next expired revisions from the log. Their changes stay, and the anchor now covers them. */
 async function cutOff(
   options: PrunerOptions,
   notice: Notice,
@@ -205,8 +205,8 @@ async function cutOff(
 }
 
 /**
- * Whether the log has said for long enough what is deleted next: after each start, and after the wall clock has jumped,
- * an operator whose clock is wrong has time to set it right (P6).
+ * Whether the log has announced the next deletion for long enough. After each start and each jump of the wall clock,
+ * the operator has time to correct a wrong clock (P6).
  */
 async function isAnnounced(options: PrunerOptions, notice: Notice, { revision: from }: Anchor): Promise<boolean> {
   const { clock, time, log, database, settings } = options;
@@ -223,7 +223,7 @@ async function isAnnounced(options: PrunerOptions, notice: Notice, { revision: f
   notice.jumps = jumps;
   notice.until = clock.monotonic() + noticeMs;
   const what = { revisions: count, upToRevision: last, writtenBefore: oldest, historyDays: settings.historyDays };
-  // A start says it every time; a clock that has jumped may be wrong.
+  // Each start logs this. A clock that has jumped may be wrong.
   log[jumps > 0 ? "warn" : "info"](
     "history will be pruned in two hours: check the clock, or raise --history-days to keep more",
     what,
@@ -232,8 +232,8 @@ async function isAnnounced(options: PrunerOptions, notice: Notice, { revision: f
 }
 
 /**
- * The last of the next revisions that is too old and can go in one step. The newest one of all always stays, and so does
- * everything from the first revision on that is not too old, whatever the clock said later.
+ * Returns the last of the next revisions that has expired and fits in one step. The newest revision always stays. So
+ * does every revision from the first unexpired one, whatever later dates say.
  */
 async function lastTooOld(
   { database: { reads }, settings: { historyDays }, time }: PrunerOptions,
@@ -253,7 +253,7 @@ async function lastTooOld(
   // A clock that is behind the newest revision may be wrong.
   if (newest === undefined || now < newest - maxBehindMs) return undefined;
   const isTooOld = ({ at }: { readonly at: string }): boolean => Date.parse(at) < before;
-  // What a clock that was ahead has dated later than now tells nothing.
+  // A revision dated later than now by a clock that was ahead proves nothing.
   const end = next.findIndex((one) => !isTooOld(one) && Date.parse(one.at) <= now + maxBehindMs);
   const run = next.slice(0, end === -1 ? -1 : Math.min(end, next.length - 1));
   const old = run.findLast(isTooOld)?.revision;
@@ -271,7 +271,7 @@ async function lastTooOld(
   return tooMany === -1 ? old : counts[Math.max(0, tooMany - 1)]?.revision;
 }
 
-/** When the newest revision was written, milliseconds since 1970; undefined where there is none. */
+/** Time of the newest revision, milliseconds since 1970; undefined if there is none. */
 export async function newestAt(reads: Database["reads"]): Promise<number | undefined> {
   const newest = await reads
     .selectFrom("revisions")
@@ -282,7 +282,7 @@ export async function newestAt(reads: Database["reads"]): Promise<number | undef
   return newest && Date.parse(newest.at);
 }
 
-/** Deletes what the next of the anchor's rows replace: nobody asks for the state before them any more. */
+/** Deletes the rows that the next of the anchor's rows replace: the state before them can no longer be requested. */
 async function sweep(options: PrunerOptions, anchor: Anchor, sealed: string): Promise<boolean> {
   const { database, documents, sealer, store } = options;
   if (anchor.swept.revision === anchor.revision && anchor.swept.position === lastPosition) return false;
@@ -317,7 +317,9 @@ async function sweep(options: PrunerOptions, anchor: Anchor, sealed: string): Pr
   return true;
 }
 
-/** Of the next of the anchor's rows: each row that one of them has replaced, and those of them that are deletions. */
+/**
+ * Returns, for the next of the anchor's rows, each row that one of them replaced, and those rows that are deletions.
+ */
 async function replaced(
   { reads }: Database,
   { revision: upTo, swept: { revision, position } }: Anchor,

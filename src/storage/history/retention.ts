@@ -1,14 +1,14 @@
 import { Refusal } from "../../lib/errors.ts";
 
-/** Which part of the history there still is. */
+/** The part of the history that is still stored. */
 export interface Retained {
-  /** The oldest revision that is kept. It grows before anything is deleted. */
+  /** Oldest revision still stored. It grows before anything is deleted. */
   oldest: number;
-  /** Learns it anew where other nodes may have pruned. */
+  /** Reloads the value if other nodes may have pruned. */
   refresh?(): Promise<void>;
 }
 
-/** @throws Refusal `revision_pruned` when the state as of `revision` cannot be told any more */
+/** @throws Refusal `revision_pruned` if the state as of `revision` is no longer known */
 export function checkRetained({ oldest }: Retained, revision: number): void {
   if (revision >= oldest || oldest <= 1) return;
   throw new Refusal(
@@ -18,7 +18,7 @@ export function checkRetained({ oldest }: Retained, revision: number): void {
   );
 }
 
-/** What `read` finds about `revision`; as it was, or not at all: pruning may overtake a reader. */
+/** Returns the result of `read` for `revision`, or throws if pruning overtook the read. */
 export async function whileRetained<T>(retained: Retained, revision: number, read: () => Promise<T>): Promise<T> {
   checkRetained(retained, revision);
   const found = await read();

@@ -1,4 +1,4 @@
-/** Whether the record is what was written (P6): the hash chain, and what pruning has left before it. */
+/** Verifies the record (P6): the hash chain, and the rows that remain from pruned revisions. */
 import { readAnchor, sumWith } from "./anchor.ts";
 import type { Anchor } from "./anchor.ts";
 import { chainHash } from "../database/chain.ts";
@@ -9,12 +9,12 @@ import { historyRows } from "./history-rows.ts";
 import type { Sealer } from "../sealing/sealing.ts";
 import type { History } from "../store.ts";
 
-/** Revisions that are read at a time. */
+/** Revisions read at a time. */
 const step = 500;
 
 type Reads = Database["reads"];
 
-/** Recomputes everything that is kept. Nothing may be pruned meanwhile. */
+/** Recomputes every stored hash and sum. Nothing may be pruned meanwhile. */
 export async function verify(
   reads: Reads,
   sealer: Sealer,
@@ -36,7 +36,7 @@ export async function verify(
     : { revisions: revision, brokenAt: revision };
 }
 
-/** Recomputes the chain behind `from` up to a revision; `changes` are the rows that it covers, as they were written. */
+/** Recomputes the chain after `from` up to a revision. `changes` are the covered rows, as they were written. */
 export async function walkChain(
   reads: Reads,
   from: ChainEnd,
@@ -71,7 +71,7 @@ export async function walkChain(
   return { end, changes };
 }
 
-/** The row as hashes and sums are of. */
+/** Returns the row in the form that hashes and sums cover. */
 export function asWritten(row: Tables["history"], documents: Pick<Documents, "asWritten">): Tables["history"] {
   const { doc } = row;
   return doc === null ? row : { ...row, doc: documents.asWritten({ ...row, doc }) };

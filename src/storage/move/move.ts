@@ -1,6 +1,6 @@
 /**
- * Moves everything that one database holds into another, of either kind: objects, revisions and their history, the
- * anchor, sealed secrets as they are, logins, cursors of events, Idempotency-Keys. The target has all of it or nothing.
+ * Moves all data of one database into another one of either kind: objects, revisions and their history, the anchor,
+ * sealed secrets unchanged, logins, cursors of events, Idempotency-Keys. The target has all of it or nothing.
  */
 import { existsSync, rmSync } from "node:fs";
 import { resolve } from "node:path";
@@ -24,28 +24,29 @@ import { copyTable, digestOf, movedTables, tablesIn } from "../database/table-co
 import type { MovedTable, TableDigest } from "../database/table-copy.ts";
 
 export interface MoveOptions extends Pick<StoreOptions, "dataDirectory" | "declarations" | "clock" | "log"> {
-  /** As `StoreOptions.database`. */
+  /** Same as `StoreOptions.database`. */
   readonly from: string;
   readonly to: string;
-  /** The operator's keys, under which the source is sealed, and then the target. */
+  /** The operator's keys, under which the source and then the target are sealed. */
   readonly sealingKeys: readonly Buffer[];
   /** Called while rows of a table are copied. */
   readonly progress: (table: MovedTable, rows: number, of: number) => void;
 }
 
 export interface Moved {
-  /** Of the last write. */
+  /** Revision of the last write. */
   readonly revision: number;
-  /** The history was altered here, already in the source. */
+  /** Revision at which the history was altered, already in the source. */
   readonly brokenAt?: number;
   readonly tables: Readonly<Record<MovedTable, TableDigest>>;
 }
 
 /**
- * Resolves when the target has everything on disk, and every row was read back there. Nobody may use either meanwhile.
- * @throws Superseded when somebody does; Unfit when the source is no database of this version, or the target is not
- * empty; OtherKey; CommitInDoubt when the connection broke in the very end; anything else. The source stays as it was,
- * and but for `CommitInDoubt` the target as well.
+ * Resolves when the target has everything on disk, and every row was verified there. No other process may use either
+ * database meanwhile.
+ * @throws Superseded if another process uses one; Unfit if the source is no database of this version, or the target is
+ * not empty; OtherKey; CommitInDoubt if the connection broke at the very end; other errors. The source never changes.
+ * The target changes only with `CommitInDoubt`.
  */
 export async function moveDatabase(options: MoveOptions): Promise<Moved> {
   const { from, to, dataDirectory } = options;
@@ -69,13 +70,13 @@ export async function moveDatabase(options: MoveOptions): Promise<Moved> {
   }
 }
 
-/** An SQLite file that is empty, with what SQLite and `openSqlite` put beside it. */
+/** Removes an empty SQLite file, with the files that SQLite and `openSqlite` create beside it. */
 function removeFile(file: string): void {
   for (const end of ["", "-wal", "-shm", ".lock"]) rmSync(`${file}${end}`, { force: true });
 }
 
 async function moveBetween(source: Database, target: Database, options: MoveOptions): Promise<Moved> {
-  // The lock keeps others out only for as long as its connection lasts; what is read is of one moment in any case.
+  // The lock lasts only as long as its connection. All reads are of one point in time in any case.
   return await source.reads
     .transaction()
     .setIsolationLevel("repeatable read")
@@ -118,7 +119,7 @@ async function copyAll(
   return copied as Moved["tables"];
 }
 
-/** Every object opens with the keys; and what the chain of the history says of it (P6). */
+/** Checks that every object opens with the keys, and checks the hash chain of the history (P6). */
 async function checkMoved(
   target: Transaction,
   { sealingKeys, declarations }: MoveOptions,

@@ -1,5 +1,5 @@
 /**
- * The backup that a start takes before it migrates a database: an SQLite file of the format from before. An older version
+ * The backup that a start makes before it migrates a database: an SQLite file in the previous format. An older version
  * opens it, and its `postern migrate` moves it to PostgreSQL.
  */
 import { closeSync, fsyncSync, openSync, renameSync, rmSync } from "node:fs";
@@ -19,18 +19,18 @@ export interface BackupPlan {
   /** Path of the SQLite database. For PostgreSQL, the path that it would have in the data directory. */
   readonly file: string;
   readonly steps: readonly Migration[];
-  /** Names of the steps that are due. */
+  /** Names of the pending steps. */
   readonly pending: readonly string[];
   readonly log: Log;
 }
 
-/** Where the backup for these steps is. A start that fails and is repeated replaces its own backup and no other one. */
+/** Returns the path of the backup for these steps. A start that fails and is repeated replaces only its own backup. */
 export function backupPath(file: string, pending: readonly string[]): string {
   return `${file}.before-${pending[0]}`;
 }
 
 /**
- * Copies the whole database, on the disk when this resolves.
+ * Copies the whole database, and resolves when the copy is on disk.
  * @returns the path of the copy
  * @throws Unfit if the copy cannot be written
  */
@@ -40,7 +40,7 @@ export async function backUp(database: Database, plan: BackupPlan): Promise<stri
   plan.log.info("taking a backup before the database is migrated", { backup: path, steps: plan.pending });
   try {
     removeDatabase(draft);
-    // SQLite and the copy write into a file that only its owner can read: it has everything that the database has.
+    // SQLite and the copy write into a file that only its owner can read, because it contains all data of the database.
     closeSync(openSync(draft, "wx", 0o600));
     if (database.dialect === "sqlite") await sql`vacuum into ${draft}`.execute(database.reads);
     else await copyToFile(database, draft, plan);
@@ -60,7 +60,7 @@ export async function backUp(database: Database, plan: BackupPlan): Promise<stri
   return path;
 }
 
-/** Copies what is stored at one moment. */
+/** Copies the data of one point in time. */
 async function copyToFile({ reads }: Database, draft: string, { steps, pending, log }: BackupPlan): Promise<void> {
   const file = await openSqlite(draft, log);
   try {
@@ -89,7 +89,7 @@ async function copyToFile({ reads }: Database, draft: string, { steps, pending, 
   }
 }
 
-/** Which steps were taken when, and by which version. */
+/** Copies the records of migration steps, with their times and versions. */
 async function copyRecords(from: Kysely<Tables>, to: Kysely<Tables>): Promise<void> {
   for (const { name, ...record } of await from.selectFrom("migrations").selectAll().execute()) {
     await to.updateTable("migrations").set(record).where("name", "=", name).execute();
@@ -105,7 +105,7 @@ function flush(path: string): void {
   }
 }
 
-/** Removes a database file with the files that SQLite and `openSqlite` put beside it. */
+/** Removes a database file with the files that SQLite and `openSqlite` create beside it. */
 function removeDatabase(file: string): void {
   for (const end of ["", "-wal", "-shm", "-journal", ".lock"]) rmSync(`${file}${end}`, { force: true });
 }

@@ -1,4 +1,4 @@
-/** A lone server whose database does not stand where the server left it. */
+/** Handles a lone server whose database is not in the state that the server last stored. */
 import { superseded } from "../database/database.ts";
 import { readHead } from "../commits/missed.ts";
 import { readAnew } from "../commits/read-anew.ts";
@@ -7,17 +7,17 @@ import type { Head } from "../rows/record.ts";
 import type { Sealer } from "../sealing/sealing.ts";
 import { verify } from "../history/verify.ts";
 
-/** `recoverLostWrites` of one store. */
+/** Returns `recoverLostWrites` for one store. */
 export function recovering(options: Parameters<typeof recoverLostWrites>[0]) {
   return (from: Head, moved: (head: Head) => void): Promise<void> => recoverLostWrites(options, from, moved);
 }
 
 /**
- * Goes on from what the database has, when that is an earlier part of what this process has stored: a failover, or a
- * crash of a server that confirms commits before they are on disk, has lost the rest.
- * @param from what this process has stored last
+ * Continues from the database's state if that is an earlier part of what this process has stored. The rest was lost in
+ * a failover, or in a crash of a server that confirms commits before they are on disk.
+ * @param from the last state that this process stored
  * @param moved gets the database's head, before subscribers get anything
- * @throws Superseded when another process has taken the database over
+ * @throws Superseded if another process has taken over the database
  */
 async function recoverLostWrites(
   options: ReadAnewOptions & { readonly sealer: Sealer },

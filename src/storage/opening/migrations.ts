@@ -1,4 +1,4 @@
-/** The tables, as a list of steps. A step that has been released is never changed; later ones are added. */
+/** The tables, as a list of steps. A released step is never changed; new steps are added at the end. */
 import { sql } from "kysely";
 import type { RawBuilder } from "kysely";
 import { createNodeTables } from "../cluster/tables.ts";
@@ -24,9 +24,9 @@ interface ColumnTypes {
   readonly id: RawBuilder<unknown>;
   /** A revision as the only column of a primary key. */
   readonly revisionKey: RawBuilder<unknown>;
-  /** After a table whose rows are kept in the order of its primary key, without a second tree for it. */
+  /** Follows a table whose rows are stored in the order of the primary key, without a second tree for it. */
   readonly byKey: RawBuilder<unknown>;
-  /** Several nodes may share the database. */
+  /** Whether several nodes may share the database. */
   readonly isSharable: boolean;
 }
 
@@ -50,19 +50,19 @@ export const migrations: readonly Migration[] = [
   { name: "0012-known-time", up: createKnownTime },
 ];
 
-/** What a step is recorded with. */
+/** The fields recorded with a step. */
 export interface MigrationRecord {
   /** Time of the start. */
   readonly at: string;
-  /** The version of Postern that runs; an empty text if unknown. */
+  /** The running version of Postern; an empty text if unknown. */
   readonly version?: string;
-  /** Where the backup from before the steps is; undefined if there is none. */
+  /** Path of the backup from before the steps; undefined if there is none. */
   readonly backup?: string | undefined;
 }
 
 /**
- * Names of the steps that `migrate` would take, all of them for a database without tables. Changes nothing.
- * @throws Unfit when the database was written by a newer version
+ * Returns the names of the steps that `migrate` would take: all steps for a database without tables. Changes nothing.
+ * @throws Unfit if a newer version wrote the database
  */
 export async function pendingSteps(
   database: Database,
@@ -107,8 +107,8 @@ function newerVersion(unknown: readonly Tables["migrations"][], version: string)
 }
 
 /**
- * Brings the tables up to date, each step in a transaction of its own.
- * @throws Unfit when the database was written by a newer version: there is no way back
+ * Migrates the tables to the current version, each step in a separate transaction.
+ * @throws Unfit if a newer version wrote the database: a downgrade is impossible
  */
 export async function migrate(
   database: Database,
@@ -252,7 +252,7 @@ async function createKnownTime({ schema }: Transaction): Promise<void> {
     .execute();
 }
 
-/** What needs the keys is done once they are there, see `sealStored`. */
+/** The part that needs the keys runs later, see `sealStored`. */
 async function leaveToSeal(transaction: Transaction): Promise<void> {
   await transaction.schema
     .createTable("pending")
@@ -266,7 +266,7 @@ async function leaveToPack(transaction: Transaction): Promise<void> {
   await transaction.insertInto("pending").values({ name: toPack }).execute();
 }
 
-/** What several nodes need to follow one another; one alone leaves it as it is. */
+/** Creates the tables with which several nodes follow each other. A lone server does not use them. */
 async function prepareForNodes(
   transaction: Transaction,
   { id, revisionKey, byKey, isSharable }: ColumnTypes,

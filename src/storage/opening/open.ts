@@ -47,7 +47,7 @@ import { verify } from "../history/verify.ts";
 import { kindNamed, readerOf } from "../rows/view.ts";
 import { Writer } from "../commits/writer.ts";
 
-/** Settings that are not given have their defaults. */
+/** Missing settings have their defaults. */
 export interface StoreOptions extends Partial<StorageSettings> {
   /** Path of an SQLite file, relative to `dataDirectory`, or a `postgres://` URL. */
   readonly database: string;
@@ -63,28 +63,29 @@ export interface StoreOptions extends Partial<StorageSettings> {
 }
 
 /**
- * Opens the database, brings its tables up to date and its objects into memory. The first start makes the
- * default account.
- * @throws Error one sentence: another process has it, it is of a newer version, the sealing key is another's
+ * Opens the database, migrates its tables, and loads its objects into memory. The first start creates the default
+ * account.
+ * @throws Error with one sentence: another process holds the database, a newer version wrote it, or the sealing key is
+ * wrong
  */
 export async function openStore(options: StoreOptions): Promise<Store> {
   const { database, holder } = await openDatabase(options);
   return await openStoreOn(database, holder, { ...options, backupBase: backupBase(options) });
 }
 
-/** What `openStore` would do to the tables of a database. */
+/** The changes that `openStore` would make to the tables of a database. */
 export interface StoreCheck {
   /** Names of the migration steps, in order. */
   readonly pending: readonly string[];
-  /** There are no tables yet. */
+  /** Whether the database has no tables yet. */
   readonly isNew: boolean;
-  /** Where a start that migrates writes its backup; undefined if it takes none. */
+  /** Path of the backup that a start writes before it migrates; undefined if it writes none. */
   readonly backup: string | undefined;
 }
 
 /**
- * Whether `openStore` would accept the database, which may hold something (`mayHold`), with these keys; there may be none.
- * It leaves nothing behind: to be asked before files are made that would have to go with the database.
+ * Checks whether `openStore` would accept the database with these keys. There may be no keys. The database may hold
+ * data (`mayHold`). It changes nothing, so callers can check before they create files that belong to the database.
  * @throws Error as `openStore`
  */
 export async function checkStore(
@@ -109,14 +110,14 @@ export async function checkStore(
   }
 }
 
-/** The SQLite file beside which backups are written. */
+/** Returns the SQLite file beside which backups are written. */
 function backupBase({ database, dataDirectory }: Pick<StoreOptions, "database" | "dataDirectory">): string {
   return resolve(dataDirectory, isUrl(database) ? "postern.db" : database);
 }
 
 /**
- * The database, and whom its head is to name as the one who may write.
- * @throws Superseded when another process has it open
+ * Returns the database, and the holder to write into its head.
+ * @throws Superseded if another process has it open
  */
 export async function openDatabase({
   database,
@@ -138,17 +139,17 @@ export async function openDatabase({
     return { database: await openSqlite(resolve(dataDirectory, database), log), holder: process };
   }
   const holder = isShared ? nodesHolder : process;
-  // The driver is loaded only by those who use it: every start would wait for it.
+  // The driver is loaded only if it is used. Otherwise it would delay every start.
   const { openPostgres } = await import("../postgres/postgres.ts");
   return { database: await openPostgres({ url: database, holder, process, isShared, clock, log }), holder };
 }
 
 interface OpenedOptions extends Omit<StoreOptions, "database" | "dataDirectory"> {
-  /** As `BackupPlan.file`. Without it, no backup is taken. */
+  /** Same as `BackupPlan.file`. Default: no backup. */
   readonly backupBase?: string;
 }
 
-/** `openStore` on a database that is open. `holder` names this process in it, or all nodes that share it. */
+/** Runs `openStore` on an open database. `holder` identifies this process in it, or all nodes that share it. */
 export async function openStoreOn(database: Database, holder: string, options: OpenedOptions): Promise<Store> {
   try {
     const opening = (): Promise<Store> => opened(database, holder, options);
@@ -213,7 +214,7 @@ async function opened(
     startsUnavailable: predecessor !== undefined,
     commits: (availability) =>
       node?.commits(availability) ??
-      // Nothing is pruned while lost writes are recovered: the pruner's commits wait for the writer.
+      // Pruning pauses while lost writes are recovered, because the pruner's commits wait for the writer.
       new LoneCommits({ ...commits, head, predecessor, availability, recover: recovering(lost) }),
   });
   await node?.start((steps) => writer.maintain(steps));
@@ -252,7 +253,7 @@ async function opened(
   });
 }
 
-/** Ends everything once, however often it is called. */
+/** Returns a function that closes everything once, even if it is called again. */
 function closer(
   database: Database,
   { pruner, writer, node }: { readonly pruner: Pruner; readonly writer: Writer; readonly node: Node | undefined },
@@ -273,7 +274,7 @@ interface AccountAdderNeeds {
   readonly clock: Clock;
 }
 
-/** The first account belongs to itself, the others to the first, the operator's. */
+/** The first account belongs to itself. The others belong to the first one, the operator's. */
 function accountAdder({ kinds, state, writer, clock }: AccountAdderNeeds) {
   return async (name: string, operator: string | undefined): Promise<Account> => {
     const { fields, idPrefix } = kindNamed(kinds, "account");
@@ -293,7 +294,7 @@ function accountAdder({ kinds, state, writer, clock }: AccountAdderNeeds) {
   };
 }
 
-/** Makes the database this process's, or one of the nodes', and reads every object. */
+/** Takes over the database for this process or as one of the nodes, and reads every object. */
 async function take(
   database: Database,
   holder: string,
@@ -309,7 +310,7 @@ async function take(
   await takeOverForNodes(database);
   await sealStored(database, documents, kinds.keys(), log);
   await packStored(database, kinds, log);
-  // Others write meanwhile: the head is the one that goes with the objects.
+  // Other nodes write meanwhile, so the head and the objects are read in one transaction.
   return await reads
     .transaction()
     .setIsolationLevel("repeatable read")
@@ -350,7 +351,7 @@ function storeOf(
   };
 }
 
-/** While others write and prune, what is read has to be of one moment. */
+/** Other nodes write and prune meanwhile, so all reads must be of one point in time. */
 async function verifyAll(
   { reads, shared }: Database,
   ...rest: [sealer: Sealer, documents: Documents]
@@ -362,7 +363,7 @@ async function verifyAll(
     .execute((snapshot) => verify(snapshot, ...rest));
 }
 
-/** The anchor's, unless rows were taken out behind it: what they said is not kept either. */
+/** Reads the anchor, unless rows after it were removed: their content is not stored either. */
 async function retainedIn({ reads, shared }: Database, sealer: Sealer, log: Log): Promise<Retained> {
   const { anchor } = await readAnchor(reads, sealer);
   const refresh = async (): Promise<void> => {

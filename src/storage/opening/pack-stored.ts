@@ -1,4 +1,7 @@
-/** Packs what older versions have stored of kinds that are packed now, as their rows are: sealed values stay sealed. */
+/**
+ * Packs the objects that older versions stored of kinds that are now packed. It changes only the form of their rows:
+ * sealed values stay sealed.
+ */
 import type { Log } from "../../lib/log.ts";
 import type { Doc } from "../../schema/doc.ts";
 import { carryOut } from "../database/database.ts";
@@ -9,7 +12,7 @@ import { putObjects } from "../rows/record.ts";
 /** Rows in memory at a time. */
 const step = 500;
 
-/** What a migration has left to be done once everything is sealed. */
+/** Work that a migration leaves until everything is sealed. */
 export const toPack = "pack stored objects";
 
 export async function packStored(database: Database, kinds: Kinds, log: Log): Promise<void> {
@@ -49,7 +52,7 @@ function packedText({ name, packing }: Kind, text: string): string {
   return lines ? `${lines.own}\n${lines.common}` : text;
 }
 
-/** In sessions, `login` had everything in it: what each has for itself stands beside it now. */
+/** Earlier sessions stored everything in `login`. Now the fields that differ between sessions are beside it. */
 function withLoginApart(doc: Doc): Doc {
   if (typeof doc["login"] !== "string" || doc["login"] === "") return doc;
   const { loginAt, checkedAt, endsAt = 0, identity = {}, ...login } = JSON.parse(doc["login"]) as Record<string, never>;

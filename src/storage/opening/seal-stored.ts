@@ -1,6 +1,7 @@
 /**
- * Seals what older versions have stored in the clear of fields that are sealed now (K4): in the present rows and in the
- * history. The hash chain stays what it was, see `Documents.sealLater`: whoever has noted a hash can still compare it.
+ * Seals values that older versions stored in plain text, for fields that are now sealed (K4), in the present rows and
+ * in the history. The hash chain does not change, see `Documents.sealLater`: operators can still compare hashes they
+ * noted.
  */
 import { sql } from "kysely";
 import type { Log } from "../../lib/log.ts";
@@ -11,12 +12,12 @@ import { historyRows } from "../history/history-rows.ts";
 /** Rows in memory at a time. */
 const step = 500;
 
-/** What a migration has left to be done once the keys are there. */
+/** Work that a migration leaves until the keys are available. */
 export const toSeal = "seal stored values";
-/** What sealing has left to be done: the files still hold what was replaced. */
+/** Work that sealing leaves: the files still contain the replaced values. */
 const toCompact = "compact after sealing";
 
-/** @param kinds all that are stored */
+/** @param kinds all stored kinds */
 export async function sealStored(
   database: Database,
   documents: Documents,
@@ -83,7 +84,9 @@ async function sealHistory(transaction: Transaction, documents: Documents, kind:
   return count;
 }
 
-/** Replaced rows stay in the files until their place is used again. What fails here is tried again at the next start. */
+/**
+ * Files still contain replaced rows until their space is reused. If compaction fails, the next start tries it again.
+ */
 async function compact(database: Database, log: Log): Promise<void> {
   const texts = {
     sqlite: ["vacuum", "pragma wal_checkpoint(truncate)"],

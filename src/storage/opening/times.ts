@@ -1,4 +1,4 @@
-/** The times that a start decides by, from what the database and the operator say. */
+/** The times that a start uses for decisions, from the database and the operator. */
 import { timestamp } from "../../lib/clock.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { makeSettledTime } from "../../lib/settled-time.ts";
@@ -11,7 +11,7 @@ import { newestAt } from "../history/prune.ts";
 
 const dayMs = 24 * 60 * 60 * 1000;
 
-/** @throws Unfit when the confirmed date has not come yet by the server's clock */
+/** @throws Unfit if the confirmed date is in the future by the server's clock */
 export async function readTimes(
   { reads }: Database,
   settings: StorageSettings,
@@ -26,7 +26,7 @@ export async function readTimes(
   };
 }
 
-/** A revision says nothing of the time when it is far ahead of the stored one: a wrong clock may have dated it. */
+/** A revision far ahead of the stored time is no evidence: a wrong clock may have dated it. */
 function lastKnown(stored: number | undefined, newest: number | undefined): number | undefined {
   if (stored === undefined || newest === undefined) return stored ?? newest;
   return newest > stored && newest <= stored + dayMs ? newest : stored;

@@ -1,4 +1,4 @@
-/** The connection on which a node hears of the others, and asks what must not wait behind long reads. */
+/** A node's connection for notifications from other nodes, and for queries that must not wait behind long reads. */
 import type { Socket } from "node:net";
 import type { Client } from "pg";
 import type { Clock } from "../../lib/clock.ts";
@@ -7,7 +7,7 @@ import { channel } from "../database/database.ts";
 import type { Shared } from "../database/database.ts";
 import type { Server } from "./server.ts";
 
-/** Held while a node starts, which may change the tables. */
+/** Held while a node starts, because the start may change the tables. */
 const startKey = 7_205_759_403_792_795;
 const firstBackoffMs = 100;
 const lastBackoffMs = 2000;
@@ -24,7 +24,7 @@ export class Line implements Shared {
   #connecting: Promise<Client> | undefined;
   #heard: (notice: string | undefined) => void = () => undefined;
   #ended = false;
-  /** One question at a time. */
+  /** Serializes queries: one at a time. */
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(options: LineOptions) {
@@ -65,7 +65,7 @@ export class Line implements Shared {
     try {
       return await work();
     } finally {
-      // A connection that broke meanwhile has given the lock up.
+      // If the connection broke meanwhile, the lock is already released.
       await this.query("select pg_advisory_unlock($1)", [startKey]).catch(() => undefined);
     }
   }

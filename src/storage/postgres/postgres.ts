@@ -1,6 +1,6 @@
 /**
- * PostgreSQL. One connection writes, and holds an advisory lock for as long as it lives: who can commit holds the
- * lock, alone or together with other nodes.
+ * PostgreSQL. One connection writes, and holds an advisory lock for as long as it lives. So every process that can
+ * commit holds the lock, alone or together with other nodes.
  */
 import { Kysely, PostgresDialect } from "kysely";
 import { Pool } from "pg";
@@ -15,17 +15,17 @@ import { WritingConnection } from "./writing.ts";
 
 export interface PostgresOptions {
   readonly url: string;
-  /** Whom the head names as the one who may write. */
+  /** Name in the head of the process that may write. */
   readonly holder: string;
-  /** Names this process, so that it can end connections of its own that the server still believes in. */
+  /** Identifies this process, so that it can end its own connections that the server still considers alive. */
   readonly process?: string;
-  /** Other nodes may write as well. */
+  /** Whether other nodes may also write. */
   readonly isShared?: boolean;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** @throws Superseded when another process has the database open */
+/** @throws Superseded if another process has the database open */
 export async function openPostgres(options: PostgresOptions): Promise<Database> {
   const { holder, process = holder, isShared = false, clock, log } = options;
   const server = serverAt(options.url);

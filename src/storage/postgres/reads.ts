@@ -1,9 +1,9 @@
-/** The connections that only read: one that has broken, or does not answer in time, is not used again. */
+/** The connections that only read. A connection that broke or did not respond in time is not used again. */
 import type { PostgresPool, PostgresPoolClient } from "kysely";
 import { DatabaseError } from "pg";
 import type { Pool, PoolClient } from "pg";
 
-/** A pool in the form that Kysely wants. */
+/** Returns the pool in the form that Kysely expects. */
 export function readingPool(pool: Pool): PostgresPool {
   const handles = new WeakMap<PoolClient, PostgresPoolClient>();
   return {
@@ -22,7 +22,8 @@ export function readingPool(pool: Pool): PostgresPool {
 
 function handleOf(client: PoolClient): PostgresPoolClient {
   let broken = false;
-  // The pool hears of what breaks between its users, and nobody of what breaks between two queries of one.
+  // The pool handles errors between two users of a connection. Errors between two queries of one user need this
+  // listener.
   client.on("error", () => (broken = true));
   return {
     async query(text: string, values: readonly unknown[]) {
@@ -37,15 +38,18 @@ function handleOf(client: PoolClient): PostgresPoolClient {
   } as unknown as PostgresPoolClient;
 }
 
-/** Whether the connection is as good as before: not after what is no answer of the server, or its last one. */
+/**
+ * Whether the connection is still usable. It is not if the error did not come from the server, or was the server's last
+ * message.
+ */
 export function leavesConnection(error: unknown): boolean {
   // Classes of SQLSTATE: 08 connection exception, 57P operator intervention (shutdown, crash, cut off).
   return error instanceof DatabaseError && !/^(08|57P)/.test(error.code ?? "08");
 }
 
 /**
- * What is looked for may be any text that a client has sent, and PostgreSQL takes no NUL in one. No text that is stored
- * has a NUL or U+0001, so the one in place of the other is as unknown, and sorts alike.
+ * A client can search for any text, but PostgreSQL rejects NUL in text. No stored text contains NUL or U+0001, so
+ * U+0001 instead of NUL also matches nothing, and sorts in the same place.
  */
 function findable(value: unknown): unknown {
   return typeof value === "string" ? value.replaceAll("\0", "\u0001") : value;

@@ -1,6 +1,6 @@
 /**
- * Where PostgreSQL is: one server, or several of which one takes writes. Every connection is made anew from the URL, so
- * that a server that has taken over, a renewed certificate and a changed password are found without a restart (S4).
+ * Locates PostgreSQL: one server, or several servers of which one accepts writes. Every connection resolves the URL
+ * again, so failovers, renewed certificates and changed passwords take effect without a restart (S4).
  */
 import { readFile } from "node:fs/promises";
 import { Client, types } from "pg";
@@ -11,17 +11,17 @@ const limits = { connectionTimeoutMillis: 5000, query_timeout: 30_000, keepAlive
 
 export interface Server {
   /**
-   * A connection to the server that takes writes; whoever gets it ends it.
-   * @throws Error why none of the servers was good
+   * Connects to the server that accepts writes. The caller closes the connection.
+   * @throws Error with the reason why no server was usable
    */
   connect(name: string, broken: (client: Client, error: Error) => void): Promise<Client>;
-  /** Options for a pool of connections to the server that `connect` found last. */
+  /** Returns options for a pool of connections to the server that `connect` found last. */
   poolOptions(name: string): ClientConfig;
-  /** Has new connections of the pool made where `connect` finds the server, from now on. */
+  /** Makes new connections of the pool use the server that `connect` finds, from now on. */
   follow(pool: Pool): void;
 }
 
-/** @throws Error when the URL cannot be read; it never repeats what may be a password */
+/** @throws Error if the URL cannot be parsed; its text never contains what may be a password */
 export function serverAt(url: string): Server {
   const places = placesOf(url);
   const passfile = read(places[0] as string).searchParams.get("passfile");
@@ -74,13 +74,13 @@ export function serverAt(url: string): Server {
   };
 }
 
-/** What an error of the network or the server says, in short. */
+/** Returns a short text for an error of the network or the server. */
 export function said(error: unknown): string {
   const { message, code = "no answer" } = error as NodeJS.ErrnoException;
   return message || code;
 }
 
-/** One URL per server: `postgres://a:1,b:2/name` names two of them, as PostgreSQL's own clients read it. */
+/** Returns one URL per server: `postgres://a:1,b:2/name` names two servers, as in PostgreSQL's own clients. */
 function placesOf(url: string): readonly string[] {
   const [, scheme, credentials = "", hosts, rest] = /^(postgres(?:ql)?:\/\/)([^/?#]*@)?([^/?#]*)(.*)$/s.exec(url) ?? [];
   if (scheme === undefined || hosts === undefined)
@@ -95,7 +95,7 @@ function placesOf(url: string): readonly string[] {
   });
 }
 
-/** Also without a host, where the driver has its own default. */
+/** Accepts a URL without a host, for which the driver has a default. */
 function read(place: string): URL {
   return new URL(place.replace("@/", "@localhost/"));
 }
@@ -117,7 +117,10 @@ async function readPasswords(file: string): Promise<string> {
   }
 }
 
-/** The URL with the first password of the file that fits: lines of HOST:PORT:DATABASE:USER:PASSWORD, `*` for any. */
+/**
+ * Returns the URL with the first matching password of the file. Lines are HOST:PORT:DATABASE:USER:PASSWORD, where `*`
+ * matches anything.
+ */
 function withPassword(place: string, passwords: string): string {
   const url = read(place);
   const wanted = [

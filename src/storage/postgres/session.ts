@@ -1,10 +1,10 @@
-/** Whether a connection has a session of its own, which locks and notifications need. */
+/** Checks that a connection has its own session, which locks and notifications need. */
 import type { Client } from "pg";
 import { Unfit } from "../database/database.ts";
 
 /**
- * A pooler that lends a server's session for a transaction gives `client` another one while the first is lent to
- * `other`, or lends the same one to both.
+ * Detects poolers that lend a server's session per transaction: they give `client` another session while the first is
+ * lent to `other`, or lend the same session to both.
  * @throws Unfit
  */
 export async function checkSession(client: Client, other: Client): Promise<void> {

@@ -1,6 +1,6 @@
 /**
- * The one writing connection, in the form of a pool as Kysely wants it. It holds an advisory lock for as long as it
- * lives, and is made again when it breaks, so a failover needs no restart (S4).
+ * The one writing connection, in the form of a pool for Kysely. It holds an advisory lock for as long as it lives. It
+ * reconnects after a break, so a failover needs no restart (S4).
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { PostgresPool, PostgresPoolClient } from "kysely";
@@ -15,21 +15,23 @@ import { checkSession } from "./session.ts";
 
 /** Any number that nothing else in the same database uses. */
 const lockKey = 7_205_759_403_792_794;
-/** A process that was killed a moment ago loses its lock once the server notices. */
+/** A process that was just killed loses its lock only when the server notices. */
 const lockTries = 15;
 const lockPauseMs = 100;
 const firstBackoffMs = 100;
 const lastBackoffMs = 5000;
-/** A node that stops in the middle of a commit keeps the others from theirs for no longer; milliseconds. */
+/**
+ * Maximum time for which a node that stops in the middle of a commit blocks the commits of other nodes, milliseconds.
+ */
 const stalledCommitMs = 4000;
 
 export interface WritingOptions {
   readonly server: Server;
-  /** Whom the head names as the one who may write. */
+  /** Name in the head of the process that may write. */
   readonly holder: string;
-  /** Names the connections of this process, so that it can end those that the server still believes in. */
+  /** Identifies the connections of this process, so that it can end those that the server still considers alive. */
   readonly process: string;
-  /** Other nodes of the same holder may write as well. */
+  /** Whether other nodes of the same holder may also write. */
   readonly isShared: boolean;
   readonly clock: Clock;
   readonly log: Log;
@@ -42,9 +44,9 @@ export class WritingConnection implements PostgresPool {
   #current: { readonly client: Client; readonly handle: PostgresPoolClient } | undefined;
   #connecting: Promise<PostgresPoolClient> | undefined;
   #connectedBefore = false;
-  /** Whom the head named when the lock was first had; this process takes the database over from them. */
+  /** Name in the head when this process first got the lock. This process takes over the database from that holder. */
   #predecessor: string | undefined;
-  /** Set once the head names another process: this one must not hold the lock again. */
+  /** Set once the head names another process. This process must not take the lock again. */
   #superseded: Superseded | undefined;
   #ended = false;
 
@@ -53,7 +55,7 @@ export class WritingConnection implements PostgresPool {
     this.#name = `postern ${options.process}`;
   }
 
-  /** The connection, made anew when it has broken. */
+  /** Returns the connection, and reconnects if it broke. */
   async connect(): Promise<PostgresPoolClient> {
     if (this.#ended) throw new Error("use database: it is closed");
     if (this.#superseded) throw this.#superseded;
@@ -137,7 +139,7 @@ export class WritingConnection implements PostgresPool {
     this.#reconnectLater(firstBackoffMs);
   }
 
-  /** Writes reconnect by themselves; this does so without one, to hold the lock again soon. */
+  /** Writes reconnect automatically. This reconnects without a write, to get the lock back soon. */
   #reconnectLater(backoffMs: number): void {
     this.#options.clock.after(backoffMs, () => {
       if (this.#ended || this.#current) return;
@@ -149,8 +151,9 @@ export class WritingConnection implements PostgresPool {
   }
 
   /**
-   * Who has the lock says nothing: it may be a connection of one's own that the server has not noticed the end of, or
-   * a start that will be refused. Whoever has taken the database over has put its name into the head.
+   * The lock does not show the holder. Its connection may be an old one of this process that the server still considers
+   * alive, or one of a start that will be rejected. A process that has taken over the database has its name in the
+   * head.
    */
   async #checkHolder(client: Client): Promise<void> {
     const holder = await holderIn(client);
@@ -158,7 +161,7 @@ export class WritingConnection implements PostgresPool {
     throw new Superseded("use database: another process has taken it over; restart this server");
   }
 
-  /** Alone, or together with the other nodes: never a lone process beside nodes. */
+  /** Takes the lock exclusively, or shared with the other nodes. A lone process and nodes never hold it together. */
   async #lock(client: Client): Promise<void> {
     const { isShared } = this.#options;
     const lock = `pg_try_advisory_lock${isShared ? "_shared" : ""}`;
@@ -181,13 +184,13 @@ export class WritingConnection implements PostgresPool {
     throw new Error("lock database: another connection holds its lock, but has not taken it over; retrying");
   }
 
-  /** Ends what the server still believes of this process's earlier connections, with what they had under way. */
+  /** Ends earlier connections of this process that the server still considers alive, with their transactions. */
   async #endOwn(client: Client): Promise<void> {
     const own = "select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1";
     await client.query(`${own} and pid <> pg_backend_pid()`, [this.#name]);
   }
 
-  /** Answered means on disk (S1): asynchronous commits are turned off for this connection. */
+  /** A response means the data is on disk (S1), so asynchronous commits are turned off for this connection. */
   async #prepare(client: Client): Promise<void> {
     const { isShared, log } = this.#options;
     if (isShared) {
@@ -203,7 +206,7 @@ export class WritingConnection implements PostgresPool {
   }
 }
 
-/** Whom the head names; undefined in a database that nobody has used yet. */
+/** Returns the holder in the head; undefined in a database that was never used. */
 async function holderIn(client: Client): Promise<string | undefined> {
   const { rows } = await client.query<{ there: boolean }>("select to_regclass('head') is not null as there");
   if (!rows[0]?.there) return undefined;

@@ -1,4 +1,4 @@
-/** Documents between memory, where secrets are open, and the database, where they are sealed. */
+/** Converts documents between memory, where secrets are open, and the database, where they are sealed. */
 import { isSealedField } from "../../schema/concealment.ts";
 import type { Field, Fields } from "../../schema/fields.ts";
 import { inputName } from "../../schema/doc.ts";
@@ -19,35 +19,36 @@ export interface ObjectRow {
 }
 
 export interface Documents {
-  /** The document as text for what is kept of writes. */
+  /** Returns the document as text for the records of writes. */
   render(object: StoredObject): string;
-  /** The same for the row of an object of a packed kind: its two texts, a line each. */
+  /** Returns the text for the row of an object of a packed kind: two texts, one line each. */
   renderRow(object: StoredObject): string;
   packs(kind: string): boolean;
   /**
-   * Of a text of either.
-   * @throws Error when the row's kind is not declared, or a secret in it does not open
+   * Reads a text of either form.
+   * @throws Error if the row's kind is not declared, or a secret in it does not open
    */
   read(row: ObjectRow): StoredObject;
-  /** Whether objects of the kind have fields that are sealed. */
+  /** Whether objects of the kind have sealed fields. */
   seals(kind: string): boolean;
   /**
-   * The text with everything sealed that has to be. What was not is marked, so that `asWritten` finds it.
-   * @throws Error when the text could not be had back
+   * Returns the text with every value sealed that must be. Newly sealed values are marked, so that `asWritten` finds
+   * them.
+   * @throws Error if the text could not be restored
    */
   sealLater(row: TextRow): string;
-  /** The text as it was before `sealLater`, which is what hashes are of; as it is when it cannot be opened. */
+  /** Returns the text from before `sealLater`, which hashes cover; unchanged if it cannot be opened. */
   asWritten(row: TextRow): string;
 }
 
 type TextRow = Pick<ObjectRow, "id" | "account_id" | "kind" | "doc">;
 
-/** Replaces the secrets in a value; undefined when the field cannot hold any. */
+/** Replaces the secrets in a value. Returns undefined if the field cannot hold any. */
 type Turn = (value: unknown, path: string, one: Secret) => unknown;
 /** Seals or opens one secret. */
 type Secret = (value: unknown, path: string) => unknown;
 
-/** In every text with a sealed value: in texts that were given, quotes are escaped. */
+/** Present in every text with a sealed value. In texts from users, quotes are escaped. */
 export const sealedMark = '{"sealed';
 
 export function documentsOf(kinds: Kinds, sealer: Sealer): Documents {
@@ -71,7 +72,7 @@ export function documentsOf(kinds: Kinds, sealer: Sealer): Documents {
       return JSON.parse(sealer.open(text, contextOf(account_id, kind, id, path))) as unknown;
     }) as Record<string, unknown>;
   };
-  /** What the last object had in common with others: that of its neighbour, mostly. */
+  /** Common values of the last object. Its neighbor usually has the same ones. */
   let last: { readonly text: string; readonly values: readonly unknown[] } = { text: "[]", values: [] };
   const packingNamed = (kind: string): Packing => {
     const { packing } = kindNamed(kinds, kind);
@@ -87,14 +88,14 @@ export function documentsOf(kinds: Kinds, sealer: Sealer): Documents {
     if (last.text !== common) last = { text: common, values: JSON.parse(common) as unknown[] };
     return last.values;
   };
-  /** The two lines of a text of `renderRow`; undefined for JSON alone, which has no line ends. */
+  /** Returns the two lines of a text of `renderRow`; undefined for plain JSON, which has no line ends. */
   const linesOf = (text: string): PackedDoc | undefined => {
     const cut = text.indexOf("\n");
     if (cut < 0) return undefined;
     const common = text.slice(cut + 1);
     return { own: text.slice(0, cut), common: common === last.text ? last.text : common };
   };
-  /** The text of either kind with its secrets replaced. */
+  /** Returns a text of either form with its secrets replaced. */
   const turned = ({ kind, doc: text }: TextRow, turn: Turn, one: Secret): string => {
     const lines = linesOf(text);
     if (!lines) return JSON.stringify(turn(JSON.parse(text), "", one));
@@ -157,10 +158,13 @@ function contextOf(accountId: string, kind: string, id: string, path: string): s
   return `${accountId}\0${kind}\0${id}\0${path}`;
 }
 
-/** In every text that has been sealed later. */
+/** Present in every text that was sealed later. */
 const laterMark = '"sealed_later":';
 
-/** Sealed when it was written, or later; undefined for a plain value, which stays until something seals it. */
+/**
+ * Returns a value sealed when it was written, or later; undefined for a plain value, which stays until something seals
+ * it.
+ */
 function sealedText(value: unknown): string | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   if (isSealedLater(value)) return value.sealed_later;
@@ -183,7 +187,7 @@ function turnFields(fields: Fields): Turn | undefined {
     const copy: Record<string, unknown> = { ...(value as Doc) };
     for (const [key, turn] of turns) {
       const inner = copy[key];
-      // Unset says nothing, and is by far the most common.
+      // Unset fields carry no information, and are by far the most common.
       if (inner !== null && inner !== undefined && inner !== "") copy[key] = turn(inner, join(path, key), one);
     }
     return copy;

@@ -1,4 +1,4 @@
-/** What storage has to know of each kind, read from its declaration once. */
+/** The properties of each kind that storage needs, read once from its declaration. */
 import type { RefusalName } from "../../lib/errors.ts";
 import type { ModuleDeclaration } from "../../traffic/module.ts";
 import { f } from "../../schema/fields.ts";
@@ -19,25 +19,25 @@ export interface Declarations {
 export interface Kind {
   readonly name: string;
   readonly idPrefix: string;
-  /** With one nullable object per module that can be attached. */
+  /** Includes one nullable object per module that can be attached. */
   readonly fields: Fields;
   readonly owner: { readonly kind: string; readonly field: string } | undefined;
   /** Kinds whose objects it may own. */
   readonly owns: readonly string[];
   readonly taken: RefusalName;
   readonly unrecorded: boolean;
-  /** There are so many that they are kept packed. */
+  /** Defined for kinds with so many objects that they are stored packed. */
   readonly packing: Packing | undefined;
   claims(doc: Doc): readonly Claim[];
   uses(doc: Doc): readonly Use[];
   references(doc: Doc): readonly Reference[];
-  /** Gives fields that were declared after `doc` was stored their default. */
+  /** Sets defaults for fields that were declared after `doc` was stored. */
   complete(doc: Record<string, unknown>): Doc;
 }
 
 export type Kinds = ReadonlyMap<string, Kind>;
 
-/** Used where the declarations have no account of their own. */
+/** Used if the declarations contain no account. */
 const plainAccount = {
   name: "account",
   idPrefix: "ac",

@@ -6,20 +6,20 @@ import type { Rows } from "./rows.ts";
 
 const [lineEnd, brace] = [0x0a, 0x7b];
 
-/** The row of a packed object, as far as it is read in its bytes: of one after the other. */
+/** The row of a packed object, read in its bytes. One instance reads one row after the other. */
 export class PackedRow {
-  /** Of the keys. */
+  /** Positions of the keys. */
   places = new ValuePlaces(0);
-  /** Where its own values end. */
+  /** End of the object's own values. */
   ownEnd = 0;
-  /** JSON of what it has in common with others: the same text as that of its neighbour, mostly. */
+  /** JSON of the values in common with other objects. Usually the same text as the neighbor's. */
   common = "";
   #commonBytes = viewOf(Buffer.alloc(0));
 
   /**
-   * Reads the row that is looked at.
-   * @returns whether that is all there is to it: not where a value is sealed, where keys are no plain texts, or where the
-   * text is of another form
+   * Reads the current row.
+   * @returns whether the row is fully read; false if a value is sealed, if keys are no plain texts, or if the text has
+   * another form
    */
   read(rows: Rows, { keys }: Packing): boolean {
     const { bytes, doc, end } = rows;
@@ -33,7 +33,7 @@ export class PackedRow {
     return true;
   }
 
-  /** The end of the first of two lines; -1 where there is one alone, or something in it is sealed. */
+  /** Returns the end of the first of two lines; -1 if there is only one line, or if a value in it is sealed. */
   #findOwnEnd(bytes: Buffer, start: number, end: number): number {
     const found = bytes.indexOf(lineEnd, start);
     if (found < 0 || found > end) return -1;

@@ -1,4 +1,4 @@
-/** A batch of writes as rows, and as the statements that put them into the database. */
+/** A batch of writes as rows, and as the statements that store them in the database. */
 import { chainHash } from "../database/chain.ts";
 import type { Step, Tables } from "../database/database.ts";
 import type { Documents } from "./documents.ts";
@@ -17,8 +17,8 @@ export interface Entry {
 export type Answer = Tables["idempotency"];
 
 /**
- * Where the database stands. `holder` names the process that may write; it changes with each start, and is the same for
- * all nodes that write together.
+ * State of the database. `holder` identifies the process that may write. It changes with each start, and is the same
+ * for all nodes that write together.
  */
 export interface Head {
   readonly revision: number;
@@ -38,11 +38,11 @@ export interface Batch {
   readonly deleted: readonly string[];
   readonly answers: readonly Answer[];
   readonly cursors: readonly Tables["cursors"][];
-  /** Names of cursors that nobody needs any more. */
+  /** Names of cursors that are no longer needed. */
   readonly droppedCursors: readonly string[];
 }
 
-/** The rows of a batch. `changes` are those of all entries together, one per object. */
+/** Returns the rows of a batch. `changes` are those of all entries together, one per object. */
 export function batchOf(
   documents: Documents,
   before: Head,
@@ -122,7 +122,7 @@ const putCursors = insertInto(
 const dropObjects = deleteFrom("objects", "id");
 const dropCursors = deleteFrom("cursors", "name");
 
-/** What puts a batch into the database, provided that it stands where the batch begins. */
+/** Returns the steps that store a batch if the database is in the state from which the batch begins. */
 export function stepsOf(dialect: Dialect, batch: Batch): Step[] {
   const { before, after } = batch;
   const place = (at: number): string => placeholder(dialect, at);
@@ -138,7 +138,7 @@ export function stepsOf(dialect: Dialect, batch: Batch): Step[] {
   ];
 }
 
-/** What the batch puts and deletes, whatever lets it. */
+/** Returns the rows that the batch stores and deletes, without any condition. */
 export function rowSteps(dialect: Dialect, batch: Batch): Step[] {
   return [
     ...insertRevisions(dialect, batch.revisions),
@@ -151,7 +151,7 @@ export function rowSteps(dialect: Dialect, batch: Batch): Step[] {
   ];
 }
 
-/** Holds up a commit that is no write: only the process that the head names may make it. */
+/** Guards a commit without a write: only the process named in the head may make it. */
 export function holderStep(dialect: Dialect, holder: string): Step {
   const place = (at: number): string => placeholder(dialect, at);
   return {
@@ -161,7 +161,7 @@ export function holderStep(dialect: Dialect, holder: string): Step {
   };
 }
 
-/** Puts the name of `head` in place of its predecessor's; a second time, after a first one in doubt, it does no harm. */
+/** Replaces the predecessor's name with the one of `head`. Safe to repeat after a commit in doubt. */
 export function takeOverStep(dialect: Dialect, { revision, hash, holder }: Head, predecessor: string): Step {
   const place = (at: number): string => placeholder(dialect, at);
   return {
@@ -173,7 +173,7 @@ export function takeOverStep(dialect: Dialect, { revision, hash, holder }: Head,
   };
 }
 
-/** PostgreSQL takes neither NUL nor lone surrogates in text. */
+/** PostgreSQL accepts neither NUL nor lone surrogates in text. */
 export function storable(text: string): string {
   return text.replaceAll("\0", "\ufffd").toWellFormed();
 }

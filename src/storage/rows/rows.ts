@@ -1,4 +1,4 @@
-/** Rows of `objects`, very many at a time: read in the bytes in which they come, so that no more is made of them than is asked for. */
+/** Rows of `objects`, read in bulk as bytes, so that only the requested parts become JavaScript values. */
 import { sql } from "kysely";
 import { isThere, numberInBytes, timeInBytes, viewOf } from "../../lib/collections/value-bytes.ts";
 import type { Database } from "../database/database.ts";
@@ -6,39 +6,42 @@ import type { ObjectRow } from "./documents.ts";
 
 /** Rows read at a time. */
 const step = 256;
-/** Larger documents, of which some are mebibytes, are asked for one by one: the text of a page is 16 MiB at most. */
+/** Larger documents, some of several MiB, are read one at a time: the text of a page is 16 MiB at most. */
 const maxDocBytes = 64 * 1024;
 
-/** Behind each row: documents are JSON, in which it is never as it is. */
+/** Follows each row. JSON documents never contain this byte unescaped. */
 const [space, rowEnd] = [0x20, 0x1e];
 const rowEndText = String.fromCharCode(rowEnd);
-/** Of UTF-8, for what is one in a string of JavaScript. */
+/** Maximum UTF-8 bytes for one unit of a JavaScript string. */
 const maxBytesOfUnit = 3;
 
-/** The row that is looked at, of all in one text. */
+/** The current row in a text of many rows. */
 export class Rows {
   bytes: Buffer = Buffer.alloc(0);
   view = viewOf(this.bytes);
   kind = "";
   accountId = "";
-  /** Where the id begins, the document, and the next row or nothing. */
+  /** Positions of the id, the document, and the next row or the end. */
   id = 0;
   doc = 0;
   end = 0;
-  /** Whether the next one is another kind's or account's, or is not in this text: those of each are in the order of their ids. */
+  /**
+   * Whether the next row belongs to another kind or account, or is not in this text. Rows of one kind and account are
+   * in the order of their ids.
+   */
   isLast = true;
-  /** Its document, where that was asked for by itself. */
+  /** The row's document, if it was read separately. */
   largeDoc: string | undefined;
   #revision = 0;
   #createdAt = 0;
   #next = 0;
-  /** Of the text, in `bytes`. */
+  /** Length of the text in `bytes`. */
   #length = 0;
   #text = "";
-  /** When the last row was made that was read whole, and a space. */
+  /** Creation time of the last fully read row, and a space. */
   #created = viewOf(Buffer.from(" "));
   #createdText = "";
-  /** Kind and account of the row, as those of its neighbour mostly are. */
+  /** Kind and account of the row. Its neighbor usually has the same ones. */
   #place = viewOf(Buffer.alloc(0));
 
   /** @param page of `pagesOfRows` */
@@ -54,7 +57,7 @@ export class Rows {
     this.isLast = true;
   }
 
-  /** Whether there is another. */
+  /** Moves to the next row. Returns whether there is one. */
   next(): boolean {
     const { bytes } = this;
     const start = this.#next;
@@ -75,12 +78,12 @@ export class Rows {
     return numberInBytes(this.bytes, this.#revision, this.#createdAt - 1);
   }
 
-  /** Milliseconds since 1970; NaN where it is not as it is written here. */
+  /** Milliseconds since 1970; NaN if it is not in the format used here. */
   get createdAt(): number {
     return timeInBytes(this.bytes, this.#createdAt, this.id - 1);
   }
 
-  /** Whether its document is too large to be in the text. */
+  /** Whether the row's document is too large to be in the text. */
   get isLarge(): boolean {
     return this.doc === this.end;
   }
@@ -91,7 +94,7 @@ export class Rows {
 
   row(): ObjectRow {
     const { bytes, kind, accountId: account_id, revision } = this;
-    // Those of neighbours are of one second, mostly.
+    // Neighbors usually have the same second.
     if (!isThere(this.#created, this.view, this.#createdAt)) {
       this.#created = viewOf(Buffer.from(bytes.subarray(this.#createdAt, this.id)));
       this.#createdText = bytes.latin1Slice(this.#createdAt, this.id - 1);
@@ -100,7 +103,7 @@ export class Rows {
     return { id: this.idText(), account_id, kind, revision, created_at: this.#createdText, doc };
   }
 
-  /** Of a text in which characters are where bytes are, a part is no copy. */
+  /** In a text with one character per byte, a substring is no copy. */
   #docText(): string {
     return this.#isAscii ? this.#text.slice(this.doc, this.end) : this.bytes.utf8Slice(this.doc, this.end);
   }
@@ -119,7 +122,7 @@ export class Rows {
   }
 }
 
-/** `indexOf` takes longer than to look at so few bytes. */
+/** For so few bytes, a loop is faster than `indexOf`. */
 function afterSpace(bytes: Buffer, start: number): number {
   let at = start;
   while (bytes[at] !== space && at < bytes.length) at += 1;
@@ -128,15 +131,15 @@ function afterSpace(bytes: Buffer, start: number): number {
 
 export interface Page {
   readonly count: number;
-  /** Their text: each row with its end. */
+  /** Text of the rows, each with its end. */
   readonly rows: string;
 }
 
 const docInText = sql`case when octet_length(doc) > ${sql.lit(maxDocBytes)} then '' else doc end`;
 
 /**
- * All rows, the oldest of each kind first, many in a text: a value of each column would take longer than all that is done
- * with them.
+ * Yields all rows, the oldest of each kind first, many in one text. Reading each column as a value would take longer
+ * than all later work.
  */
 export async function* pagesOfRows(reads: Database["reads"]): AsyncIterable<Page> {
   const rows = reads.selectFrom("objects").selectAll().where("id", ">", "").orderBy("id").limit(step);
@@ -162,7 +165,7 @@ export async function* pagesOfRows(reads: Database["reads"]): AsyncIterable<Page
   }
 }
 
-/** The document of a row that has a large one. */
+/** Reads the document of a row with a large document. */
 export async function largeDocOf(reads: Database["reads"], id: string): Promise<string> {
   return (await reads.selectFrom("objects").select("doc").where("id", "=", id).executeTakeFirstOrThrow()).doc;
 }

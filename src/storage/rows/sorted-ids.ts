@@ -1,6 +1,6 @@
-/** Ascending arrays of ids. Ids grow with time, so adding is nearly always appending. */
+/** Ascending arrays of ids. Ids grow with time, so most additions append. */
 
-/** The first index whose id is `id` or later. */
+/** Returns the first index whose id is `id` or later. */
 function indexOf(ids: readonly string[], id: string): number {
   let low = 0;
   let high = ids.length;
@@ -22,7 +22,7 @@ export function insertId(ids: string[], id: string): void {
   if (ids[at] !== id) ids.splice(at, 0, id);
 }
 
-/** Beyond so many, one pass over the array is cheaper than moving its tail for each. */
+/** For more removals, one pass over the array is cheaper than moving its tail for each. */
 const fewRemovals = 16;
 
 export function removeIds(ids: string[], gone: readonly string[]): void {
@@ -43,7 +43,7 @@ export function removeIds(ids: string[], gone: readonly string[]): void {
   ids.length = kept;
 }
 
-/** At most `limit` ids before `below`, newest first. */
+/** Returns at most `limit` ids before `below`, newest first. */
 export function idsBelow(ids: readonly string[], below: string | undefined, limit: number): string[] {
   const end = below === undefined ? ids.length : indexOf(ids, below);
   return ids.slice(Math.max(0, end - limit), end).reverse();

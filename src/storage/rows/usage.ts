@@ -2,12 +2,12 @@ import type { Kinds } from "./kinds.ts";
 import type { Change, StoredObject } from "../store.ts";
 import { kindNamed } from "./view.ts";
 
-/** How many bytes the objects of each account have. */
+/** Total bytes of the objects of each account. */
 export class Usage {
   readonly #base: Usage | undefined;
   readonly #bytes = new Map<string, number>();
 
-  /** @param base what is there already, and does not know of what is added here */
+  /** @param base existing bytes; additions here do not change it */
   constructor(base?: Usage) {
     this.#base = base;
   }
@@ -20,13 +20,13 @@ export class Usage {
     for (const [accountId, bytes] of added) this.#bytes.set(accountId, (this.#bytes.get(accountId) ?? 0) + bytes);
   }
 
-  /** What was added here. */
+  /** Returns the additions to this instance. */
   added(): Iterable<readonly [accountId: string, bytes: number]> {
     return this.#bytes;
   }
 }
 
-/** What changes add to the bytes of each account; less than 0 where they take away. */
+/** Returns how much the changes add to the bytes of each account; negative if they remove bytes. */
 export function bytesAdded(kinds: Kinds, changes: Iterable<Change>): ReadonlyMap<string, number> {
   const added = new Map<string, number>();
   for (const { kind, before, after } of changes) {
@@ -37,7 +37,7 @@ export function bytesAdded(kinds: Kinds, changes: Iterable<Change>): ReadonlyMap
   return added;
 }
 
-/** The same before and after a restart: of the document as it is in memory, not of how it is sealed. */
+/** Same before and after a restart: it measures the document in memory, not its sealed form. */
 export function bytesOf({ doc }: StoredObject): number {
   return Buffer.byteLength(JSON.stringify(doc));
 }

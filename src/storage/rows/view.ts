@@ -1,4 +1,4 @@
-/** The indexes over a set of objects, and the reads that they answer: the same for what is committed and for drafts. */
+/** Indexes over a set of objects, and the reads that use them, the same for committed state and for drafts. */
 import { namesAbove, wildcardsOver } from "../../lib/host-cover.ts";
 import type { Claim, Use } from "../../schema/resource.ts";
 import type { Kind, Kinds } from "./kinds.ts";
@@ -6,17 +6,17 @@ import type { PageRequest, Reader, StoredObject } from "../store.ts";
 
 export interface View {
   object(id: string): StoredObject | undefined;
-  /** At most `limit` ids of a list before `below`, newest first. */
+  /** Returns at most `limit` ids of a list before `below`, newest first. */
   idsBelow(list: string, below: string | undefined, limit: number): string[];
-  /** How many ids a list has. */
+  /** Number of ids in a list. */
   count(list: string): number;
   holderId(claimKey: string): string | undefined;
   referrerIds(id: string): Iterable<string>;
 }
 
-/** Where an object stands in the indexes. */
+/** Index entries of an object. */
 export interface IndexEntries {
-  /** Its account's list of its kind first, then its owner's where it has one. */
+  /** The list of its account and kind, then the list of its owner, if it has one. */
   readonly lists: readonly string[];
   readonly claims: readonly string[];
   readonly targets: ReadonlySet<string>;
@@ -48,7 +48,7 @@ export function indexEntriesOf(kinds: Kinds, object: StoredObject): IndexEntries
 
 const none: ReadonlySet<string> = new Set();
 
-/** Its account's list of its kind, and the list of its owner where it has one. */
+/** Returns the list of an object's account and kind, and the list of its owner, if it has one. */
 export function listsOf(
   kinds: Kinds,
   { kind, account_id, doc }: StoredObject,
@@ -65,7 +65,7 @@ export function listKey(accountId: string, kind: string): string {
   return lastList.key;
 }
 
-/** Asked for of one object after the other at a start: a key that is made anew is hashed anew as well. */
+/** A start requests it for one object after the other. A new string would be hashed again each time. */
 let lastList = { accountId: "", kind: "", key: "\0" };
 let lastChildren = { kind: "", parentId: "", key: "\0\0" };
 
@@ -76,17 +76,17 @@ export function childrenKey(kind: string, parentId: string): string {
   return lastChildren.key;
 }
 
-/** List of those who hold host names below one, whatever their account. */
+/** Key of the list of objects that hold host names below a name, in any account. */
 export function belowKey(space: string, host: string): string {
   return `\0below\0${space}\0${host}`;
 }
 
-/** List of those in an account who use a name; of hosts, those below it as well where `*.` stands before. */
+/** Key of the list of objects in an account that use a name. For hosts with `*.`, the list includes names below it. */
 export function useKey(accountId: string, { space, name }: Use): string {
   return `\0use\0${accountId}\0${space}\0${name}`;
 }
 
-/** The use itself, under every name whose holder may be the one that it relies on. */
+/** Returns the use under every name whose holder may be the one that it depends on. */
 function usesOf(accountId: string, use: Use): readonly string[] {
   return [use.name, ...wildcardsOver(use.name)].map((name) => useKey(accountId, { ...use, name }));
 }
@@ -99,7 +99,7 @@ export function claimKey(accountId: string, { space, name, global }: Claim): str
   return `${global ? "" : accountId}\0${space}\0${name}`;
 }
 
-/** List of those who hold a name beside one another. */
+/** Key of the list of objects that share a name. */
 export function sharedKey(claim: string): string {
   return `\0shared\0${claim}`;
 }
@@ -113,7 +113,7 @@ export function readerOf(view: View): Reader {
     },
     page(accountId, kind, { limit, beforeId, parentId }: PageRequest) {
       const list = parentId === undefined ? listKey(accountId, kind) : childrenKey(kind, parentId);
-      // A parent and its children are of one account, so a list is either all of this account or all foreign.
+      // A parent and its children belong to one account, so a list is either all of this account or all foreign.
       const objects = present(view.idsBelow(list, beforeId, limit + 1)).filter(
         (object) => object.account_id === accountId,
       );

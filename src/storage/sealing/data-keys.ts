@@ -4,16 +4,16 @@ import { keyIdOf, newDataKey, unwrapDataKey, wrapDataKey } from "./sealing.ts";
 import type { DataKey } from "./sealing.ts";
 import type { Database, Tables } from "../database/database.ts";
 
-/** The operator's keys are not those of the database. */
+/** The operator's keys do not match the database. */
 export class OtherKey extends Error {
-  /** Names the condition where only plain data arrives, such as in another thread. */
+  /** Identifies the condition where only plain data is transferred, such as between threads. */
   readonly code = "DATABASE_SEALED";
 }
 
 /**
- * The data keys of the database, oldest first, opened with whichever of the operator's keys fits. What an older
- * operator's key wraps is wrapped again under the first one, so that the older one can be thrown away.
- * @throws OtherKey when a data key needs an operator's key that is not there
+ * Returns the data keys of the database, oldest first, each opened with the operator's key that fits. A data key
+ * wrapped under an older operator's key is wrapped again under the first one, so that the older one can be removed.
+ * @throws OtherKey if the operator's key for a data key is missing
  */
 export async function dataKeys(
   database: Database,
@@ -47,7 +47,7 @@ export async function dataKeys(
 }
 
 /**
- * As `dataKeys`, of a database that has some and is left as it is.
+ * Same as `dataKeys`, for a database that has data keys and must not be changed.
  * @throws OtherKey as there
  */
 export async function openKeys(reads: Database["reads"], operatorKeys: readonly Buffer[]): Promise<readonly DataKey[]> {
@@ -59,8 +59,8 @@ async function rowsOf(reads: Database["reads"]): Promise<readonly Tables["data_k
 }
 
 /**
- * Whether a database, of whatever version, can be opened with these keys; asked before anything in it is changed.
- * @throws OtherKey when it cannot
+ * Checks that a database of any version can be opened with these keys, before any change to it.
+ * @throws OtherKey if it cannot
  */
 export async function checkKeys({ dialect, reads }: Database, operatorKeys: readonly Buffer[]): Promise<void> {
   const there =

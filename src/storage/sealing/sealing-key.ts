@@ -6,10 +6,10 @@ import { sealingKeyBytes } from "./sealing.ts";
 const fileName = "sealing-key";
 
 /**
- * The operator's keys, newest first: what `given` holds (from the environment), else those of the file
- * `sealing-key` in the data directory, which is created on first use with mode 0600. Each key is 32 bytes in
- * base64, one per line; the first one seals, the others still open.
- * @throws Error when the file can be read by others (P8), or holds anything else
+ * Returns the operator's keys, newest first, from `given` (the environment), or from the file `sealing-key` in the data
+ * directory. The file is created on first use with mode 0600. Each key is 32 bytes in base64, one per line. The first
+ * key seals, the others only open.
+ * @throws Error if other users can read the file (P8), or if it contains anything else
  */
 export function loadSealingKey(dataDirectory: string, given?: string): readonly Buffer[] {
   return (
@@ -18,7 +18,7 @@ export function loadSealingKey(dataDirectory: string, given?: string): readonly 
   );
 }
 
-/** As `loadSealingKey`, and undefined where the key would have to be made. */
+/** Same as `loadSealingKey`, but returns undefined instead of creating a key. */
 export function findSealingKey(dataDirectory: string, given?: string): readonly Buffer[] | undefined {
   if (given !== undefined) return parseKeys(given, "the given sealing key");
   const file = join(dataDirectory, fileName);

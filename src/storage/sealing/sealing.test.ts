@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import { newDataKey, sealerWith } from "./sealing.ts";
 
-it("K4: sealed texts have an initialization vector each, and open under their own context and key alone", () => {
+it("K4: each sealed text has a separate initialization vector, and opens only under its own context and key", () => {
   const [first, second] = [newDataKey(), newDataKey()];
   const sealer = sealerWith([first]);
   const sealed = Array.from({ length: 1_000 }, () => sealer.seal("the same", "a field"));

@@ -1,14 +1,14 @@
 /**
- * Secrets at rest (K4): every secret field is sealed with AES-256-GCM under a data key of the database; the data
- * keys are sealed under the operator's key, so that a new operator's key costs one row. What a sealed text is
- * bound to (its object and field, see `context`) is authenticated: moved elsewhere it does not open.
+ * Secrets at rest (K4): every secret field is sealed with AES-256-GCM under a data key of the database. The data keys
+ * are sealed under the operator's key, so that a new operator's key changes one row. A sealed text authenticates its
+ * object and field (see `context`): moved elsewhere, it does not open.
  */
 import { createCipheriv, createDecipheriv, createHash, createSecretKey, randomBytes } from "node:crypto";
 import type { KeyObject } from "node:crypto";
 
 export interface Sealer {
   seal(text: string, context: string): string;
-  /** @throws Error when it was not sealed here, or for another context, or was altered */
+  /** @throws Error if it was not sealed here, or for another context, or was altered */
   open(sealed: string, context: string): string;
 }
 
@@ -18,11 +18,11 @@ export interface DataKey {
 }
 
 export const sealingKeyBytes = 32;
-/** GCM's own: 96 random bits are safe for 2³² texts under one key (NIST SP 800-38D §8.3). */
+/** Standard size for GCM: 96 random bits are safe for 2³² texts under one key (NIST SP 800-38D §8.3). */
 const ivBytes = 12;
 const tagBytes = 16;
 
-/** Names an operator's key without saying anything about it. */
+/** Returns an id of an operator's key that reveals nothing about the key. */
 export function keyIdOf(key: Buffer): string {
   return createHash("sha256").update("postern sealing key id\0").update(key).digest("hex").slice(0, 12);
 }
@@ -35,7 +35,7 @@ export function wrapDataKey({ id, key }: DataKey, under: Buffer): string {
   return encrypt(under, key, `data key\0${id}`).toString("base64url");
 }
 
-/** @throws Error when `under` is not the key that it was wrapped with */
+/** @throws Error if `under` is not the key that it was wrapped with */
 export function unwrapDataKey(id: string, wrapped: string, under: Buffer): DataKey {
   return { id, key: decrypt(under, Buffer.from(wrapped, "base64url"), `data key\0${id}`) };
 }
@@ -63,7 +63,7 @@ export function sealerWith(keys: readonly DataKey[]): Sealer {
   };
 }
 
-/** Asking the system for a few bytes costs as much as for many. */
+/** One system call for a few random bytes costs as much as one for many. */
 const ivsAtOnce = 256;
 let ivs: Buffer = Buffer.alloc(0);
 let taken = 0;

@@ -1,4 +1,4 @@
-/** Commits to SQLite in a thread of their own: while the disk works, this thread goes on. */
+/** Commits to SQLite in a separate thread, so this thread does not wait for the disk. */
 import type { Worker } from "node:worker_threads";
 import { startThreadProgram } from "../../lib/thread-programs.ts";
 import { letGo, reportFailure } from "../../lib/boundary.ts";
@@ -8,29 +8,29 @@ import { endHungThread } from "../../lib/watch-thread.ts";
 import { CommitInDoubt, superseded } from "../database/database.ts";
 import type { Database, Step } from "../database/database.ts";
 
-/** The steps of one transaction; undefined: there will be no more. */
+/** The steps of one transaction; undefined ends the thread. */
 export type ToThread = readonly Step[] | undefined;
 
 export type Outcome =
   | { readonly is: "stored" | "unmet" }
-  /** Nothing was stored, or that is not known. */
+  /** Nothing was stored, or the outcome is unknown. */
   | { readonly is: "failed" | "in doubt"; readonly error: unknown };
 
 export interface Commits extends Pick<Database, "store"> {
   close(): Promise<void>;
 }
 
-/** Longer than a disk that is slow takes for a commit. What becomes of the commit is in doubt then, and found out. */
+/** Longer than a slow disk takes for a commit. After this time the commit is in doubt, and its outcome is checked. */
 const silenceMs = 60_000;
 
 function endHung(thread: Worker): void {
-  // The stack in the log is that of the thread.
+  // The stack in the log is the thread's stack.
   const error = (event: string, fields?: LogFields): void =>
     reportFailure("task", Object.assign(new Error(event), fields));
   letGo("task", endHungThread("the commit thread", thread, { error }));
 }
 
-/** The thread starts at once, and again with the next commit should it have died. */
+/** Starts the thread immediately, and again with the next commit if it died. */
 export function commitsTo(file: string): Commits {
   let thread: Worker | undefined;
   let gone: Promise<void> = Promise.resolve();
@@ -70,7 +70,7 @@ export function commitsTo(file: string): Commits {
     },
     async close() {
       thread?.postMessage(undefined);
-      // Where nothing else keeps the process, its end would come first.
+      // Without this, the process could end before the commit.
       thread?.ref();
       await gone;
     },

@@ -1,6 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 
-/** Opens the file such that every commit returns only when it is on disk (S1). */
+/** Opens the file so that every commit returns only when it is on disk (S1). */
 export function connect(file: string): DatabaseSync {
   const connection = new DatabaseSync(file, { timeout: 5000 });
   try {
@@ -13,13 +13,14 @@ export function connect(file: string): DatabaseSync {
 }
 
 /**
- * Opens a file whose disk has no room for the index of its log, with that index in memory. Nobody else can have the file
- * open meanwhile.
+ * Opens a file whose disk has no room for the index of its log, and keeps that index in memory. No other connection may
+ * have the file open meanwhile.
  */
 export function connectAlone(file: string): DatabaseSync {
   const connection = new DatabaseSync(file, { timeout: 5000 });
   try {
-    // Set before the first access, it keeps SQLite from making the index as a file (https://sqlite.org/wal.html#noshm).
+    // Set before the first access, this prevents SQLite from creating the index as a file
+    // (https://sqlite.org/wal.html#noshm).
     connection.exec("pragma locking_mode = exclusive; pragma synchronous = full");
     connection.prepare("select count(*) from sqlite_master").get();
   } catch (error) {
@@ -29,14 +30,14 @@ export function connectAlone(file: string): DatabaseSync {
   return connection;
 }
 
-/** Whether `connect` failed for want of a disk that takes writes, and not because of what the file is. */
+/** Whether `connect` failed because the disk does not accept writes, and not because of the file's content. */
 export function isDiskTrouble(error: unknown): boolean {
   const { errcode } = ((error as Error).cause ?? error) as { errcode?: number };
   // SQLITE_READONLY, SQLITE_IOERR, SQLITE_FULL, SQLITE_CANTOPEN: the low byte of an extended code.
   return errcode !== undefined && [8, 10, 13, 14].includes(errcode & 0xff);
 }
 
-/** Statements kept prepared; there are about forty, and one per number of rows for inserts. */
+/** Maximum cached prepared statements. There are about forty, and one per number of rows for inserts. */
 const maxStatements = 500;
 
 /** Prepares each text once. */

@@ -1,6 +1,6 @@
 /**
  * The connections to an SQLite file: one for reads, one for transactions, and the thread that commits. While the disk
- * has no room for what they need, there is one that can only read.
+ * has no room for them, there is one read-only connection.
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { Log } from "../../lib/log.ts";
@@ -11,7 +11,7 @@ import { connect, connectAlone, isDiskTrouble, preparing } from "./connection.ts
 
 export interface SqliteFile {
   prepare(use: "writes" | "reads", sql: string): StatementSync;
-  /** As `Database.store`. */
+  /** Same as `Database.store`. */
   store(steps: readonly Step[]): Promise<void>;
   close(): Promise<void>;
 }
@@ -28,7 +28,7 @@ interface Connections {
   readonly commits: Commits | undefined;
 }
 
-/** @throws Error when it is not a database, or cannot even be read */
+/** @throws Error if the file is not a database, or is unreadable */
 export function openSqliteFile(file: string, log: Log): SqliteFile {
   let isClosed = false;
   let current: Connections | undefined = openEither();
@@ -47,7 +47,7 @@ export function openSqliteFile(file: string, log: Log): SqliteFile {
     }
   }
 
-  /** The thread that commits, also after the disk was full. */
+  /** Returns the thread that commits, and creates it if the disk was full before. */
   function commits(): Commits {
     if (current?.commits) return current.commits;
     current?.reads.close();

@@ -10,9 +10,9 @@ import { openSqliteFile } from "./file.ts";
 import { walDamage } from "./wal.ts";
 
 /**
- * Opens or creates the file. Every commit is on disk before it is answered (S1). On a disk that is full what the file
- * has can be read, and commits fail until there is room (S3).
- * @throws Superseded when another process has it open
+ * Opens or creates the file. Every commit is on disk before it is acknowledged (S1). On a full disk, the file's data is
+ * readable, and commits fail until there is room (S3).
+ * @throws Superseded if another process has it open
  */
 export async function openSqlite(file: string, log: Log): Promise<Database> {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
@@ -41,7 +41,10 @@ export async function openSqlite(file: string, log: Log): Promise<Database> {
   }
 }
 
-/** Held by an open transaction in a file of its own: it goes with the process, and backups can still read the database. */
+/**
+ * An open transaction in a separate file holds the lock. It ends with the process, and backups can still read the
+ * database.
+ */
 function lockFile(file: string): DatabaseSync {
   closeSync(openSync(file, "a", 0o600));
   const lock = new DatabaseSync(file, { timeout: 0 });
@@ -56,7 +59,7 @@ function lockFile(file: string): DatabaseSync {
   return lock;
 }
 
-/** node:sqlite in the form that Kysely's dialect expects. */
+/** Adapts node:sqlite to Kysely's dialect. */
 function adapt(prepare: (sql: string) => ReturnType<DatabaseSync["prepare"]>): SqliteDatabase {
   return {
     close: () => undefined,
@@ -78,7 +81,7 @@ function adapt(prepare: (sql: string) => ReturnType<DatabaseSync["prepare"]>): S
   };
 }
 
-/** Objects of its own making take node:sqlite longer, and whoever reads them. */
+/** Builds rows from arrays: objects take longer to create in node:sqlite, and longer to read. */
 function rowsOf(columns: readonly string[], rows: readonly (readonly unknown[])[]): Record<string, unknown>[] {
   return rows.map((values) => {
     const row: Record<string, unknown> = {};

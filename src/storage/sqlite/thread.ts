@@ -1,4 +1,4 @@
-/** The thread that makes SQLite's commits. It gets the steps of one after the other, and answers each. */
+/** The thread that makes SQLite's commits. It receives the steps of one transaction at a time, and replies to each. */
 import type { SQLInputValue } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";

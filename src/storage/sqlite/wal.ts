@@ -1,6 +1,6 @@
 /**
- * What SQLite will make of a write-ahead log that a crash left behind. It silently keeps the writes before the
- * first damaged frame; this finds out whether it will drop any, so that the operator is told (S2). The format:
+ * Checks a write-ahead log that a crash left behind. SQLite silently keeps only the writes before the first damaged
+ * frame. This module finds out whether SQLite will drop any, to inform the operator (S2). The format:
  * https://www.sqlite.org/fileformat2.html#walformat
  */
 import { existsSync, readFileSync } from "node:fs";
@@ -13,11 +13,11 @@ const littleEndianMagic = 0x377f0682;
 export interface WalDamage {
   /** Bytes from the first damaged frame to the end. */
   readonly droppedBytes: number;
-  /** Commits among them: writes that may have been answered. None when a crash only cut a write short. */
+  /** Commits in those bytes: writes that may have been acknowledged. 0 if a crash only truncated a write. */
   readonly droppedCommits: number;
 }
 
-/** Undefined when the log is whole, or not there. */
+/** Returns undefined if the log is intact or does not exist. */
 export function walDamage(file: string): WalDamage | undefined {
   return existsSync(file) ? damageOf(readFileSync(file)) : undefined;
 }

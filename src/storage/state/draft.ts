@@ -1,4 +1,4 @@
-/** A write in the making, with the rules that hold between objects. */
+/** A write in progress, with the rules between objects. */
 import { Refusal } from "../../lib/errors.ts";
 import { newId } from "../../lib/ids.ts";
 import type { Doc } from "../../schema/doc.ts";
@@ -11,15 +11,15 @@ import { childrenKey, kindNamed, readerOf } from "../rows/view.ts";
 
 export interface DraftContext {
   readonly kinds: Kinds;
-  /** What this write gets when it is committed. */
+  /** Revision of this write once it is committed. */
   readonly revision: number;
   /** Milliseconds since 1970. */
   readonly nowMs: number;
-  /** The time of the write as objects show it. */
+  /** Time of the write, in the format of objects. */
   readonly at: string;
 }
 
-/** A draft that puts its changes into `overlay`. After `end()` it refuses to be used. */
+/** Returns a draft that applies its changes to `overlay`. After `end()` it throws on use. */
 export function draftOn(overlay: Overlay, context: DraftContext): { readonly draft: Draft; readonly end: () => void } {
   const { kinds, revision } = context;
   let ended = false;
@@ -98,14 +98,14 @@ function stored(
   return Object.freeze({ kind, id, account_id, revision, created_at, doc: deepFreeze(doc) });
 }
 
-/** Readers share documents, so nobody may write into one. */
+/** Readers share documents, so they must not be changed. */
 function deepFreeze<T>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
   for (const inner of Object.values(value)) deepFreeze(inner);
   return Object.freeze(value);
 }
 
-/** The object and all it owns, owners first. */
+/** Returns the object and all objects it owns, owners first. */
 function ownedTree(kinds: Kinds, overlay: Overlay, root: StoredObject): Map<string, StoredObject> {
   const tree = new Map([[root.id, root]]);
   for (const { id, kind } of tree.values()) {

@@ -7,8 +7,8 @@ import { State } from "./state.ts";
 import { Usage, bytesOf } from "../rows/usage.ts";
 
 /**
- * Gives `take` every object's row, the oldest of each kind first.
- * @param passesOver is told of kinds that are not declared, whose objects are left out then; an error unless given
+ * Passes every object's row to `take`, the oldest of each kind first.
+ * @param passesOver called with undeclared kinds, whose objects are skipped. Default: an undeclared kind throws
  */
 export async function eachRow(
   reads: Database["reads"],
@@ -19,7 +19,7 @@ export async function eachRow(
   await eachOfRows(reads, kinds, (rows) => take(rows.row()), passesOver);
 }
 
-/** The same, with the rows as they come: what is taken of one is to be taken at once. */
+/** Same as `eachRow`, with the reader of the rows. `take` must copy what it needs immediately. */
 async function eachOfRows(
   reads: Database["reads"],
   kinds: Kinds,

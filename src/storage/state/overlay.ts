@@ -9,7 +9,7 @@ interface ListChange {
   readonly removed: Set<string>;
 }
 
-/** Changes on top of a view that does not know of them. */
+/** Changes on top of a view, which they do not modify. */
 export class Overlay implements View {
   readonly #kinds: Kinds;
   readonly #base: View;
@@ -58,14 +58,17 @@ export class Overlay implements View {
     }
   }
 
-  /** What has changed: one entry per object, in the order of first changes; nothing for what came and went. */
+  /**
+   * Returns the changes: one entry per object, in the order of first changes. Objects that were created and deleted
+   * again have none.
+   */
   *changes(): Iterable<Change> {
     for (const change of this.#changes.values()) {
       if (change.before || change.after) yield change;
     }
   }
 
-  /** Takes over what a write on top of this overlay has changed. */
+  /** Applies the changes of a write on top of this overlay. */
   merge(changes: Iterable<Change>): void {
     for (const { kind, id, before, after } of changes) this.put(kind, id, before, after);
   }

@@ -1,4 +1,4 @@
-/** The committed objects of packed kinds: two texts of each, read when somebody asks for it. */
+/** The committed objects of packed kinds: two texts of each, parsed on request. */
 import { timestamp } from "../../lib/clock.ts";
 import type { Doc } from "../../schema/doc.ts";
 import type { PackedObjects as SentObjects, Packing } from "../../schema/packed.ts";
@@ -13,47 +13,47 @@ import type { StoredObject } from "../store.ts";
 import { indexEntriesOf, kindNamed, listKey } from "../rows/view.ts";
 import type { IndexEntries } from "../rows/view.ts";
 
-/** What objects of one kind and account have in common. */
+/** Values that objects of one kind and account have in common. */
 export interface Common {
   readonly kind: string;
   readonly account_id: string;
-  /** JSON of its values. */
+  /** JSON of the values. */
   readonly text: string;
   readonly values: readonly unknown[];
-  /** How many objects have it. */
+  /** Number of objects with these values. */
   uses: number;
 }
 
-/** What there is of an account's objects of one kind. */
+/** The objects of one account and kind. */
 interface List {
   readonly kind: string;
   readonly accountId: string;
   count: number;
-  /** All ids, ascending: from when somebody has asked for them. */
+  /** All ids, ascending; undefined until the first request. */
   ids: string[] | undefined;
 }
 
-/** Between an id, which has none, and the own values. */
+/** Separates an id, which contains no space, from the own values. */
 const cut = " ";
 
-/** Each has a number: what there is of it is in arrays, so that a start makes no objects of them. */
+/** Each object has a number. Its data are in arrays, so that a start creates no JavaScript object for it. */
 export class PackedObjects {
   readonly #kinds: Kinds;
-  /** Id and own values. */
+  /** Ids and own values. */
   readonly #texts = new PackedTexts();
   readonly #commonOf: (Common | undefined)[] = [];
   readonly #revisionOf: number[] = [];
   /** Whole seconds since 1970. */
   readonly #createdAtOf: number[] = [];
-  /** Numbers of objects that are gone. */
+  /** Numbers of deleted objects. */
   readonly #free: number[] = [];
   readonly #commons = new Map<string, Common>();
-  /** The one of the last object: that of its neighbour, mostly. */
+  /** Common values of the last object. Its neighbor usually has the same ones. */
   #last: Common | undefined;
   readonly #lists = new Map<string, List>();
   #lastList: List | undefined;
   readonly #ids = new Digests();
-  /** By the keys of its declaration: names that are claimed, and ids that are referred to. */
+  /** Numbers by the keys of the declaration: claimed names, and referenced ids. */
   readonly #keys = new Digests();
   readonly #row = new PackedRow();
 
@@ -61,20 +61,20 @@ export class PackedObjects {
     this.#kinds = kinds;
   }
 
-  /** The object as it is now: another one each time. */
+  /** Returns the present object, a new instance each time. */
   get(id: string): StoredObject | undefined {
     const number = this.#numberOf(id);
     return number === undefined ? undefined : this.#read(number);
   }
 
-  /** @param kinds all unless given */
+  /** @param kinds default: all */
   *all(kinds?: ReadonlySet<string>): Iterable<StoredObject> {
     for (const [number, common] of this.#commonOf.entries()) {
       if (common && (!kinds || kinds.has(common.kind))) yield this.#read(number);
     }
   }
 
-  /** As they are sent. */
+  /** Returns the objects in the form for sending. */
   *parts(kind: string): Iterable<SentObjects> {
     let part = new Part(kind);
     for (const [number, common] of this.#commonOf.entries()) {
@@ -88,7 +88,7 @@ export class PackedObjects {
     if (!part.isEmpty) yield part.finish();
   }
 
-  /** Takes over an object that is not there yet. */
+  /** Adds an object that is not stored here yet. */
   put({ id, kind, account_id, revision, created_at, doc }: StoredObject): void {
     const packing = this.#packingOf(kind);
     const { own, common } = packing.pack(doc);
@@ -101,9 +101,8 @@ export class PackedObjects {
   }
 
   /**
-   * Takes over the row that is looked at, before anybody has asked for a list; nothing is made of it but what it has in
-   * common with others.
-   * @returns whether that could be, see `PackedRow`
+   * Adds the current row, before the first request for a list. Creates only its common values.
+   * @returns whether that was possible, see `PackedRow`
    */
   putRow(rows: Rows): boolean {
     const { kind, accountId, revision, createdAt, bytes, id, doc } = rows;
@@ -119,13 +118,13 @@ export class PackedObjects {
     return true;
   }
 
-  /** Makes ready what rows were put in. */
+  /** Prepares the added rows for use. */
   settle(): void {
     this.#ids.settle();
     this.#keys.settle();
   }
 
-  /** Takes an object out as it was entered; harmless when it is not there. */
+  /** Removes an object. Does nothing if it is not stored here. */
   remove({ id, kind, account_id, doc }: StoredObject): void {
     const number = this.#numberOf(id);
     if (number === undefined) return;
@@ -148,12 +147,12 @@ export class PackedObjects {
     return this.#entered(lastPart(claim)).find((one) => one.entries.claims.includes(claim))?.id;
   }
 
-  /** How many ids a list has. */
+  /** Number of ids in a list. */
   count(list: string): number {
     return this.#lists.get(list)?.count ?? this.idsOf(list).length;
   }
 
-  /** Of the list of an account's objects of one kind, or of those that an owner has; ascending. */
+  /** Returns the ids of an account's objects of one kind, or of an owner's objects, ascending. */
   idsOf(list: string): readonly string[] {
     const known = this.#lists.get(list);
     if (known) return (known.ids ??= this.#idsOf(list));
@@ -185,7 +184,7 @@ export class PackedObjects {
     return { id: text.slice(0, end), own: text.slice(end + 1) };
   }
 
-  /** What may have the key. */
+  /** Returns the objects that may have the key. */
   #entered(key: string): { readonly id: string; readonly entries: IndexEntries }[] {
     return this.#keys.candidates(key).map((number) => {
       const object = this.#read(number);
@@ -202,7 +201,7 @@ export class PackedObjects {
     return Object.freeze({ kind, id, account_id, revision: this.#revisionOf[number] as number, created_at, doc });
   }
 
-  /** A number for one more of a list. @param createdAt milliseconds since 1970 */
+  /** Returns the number for one more object of a list. @param createdAt milliseconds since 1970 */
   #enter(kind: string, accountId: string, common: string, revision: number, createdAt: number): number {
     const number = this.#free.pop() ?? this.#commonOf.length;
     this.#commonOf[number] = this.#enterCommon(kind, accountId, common);
@@ -212,7 +211,7 @@ export class PackedObjects {
     return number;
   }
 
-  /** Made where there is none. */
+  /** Returns the list, and creates it if there is none. */
   #listOf(kind: string, accountId: string): List {
     let list = this.#lastList;
     if (list?.kind === kind && list.accountId === accountId) return list;
@@ -254,12 +253,12 @@ export class PackedObjects {
   }
 }
 
-/** The name in a `claimKey`, or the id in a `childrenKey`. */
+/** Returns the name in a `claimKey`, or the id in a `childrenKey`. */
 function lastPart(key: string): string {
   return key.slice(key.indexOf("\0", key.indexOf("\0") + 1) + 1);
 }
 
-/** Each once. */
+/** Returns each key once. */
 function keysOf(packing: Packing, doc: Doc): Set<string> {
   return new Set(packing.keysOf(doc).filter((key) => typeof key === "string"));
 }

@@ -1,10 +1,10 @@
-/** Packed objects as they are sent: a part of all, of as many as have room in a mebibyte. */
+/** Packed objects in the form for sending: one part, with as many objects as fit in 1 MiB. */
 import type { PackedTexts } from "../../lib/collections/packed-texts.ts";
 import type { PackedObjects } from "../../schema/packed.ts";
 import type { Common } from "./packed-objects.ts";
 
 const partBytes = 1 << 20;
-/** What a line has besides the text: a number, a space and its end. */
+/** Bytes of a line besides the text: a number, a space and the end of the line. */
 const mostBesides = 12;
 
 export class Part {
@@ -21,7 +21,7 @@ export class Part {
     return this.#end === 0;
   }
 
-  /** Whether a text of this length fits in; one alone always does. */
+  /** Whether a text of this length fits. A single text always does. */
   hasRoom(length: number): boolean {
     return !this.#bytes || this.#end + length + mostBesides <= this.#bytes.length;
   }
@@ -37,7 +37,7 @@ export class Part {
     this.#end = end + 1;
   }
 
-  /** Gives it away. */
+  /** Returns the part. The caller owns it. */
   finish(): PackedObjects {
     const objects = new Uint8Array((this.#bytes as Buffer<ArrayBuffer>).buffer.transfer(this.#end));
     const commons = Array.from(this.#commons.keys(), ({ account_id, text }) => ({ account_id, text }));

@@ -1,6 +1,6 @@
 /**
- * What an account may store (D9). Checked at the end of a write, on all that it has changed together, so that its
- * own deletes make room for what it creates. A write that adds nothing passes, whatever there is.
+ * Limits of what an account may store (D9). Checked at the end of a write, on all of its changes together, so that its
+ * deletes make room for the objects it creates. A write that adds nothing always passes.
  */
 import { Refusal } from "../../lib/errors.ts";
 import { flagOf } from "../../settings/setting.ts";
@@ -13,7 +13,7 @@ import type { Usage } from "../rows/usage.ts";
 import { kindNamed, listsOf } from "../rows/view.ts";
 import type { View } from "../rows/view.ts";
 
-/** The state on both sides of a write. */
+/** The state before and after a write. */
 interface Sides {
   readonly before: View;
   readonly after: View;
@@ -22,7 +22,7 @@ interface Sides {
 }
 
 /**
- * What the changes add to each account's bytes; costs what the changes are, whatever else there is.
+ * Returns the bytes that the changes add to each account. The cost depends only on the changes.
  * @throws Refusal `too_many_objects` or `account_full`
  */
 export function checkQuotas(
@@ -46,12 +46,12 @@ export function checkQuotas(
 }
 
 interface Joined {
-  /** One of those that were added. */
+  /** One of the added objects. */
   readonly object: StoredObject;
   readonly limit: "accountMaxObjects" | "ownerMaxObjects";
 }
 
-/** The lists that objects were added to. */
+/** Returns the lists that objects were added to. */
 function joined(kinds: Kinds, changes: readonly Change[]): ReadonlyMap<string, Joined> {
   const found = new Map<string, Joined>();
   for (const { before, after } of changes) {

@@ -1,4 +1,4 @@
-/** The rules that hold between objects, for one step of a write or for all its steps together. */
+/** The rules between objects, for one step of a write or for all its steps together. */
 import { Refusal } from "../../lib/errors.ts";
 import type { RefusalName } from "../../lib/errors.ts";
 import { wildcardBase, wildcardsOver } from "../../lib/host-cover.ts";
@@ -36,13 +36,13 @@ export function checkClaims(kinds: Kinds, overlay: Overlay, object: StoredObject
   }
 }
 
-/** Others that hold the name beside whoever else does. */
+/** Returns other objects that share the name. */
 function sharers(overlay: Overlay, { id }: StoredObject, key: string): readonly StoredObject[] {
   const ids = overlay.idsBelow(sharedKey(key), undefined, Infinity);
   return ids.filter((one) => one !== id).map((one) => overlay.object(one) as StoredObject);
 }
 
-/** Whether the two may have the name beside one another. */
+/** Whether two objects may share a name. */
 function isShared(kinds: Kinds, one: StoredObject, other: StoredObject, key: string): boolean {
   const wordOf = ({ kind, account_id, doc }: StoredObject): string | undefined =>
     kindNamed(kinds, kind)
@@ -51,7 +51,9 @@ function isShared(kinds: Kinds, one: StoredObject, other: StoredObject, key: str
   return one.account_id === other.account_id && wordOf(one) !== undefined && wordOf(one) === wordOf(other);
 }
 
-/** Refuses a host name that covers, or is covered by, one of another account; for names that are newly claimed. */
+/**
+ * Rejects a host name that covers a host name of another account, or is covered by one. Applies to newly claimed names.
+ */
 function checkCover(kinds: Kinds, overlay: Overlay, { kind, account_id }: StoredObject, claim: Claim): void {
   const { space, name, hosts } = claim;
   if (!hosts) return;
@@ -80,7 +82,7 @@ function refuseHeld(object: StoredObject, taken: RefusalName, claim: Claim, hold
   });
 }
 
-/** The entry of `details` for the field that has the name. */
+/** Returns the entry of `details` for the field with the name. */
 function fieldOf({ at, name }: Claim): Readonly<Record<string, string>> {
   return at === undefined ? {} : { [at]: `must be different: "${name}" is already held` };
 }
@@ -103,7 +105,7 @@ export function checkUnused(
   }
 }
 
-/** Who uses a name that only `object` holds. */
+/** Returns a user of a name that only `object` holds. */
 function userOf(
   kinds: Kinds,
   overlay: Overlay,
@@ -140,7 +142,7 @@ export interface Deferred {
   /** Called before the object is put into the overlay. */
   note(object: StoredObject): void;
   noteDeleted(object: StoredObject): void;
-  /** @throws Refusal when a rule does not hold now, with the object that it is about in `details` */
+  /** @throws Refusal if a rule does not hold now, with the affected object in `details` */
   check(): void;
 }
 
@@ -151,7 +153,7 @@ export function deferChecks(kinds: Kinds, overlay: Overlay): Deferred {
   const deleted = new Map<string, StoredObject>();
   /** Names that their objects did not have before. */
   const claimed: { readonly by: string; readonly claim: Claim }[] = [];
-  /** Who held a name when another object took it: one of the two has to have let go of it in the end. */
+  /** Holders of names that another object took. One of the two must have released the name at the end. */
   const contested: { readonly by: string; readonly key: string; readonly claim: Claim; readonly holder: string }[] = [];
 
   const contests = (): void => {

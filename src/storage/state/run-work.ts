@@ -9,7 +9,7 @@ import type { Usage } from "../rows/usage.ts";
 import type { View } from "../rows/view.ts";
 
 export interface WorkContext extends DraftContext {
-  /** Undefined: the write may take as much as it needs. */
+  /** Undefined: no limits. */
   readonly quotas: Quotas | undefined;
   readonly base: View;
   readonly usage: Usage;
@@ -19,11 +19,11 @@ export interface WorkContext extends DraftContext {
 interface WorkDone<T> {
   readonly result: T;
   readonly changes: readonly Change[];
-  /** Bytes that the changes add, by account. */
+  /** Added bytes, by account. */
   readonly added: ReadonlyMap<string, number>;
 }
 
-/** Runs the work of a write on top of `base`, which stays as it is. */
+/** Runs the work of a write on top of `base`, which does not change. */
 export function runWork<T>(context: WorkContext, work: (draft: Draft) => T): WorkDone<T> {
   const { kinds, quotas, base, usage, judge } = context;
   const overlay = new Overlay(kinds, base);

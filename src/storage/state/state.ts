@@ -9,12 +9,12 @@ import type { IndexEntries, View } from "../rows/view.ts";
 import { docOf } from "../../schema/doc.ts";
 import { account as accounts } from "../../resources/account.ts";
 
-/** Every committed object, indexed. A change costs what it changes, whatever else there is. */
+/** Every committed object, indexed. The cost of a change depends only on the change. */
 export class State implements View {
   readonly #kinds: Kinds;
   readonly #objects = new Map<string, StoredObject>();
   readonly #packed: PackedObjects;
-  /** Most have one entry: that is kept as it is, as a list or set of its own would take more than the object. */
+  /** Most lists have one entry, which is stored directly: an array or set would take more memory than the object. */
   readonly #lists = new Map<string, string | string[]>();
   readonly #claims = new Map<string, string>();
   readonly #referrers = new Map<string, string | Set<string>>();
@@ -50,7 +50,7 @@ export class State implements View {
     return [...(typeof ids === "string" ? [ids] : ids), ...this.#packed.referrerIds(id)];
   }
 
-  /** @param kinds all unless given */
+  /** @param kinds default: all */
   *objects(kinds?: ReadonlySet<string>): Iterable<StoredObject> {
     for (const object of this.#objects.values()) if (!kinds || kinds.has(object.kind)) yield object;
     const isPacked = (kind: string): boolean => this.#kinds.get(kind)?.packing !== undefined;
@@ -65,24 +65,24 @@ export class State implements View {
     return this.#accounts;
   }
 
-  /** Takes over an object that is new. */
+  /** Adds a new object. */
   load(object: StoredObject): void {
     if (kindNamed(this.#kinds, object.kind).packing) this.#packed.put(object);
     else this.#enter(object, indexEntriesOf(this.#kinds, object));
     if (object.kind === "account") this.#renewAccounts(object.id, object);
   }
 
-  /** The same of the row of a packed kind, if that can be, see `PackedObjects.putRow`. */
+  /** Adds the row of a packed kind if possible, see `PackedObjects.putRow`. */
   loadRow(rows: Rows): boolean {
     return this.#packed.putRow(rows);
   }
 
-  /** To be called when all are loaded. */
+  /** Call this when all objects are loaded. */
   settle(): void {
     this.#packed.settle();
   }
 
-  /** Takes over what a write has changed. */
+  /** Applies the changes of a write. */
   merge(changes: Iterable<Change>): void {
     const gone = new Map<string, string[]>();
     for (const { id, before, after } of changes) {
@@ -90,7 +90,7 @@ export class State implements View {
       const is = after && indexEntriesOf(this.#kinds, after);
       if (was) this.#withdraw(before, was, is, gone);
       if (after && kindNamed(this.#kinds, after.kind).packing) {
-        // As a plain object takes the place of one that `before` does not tell of.
+        // A plain object may replace a packed one that `before` does not contain.
         const present = before ? undefined : this.#packed.get(id);
         if (present) this.#packed.remove(present);
         this.#packed.put(after);
@@ -137,7 +137,7 @@ export class State implements View {
     }
     this.#packed.remove(object);
     for (const claim of was.claims) {
-      // Within one write the name may have gone to another object, which was entered first.
+      // Within one write the name may have moved to another object, which was entered first.
       if (this.#claims.get(claim) === id) this.#claims.delete(claim);
     }
     for (const target of was.targets) {
