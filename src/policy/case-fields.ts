@@ -1,9 +1,9 @@
-/** Reading cases strictly: what is misspelt would be expected of nothing. */
+/** Reads cases strictly: a misspelled field would check nothing. */
 import type { JsonObject } from "../lib/json.ts";
 import type { HeaderPairs } from "../traffic/header-list.ts";
 import { didYouMean } from "./policy-issue.ts";
 
-/** What is wrong with a file of cases, in one clause. */
+/** Error in a file of cases, in one clause. */
 export class CaseFault extends Error {}
 
 export function onlyKnown(given: JsonObject, known: readonly string[], where: string): void {
@@ -13,7 +13,7 @@ export function onlyKnown(given: JsonObject, known: readonly string[], where: st
   throw new CaseFault(`${where} has the unknown key "${other}"; known are: ${known.join(", ")}${near}`);
 }
 
-/** {} where there is nothing, or "none". */
+/** Returns {} if the value is absent or "none". */
 export function objectIn(given: JsonObject, name: string): JsonObject {
   const value = given[name];
   if (value === undefined || value === null || value === "none") return {};
@@ -21,7 +21,7 @@ export function objectIn(given: JsonObject, name: string): JsonObject {
   return value as JsonObject;
 }
 
-/** A map of maps; null in it is an empty one. */
+/** Returns a map of maps. A null in it becomes an empty map. */
 export function objectsIn(given: JsonObject, name: string): Readonly<Record<string, JsonObject>> {
   const all = objectIn(given, name);
   return Object.fromEntries(Object.keys(all).map((one) => [one, objectIn(all, one)]));
@@ -41,7 +41,7 @@ export function numberIn(given: JsonObject, name: string, other: number): number
   return value;
 }
 
-/** By lower-case name; several values as a list. */
+/** Returns headers by lower-case name. Several values become a list. */
 export function headersIn(given: JsonObject): HeaderPairs {
   return Object.entries(objectIn(given, "headers")).flatMap(([name, value]) =>
     [value].flat().map((one) => [name.toLowerCase(), String(one)] as const),

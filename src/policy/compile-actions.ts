@@ -1,4 +1,4 @@
-/** The actions of one rule: read, checked and compiled. */
+/** Reads, checks and compiles the actions of one rule. */
 import type { Environment } from "../cel/checking/environment.ts";
 import type { CheckedTree } from "../cel/checking/checked.ts";
 import type { Program } from "../cel/program.ts";
@@ -21,19 +21,19 @@ import { textsAsWritten } from "./language/unquoted.ts";
 
 export const maxActions = 20;
 
-/** What the actions of one phase are compiled with. */
+/** Context for compiling the actions of one phase. */
 export interface ActionReader {
   readonly findings: Findings;
   readonly phase: Phase;
   readonly layer: Layer;
   readonly environment: Environment;
-  /** What tells of secrets, as far as the phase has been read. */
+  /** Values that reveal secrets, in the part of the phase read so far. */
   readonly taint: Taint;
-  /** Where logins are asked for, by what tells them apart, as far as the phase has been read. */
+  /** Logins in the part of the phase read so far, by the key that distinguishes them. */
   readonly logins: Map<string, string>;
-  /** Of the whole policy. */
+  /** Budget of the whole policy. */
   readonly budget: CompileBudget;
-  /** Compiles an expression; undefined, and noted, when it is wrong. */
+  /** Compiles an expression. Returns undefined and reports an issue if it is invalid. */
   program(
     source: string,
     at: string,
@@ -77,7 +77,7 @@ export function* compileActions(given: unknown, keys: Keys, reader: ActionReader
   return compiled;
 }
 
-/** Notes a login that is beside another one in its rule, or that nothing tells from another one of the policy. */
+/** Reports a login that shares its rule with another login, or that has the same key as another login of the policy. */
 function oneLogin(authId: string, at: string, inRule: string | undefined, { findings, logins }: ActionReader): void {
   const same = logins.get(authId);
   logins.set(authId, at);
@@ -204,7 +204,7 @@ interface Interpolated {
   readonly path: string;
 }
 
-/** Notes where a secret goes that a value tells of. */
+/** Records where a value sends a secret. */
 function follow(
   checked: CheckedTree,
   { declared, field, text, offset, path }: Interpolated,
@@ -218,7 +218,7 @@ function follow(
   findings.doubtfulIn(path, text, offset, { offset: 0, message, hint: "remove it, or compare it instead" });
 }
 
-/** Actions whose results do not repeat what they are configured with. */
+/** Actions whose results do not repeat their configuration. */
 const keepsSecret: ReadonlySet<string> = new Set([
   "basic-auth",
   "jwt-validation",
@@ -229,7 +229,7 @@ const keepsSecret: ReadonlySet<string> = new Set([
   "verify-webhook",
 ]);
 
-/** What tells of a secret once an action ran that has one in a field. */
+/** Yields the names that reveal a secret after an action with a secret in a field ran. */
 function* tellingAfter({ type, results }: ActionDeclaration, field: string, phase: Phase): Generator<string> {
   const [, variable] = /^vars\[\d+\]\.(\w+)/.exec(field) ?? [];
   if (type === "set-vars" && variable !== undefined) yield `vars.${variable}`;

@@ -1,4 +1,4 @@
-/** What is refused when a policy is written, under which code and with which words. */
+/** Policies that are rejected when they are stored, with their codes and messages. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { RefusalName } from "../lib/errors.ts";
@@ -103,7 +103,7 @@ const refused: readonly Row[] = [
 
 describe("a traffic policy", () => {
   for (const [code, text, holds, layer = "http"] of refused) {
-    it(`a traffic policy is refused with ${code}: ${text.slice(0, 100)}`, () => {
+    it(`a traffic policy is rejected with ${code}: ${text.slice(0, 100)}`, () => {
       const [first] = compilePolicy(text, layer).issues;
       assert.ok(first, "it was taken");
       assert.equal(catalogue[first.reason].number, code, `${first.path} ${first.message}`);
@@ -111,7 +111,7 @@ describe("a traffic policy", () => {
     });
   }
 
-  it("a traffic policy is told everything that is wrong with it, each with its place", () => {
+  it("a traffic policy with several errors gets all of them, each with its place", () => {
     const { issues } = compilePolicy(
       "on_http_request:\n  - expressions: [req.metod == 'GET', '1']\n    actions: [{type: denny}]\nnope: []",
       "http",
@@ -128,7 +128,7 @@ describe("a traffic policy", () => {
     assert.match(issues[0]?.message ?? "", /did you mean "req.method"\?/);
   });
 
-  it("a traffic policy of a cloud endpoint must be certain to answer", () => {
+  it("a traffic policy of a cloud endpoint must always produce a response", () => {
     const log = "{type: log, config: {metadata: {a: b}}}";
     const reason = (text: string, layer: Layer = "http"): RefusalName | undefined =>
       endpointPolicyIssue(text, layer, "traffic_policy")?.reason;
@@ -143,7 +143,7 @@ describe("a traffic policy", () => {
     assert.equal(reason("on_tcp_connect: [{actions: [{type: deny}]}]", "tls"), undefined);
   });
 
-  it("a traffic policy takes both spellings, older fields, numbers as names, and null for nothing", () => {
+  it("a traffic policy accepts both spellings, older fields, numbers as names, and null for empty values", () => {
     for (const text of [
       '{"inbound": [{"name": 7, "actions": [{"type": "custom-response", "config": {"content": "a"}}]}], "outbound": []}',
       "on_http_request:\non_http_response:\n  - actions: [{type: compress-response, config: null}]",
@@ -167,7 +167,7 @@ describe("a traffic policy", () => {
     }
   });
 
-  it("whatever is written never throws", () => {
+  it("compiling a traffic policy never throws, whatever its text", () => {
     const hostile = [
       "[".repeat(40_000),
       "a: {".repeat(2000),
@@ -184,7 +184,7 @@ describe("a traffic policy", () => {
     for (const text of hostile) assert.ok(compilePolicy(text, "http").issues.length > 0, text.slice(0, 60));
   });
 
-  it("a traffic policy has no action without words about it", () => {
+  it("a traffic policy has no action without a description", () => {
     for (const { type, doc, phases } of actions) assert.ok(doc.endsWith(".") && phases.length > 0, type);
   });
 });

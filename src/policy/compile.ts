@@ -1,4 +1,7 @@
-/** A policy's text → what runs, or everything that is wrong with it: the same when it is written and when it is used. */
+/**
+ * Compiles a policy's text, or reports everything that is wrong with it. The result is the same when it is stored and
+ * when it is used.
+ */
 import { compile } from "../cel/program.ts";
 import type { Program } from "../cel/program.ts";
 import { types } from "../cel/checking/types.ts";
@@ -27,33 +30,33 @@ import type { PolicyIssue, PolicyWarning } from "./policy-issue.ts";
 
 export const policyModuleName = "traffic_policy";
 
-/** Per phase, and per rule. */
+/** Maximum per phase, and per rule. */
 export const maxRules = 100;
 export const maxExpressions = 25;
 const maxExpressionBytes = 4096;
-/** Steps of half a microsecond, to compile all expressions and regular expressions of one policy. */
+/** Budget to compile all expressions and regular expressions of one policy, in steps of half a microsecond. */
 const mostSteps = 400_000;
 
 export interface PolicyCompilation {
-  /** To be run only when there are no issues. */
+  /** Must run only if there are no issues. */
   readonly policy: CompiledPolicy;
-  /** In the order of the text, up to twenty. */
+  /** In the order of the text. Maximum: twenty. */
   readonly issues: readonly PolicyIssue[];
-  /** What is allowed, and probably not meant; up to twenty. */
+  /** Valid parts that are probably not intended. Maximum: twenty. */
   readonly warnings: readonly PolicyWarning[];
-  /** Secrets that it reads, in the order of the text. */
+  /** Secrets that the policy reads, in the order of the text. */
   readonly secrets: readonly NamedSecret[];
   readonly olderNames: readonly OlderName[];
-  /** What compiling it took. */
+  /** Steps used for compiling. */
   readonly steps: number;
 }
 
-/** Reads, checks and compiles. Never throws. */
+/** Reads, checks and compiles a policy. Never throws. */
 export function compilePolicy(text: string, layer: Layer): PolicyCompilation {
   return runAtOnce(policySteps(text, layer));
 }
 
-/** As `compilePolicy`, in steps: no step takes longer than one expression, one action or the reading of one text. */
+/** Same as `compilePolicy`, in steps. The longest step is one expression, one action or parsing one text. */
 export function* policySteps(text: string, layer: Layer): Steps<PolicyCompilation> {
   const reader = new PolicyReader(text, layer);
   const policy = yield* reader.read();
@@ -61,7 +64,7 @@ export function* policySteps(text: string, layer: Layer): Steps<PolicyCompilatio
   return { policy, issues, warnings, secrets, olderNames, steps: reader.steps };
 }
 
-/** What the rules of one phase are read with. */
+/** Context for reading the rules of one phase. */
 interface PhaseReader {
   readonly phase: Phase;
   readonly environment: Environment;
@@ -70,7 +73,7 @@ interface PhaseReader {
   readonly budget: CompileBudget;
 }
 
-/** An expression, and what is known of it. */
+/** An expression, with its analysis. */
 interface Read extends CompiledExpression {
   readonly checked: CheckedTree;
   readonly path: string;
@@ -81,7 +84,7 @@ class PolicyReader {
   readonly #text: string;
   readonly #layer: Layer;
   readonly #budget = new CompileBudget(mostSteps);
-  /** What tells of secrets beyond its phase. */
+  /** Names that reveal secrets in later phases. */
   readonly #carried = new Set<string>();
 
   constructor(text: string, layer: Layer) {
@@ -97,7 +100,7 @@ class PolicyReader {
     const phases: Partial<Record<Phase, readonly CompiledRule[]>> = {};
     let given: Readonly<Record<string, unknown>>;
     try {
-      // JSON is YAML.
+      // JSON is a subset of YAML.
       this.findings.yaml = yield* yamlSteps(this.#text);
       given = yamlObjectOf(this.findings.yaml);
     } catch (error) {
@@ -183,7 +186,7 @@ class PolicyReader {
       layer: this.#layer,
       program: (source, at, result) => this.#program(source, at, environment, result),
     });
-    // Where a rule only adds something, it may well be left out where there is nothing to look at.
+    // A rule that only adds something may safely be skipped if its data are missing.
     if (compiled.some(({ declaration }) => declaration.terminating !== undefined)) this.#guard(expressions);
     return {
       ...rule,
@@ -198,7 +201,7 @@ class PolicyReader {
     };
   }
 
-  /** Notes what in the conditions of a rule that ends the phase may fail. */
+  /** Reports parts that can fail in the conditions of a rule that ends the phase. */
   #guard(expressions: readonly Read[]): void {
     let asked: ReadonlySet<string> = new Set();
     for (const { checked, path } of expressions) {
@@ -234,7 +237,7 @@ class PolicyReader {
       }
       const found = this.#program(String(source), at, environment, types.bool);
       if (!found) continue;
-      // Its text may hold a credential, and not everybody who reads traces may read those (control K4).
+      // Its text may contain a credential, and not every reader of traces may read credentials (control K4).
       const what = `${label}: expression ${index + 1}`;
       const unmatched = skipped(policyModuleName, `${what} is false`);
       read.push({ ...found, taint, path: at, unmatched, undecided: undecidedSteps(`${what} failed`) });

@@ -1,13 +1,13 @@
-/** A policy as it runs: the same for every route that has its text. */
+/** A policy ready to run, shared by every route with the same text. */
 import type { Program } from "../cel/program.ts";
 import type { Step } from "../traffic/step.ts";
 import type { Taint } from "./lint/taint.ts";
 import type { ActionDeclaration, CompiledAction, Phase } from "./language/action.ts";
 
 export interface CompiledPolicy {
-  /** `enabled: false`: nothing of it runs. */
+  /** If false (`enabled: false`), no rule of the policy runs. */
   readonly enabled: boolean;
-  /** An expression or action reads the path of the URL. */
+  /** Whether an expression or action reads the path of the URL. */
   readonly readsPath?: boolean;
   readonly phases: Readonly<Partial<Record<Phase, readonly CompiledRule[]>>>;
 }
@@ -15,7 +15,7 @@ export interface CompiledPolicy {
 export interface CompiledRule {
   readonly phase: Phase;
   readonly index: number;
-  /** `on_http_request[0] "only staff"`. */
+  /** Such as `on_http_request[0] "only staff"`. */
   readonly label: string;
   readonly expressions: readonly CompiledExpression[];
   readonly actions: readonly CompiledActionOf[];
@@ -23,13 +23,13 @@ export interface CompiledRule {
 
 export interface CompiledExpression {
   readonly program: Program;
-  /** What tells of secrets where it stands: an explanation masks it. */
+  /** Values that reveal secrets at this rule. Explanations mask them. */
   readonly taint: Taint;
-  /** What the trace says when it does not hold, made once. */
+  /** Trace step for an unmatched rule, created once. */
   readonly unmatched: Step;
   /**
-   * And when it has no value: where the rule then does not match, and where the request is refused. When it reaches a
-   * bound, the request is always refused.
+   * Trace steps for a rule without a result: one where the rule then does not match, one where the request is rejected.
+   * A rule that exceeds a limit always rejects the request.
    */
   readonly undecided: { readonly skips: Step; readonly refuses: Step; readonly exceeds: Step };
 }

@@ -1,6 +1,7 @@
 /**
- * A traffic policy as those see it who may not read secrets: its phases, rules and actions, and of what is configured
- * the names, numbers and choices. Every other text is masked, expressions with it: a credential may be in any of them.
+ * A traffic policy for readers without access to secrets: its phases, rules and actions, and the names, numbers and
+ * choices of its configuration. All other texts are masked, including expressions, because any of them may contain a
+ * credential.
  */
 import { parseYamlObject, renderYaml } from "../lib/yaml.ts";
 import type { JsonObject } from "../lib/json.ts";
@@ -19,11 +20,11 @@ export const concealedPolicy: Concealment = {
     const shown = Object.fromEntries(
       Object.entries(policy).map(([phase, rules]) => [phase, Array.isArray(rules) ? rules.map(rule) : flat(rules)]),
     );
-    // As it was written, for whoever goes on with it by hand.
+    // Keeps the format, JSON or YAML, for readers who edit the text.
     return /^\s*\{/.test(text) ? JSON.stringify(shown) : renderYaml(shown);
   },
   isStandIn(text) {
-    // Reading it costs; what has no mask in it is none.
+    // Parsing is expensive. A text without a mask needs none.
     if (!text.includes(secretMask)) return false;
     if (text === secretMask) return true;
     return hasMask(read(text));
@@ -38,13 +39,13 @@ export const concealedPolicy: Concealment = {
   forwards: (text) => hasAction(text, forwarding),
 };
 
-/** Actions that write what the policy says into the request. */
+/** Actions that write texts of the policy into the request. */
 const sending: ReadonlySet<string> = new Set(["add-headers", "url-rewrite", "request-body-find-replace"]);
 const forwarding: ReadonlySet<string> = new Set(["forward-internal"]);
 /** By their present and older names. */
 const responsePhases: ReadonlySet<string> = new Set(["on_http_response", "on_event_stream_message", "outbound"]);
 
-/** Whether rules for requests have one of these actions. A policy that cannot be read may have any. */
+/** Whether rules for requests have one of these actions. An unreadable policy may have any. */
 function hasAction(text: string, types: ReadonlySet<string>): boolean {
   const policy = read(text);
   if (!policy) return true;
@@ -70,7 +71,7 @@ function actionHoldsSecret(given: unknown): boolean {
 /** Names of header fields and parameters that carry credentials. */
 const credentialName = /auth|cookie|token|key|secret|passw|credential|signature/i;
 
-/** Whether a text that is a credential, by its declaration or its name, is written out in `value`. */
+/** Whether `value` contains a literal text that is a credential, by its declaration or its name. */
 function valueHoldsSecret(field: Pick<ObjectField, "type" | "fields"> | Field | undefined, value: unknown): boolean {
   if (typeof value === "string") {
     const isSecret = field !== undefined && field.type !== "object" && (field.secret || field.sensitive) !== undefined;
@@ -87,7 +88,7 @@ function valueHoldsSecret(field: Pick<ObjectField, "type" | "fields"> | Field | 
   });
 }
 
-/** Whether there is more in the text than what expressions make. */
+/** Whether the text has parts outside of expressions. */
 function isWrittenOut(text: string): boolean {
   return text.replaceAll(/\$\{[^{}]*\}/g, "").replaceAll(/\b(?:bearer|basic)\b|[\s:]/gi, "") !== "";
 }
@@ -124,7 +125,7 @@ function fieldOf(fields: Fields, name: string): Field | undefined {
   return Object.values(fields).find(({ alias }) => alias === name);
 }
 
-/** The value, with all texts masked but those that the declaration says cannot be secret. */
+/** Returns the value. Masks every text unless its declaration excludes secrets. */
 function shown(field: Field | undefined, value: unknown): unknown {
   if (field?.secret || field?.sensitive) return masked(value);
   switch (field?.type) {
@@ -142,12 +143,12 @@ function shown(field: Field | undefined, value: unknown): unknown {
 }
 
 function isHarmless({ format }: Extract<Field, { readonly type: "string" }>, text: string): boolean {
-  // What is made of an expression is one, whatever it becomes.
+  // The result of an expression is computed, so it is no literal text.
   if (text.includes("${")) return false;
   return format !== undefined && harmless.has(format.name) && format.check(text) === undefined;
 }
 
-/** Names and structure as they are, texts masked. */
+/** Returns names and structure unchanged, and masks texts. */
 function masked(value: unknown): unknown {
   if (typeof value === "string") return value === "" ? "" : secretMask;
   if (Array.isArray(value)) return value.map(masked);
@@ -155,7 +156,7 @@ function masked(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, masked(inner)]));
 }
 
-/** `enabled`, or a phase without rules. */
+/** Returns `enabled`, or a phase without rules. */
 function flat(value: unknown): unknown {
   return masked(value);
 }

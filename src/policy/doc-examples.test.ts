@@ -1,4 +1,4 @@
-/** Every policy in the documentation can be put into effect, and nothing in it is doubtful. */
+/** Checks that every policy in the documentation compiles without warnings. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { docExamples } from "../../test/support/policy-examples.ts";

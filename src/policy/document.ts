@@ -1,27 +1,29 @@
-/** A traffic policy as it is written: whether this server can put it into effect, and all that is wrong with it. */
+/** Validates the text of a traffic policy: whether this server can apply it, and everything that is wrong with it. */
 import type { RefusalName } from "../lib/errors.ts";
 import { policyErrors } from "../lib/errors/policies.ts";
 import type { Issue, StringFormat } from "../schema/fields.ts";
 import type { Layer } from "./language/action.ts";
 import { surveyPolicy } from "./survey.ts";
 
-/** What a policy may be refused with. */
+/** Codes with which a policy can be rejected. */
 export const policyRefusals = (Object.keys(policyErrors) as (keyof typeof policyErrors)[]).filter(
   (name) => policyErrors[name].status === 400 && !name.startsWith("agent_"),
 ) as readonly RefusalName[];
-/** Bytes of a policy. */
+/** Maximum size of a policy, bytes. */
 export const maxPolicyBytes = 65_536;
-/** Of fields that hold a policy; what is wrong with one, rules say, which know what it stands on. */
+/** Format of fields that hold a policy. Rules report its issues, because they know where the policy applies. */
 export const policyText: StringFormat = {
   name: "traffic-policy",
-  // The older name of the phase, which every place has.
+  // The older name of the phase, which is valid everywhere.
   example: "inbound:\n  - actions:\n      - type: deny",
   check: () => undefined,
 };
-/** Of what is wrong, as much as one answer says. */
+/** Maximum issues in one response. */
 const maxTold = 5;
 
-/** What is wrong with a phase that acts on connections, where a policy stands on something that has none of its own. */
+/**
+ * Returns the issue if a phase acts on connections, but the policy belongs to an object without connections of its own.
+ */
 export function connectPhaseIssue(
   text: string,
   field: string,
@@ -35,7 +37,7 @@ export function connectPhaseIssue(
   };
 }
 
-/** What has nothing behind its policy: the policy must be certain to answer. */
+/** Returns the issue if the policy may not produce a response, for an endpoint without anything behind its policy. */
 export function endpointPolicyIssue(text: string, layer: Layer, field: string): Issue | undefined {
   const issue = policyIssue(text, layer, field);
   if (issue) return issue;
@@ -44,12 +46,12 @@ export function endpointPolicyIssue(text: string, layer: Layer, field: string): 
   return { path: field, message, reason: "policy_answers_nothing" };
 }
 
-/** Whether rules of a TLS edge's policy, which has no issues, may end TLS. */
+/** Whether rules of a TLS edge's policy without issues may terminate TLS. */
 export function policyEndsTls(text: string): boolean {
   return surveyPolicy(text, "tls").endsTls;
 }
 
-/** What is wrong with the policy that `field` holds: the first thing's code, and the first few in words. */
+/** Returns the issue of the policy in `field`: the code of the first error, and the messages of the first few. */
 export function policyIssue(text: string, layer: Layer, field: string): Issue | undefined {
   const { issues } = surveyPolicy(text, layer);
   const [first] = issues;
@@ -59,7 +61,7 @@ export function policyIssue(text: string, layer: Layer, field: string): Issue | 
   return { path: field, message: [...told, ...more].join("\n"), reason: first.reason };
 }
 
-/** What is probably not meant in the policy that `field` holds; nothing for one that cannot be put into effect. */
+/** Returns warnings for the policy in `field`. Returns none for an invalid policy. */
 export function policyDoubts(text: string, layer: Layer, field: string): readonly Issue[] {
   const { issues, warnings } = surveyPolicy(text, layer);
   if (issues.length > 0) return [];

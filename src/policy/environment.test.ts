@@ -1,4 +1,4 @@
-/** Every name and function that policies have (traffic policy §3, §4), in each phase that has it, with its type. */
+/** Every name and function of policies (traffic policy §3, §4), in each phase that has it, with its type. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { exchangeOf } from "../../test/support/exchange.ts";
@@ -129,7 +129,7 @@ const unknown: readonly (readonly [places: readonly Place[], source: string])[] 
   [all, "{'a': 1}.all(k, v, true)"],
 ];
 
-/** As the specification gives them. */
+/** Values from the specification. */
 const values: Readonly<Record<string, string | boolean>> = {
   "req.host": "shop.example.test",
   "req.url.authority": "Shop.Example.TEST:8443",
@@ -146,8 +146,8 @@ const values: Readonly<Record<string, string | boolean>> = {
   "inCidrRange('192.0.2.1', 'nowhere')": false,
 };
 
-describe("what policies may mention", () => {
-  it("what policies may mention has its type, in every phase that has it", () => {
+describe("variables and functions of policies", () => {
+  it("variables and functions of policies have the specified types in every phase", () => {
     const wrong = rows.flatMap(([known, type, ...sources]) =>
       known.flatMap((place) =>
         sources.flatMap((source) => {
@@ -160,13 +160,13 @@ describe("what policies may mention", () => {
     assert.deepEqual(wrong, []);
   });
 
-  it("what policies may mention ends with the phase, and with the language", () => {
+  it("variables and functions of policies are limited to their phase, and to the language", () => {
     for (const [strange, source] of unknown) {
       for (const place of strange) assert.ok(!compile(source, places[place]).ok, `${place}: ${source}`);
     }
   });
 
-  it("what policies may mention gives the values that are documented", () => {
+  it("variables and functions of policies return the documented values", () => {
     for (const [source, wanted] of Object.entries(values)) {
       const compiled = compile(source, places.request);
       assert.ok(compiled.ok, source);

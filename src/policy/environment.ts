@@ -1,4 +1,4 @@
-/** What expressions of a policy may mention, by phase and protocol. */
+/** The names available to expressions of a policy, by phase and protocol. */
 import { defineEnvironment } from "../cel/checking/environment.ts";
 import type { Environment } from "../cel/checking/environment.ts";
 import { mapOf, objectType, types } from "../cel/checking/types.ts";
@@ -30,7 +30,7 @@ const commonFunctions = [
   ...secretFunctions,
 ];
 
-/** What policies have besides the language's own functions, in all phases or in some. */
+/** Functions of policies besides the language's own, in all phases or in some. */
 export const policyFunctions = [
   ...requestFunctions,
   ...responseFunctions,
@@ -43,7 +43,7 @@ export const policyFunctions = [
 
 const made = new Map<string, Environment>();
 
-/** @param actions those whose results can be read */
+/** @param actions actions with readable results */
 export function environmentOf(phase: Phase, layer: Layer, actions: readonly ActionDeclaration[]): Environment {
   const key = `${phase} ${layer}`;
   let environment = made.get(key);
@@ -76,7 +76,7 @@ function make(phase: Phase, layer: Layer, actions: readonly ActionDeclaration[])
   });
 }
 
-/** Phases of the same protocol in which something of that name is known. */
+/** Returns phases of the same protocol that know a name. */
 function otherPhases(
   name: string,
   phase: Phase,
@@ -97,7 +97,7 @@ function otherPhases(
 const { string } = types;
 const errorType = objectType("error", { code: string, message: string });
 
-/** Before an action ran, what it leaves is there with nothing in it. */
+/** Before an action runs, its results exist but are empty. */
 function resultVariables(actions: readonly ActionDeclaration[]): Variables {
   return Object.fromEntries(
     actions.flatMap(({ results }) => {

@@ -7,14 +7,14 @@ import { describePolicyLanguage } from "./language-description.ts";
 describe("examples of policies", () => {
   for (const { title, protocols, policy } of policyExamples) {
     for (const layer of protocols) {
-      it(`examples of policies compile without a doubt: ${title}, ${layer}`, () => {
+      it(`examples of policies compile without a warning: ${title}, ${layer}`, () => {
         const { issues, warnings } = compilePolicy(policy, layer);
         assert.deepEqual([issues, warnings], [[], []]);
       });
     }
   }
 
-  it("the description of the policy language has what each phase may read, with its type, and nothing of other phases", () => {
+  it("the description of the policy language lists the variables of each phase with their types, and none of other phases", () => {
     const { protocols, macros } = describePolicyLanguage();
     const [request, response] = protocols.http;
     assert.deepEqual(

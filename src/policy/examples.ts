@@ -1,4 +1,4 @@
-/** Policies to begin with, for editors. Each can be put into effect as it is, and nothing in it is doubtful. */
+/** Example policies for editors. Each compiles unchanged and without warnings. */
 import type { Layer } from "./language/action.ts";
 
 export interface PolicyExample {

@@ -1,4 +1,4 @@
-/** What an explanation shows of values: nothing that was made of a secret, wherever it went. */
+/** Explanations must not show any value that was derived from a secret. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { exchangeOf } from "../../test/support/exchange.ts";
@@ -19,7 +19,7 @@ async function shown(...rules: readonly object[]): Promise<string> {
   );
 }
 
-/** Nothing of the secret, of a digest of it, or of a part that could be put together. */
+/** Neither the secret, nor a digest of it, nor a part from which it could be reassembled. */
 const traces = [
   secret,
   Buffer.from(secret).toString("base64"),
@@ -67,14 +67,14 @@ const hidden: Readonly<Record<string, readonly object[]>> = {
 
 describe("explanations of rules with secrets", () => {
   for (const [what, rules] of Object.entries(hidden)) {
-    it(`K4: an explanation does not show what was made of a secret through ${what}`, async () => {
+    it(`K4: an explanation does not show values derived from a secret through ${what}`, async () => {
       const text = await shown(...rules);
       for (const trace of traces) assert.ok(!text.includes(trace), text);
       assert.match(text, /\*\*\*/);
     });
   }
 
-  it("an explanation shows values that have nothing to do with a secret, beside those that do", async () => {
+  it("an explanation shows values unrelated to a secret, beside those derived from it", async () => {
     const text = await shown(
       action("set-vars", { vars: [{ a: `\${${get}}` }, { b: "plain" }] }),
       action("add-headers", { headers: { "x-a": "${vars.a}" } }),
@@ -83,7 +83,7 @@ describe("explanations of rules with secrets", () => {
     for (const value of ["PLAIN", "GOLD", "/PATH"]) assert.ok(text.includes(value), text);
   });
 
-  it("D8: an explanation writes out no value that is too large to be read", async () => {
+  it("D8: an explanation omits values that are too large to read", async () => {
     const vars = [{ a: ["x"] }, ...Array.from({ length: 40 }, () => ({ a: ["${vars.a}", "${vars.a}"] }))];
     const text = await shown(action("set-vars", { vars }), when("size(vars.a) == 3"));
     assert.match(text, /too large to show/);

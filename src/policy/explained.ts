@@ -1,4 +1,4 @@
-/** What an expression was, and the parts of it that decided, for `explain`. */
+/** The values of an expression and of its deciding parts, for `explain`. */
 import type { ExplainedPart, Explanation } from "../cel/program.ts";
 import { Failure } from "../cel/values/failure.ts";
 import { Meter } from "../cel/values/run.ts";
@@ -9,13 +9,13 @@ import type { CompiledExpression } from "./compiled.ts";
 import { tellingParts } from "./lint/secret-uses.ts";
 import { textOf } from "./language/text-of.ts";
 
-/** Parts of one expression, and characters of one value. */
+/** Maximum parts of one expression, and characters of one value. */
 const maxParts = 20;
 const maxShown = 120;
-/** To write one value out: it need not fit what traffic may spend. */
+/** Steps to write out one value, independent of the budget of traffic. */
 const shownSteps = 1000;
 
-/** @param secrets that the expression, or one before it, has read: they are shown nowhere */
+/** @param secrets values that the expression, or an earlier one, has read; they are always masked */
 export function valuesOf(
   { program: { source }, taint }: CompiledExpression,
   { result, parts, checked }: Explanation,
@@ -34,7 +34,7 @@ function isLiteral(text: string): boolean {
   return /^(?:'[^']*'|"[^"]*"|-?[\d.]+u?|true|false|null)$/.test(text);
 }
 
-/** What is made of a secret is masked, whatever it has become: a digest of it, or a part. */
+/** Masks every value derived from a secret, such as a digest or a part of it. */
 function shownPart(
   { node, result }: ExplainedPart,
   telling: ReadonlySet<number>,

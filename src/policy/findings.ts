@@ -1,4 +1,4 @@
-/** What reading a policy finds: what is wrong with it, what is doubtful, and which secrets it reads. */
+/** Collects the results of reading a policy: its issues, its warnings, and the secrets that it reads. */
 import type { CheckedTree } from "../cel/checking/checked.ts";
 import { issueAt, issueText } from "../cel/syntax/issue.ts";
 import type { Issue } from "../cel/syntax/issue.ts";
@@ -18,42 +18,42 @@ export type Keys = readonly (string | number)[];
 
 export interface OlderName {
   readonly path: string;
-  /** The text that stands at `path`, and where the name is in it, UTF-16 offsets. */
+  /** The text at `path`, and the position of the name in it, UTF-16 offsets. */
   readonly source: string;
   readonly from: number;
   readonly to: number;
-  /** The present one. */
+  /** The present name. */
   readonly name: string;
 }
 
 export class Findings {
-  /** In the order of the text, up to twenty; so are the warnings. */
+  /** In the order of the text. Maximum: twenty, as for warnings. */
   readonly issues: PolicyIssue[] = [];
   readonly warnings: PolicyWarning[] = [];
   readonly secrets: NamedSecret[] = [];
-  /** Variables that are mentioned by an older name. */
+  /** Variables mentioned by an older name. */
   readonly olderNames: OlderName[] = [];
-  /** An expression or action reads the path of the URL. */
+  /** Whether an expression or action reads the path of the URL. */
   readsPath = false;
-  /** The text, once it was read. */
+  /** The parsed text; undefined before parsing. */
   yaml: ReadYaml | undefined;
 
   wrong(path: string, message: string, reason: RefusalName): void {
     if (this.issues.length < maxPolicyIssues) this.issues.push({ path, message, reason });
   }
 
-  /** What is not of the form of a policy, with its line. */
+  /** Reports text that does not have the form of a policy, with its line. */
   malformed(path: string, keys: Keys, message: string): void {
     const line = this.issues.length < maxPolicyIssues ? this.yaml?.lineOf(keys) : undefined;
     this.wrong(path, line === undefined ? message : `line ${line}: ${message}`, "policy_unreadable");
   }
 
-  /** The characters of the unquoted scalar at `keys`, exactly as the author wrote them. */
+  /** Returns the characters of the unquoted scalar at `keys`, exactly as the author wrote them. */
   written(keys: Keys): string | undefined {
     return this.yaml?.written(keys);
   }
 
-  /** @param source the text that stands at `path` */
+  /** @param source the text at `path` */
   wrongIn(path: string, source: string, issue: Issue, reason: RefusalName): void {
     if (this.issues.length >= maxPolicyIssues) return;
     this.issues.push({ path, message: issueText(issue), reason, at: placeOf(source, issue) });
@@ -70,7 +70,7 @@ export class Findings {
     this.warnings.push({ path, message: issueText(issue), at: placeOf(source, issue) });
   }
 
-  /** An expression, of which the doubts are noted that do not depend on where it stands. */
+  /** Records the warnings of an expression that do not depend on its location. */
   read(path: string, source: string, checked: CheckedTree, before = 0): void {
     this.secrets.push(...secretUses(checked));
     this.readsPath ||= readsPath(checked);

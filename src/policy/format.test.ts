@@ -11,9 +11,9 @@ function formatted(text: string, layer: Layer = "http"): string {
   return given;
 }
 
-describe("the form of traffic policies", () => {
+describe("formatting traffic policies", () => {
   for (const { id, policy } of parseYaml(policyVectors()) as readonly { id: string; policy: string }[]) {
-    it(`the form of traffic policies changes nothing but the form, and nothing twice: ${id}`, () => {
+    it(`formatting traffic policies changes only the form, and a second run changes nothing: ${id}`, () => {
       const layer = id === "V19" ? "tcp" : "http";
       const once = formatted(policy, layer);
       assert.equal(formatted(once, layer), once);
@@ -46,10 +46,10 @@ describe("the form of traffic policies", () => {
     ],
   ];
   for (const [what, before, after, layer] of rows) {
-    it(`the form of traffic policies has ${what}`, () => assert.equal(formatted(before, layer), after));
+    it(`formatting traffic policies handles ${what}`, () => assert.equal(formatted(before, layer), after));
   }
 
-  it("the form of traffic policies keeps texts of several lines, and JSON", () => {
+  it("formatting traffic policies preserves multi-line texts, and JSON", () => {
     const text =
       "on_http_request:\n  - actions:\n      - type: custom-response\n        config:\n          body: |\n            one\n            two\n";
     assert.equal(formatted(text), text);

@@ -1,4 +1,4 @@
-/** A policy in the form that this server would write it in: phases and keys in order, present names, comments kept. */
+/** Formats a policy: phases and keys in standard order, present names, comments preserved. */
 import { isMap, isScalar, isSeq, parseDocument, visit } from "yaml";
 import type { Pair, YAMLMap, YAMLSeq } from "yaml";
 import type { Field, Fields } from "../schema/fields.ts";
@@ -14,7 +14,7 @@ const topKeys: readonly string[] = ["enabled", ...phases];
 const ruleKeys: readonly string[] = ["name", "expressions", "actions"];
 const actionKeys: readonly string[] = ["type", "config"];
 
-/** The text; or what is wrong with the policy, which stays as it is then. JSON stays JSON. */
+/** Returns the formatted text, or the issues of an invalid policy, which does not change. JSON stays JSON. */
 export function formatPolicy(text: string, layer: Layer): string | PolicyCompilation["issues"] {
   const { issues, olderNames } = compilePolicy(text, layer);
   if (issues.length > 0) return issues;
@@ -37,7 +37,7 @@ export function formatPolicy(text: string, layer: Layer): string | PolicyCompila
   return document.toString({ lineWidth: 0 });
 }
 
-/** `{ a: b }`, and `[a, b]`: the library has one setting for both. */
+/** Formats `{ a: b }` and `[a, b]`: the library has one setting for both. */
 function padded(node: YAMLMap | YAMLSeq, flowCollectionPadding: string): void {
   const { toString } = node;
   node.toString = (context, ...rest) => toString.call(node, context && { ...context, flowCollectionPadding }, ...rest);
@@ -65,14 +65,14 @@ function formatRule(rule: YAMLMap): void {
   }
 }
 
-/** Gives fields with an older name their present one. */
+/** Renames fields with an older name. */
 function presentFields(config: YAMLMap, fields: Fields): void {
   for (const { key, value } of config.items) {
     if (!isScalar(key)) continue;
     const given = String(key.value);
     const [name, field] = Object.entries(fields).find(([one, { alias }]) => one === given || alias === given) ?? [];
     if (name === undefined || field === undefined) continue;
-    // Where both are there they say the same.
+    // If both names are present, their values are equal.
     if (name !== given && !config.has(name)) key.value = name;
     const inner = innerFields(field);
     if (!inner) continue;
@@ -85,7 +85,7 @@ function innerFields(field: Field): Fields | undefined {
   return field.type === "object" ? field.fields : undefined;
 }
 
-/** Comments go with the key that they stand before. */
+/** A comment moves with the key that follows it. */
 function inOrder(map: YAMLMap, order: readonly string[]): void {
   const rank = ({ key }: Pair): number => {
     const at = order.indexOf(isScalar(key) ? String(key.value) : "");
@@ -107,7 +107,7 @@ function byPath(names: readonly OlderName[]): Renames {
   return Map.groupBy(names, ({ path }) => path);
 }
 
-/** Writes present names into the texts that mention older ones. */
+/** Replaces older names in texts with present ones. */
 function rename(node: unknown, path: string, renames: Renames): void {
   if (isMap(node)) {
     for (const { key, value } of node.items) {
@@ -119,7 +119,7 @@ function rename(node: unknown, path: string, renames: Renames): void {
   } else if (isScalar(node) && typeof node.value === "string") {
     const text = node.value;
     const own = (renames.get(path) ?? []).filter(({ source }) => source === text);
-    // From behind, so that what is before stays where it is.
+    // Replaces from the end, so that earlier offsets stay valid.
     node.value = own
       .toSorted((one, other) => other.from - one.from)
       .reduce((sofar, { from, to, name }) => sofar.slice(0, from) + name + sofar.slice(to), text);

@@ -20,7 +20,7 @@ import type { RuleCounts, RuleStates } from "./run.ts";
 const none: readonly CompiledRule[] = Object.freeze([]);
 const through = passed(policyModuleName, "no rule ended it");
 
-/** Attaches the policy. Throws when one of its actions cannot be attached. */
+/** Attaches the policy. Throws if one of its actions cannot be attached. */
 export function policyHooks(policy: CompiledPolicy, given: PolicyPlace): CompiledModule {
   if (!policy.enabled) return {};
   const logins: LoginGuard[] = [];
@@ -31,7 +31,7 @@ export function policyHooks(policy: CompiledPolicy, given: PolicyPlace): Compile
   const messages = attached(policy.phases.on_event_stream_message, place);
   const hooks = new PolicyHooks(place, { connect, request, response, messages });
   const { protocol } = place.endpoint;
-  // Connections of HTTP are decided about with their first request: only then it is known whose they are.
+  // HTTP connections are decided with their first request, because only then their route is known.
   const isHttp = protocol === "https" || protocol === "http";
   return {
     ...(!isHttp &&
@@ -65,7 +65,7 @@ function added<T>(list: T[], one: T): T {
   return one;
 }
 
-/** Whether one of the rules may end TLS. */
+/** Whether one of the rules may terminate TLS. */
 export function endsTls(rules: readonly CompiledRule[]): boolean {
   return rules.some(({ actions }) => actions.some(({ declaration }) => declaration.endsTls === true));
 }
@@ -90,7 +90,7 @@ function attached(rules: readonly CompiledRule[] = none, place: PolicyPlace): At
   return { rules, states };
 }
 
-/** The same while the conditions of the phase are: what is counted then is of the same rules. */
+/** Returns a key that changes only with the conditions of the phase, so that counters belong to the same rules. */
 function conditionsOf(rules: readonly CompiledRule[]): string {
   const said = rules.map(({ label, expressions }) => [label, ...expressions.map(({ program }) => program.source)]);
   return hash("sha256", JSON.stringify(said));
@@ -105,10 +105,12 @@ class PolicyHooks {
   readonly #response: Attached;
   readonly #messages: Attached;
   readonly #haltsUnread: boolean;
-  /** Of requests under way whose response is still to come. */
+  /** Contexts of open requests that are waiting for a response. */
   readonly #contexts = new WeakMap<Exchange, PolicyContext>();
   readonly #settling: readonly Settling[];
-  /** What the rules about connections have said of those that HTTP came on; undefined where they let it pass. */
+  /**
+   * Results of the connection rules for connections that carry HTTP; undefined if the rules let the connection pass.
+   */
   readonly #connections = new WeakMap<ConnectionFacts, Promise<Step | undefined> | Step | "passed">();
 
   constructor(place: PolicyPlace, { connect, request, response, messages }: Readonly<Record<PhaseName, Attached>>) {
@@ -127,7 +129,7 @@ class PolicyHooks {
     );
   }
 
-  /** Whether an action wants to know how the upstream did. */
+  /** Whether an action needs the upstream's outcome. */
   get settles(): boolean {
     return this.#settling.length > 0;
   }
@@ -155,7 +157,10 @@ class PolicyHooks {
     return closed ?? this.#requested(exchange, isRehearsal);
   }
 
-  /** The step that closes the connection of a request; undefined where it stays. Asked once for each connection. */
+  /**
+   * Returns the step that closes the connection of a request; undefined if it stays open. Evaluated once per
+   * connection.
+   */
   #connected(exchange: Exchange, isRehearsal: boolean): Step | undefined | Promise<Step | undefined> {
     const known = isRehearsal ? undefined : this.#connections.get(exchange.connection);
     if (known !== undefined) return known === "passed" ? undefined : known;
@@ -178,7 +183,7 @@ class PolicyHooks {
       : this.#ended(end, context);
   }
 
-  /** What the rules before the login say of a visit; those may also lead past it, which is no refusal. */
+  /** Returns the result of the rules before the login. These rules may also skip the login, which is no refusal. */
   beforeLogin(login: LoginGuard, exchange: Exchange): Step | undefined | Promise<Step | undefined> {
     if (this.#connect.rules.length === 0) return this.#beforeLogin(login, exchange);
     const closed = this.#connected(exchange, true);
@@ -210,7 +215,7 @@ class PolicyHooks {
     return this.#response.rules.length > 0 || this.#messages.rules.length > 0;
   }
 
-  /** The step that refuses an event stream which its rules cannot read, and which must not pass then. */
+  /** Returns the step that rejects an event stream that its rules cannot read and that must not pass. */
   #watch(context: PolicyContext): Step | undefined {
     const { rules, states } = this.#messages;
     const { response } = context;
@@ -218,7 +223,7 @@ class PolicyHooks {
     return watchMessages(rules, states, context, response, this.#haltsUnread);
   }
 
-  /** What ends the request phase; on an answer of the policy's own its response rules still act. */
+  /** Ends the request phase. If the policy sends its own response, its response rules still run. */
   #ended(end: PhaseEnd | undefined, context: PolicyContext): Step | Promise<Step> {
     const { answer } = (end?.by === "answer" && end) || {};
     if (answer === undefined || "error" in answer || !this.#actsOnResponses) return stepOf(end);
@@ -243,7 +248,7 @@ interface Settling {
   readonly state: unknown;
 }
 
-/** The step of the rule that closes the connection says so: nothing comes behind it. */
+/** Returns the step of the rule that closes the connection. No other step follows. */
 function connected(end: PhaseEnd | undefined, steps: Step[], context: PolicyContext): OpenedDecision {
   const forwardTo = end?.by === "forward" ? end.address : undefined;
   const closes = end !== undefined && forwardTo === undefined;
@@ -252,7 +257,7 @@ function connected(end: PhaseEnd | undefined, steps: Step[], context: PolicyCont
   return { steps, closes, forwardTo, logs: context.logs };
 }
 
-/** Whatever ends the phase of connections closes the connection. */
+/** Returns a step that closes the connection, for any end of the connection phase. */
 function closedBy(end: PhaseEnd | undefined): Step | undefined {
   return end && stepOf({ by: "close" });
 }
@@ -262,7 +267,7 @@ function stoppedBefore(end: PhaseEnd | undefined): Step | undefined {
   return end.by === "login" ? end.step : stepOf(end);
 }
 
-/** The module's own step, behind those of its rules. */
+/** Returns the module's own step, after those of its rules. */
 function stepOf(end: PhaseEnd | undefined): Step {
   switch (end?.by) {
     case undefined:

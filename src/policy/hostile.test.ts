@@ -1,4 +1,6 @@
-/** Policies and requests that nobody honest writes: what is refused when it is written, and what no traffic may do. */
+/**
+ * Hostile policies and requests: what is rejected when a policy is stored, and what traffic must never be able to do.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { exchangeOf } from "../../test/support/exchange.ts";
@@ -14,7 +16,7 @@ import { defaultPolicyServices, ruleSteps } from "./language/context.ts";
 const rules = (...list: readonly object[]): string => JSON.stringify({ on_http_request: list });
 const answers = (body: string): object => ({ actions: [{ type: "custom-response", config: { body } }] });
 
-/** Runs both phases of HTTP. Rejects where a hook throws. */
+/** Runs both phases of HTTP. Rejects if a hook throws. */
 async function run(text: string, exchange: Exchange = exchangeOf(), random: () => number = Math.random) {
   const { policy, issues } = compilePolicy(text, "http");
   assert.deepEqual(issues, []);
@@ -50,7 +52,7 @@ const bodyOf = (step: Step | undefined): unknown =>
     : step?.answer && "error" in step.answer && step.answer.error;
 
 describe("a hostile policy", () => {
-  it("D8: a hostile policy that is too deep or too large is refused in words, and breaks nothing", () => {
+  it("D8: a hostile policy that is too deep or too large is rejected with a message, and breaks nothing", () => {
     const deep = (open: string, close: string, count: number): string => open.repeat(count) + close.repeat(count);
     const expression = (source: string): string => rules({ expressions: [source], ...answers("x") });
     for (const text of [
@@ -86,7 +88,7 @@ describe("a hostile policy", () => {
     }
   });
 
-  it("D8: a hostile policy reaches no prototype, by whatever name", async () => {
+  it("D8: a hostile policy cannot reach a prototype by any name", async () => {
     const names = ["__proto__", "constructor", "toString", "hasOwnProperty", "prototype", "valueOf"];
     const headers = Object.fromEntries(names.map((name) => [name, "given"]));
     const target = `/?${names.map((name) => `${name}=given`).join("&")}`;
@@ -133,7 +135,7 @@ describe("a hostile policy", () => {
     assert.equal(({} as Record<string, unknown>)["b"], undefined);
   });
 
-  it("D8: a hostile policy has no more steps for a request than there are, however many rules share them", async () => {
+  it("D8: a hostile policy has a limited number of steps per request, shared by all of its rules", async () => {
     let calls = 0;
     const costly = "lists.range(900).all(a, rand.double() >= 0.0) && lists.range(900).all(a, rand.double() >= 0.0)";
     const many = Array.from({ length: 100 }, () => ({
@@ -151,7 +153,7 @@ describe("a hostile policy", () => {
     assert.equal((await run(rules(...few))).asked?.answer, undefined);
   });
 
-  it("D8: a hostile policy makes no text without end, and notes no more than there is room for", async () => {
+  it("D8: a hostile policy cannot produce unlimited text, and its notes have a maximum size", async () => {
     const twice = rules(answers("${req.headers['x'][0]}${req.headers['x'][0]}"));
     const of = (length: number): Exchange => exchangeOf({ headers: { x: "a".repeat(length) } });
     assert.equal(bodyOf((await run(twice, of(30_000))).asked), "a".repeat(60_000));
@@ -163,7 +165,7 @@ describe("a hostile policy", () => {
     assert.equal(exchange.logs?.length, 20);
   });
 
-  it("P4: a hostile request breaks no message by what is written into it", async () => {
+  it("P4: a hostile request cannot inject anything into a message through values written into it", async () => {
     const evil = "a\r\nx-evil: 1\r\n\r\n<script>\0";
     const target = `/?v=${encodeURIComponent(evil)}`;
     const value = "${getQueryParam('v')[0]}";
@@ -188,7 +190,7 @@ describe("a hostile policy", () => {
     }
   });
 
-  it("a hostile policy of any random rules neither throws into traffic nor says nothing", async () => {
+  it("a hostile policy of random rules never throws into traffic, and always reports its end", async () => {
     let ran = 0;
     for (let seed = 0; seed < 400; seed += 1) {
       const random = seededRandom(seed);

@@ -1,4 +1,4 @@
-/** The published schema, held against what the compiler says. */
+/** Compares the published schema with the compiler. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
@@ -24,13 +24,13 @@ const act = (action: string): string => `on_http_request: [{actions: [${action}]
 
 describe("the JSON Schema of traffic policies", () => {
   for (const { id, policy } of parseYaml(policyVectors()) as readonly { id: string; policy: string }[]) {
-    it(`the JSON Schema of traffic policies takes the vector ${id}`, () => {
+    it(`the JSON Schema of traffic policies accepts the vector ${id}`, () => {
       assert.ok(isValid(policy), JSON.stringify(validate.errors));
     });
   }
 
   for (const { where, text } of docExamples()) {
-    it(`the JSON Schema of traffic policies takes the example of ${where}`, () => {
+    it(`the JSON Schema of traffic policies accepts the example of ${where}`, () => {
       assert.ok(isValid(text), JSON.stringify(validate.errors));
     });
   }
@@ -55,7 +55,7 @@ describe("the JSON Schema of traffic policies", () => {
     "on_tcp_connect: [{actions: [{type: terminate-tls, config: {min_version: 1.3}}]}]",
   ];
   for (const text of taken) {
-    it(`the JSON Schema of traffic policies takes what the compiler takes: ${text.slice(0, 90)}`, () => {
+    it(`the JSON Schema of traffic policies accepts what the compiler accepts: ${text.slice(0, 90)}`, () => {
       assert.ok(isTaken(text), JSON.stringify(layers.map((layer) => compilePolicy(text, layer).issues)));
       assert.ok(isValid(text), JSON.stringify(validate.errors));
     });
@@ -84,17 +84,17 @@ describe("the JSON Schema of traffic policies", () => {
     `on_http_request: [${Array(101).fill("{actions: [{type: deny}]}").join()}]`,
   ];
   for (const text of refused) {
-    it(`the JSON Schema of traffic policies refuses what the compiler refuses: ${text.slice(0, 90)}`, () => {
+    it(`the JSON Schema of traffic policies rejects what the compiler rejects: ${text.slice(0, 90)}`, () => {
       assert.ok(!isTaken(text));
       assert.ok(!isValid(text));
     });
   }
 
-  it("the JSON Schema of traffic policies says what else is taken of every action that takes other forms", () => {
+  it("the JSON Schema of traffic policies lists the alternative forms of every action that has some", () => {
     for (const { type, widen, alsoTakes } of actions) assert.equal(alsoTakes === undefined, widen === undefined, type);
   });
 
-  it("the JSON Schema of traffic policies is published as it is", () => {
+  it("the JSON Schema of traffic policies matches its published copy", () => {
     const published = new URL("../../docs/reference/policy.schema.json", import.meta.url);
     assert.deepEqual(JSON.parse(readFileSync(published, "utf8")), policyJsonSchema());
   });

@@ -1,6 +1,6 @@
 /**
- * The form of traffic policies as a JSON Schema (2020-12), read from the declarations: for editors, and for pipelines that
- * have nothing else. What expressions mean, and which phases a protocol has, only the compiler knows.
+ * The form of traffic policies as a JSON Schema (2020-12), generated from the declarations, for editors and pipelines
+ * without Postern. Only the compiler checks the types of expressions, and which phases a protocol has.
  */
 import type { Field, Fields } from "../schema/fields.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
@@ -81,7 +81,7 @@ function actionSchema({ type, alias, doc, config, raw = [], alsoTakes = {} }: Ac
   };
 }
 
-/** @param also other forms of fields that are taken */
+/** @param also other accepted forms of fields */
 function fieldsSchema(
   fields: Fields,
   raw: readonly string[],
@@ -115,7 +115,10 @@ function fieldSchema(field: Field): JsonSchema {
   return { ...(field.required === true ? schema : orNull(schema)), ...fallback };
 }
 
-/** Lengths are of characters here, and of bytes there: what is too long here is there as well. */
+/**
+ * The schema counts characters, the compiler counts bytes. A text too long for the schema is also too long for the
+ * compiler.
+ */
 function valueSchema(field: Field): JsonSchema {
   switch (field.type) {
     case "string":

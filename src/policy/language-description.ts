@@ -1,4 +1,4 @@
-/** What policies may be written with, read from the declarations: for editors that complete, and whoever wants to know. */
+/** The policy language, generated from the declarations, for completion in editors and for readers. */
 import { typeText } from "../cel/checking/types.ts";
 import type { Type } from "../cel/checking/types.ts";
 import type { Overload } from "../cel/checking/declarations.ts";
@@ -14,7 +14,7 @@ import { phasesOf } from "./phases.ts";
 
 interface PhaseDescription {
   readonly phase: Phase;
-  /** Types of actions that act in it. */
+  /** Types of actions available in the phase. */
   readonly actions: readonly string[];
   readonly variables: readonly { readonly name: string; readonly type: string }[];
   readonly functions: readonly { readonly name: string; readonly signatures: readonly string[] }[];
@@ -22,7 +22,7 @@ interface PhaseDescription {
 
 export interface LanguageDescription {
   readonly protocols: Readonly<Record<Layer, readonly PhaseDescription[]>>;
-  /** Calls that name a variable, such as `exists`. */
+  /** Calls that take a variable name, such as `exists`. */
   readonly macros: readonly string[];
   /** The form of policies (JSON Schema 2020-12). */
   readonly schema: JsonSchema;
@@ -51,13 +51,13 @@ function phasesFor(layer: Layer): readonly PhaseDescription[] {
   });
 }
 
-/** The variable, and what can be asked for below it. */
+/** Yields the variable and the fields below it. */
 function* withFields(name: string, type: Type): Iterable<{ readonly name: string; readonly type: string }> {
   yield { name, type: typeText(type) };
   if (type.is === "object") for (const [field, of] of type.fields) yield* withFields(`${name}.${field}`, of);
 }
 
-/** `string.contains(string) -> bool`. */
+/** Returns a signature such as `string.contains(string) -> bool`. */
 function signatureOf(name: string, { isMember, parameters, result }: Overload): string {
   const [target, ...rest] = parameters.map(typeText);
   const call = isMember ? `${target}.${name}(${rest.join(", ")})` : `${name}(${parameters.map(typeText).join(", ")})`;

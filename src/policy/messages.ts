@@ -1,4 +1,4 @@
-/** The rules of `on_event_stream_message`, on each message of a response that is an event stream. */
+/** Runs the rules of `on_event_stream_message` on each message of a response that is an event stream. */
 import type { Transform } from "node:stream";
 import { resumed, sameWork } from "../lib/heartbeat.ts";
 import type { Exchange, ResponseHead } from "../traffic/exchange.ts";
@@ -12,15 +12,15 @@ import { hiddenBy } from "./parts/readable-body.ts";
 import { runRules } from "./run.ts";
 import type { RuleStates } from "./run.ts";
 
-/** Messages of a stream whose rules are told of one by one: a stream may have any number of them. */
+/** Maximum messages of one stream whose rules appear in the trace. A stream may have any number of messages. */
 const maxTold = 3;
 
 /**
- * Puts the rules on the response, if it is an event stream. To be called before anything else that changes its body:
- * what is compressed has no messages any more.
+ * Attaches the rules to the response if it is an event stream. Call this before anything else that changes the body: a
+ * compressed body has no readable messages.
  *
  * @param halts messages that the rules cannot read must not pass
- * @returns the step that refuses the whole stream
+ * @returns the step that rejects the whole stream
  */
 export function watchMessages(
   rules: readonly CompiledRule[],
@@ -70,7 +70,7 @@ function messageStage(
       counts.seen += 1;
       context.enterMessage(message);
       const end = here(await runRules(rules, states, context, counts.seen <= maxTold ? steps : []));
-      // The stream has begun: its client can be told of nothing any more, but that it is not complete.
+      // The stream has already begun, so the client can only learn that it is incomplete.
       if (end) throw new Error("a rule of the traffic policy ended the event stream");
       const changed = context.message ?? message;
       if (changed !== message) counts.changed += 1;

@@ -1,4 +1,7 @@
-/** Work that a policy's author or a visitor chooses: all of it is paid for before it is done, and what is not refuses. */
+/**
+ * Work chosen by a policy's author or a visitor is charged before it runs. If the budget is used up, the request is
+ * rejected.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { exchangeOf } from "../../test/support/exchange.ts";
@@ -10,7 +13,7 @@ const rules = (...list: readonly object[]): object => ({ on_http_request: list }
 const when = (...expressions: readonly string[]): object => rules({ expressions, actions: deny });
 const action = (type: string, config: object): object => ({ actions: [{ type, config }] });
 const set = (...vars: readonly object[]): object => action("set-vars", { vars });
-/** A list of forty levels that has each level twice: 2^40 parts in forty steps. */
+/** A list of forty levels that contains each level twice: 2^40 parts in forty steps. */
 const shared = set({ a: ["x"] }, ...Array.from({ length: 40 }, () => ({ a: ["${vars.a}", "${vars.a}"] })));
 const limit = { name: "a", algorithm: "sliding_window", capacity: 1, rate: "60s", bucket_key: ["vars.a"] };
 
@@ -22,7 +25,7 @@ const headers: readonly (readonly [string, string])[] = [
   ...Array.from({ length: 90 }, (_, at) => [`x-${at}`, "v"] as const),
 ];
 
-/** More than any of these takes when it is bounded, and far less than it takes when it is not. */
+/** More than any of these takes with a limit, and far less than it takes without one. */
 const maxMs = 2000;
 
 async function measured<T>(work: () => T | Promise<T>): Promise<T> {
@@ -81,19 +84,19 @@ const exceeding: Readonly<Record<string, object>> = {
 
 describe("work of a traffic policy", () => {
   for (const [what, policy] of Object.entries(exceeding)) {
-    it(`D8: a policy that ${what} refuses the request with 503, and takes no longer than it may`, async () => {
+    it(`D8: a policy that ${what} rejects the request with 503 within its time limit`, async () => {
       const { answer } = await measured(() => policyOutcome(policy, exchangeOf({ target, headers })));
       assert.deepEqual(answer, { error: "policy_limit_reached" });
     });
   }
 
-  it("D8: a policy reads the query once for each request, however often rules ask for it", async () => {
+  it("D8: a policy parses the query once per request, however many rules read it", async () => {
     const asks = "req.url.query_params.all(k, size(k) == 0 || req.url.query_params[k].size() >= 1)";
     const { steps } = await measured(() => policyOutcome(when(`!${asks}`), exchangeOf({ target })));
     assert.match(steps[0]?.reason ?? "", /expression 1 is false/);
   });
 
-  it("D8: a policy's types grow no further than they can be looked through", async () => {
+  it("D8: a policy's types have a maximum size, so that they can always be checked", async () => {
     for (const expression of [
       `[]${".map(a,{a:a})".repeat(20)} == []`,
       `[1]${".map(a,{a:[a, a]})".repeat(40)} == []`,
@@ -106,7 +109,7 @@ describe("work of a traffic policy", () => {
     assert.match(issues[0]?.message ?? "", /takes more steps than it may/);
   });
 
-  it("D7: a policy's regular expressions are measured before they are compiled, and paid for together", async () => {
+  it("D7: a policy's regular expressions are measured before they are compiled, and share one budget", async () => {
     const large = when(`req.url.matches('${"[ab]{1,999}".repeat(90)}')`);
     const one = await measured(() => compilePolicy(JSON.stringify(large), "http").issues);
     assert.match(one[0]?.message ?? "", /too large once its repetitions are written out/);
@@ -116,7 +119,7 @@ describe("work of a traffic policy", () => {
     assert.match(all[0]?.message ?? "", /takes more steps than it may/);
   });
 
-  it("D8: a policy's constants are worked out beforehand from one budget", async () => {
+  it("D8: a policy's constants are computed at compile time from one budget", async () => {
     const many = rules(
       ...Array.from({ length: 100 }, () => ({
         expressions: Array(14).fill("lists.range(999).sort() == []"),
@@ -126,14 +129,14 @@ describe("work of a traffic policy", () => {
     await measured(() => compilePolicy(JSON.stringify(many), "http"));
   });
 
-  it("D8: a policy with as many unknown names as fit is refused in words, for few of them", async () => {
+  it("D8: a policy with as many unknown names as possible is rejected with messages for a few of them", async () => {
     const names = Array.from({ length: 250 }, (_, at) => `req.unknown${at}`).join("||");
     const many = rules(...Array.from({ length: 14 }, () => ({ expressions: [names], actions: deny })));
     const { issues } = await measured(() => compilePolicy(JSON.stringify(many), "http"));
     assert.equal(issues.length, 20);
   });
 
-  it("D8: a rule has its own share of a request's steps", async () => {
+  it("D8: each rule has a separate share of a request's steps", async () => {
     const costly = "lists.range(900).all(a, rand.double() >= 0.0)";
     const one = { expressions: Array(4).fill(costly), actions: [{ type: "log", config: { metadata: { a: "b" } } }] };
     const { answer } = await policyOutcome(rules(one, one, one, { actions: deny }), exchangeOf());

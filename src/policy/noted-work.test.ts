@@ -16,11 +16,11 @@ import { jwtValidation } from "./actions/jwt-validation.ts";
 import type { CallAttempt } from "./language/http-caller.ts";
 
 const replaces = [{ type: "request-body-find-replace", config: { replacements: [{ from: "a", to: "b" }] } }];
-/** The action waits for the body; both rules behind it are decided later. */
+/** The action waits for the body. Both later rules are decided after the wait. */
 const asks = { expressions: ["req.method == 'PUT'"], actions: [{ type: "deny" }] };
 
-describe("the watchdog's note of what a thread works on", () => {
-  it("D9: names the route while rules run after an action that waited", async () => {
+describe("the watchdog's note of a thread's work", () => {
+  it("D9: the watchdog's note names the route while rules run after an action that waited", async () => {
     const heart = newHeart();
     beat(heart);
     const exchange = exchangeOf({ method: "POST", body: "a" });
@@ -44,7 +44,7 @@ describe("the watchdog's note of what a thread works on", () => {
     assert.equal(workOf(heart), 0);
   });
 
-  /** What the thread had noted each time that the code under test called the function, while 42 was at work. */
+  /** What the thread had noted each time that the code under test called the function, while owner 42 was at work. */
   const notedIn = async (start: (seen: () => void) => unknown): Promise<readonly number[]> => {
     const heart = newHeart();
     beat(heart);
@@ -70,7 +70,7 @@ describe("the watchdog's note of what a thread works on", () => {
       },
     });
 
-  it("D9: names the route while a token is verified with keys that had to be fetched", async () => {
+  it("D9: the watchdog's note names the route while a token is verified with fetched keys", async () => {
     const token = makeToken("RS256", { iss: "i" }, { kid: "k" });
     const exchange = exchangeOf({ headers: { authorization: `Bearer ${token}` } });
     const key: PublicKey = { id: "k", algorithm: "RS256", kind: "rsa", key: issuers.RS256.publicKey } as never;
@@ -94,7 +94,7 @@ describe("the watchdog's note of what a thread works on", () => {
     assert.deepEqual(new Set(noted), new Set([42]));
   });
 
-  it("D9: names the route while a webhook is verified after its body has come", async () => {
+  it("D9: the watchdog's note names the route while a webhook is verified after its body has arrived", async () => {
     const noted = await notedIn((seen) => {
       const exchange = exchangeOf({ method: "POST", headers: { "x-hub-signature-256": "sha256=00" } });
       const { headers } = exchange.request;
@@ -114,7 +114,7 @@ describe("the watchdog's note of what a thread works on", () => {
     assert.deepEqual(new Set(noted), new Set([42]));
   });
 
-  it("D9: names the route while the answer to a request of a rule is read", async () => {
+  it("D9: the watchdog's note names the route while the response to a rule's request is read", async () => {
     const answer: CallAttempt = { request: undefined, answer: undefined, fault: undefined, timeMs: 1 };
     const noted = await notedIn((seen) =>
       makeAction(
@@ -127,7 +127,7 @@ describe("the watchdog's note of what a thread works on", () => {
     assert.deepEqual(new Set(noted), new Set([42]));
   });
 
-  it("D9: names the route while the answer to a recheck of a login is taken in", async () => {
+  it("D9: the watchdog's note names the route while the response to a recheck of a login is processed", async () => {
     const identity = { subject: "s", email: "", name: "", username: "" };
     const noted = await notedIn((seen) => {
       const record = { id: "s", accountId: "ac_1", identity, accessToken: "a", refreshToken: "", idToken: "" };
@@ -139,9 +139,9 @@ describe("the watchdog's note of what a thread works on", () => {
     assert.deepEqual(noted, [42, 42]);
   });
 
-  it("D9: the watchdog's note is written again behind every wait of a module", () => {
+  it("D9: the watchdog's note is written again after every wait of a module", () => {
     const rooms = ["policy/actions", "policy/parts", "traffic", "traffic/parts", "webhooks", "jose", "identity/guard"];
-    /** These waits have no code behind them that grows with what somebody sends. */
+    /** The code after these waits has a constant cost, whatever the sender chooses. */
     const others = ["policy/parts/event-stream.ts"];
     const source = new URL("../", import.meta.url);
     for (const file of rooms.flatMap((room) => readdirSync(new URL(room, source)).map((name) => `${room}/${name}`))) {

@@ -15,7 +15,7 @@ const olderNames: Readonly<Record<Layer, ReadonlyMap<string, Phase>>> = {
   tcp: new Map([["inbound", "on_tcp_connect"]]),
 };
 
-/** The phase that is called so on this layer, by its present or its older name. */
+/** Returns the phase with this name on the layer, by its present or its older name. */
 export function phaseNamed(name: string, layer: Layer): Phase | undefined {
   return phasesOf[layer].find((one) => one === name) ?? olderNames[layer].get(name);
 }

@@ -1,4 +1,4 @@
-/** Where in a policy's text a finding is. */
+/** Locates a finding in a policy's text. */
 import { yamlPlaces } from "../lib/yaml.ts";
 import type { YamlPlace } from "../lib/yaml.ts";
 import type { PolicyWarning } from "./policy-issue.ts";
@@ -9,11 +9,11 @@ export interface TextPlace {
   readonly column: number;
 }
 
-/** Reads the text once. Of what is nowhere in it, the place is that of its nearest holder. */
+/** Parses the text once. A finding that is nowhere in the text gets the place of its nearest parent. */
 export function policyPlaces(text: string): (finding: Pick<PolicyWarning, "path" | "message" | "at">) => TextPlace {
   const find = yamlPlaces(text);
   return ({ path, message, at }) => {
-    // What is no YAML at all says itself where it is not.
+    // A YAML syntax error contains its own place.
     const [, line, column] = path === "" ? (/ at line (\d+), column (\d+)/.exec(message) ?? []) : [];
     if (line !== undefined) return { line: Number(line), column: Number(column) };
     const keys = path.split(/[.[\]]+/).filter((part) => part !== "");
@@ -23,7 +23,7 @@ export function policyPlaces(text: string): (finding: Pick<PolicyWarning, "path"
   };
 }
 
-/** A place in the text that a scalar stands for, in the text that it is written as. */
+/** Converts a place in the value of a scalar to a place in the text. */
 function inside(text: string, place: YamlPlace, { line, column }: TextPlace): TextPlace {
   const { start, end, style } = place;
   if (style === "block") {
@@ -40,7 +40,7 @@ function inside(text: string, place: YamlPlace, { line, column }: TextPlace): Te
   return placeAt(text, start + at);
 }
 
-/** UTF-16 code units that one character of the value takes as it is written. */
+/** Returns the UTF-16 code units of one character of the value in its written form. */
 function widthAt(written: string, at: number, style: YamlPlace["style"]): number {
   const two = written.slice(at, at + 2);
   if (style === "single" && two === "''") return 2;

@@ -1,4 +1,7 @@
-/** Cases beside a policy: a request or connection, and what is to come of it (guides/policies.md, "Check and test a policy"). */
+/**
+ * Test cases of a policy: a request or connection, and its expected result (guides/policies.md, "Check and test a
+ * policy").
+ */
 import type { JsonObject } from "../lib/json.ts";
 import type { DescribedVisitor } from "../traffic/login.ts";
 import type { Step } from "../traffic/step.ts";
@@ -12,13 +15,13 @@ import type { Simulated, SimulatedAnswer, SimulatedConnection, SimulatedRequest,
 
 export interface CaseResult {
   readonly name: string;
-  /** What is not as expected, one clause each; empty when everything is. */
+  /** Differences from the expected result, one clause each; empty if there are none. */
   readonly wrong: readonly string[];
-  /** The trace, for whoever looks why. */
+  /** The trace, for debugging. */
   readonly trace: readonly string[];
 }
 
-/** When the first case is, unless it says otherwise by `at`. */
+/** Default time of the first case, unless `at` is set. */
 const startMs = Date.UTC(2026, 0, 2, 3, 4, 5);
 
 const places: readonly string[] = ["id", "name", "about", "policy", "endpoint", "upstream_answer", "cases"];
@@ -37,9 +40,9 @@ const inputs: readonly string[] = [
 const outcomes: readonly string[] = ["response", "upstream", "forwarded", "forwarded_to", "trace", "result", "event"];
 
 /**
- * Runs the cases in order, on one policy whose state goes on from case to case.
+ * Runs the cases in order, on one policy whose state continues from case to case.
  *
- * @throws CaseFault for what is no test, is about a policy that cannot be put into effect, or expects nothing
+ * @throws CaseFault for an invalid test, for a policy that does not compile, or for a case without expectations
  */
 export async function runCases(given: JsonObject): Promise<readonly CaseResult[]> {
   onlyKnown(given, [...places, ...surroundings], "the test");
@@ -116,7 +119,7 @@ function requestOf(given: JsonObject): SimulatedRequest {
   };
 }
 
-/** Nobody unless given; what is not said of somebody follows from the address. */
+/** Default: no visitor. Missing fields of a visitor follow from the address. */
 function visitorIn(whole: JsonObject): DescribedVisitor | undefined {
   if (whole["visitor"] === undefined) return undefined;
   const given = objectIn(whole, "visitor");
@@ -166,7 +169,7 @@ function collected(compare: (differ: Differ, found: string[]) => void): string[]
   return found;
 }
 
-/** What begins with `~` is a regular expression; null is what is absent. */
+/** A value that begins with `~` is a regular expression. Null matches an absent value. */
 function isAsWanted(is: unknown, want: unknown): boolean {
   if (typeof want !== "string" || !want.startsWith("~")) return (is ?? null) === want;
   let expression: RegExp;
@@ -192,7 +195,7 @@ function differences(given: JsonObject, { status, headers, body, upstream, forwa
       if (want !== undefined) differ(what, is, want);
     };
     compare("status", status, wanted["status"]);
-    // A page of the edge's own depends on what the client accepts.
+    // A page of the edge's own depends on the client's Accept field.
     if (body !== undefined) compare("body", body, wanted["body"]);
     compareHeaders("header", headers, wanted, differ);
     compare("forwarded_to", forwardedTo, given["forwarded_to"]);
@@ -217,7 +220,7 @@ function differences(given: JsonObject, { status, headers, body, upstream, forwa
 function compareHeaders(what: string, headers: Simulated["headers"], wanted: JsonObject, differ: Differ): void {
   for (const [name, want] of Object.entries(objectIn(wanted, "headers"))) {
     const values = headers.filter(([present]) => present === name.toLowerCase()).map(([, value]) => value);
-    // Codings and names of fields are written in any case (RFC 9110 §8.4, §12.5.5).
+    // Codings and names of fields are case-insensitive (RFC 9110 §8.4, §12.5.5).
     const isList = name === "vary" || name === "content-encoding";
     const is = values.length === 0 ? null : values.join(", ");
     differ(`${what} ${name}`, isList ? lower(is) : is, isList ? lower(want) : want);
@@ -237,7 +240,7 @@ function connectionDifferences(given: JsonObject, { isClosed, forwardedTo }: Sim
   });
 }
 
-/** What requests and connections have in common: the trace, and what was noted for the event. */
+/** Checks shared by requests and connections: the trace, and the values noted for the event. */
 function common(given: JsonObject, { steps, logs }: Pick<Simulated, "steps" | "logs">): string[] {
   return collected((differ) => {
     const trace = objectIn(given, "trace");
@@ -254,7 +257,7 @@ function common(given: JsonObject, { steps, logs }: Pick<Simulated, "steps" | "l
   });
 }
 
-/** A number and its text are the same: who reads events cares for neither. */
+/** A number equals its text, because the difference does not matter to readers of events. */
 function asTexts(value: unknown): string {
   return JSON.stringify(value, (_, inner: unknown) => (typeof inner === "number" ? String(inner) : inner));
 }

@@ -2,13 +2,13 @@ import { nearest } from "../lib/nearest.ts";
 import type { RefusalName } from "../lib/errors.ts";
 import type { Issue } from "../schema/fields.ts";
 
-/** Something in a policy that its reader may not have meant; it is taken all the same. */
+/** A valid part of a policy that its author may not have intended. */
 export interface PolicyWarning {
-  /** Where in the policy: `on_http_request[0].actions[1].config.status_code`; "" for the whole. */
+  /** Path in the policy: `on_http_request[0].actions[1].config.status_code`; "" for the whole. */
   readonly path: string;
-  /** With line and column where it is about an expression, and what was probably meant. */
+  /** For expressions, includes line and column, and a suggestion if there is one. */
   readonly message: string;
-  /** Where in the text that stands at `path`; absent where it is about the whole of it. */
+  /** Position in the text at `path`; absent if the issue concerns the whole text. */
   readonly at?: PlaceInText | undefined;
 }
 
@@ -20,27 +20,27 @@ export interface PlaceInText {
   readonly column: number;
 }
 
-/** One thing wrong with a policy. */
+/** One error in a policy. */
 export interface PolicyIssue extends PolicyWarning {
   readonly reason: RefusalName;
 }
 
 /** As many as a person reads. */
 export const maxPolicyIssues = 20;
-/** Characters of a name that a message repeats. */
+/** Maximum characters of a name repeated in a message. */
 const maxShown = 64;
 
 export function shortened(text: string): string {
   return text.slice(0, maxShown);
 }
 
-/** `; did you mean "…"?`, or nothing. */
+/** Returns `; did you mean "…"?`, or "". */
 export function didYouMean(given: string, known: Iterable<string>): string {
   const near = nearest(shortened(given), known);
   return near === undefined ? "" : `; did you mean "${near}"?`;
 }
 
-/** The code under which what is wrong with an action's field is known. */
+/** Returns the code for an issue with a field of an action. */
 export function fieldReason({ path, message, reason }: Issue): RefusalName {
   if (reason?.startsWith("policy_")) return reason;
   if (reason === "cidr_invalid") return "policy_cidr_invalid";
@@ -60,6 +60,6 @@ export function fieldReason({ path, message, reason }: Issue): RefusalName {
 
 function longReason(path: string): RefusalName {
   if (path.startsWith("headers.")) return "policy_header_value_long";
-  // Only webhooks have a field of that name.
+  // Only webhooks have a field with this name.
   return path === "secret" ? "policy_webhook_secret_long" : "policy_text_long";
 }

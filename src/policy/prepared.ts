@@ -1,4 +1,4 @@
-/** Compiled policies, shared by everything on this thread that uses the same text, and compiled in slices beforehand. */
+/** Compiled policies, shared by all users of the same text on this thread, and compiled in slices beforehand. */
 import { hash } from "node:crypto";
 import type { Steps } from "../lib/slices.ts";
 import { compilePolicy, policySteps } from "./compile.ts";
@@ -6,22 +6,24 @@ import type { PolicyCompilation } from "./compile.ts";
 import type { CompiledPolicy } from "./compiled.ts";
 import type { Layer } from "./language/action.ts";
 
-/** A policy stays here as long as something runs it or holds it. */
+/** A policy stays here while it is running or referenced. */
 const present = new Map<string, WeakRef<CompiledPolicy>>();
 const compilations = new WeakMap<CompiledPolicy, PolicyCompilation>();
 const collected = new FinalizationRegistry<string>((key) => {
   if (present.get(key)?.deref() === undefined) present.delete(key);
 });
 
-/** As `compilePolicy`, once for all who ask for the same text while one of them holds the policy. */
+/**
+ * Same as `compilePolicy`, but shares the result between callers with the same text while one of them holds the policy.
+ */
 export function sharedPolicy(text: string, layer: Layer): PolicyCompilation {
   const key = keyOf(text, layer);
   return find(key) ?? keep(key, compilePolicy(text, layer));
 }
 
 /**
- * Compiles a policy so that `sharedPolicy` finds it; undefined when it already does. The result must be held until
- * `sharedPolicy` was called.
+ * Compiles a policy so that `sharedPolicy` finds it; undefined if it already does. Hold the result until `sharedPolicy`
+ * was called.
  */
 export function preparedPolicy(text: string, layer: Layer): Steps<CompiledPolicy> | undefined {
   const key = keyOf(text, layer);

@@ -1,4 +1,4 @@
-/** The rules of one phase on one request or connection, in order. Nothing here throws. */
+/** Runs the rules of one phase on one request or connection, in order. Never throws. */
 import { Failure } from "../cel/values/failure.ts";
 import type { Result } from "../cel/values/run.ts";
 import { errorCode } from "../lib/errors.ts";
@@ -11,24 +11,24 @@ import type { CompiledActionOf, CompiledExpression, CompiledRule } from "./compi
 import type { PolicyContext } from "./language/context.ts";
 import { valuesOf } from "./explained.ts";
 
-/** Of each rule. */
+/** State of each rule. */
 export type RuleStates = readonly RuleState[];
 
 export interface RuleState {
-  /** What `attach` returned, for each action. */
+  /** Results of `attach`, for each action. */
   readonly actions: readonly unknown[];
   readonly counts: RuleCounts;
 }
 
-/** How a rule has done since its conditions are what they are; of dry runs nothing is counted. */
+/** Counters of a rule since its conditions last changed. Dry runs are not counted. */
 export interface RuleCounts {
-  /** Times that its conditions held. */
+  /** Number of times that its conditions held. */
   matched: number;
-  /** Times that a condition or an action of it could not be decided or done. */
+  /** Number of times that one of its conditions or actions failed. */
   failed: number;
 }
 
-/** Pushes a step for each rule. Returns what ends the phase; undefined when it was run to its end. */
+/** Adds a step for each rule. Returns the outcome that ends the phase; undefined if all rules ran. */
 export function runRules(
   rules: readonly CompiledRule[],
   states: RuleStates,
@@ -67,7 +67,7 @@ function ruleOf(
   return { phase, index, matched, failed };
 }
 
-/** The step that says why the rule does not match; undefined when it does. */
+/** Returns the step with the reason why the rule does not match; undefined if it does. */
 function decide({ expressions }: CompiledRule, context: PolicyContext): Step | undefined {
   for (let at = 0; at < expressions.length; at += 1) {
     const expression = expressions[at] as CompiledExpression;
@@ -77,7 +77,7 @@ function decide({ expressions }: CompiledRule, context: PolicyContext): Step | u
   return undefined;
 }
 
-/** The same; what the parts of the expressions were is noted in `values`. */
+/** Same as `decide`, and records the parts of the expressions in `values`. */
 function explained(
   { expressions }: CompiledRule,
   context: PolicyContext,
@@ -93,12 +93,12 @@ function explained(
 
 function unmatchedBy({ unmatched, undecided }: CompiledExpression, result: Result, { place }: PolicyContext): Step {
   if (!(result instanceof Failure)) return unmatched;
-  // Whoever sends the request chooses how much work it is, and must not choose which rules are left out.
+  // The sender of the request chooses the amount of work, and must not be able to skip rules.
   if (result.isFinal) return undecided.exceeds;
   return place.services.expressionErrors === "no_match" ? undecided.skips : undecided.refuses;
 }
 
-/** One rule that matches: its actions, and the step that tells of them. */
+/** Runs the actions of a matching rule, and creates its step. */
 class RuleRun {
   readonly #rule: CompiledRule;
   readonly #state: RuleState;
@@ -187,7 +187,7 @@ function outcomeOf(end: PhaseEnd | undefined, isChanged: boolean): Step["outcome
   return end.by === "answer" ? "answered" : "denied";
 }
 
-/** A fault of an action's own: the request ends, and the route stays. */
+/** An internal error in an action ends the request, and the route continues. */
 function thrown(error: unknown): ActionOutcome {
   const message = error instanceof Error ? error.message : String(error);
   return brokenAction("policy_action_failed", `${errorCode("policy_action_failed")}: ${message}`);

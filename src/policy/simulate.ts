@@ -1,4 +1,6 @@
-/** A policy on requests and connections that are described, without sockets: what its rules do, and what comes of it. */
+/**
+ * Simulates a policy on described requests and connections, without sockets: the effect of its rules, and the result.
+ */
 import type { BodyStage } from "../traffic/body-stage.ts";
 import { keysOf } from "../jose/key-set.ts";
 import type { KeySets } from "../jose/key-sets.ts";
@@ -26,12 +28,12 @@ import { openOutside } from "./parts/outside.ts";
 import { simulatedLogin } from "./simulated-login.ts";
 import { throughStages } from "../traffic/staged-body.ts";
 
-/** Where, and among what, the policy runs. */
+/** The environment in which the policy runs. */
 export interface SimulatedPlace {
   readonly layer: Layer;
-  /** Whom a TLS client names. */
+  /** Server name that a TLS client sends. */
   readonly host: string;
-  /** Port that is listened on. */
+  /** Port of the listener. */
   readonly port: number;
   /** Values by vault and name. */
   readonly secrets: Readonly<Record<string, Readonly<Record<string, string>>>>;
@@ -39,14 +41,17 @@ export interface SimulatedPlace {
   readonly keySets: Readonly<Record<string, JsonObject>>;
 }
 
-/** What there is on one request or connection. */
+/** The environment of one request or connection. */
 export interface SimulatedWorld {
-  /** Milliseconds since 1970; never before that of an earlier one. */
+  /** Milliseconds since 1970; never earlier than the previous one. */
   readonly nowMs: number;
   readonly client: string;
-  /** Internal endpoints that are online, those of HTTP by name, see `nameOf`, others by `scheme://host:port`; and what they answer. */
+  /**
+   * Online internal endpoints and their responses: HTTP endpoints by name, see `nameOf`, others by
+   * `scheme://host:port`.
+   */
   readonly online: ReadonlyMap<string, SimulatedAnswer>;
-  /** What `rand.double()` gives. */
+  /** Result of `rand.double()`. */
   readonly random: number;
 }
 
@@ -57,9 +62,9 @@ export interface SimulatedRequest extends SimulatedWorld {
   readonly target: string;
   readonly headers: HeaderPairs;
   readonly body: string;
-  /** Who is logged in; undefined for nobody. */
+  /** The logged-in visitor; undefined if there is none. */
   readonly visitor: DescribedVisitor | undefined;
-  /** What the upstream would answer. */
+  /** Response of the upstream. */
   readonly answer: SimulatedAnswer;
 }
 
@@ -73,11 +78,11 @@ export interface Simulated {
   /** 0: the connection was dropped. */
   readonly status: number;
   readonly headers: HeaderPairs;
-  /** As the client would get it; undefined for a page of the edge's own. */
+  /** The body that the client would receive; undefined for a page of the edge's own. */
   readonly body: string | undefined;
-  /** What the upstream would see; undefined when it is not reached. */
+  /** The request that the upstream would receive; undefined if it is not reached. */
   readonly upstream: { readonly target: string; readonly headers: HeaderPairs; readonly body: string } | undefined;
-  /** The internal endpoint that it goes to instead. */
+  /** The internal endpoint that receives the request instead. */
   readonly forwardedTo: string | undefined;
   readonly steps: readonly Step[];
   readonly logs: readonly LogEntry[];
@@ -85,20 +90,20 @@ export interface Simulated {
 
 export interface SimulatedConnection {
   readonly isClosed: boolean;
-  /** The internal endpoint that it goes to instead of upstream. */
+  /** The internal endpoint that receives the connection instead of the upstream. */
   readonly forwardedTo: string | undefined;
   readonly steps: readonly Step[];
   readonly logs: readonly LogEntry[];
 }
 
-/** One policy, with the state that its actions keep. */
+/** One policy, with the state of its actions. */
 export interface Simulation {
-  /** @param isDry nothing is counted, and steps tell of the values that decided */
+  /** @param isDry counters do not change, and steps contain the values that decided */
   request(given: SimulatedRequest, isDry?: boolean): Promise<Simulated>;
   connection(given: SimulatedWorld, isDry?: boolean): Promise<SimulatedConnection>;
 }
 
-/** Throws when the policy cannot be attached: there are no IP policies and authorities of an account. */
+/** Throws if the policy cannot be attached: a simulation has no IP policies and authorities of an account. */
 export function startSimulation(policy: CompiledPolicy, place: SimulatedPlace): Simulation {
   let world: SimulatedWorld = { nowMs: 0, client: "", online: new Map(), random: 0 };
   const clock: Clock = { ...systemClock, now: () => world.nowMs, monotonic: () => world.nowMs };
@@ -170,13 +175,13 @@ async function requestOn(
     replaceBody: (replaced) => void (bytes = replaced),
     transform: (stage) => void stages.push(stage),
   };
-  // The same exchange, as what the request's rules have left is found by it.
+  // The same exchange, because the results of the request's rules are found by it.
   const answered = Object.assign(exchange, { response });
   const after = await (isDry ? hooks.rehearseResponse : hooks.response)?.(answered);
   if (after) exchange.steps.push(after);
   const sent = { upstream, forwardedTo };
   if (after?.answer) return { ...ended(after.answer, exchange), ...sent };
-  // As an edge frames it: a length that is known beforehand is told.
+  // Frames the response like an edge, which sends a length that is known in advance.
   if (stages.length === 0) response.headers.set("content-length", String(bytes.length));
   else response.headers.delete("content-length");
   const shown = await throughStages(bytes, stages);
@@ -249,7 +254,7 @@ function exchangeOf(given: SimulatedRequest, place: SimulatedPlace): Exchange {
   };
 }
 
-/** By its name, or that of the other scheme. */
+/** Finds an endpoint by its name, or by the name with the other scheme. */
 function onlineAt(online: SimulatedWorld["online"], name: string): SimulatedAnswer | undefined {
   return online.get(name) ?? online.get(siblingOf(name));
 }
@@ -267,7 +272,7 @@ function keySetsAmong(given: SimulatedPlace["keySets"]): KeySets {
   return { keysFor: (url) => Promise.resolve(sets.get(url)), has: () => true };
 }
 
-/** `tcp://db.internal:5432`. */
+/** Returns a URL such as `tcp://db.internal:5432`. */
 export function urlOf({ scheme, host, port }: InternalAddress): string {
   return `${scheme}://${host}:${port}`;
 }

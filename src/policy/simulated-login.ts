@@ -1,4 +1,4 @@
-/** Logins where there are no visitors: whoever is described is logged in, and all others would have to. */
+/** Logins in simulations: a described visitor is logged in, and all others would have to log in. */
 import type { AskedLogin } from "../traffic/asked-login.ts";
 import type { Exchange } from "../traffic/exchange.ts";
 import type { DescribedVisitor, LoginGuard } from "../traffic/login.ts";

@@ -1,4 +1,4 @@
-/** What is known of a policy's text without running it. Compiling takes long: what was found is kept. */
+/** Facts about a policy's text, without running it. Compiling takes long, so results are cached. */
 import { hash } from "node:crypto";
 import { Lru } from "../lib/collections/lru.ts";
 import type { NamedSecret } from "../schema/fields.ts";
@@ -9,12 +9,12 @@ import { sharedPolicy } from "./prepared.ts";
 
 export interface PolicySurvey extends Pick<PolicyCompilation, "issues" | "warnings" | "steps"> {
   readonly secrets: readonly NamedSecret[];
-  /** It has rules about connections. */
+  /** Whether it has rules for connections. */
   readonly hasConnectPhase: boolean;
-  /** A rule without expressions ends every request or connection. */
+  /** Whether a rule without expressions ends every request or connection. */
   readonly isCertainToEnd: boolean;
   readonly endsTls: boolean;
-  /** Addresses of the providers at which it has visitors log in. */
+  /** Addresses of the providers at which its visitors log in. */
   readonly providers: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-/** What is told of a policy that is taken, as it was probably not meant so. */
+/** Warnings for valid policies that are probably not intended. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { compilePolicy } from "./compile.ts";
@@ -175,7 +175,7 @@ const meant: readonly (readonly [what: string, policy: object])[] = [
 
 describe("warnings about a traffic policy", () => {
   for (const [what, policy, path, holds, layer] of doubtful) {
-    it(`warnings about a traffic policy tell of ${what}`, () => {
+    it(`warnings about a traffic policy include ${what}`, () => {
       const [first, ...rest] = warningsOf(policy, layer);
       assert.deepEqual([first?.path, rest], [path, []]);
       assert.match(first?.message ?? "", holds);
@@ -183,12 +183,12 @@ describe("warnings about a traffic policy", () => {
   }
 
   for (const [what, policy] of meant) {
-    it(`warnings about a traffic policy are none for ${what}`, () => {
+    it(`warnings about a traffic policy are absent for ${what}`, () => {
       assert.deepEqual(warningsOf(policy), []);
     });
   }
 
-  it("warnings about a traffic policy are at most twenty", () => {
+  it("warnings about a traffic policy are limited to twenty", () => {
     assert.equal(warningsOf(when(Array<string>(25).fill("conn.geo.city == ''"))).length, 20);
   });
 });

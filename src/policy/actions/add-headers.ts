@@ -4,7 +4,7 @@ import { brokenBy, defineAction, done, skippedAction } from "../language/action.
 import { compileHeaders, headersToAdd, headerValuesOf } from "../language/header-fields.ts";
 import { headersOf } from "../language/message.ts";
 
-/** A message has one of these (RFC 9110 §7.2, §8.3). */
+/** Fields that a message has only once (RFC 9110 §7.2, §8.3). */
 const replaced: ReadonlySet<string> = new Set(["host"]);
 
 export const addHeaders = defineAction({

@@ -57,7 +57,7 @@ export const basicAuth = defineAction({
   compile({ credentials, realm, enforce }, scope) {
     const accepted = credentials.map((text, at) => compileCredential(text, `credentials[${at}]`, scope));
     const answer = { error: "basic_auth_required", headers: { "www-authenticate": challenge(realm) } } as const;
-    // Digests are compared, so that neither the length nor the place of a difference shows in time.
+    // Compares digests, so that the time reveals neither the length nor the place of a difference.
     const key = randomBytes(32);
     const digest = (text: string): Buffer => createHmac("sha256", key).update(text).digest();
     const fixed = accepted.map(({ constant }) => (constant === undefined ? undefined : digest(constant)));
@@ -86,7 +86,7 @@ export const basicAuth = defineAction({
   },
 });
 
-/** A credential that was made of values; one without a password of the right length lets nobody in. */
+/** Resolves a credential with interpolated values. If its password has no valid length, it matches no request. */
 function resolved(template: Template, context: PolicyContext, digest: (text: string) => Buffer): Buffer | Failure {
   const text = template.text(context);
   if (text instanceof Failure) return text;
@@ -114,7 +114,7 @@ function pairOf(given: unknown): unknown {
   return isPair ? `${username}:${password}` : given;
 }
 
-/** RFC 7617 §2: what stands in double quotes has them, and `\`, escaped. */
+/** RFC 7617 §2: double quotes and `\` are escaped in a quoted string. */
 function challenge(realm: string): string {
   return `Basic realm="${realm.replace(/["\\]/g, "\\$&")}"`;
 }

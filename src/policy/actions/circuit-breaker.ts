@@ -60,7 +60,7 @@ export const circuitBreaker = defineAction({
     const said = (admission: Admission): ActionOutcome =>
       admission === "open" && !config.enforce ? unenforced : outcomes[admission];
     return {
-      // Counts of another window cannot be carried over; everything else may change under them.
+      // Counters of another window cannot be carried over. All other settings may change.
       attach: (place): Circuit => ({
         place,
         breaker: place.keep(`circuit ${path} ${windowMs}`, () => new Breaker(windowMs, buckets)),

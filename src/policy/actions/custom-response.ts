@@ -17,7 +17,7 @@ export const customResponse = defineAction({
   compile({ status_code: status, body, headers }, scope) {
     const text = scope.template(body, "body");
     const templates = compileHeaders(headers, scope);
-    // Of what the policy itself has written: a visitor must not choose what browsers take the answer for.
+    // Uses only the policy's own text: a visitor must not choose the type that browsers assume.
     const type = typeOf(text.startsWith);
     const hasType = templates.some(([name]) => name === "content-type");
     return {
@@ -34,7 +34,7 @@ export const customResponse = defineAction({
   },
 });
 
-/** A page, or text: what begins as HTML does. */
+/** Returns HTML for text that begins as HTML does, otherwise plain text. */
 function typeOf(content: string): string {
   const isHtml =
     /^\s*<(?:!doctype html|!--|html|head|body|script|style|title|div|p|h[1-6]|table|a|br|b|iframe|font)[\s>]/i;

@@ -1,4 +1,7 @@
-/** Every action with values that it cannot use: nothing of it lets the request past that it would have stopped. */
+/**
+ * Runs every action with unusable values. The action must never let a request pass that it would otherwise have
+ * stopped.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { exchangeOf } from "../../../test/support/exchange.ts";
@@ -6,19 +9,22 @@ import type { ExchangeInit } from "../../../test/support/exchange.ts";
 import { policyOutcome } from "../../../test/support/policy-outcome.ts";
 import { actions } from "./index.ts";
 
-/** Fields of an action, each with a value that the visitor chooses: `VALUE` stands for it. */
+/** Fields of an action, each with a value that the visitor chooses, written as `VALUE`. */
 interface Case {
   readonly type: string;
   readonly config: object;
   readonly init?: ExchangeInit;
   readonly phase?: "on_http_request" | "on_http_response";
-  /** Values that are no fault of this field. */
+  /** Values that are valid for this field. */
   readonly takes?: readonly (keyof typeof values)[];
-  /** What it answers to any of the values, where that is a refusal of its own. */
+  /** Its own refusal, which it returns for any of the values. */
   readonly own?: string;
 }
 
-/** In place of the value: an expression that fails, a text that no message may hold, and more than there may be. */
+/**
+ * Replacements for the value: an expression that fails, a text that no message may contain, and a text that is too
+ * long.
+ */
 const values = {
   absent: "${req.headers['x-none'][0]}",
   broken: "${getQueryParam('crlf')[0]}",
@@ -119,7 +125,7 @@ const cases: readonly Case[] = [
   { type: "verify-webhook", config: { provider: "github", secret: "VALUE" }, takes: ["broken"] },
 ];
 
-/** Actions without a value that comes with the request, those tested beside their code, and logins, which take none. */
+/** Actions without a value from the request, actions tested beside their code, and logins, which take no such value. */
 const elsewhere: ReadonlySet<string> = new Set([
   "circuit-breaker",
   "close-connection",
@@ -148,8 +154,8 @@ function exchangeWith(init: ExchangeInit = {}, phase: Case["phase"]) {
   });
 }
 
-describe("actions with values that they cannot use", () => {
-  it("actions with values that they cannot use are all looked at", () => {
+describe("actions with unusable values", () => {
+  it("actions with unusable values are all tested", () => {
     const covered = new Set([...cases.map(({ type }) => type), ...elsewhere]);
     assert.deepEqual(
       actions.map(({ type }) => type).filter((type) => !covered.has(type)),
@@ -161,7 +167,7 @@ describe("actions with values that they cannot use", () => {
     for (const name of Object.keys(values) as ValueName[]) {
       if (takes.includes(name)) continue;
       for (const expressionErrors of ["no_match", "refuse"] as const) {
-        it(`R6: ${type} refuses where ${JSON.stringify(config).slice(0, 90)} is ${name} (${phase}, ${expressionErrors})`, async () => {
+        it(`R6: ${type} rejects the request if ${JSON.stringify(config).slice(0, 90)} is ${name} (${phase}, ${expressionErrors})`, async () => {
           const policy = { [phase]: [{ actions: [{ type, config: filled(config, name) }] }] };
           const { answer } = await policyOutcome(policy, exchangeWith(init, phase), { expressionErrors });
           const error = answer && "error" in answer ? answer.error : JSON.stringify(answer);
@@ -171,7 +177,7 @@ describe("actions with values that they cannot use", () => {
     }
   }
 
-  it("R6: a condition that reaches a bound refuses, whatever is set for other failures", async () => {
+  it("R6: a condition that exceeds a limit rejects the request, whatever is set for other failures", async () => {
     for (const expressionErrors of ["no_match", "refuse"] as const) {
       for (const name of ["long", "costly"] as const) {
         const expressions = [`${values[name].slice(2, -1)} == ''`, "true"];
@@ -189,7 +195,7 @@ describe("redirects and rewrites of long URLs", () => {
   const at = (type: string, config: object): object => ({ on_http_request: [{ actions: [{ type, config }] }] });
 
   for (const type of ["redirect", "url-rewrite"]) {
-    it(`R6: ${type} refuses a URL that becomes longer than URLs may be, and passes a long one that it does not change`, async () => {
+    it(`R6: ${type} rejects a URL that becomes too long, and passes a long URL that it does not change`, async () => {
       const exchange = exchangeOf({ target: `/x?${"a".repeat(16_370)}` });
       const longer = await policyOutcome(at(type, { from: "/x", to: "/longer" }), exchange);
       assert.deepEqual(longer.answer, { error: "policy_limit_reached" });
@@ -198,7 +204,7 @@ describe("redirects and rewrites of long URLs", () => {
     });
   }
 
-  it("a redirect takes a visitor's text as it is: no group and no variable of it is filled in", async () => {
+  it("a redirect uses a visitor's text literally, without expanding groups or variables in it", async () => {
     const policy = at("redirect", { from: "^.*$", to: "/search?q=${getQueryParam('q')[0]}&host=$host" });
     const { answer } = await policyOutcome(policy, exchangeOf({ target: "/?q=%24args%24args%241%240&token=secret" }));
     assert.deepEqual(
@@ -207,7 +213,7 @@ describe("redirects and rewrites of long URLs", () => {
     );
   });
 
-  it("a redirect to a path that a visitor sent stays at this host", async () => {
+  it("a redirect to a path from a visitor stays on this host", async () => {
     const policy = at("redirect", { from: "^.*$", to: "${getQueryParam('to')[0]}" });
     const { answer } = await policyOutcome(policy, exchangeOf({ target: "/?to=%2F%2Fevil.example%2F" }));
     assert.equal(
@@ -248,13 +254,13 @@ describe("restrict-ips with networks of the request", () => {
     ["a list with something else in it", "${['203.0.113.0/24', 'office']}"],
     ["a number", "${7}"],
   ] as const) {
-    it(`R4: restrict-ips refuses where a denied network is ${what}`, async () => {
+    it(`R4: restrict-ips rejects the request if a denied network is ${what}`, async () => {
       const { answer } = await policyOutcome(denied(value), exchangeOf({ connection }));
       assert.deepEqual(answer, { error: "policy_interpolation_failed" });
     });
   }
 
-  it("R4: restrict-ips refuses where there are more denied networks than it reads", async () => {
+  it("R4: restrict-ips rejects the request if there are more denied networks than it reads", async () => {
     const { answer } = await policyOutcome(
       denied("${lists.range(900).map(i, '10.0.0.0/8,10.0.0.0/8').join(',')}"),
       exchangeOf({ connection }),
@@ -270,13 +276,13 @@ describe("custom-response without a content type", () => {
     return answer && "headers" in answer ? { ...answer.headers } : {};
   };
 
-  it("custom-response never takes what a visitor sent for a page", async () => {
+  it("custom-response never sends text from a visitor as a page", async () => {
     const headers = await answered("${getQueryParam('challenge')[0]}", "/?challenge=%3Cscript%3Ealert(1)%3C/script%3E");
     assert.equal(headers["content-type"], "text/plain; charset=utf-8");
     assert.equal(headers["x-content-type-options"], "nosniff");
   });
 
-  it("custom-response takes what the policy wrote for a page where it is one, with values in it or not", async () => {
+  it("custom-response sends the policy's own HTML as a page, with or without values in it", async () => {
     for (const body of ["<h1>Down</h1>", "<p>${req.method}</p>"]) {
       const headers = await answered(body, "/");
       assert.equal(headers["content-type"], "text/html; charset=utf-8");

@@ -17,7 +17,7 @@ describe("request-body-find-replace", () => {
     return { outcome, body: (await exchange.body(limit)).toString() };
   };
 
-  it("request-body-find-replace gives the upstream another body, and tells what was found", async () => {
+  it("request-body-find-replace sends the upstream the changed body, and reports its matches", async () => {
     const { outcome, body } = await bodyAfter({ body: "secret ssn 123-45-6789" });
     assert.equal(body, "ssn [hidden]");
     assert.deepEqual(outcome.result, {
@@ -28,13 +28,13 @@ describe("request-body-find-replace", () => {
     });
   });
 
-  it("request-body-find-replace leaves bodies alone without a match", async () => {
+  it("request-body-find-replace leaves bodies unchanged without a match", async () => {
     assert.equal((await bodyAfter({ body: "nothing" })).outcome.outcome, "skipped");
     const latin = await bodyAfter({ body: "secret x", headers: { "content-type": "text/plain; charset=iso-8859-1" } });
     assert.equal(latin.body, "x");
   });
 
-  it("D11: request-body-find-replace refuses bodies that it cannot read, unless on_error lets them pass", async () => {
+  it("D11: request-body-find-replace rejects unreadable bodies, unless on_error lets them pass", async () => {
     const utf16 = Buffer.from("secret x", "utf16le");
     for (const init of [
       { body: "secret x", headers: { "content-encoding": "gzip" } },
@@ -56,15 +56,15 @@ describe("request-body-find-replace", () => {
     }
   });
 
-  it("request-body-find-replace refuses bodies that are too long", async () => {
+  it("request-body-find-replace rejects bodies that are too long", async () => {
     const { outcome } = await bodyAfter({ body: Buffer.alloc(maxBodyBytes + 1, "a") });
     assert.deepEqual(outcome.end, { by: "refusal", answer: { error: "payload_too_large" } });
   });
 
-  it("uses values of the request, also as expressions, and ends when they are none", async () => {
+  it("request-body-find-replace uses values of the request, also as expressions, and fails if a value is missing", async () => {
     const action = makeAction(requestBodyFindReplace, { replacements: [{ from: "${vars.from}", to: "<${vars.to}>" }] });
     const exchange = exchangeOf({ method: "POST", body: "a1 b2" });
-    // A group in a value is text: whoever sent it must not choose what it stands for.
+    // A group in a value is literal text: its sender must not choose what it expands to.
     await action.run(exchange, { from: "([a-z])(\\d)", to: "$2" });
     assert.equal((await exchange.body(100)).toString(), "<$2> <$2>");
     for (const vars of [{ from: "(", to: "" }, { from: "a".repeat(2000), to: "" }, {}]) {
@@ -83,7 +83,7 @@ describe("response-body-find-replace", () => {
     return { outcome, exchange, body: exchange.answeredBody.toString() };
   };
 
-  it("response-body-find-replace changes the body, and what is said of it", async () => {
+  it("response-body-find-replace changes the body and the fields that describe it", async () => {
     const headers = { etag: '"a"', "accept-ranges": "bytes", digest: "x" };
     const { body, exchange, outcome } = await through({ headers, body: "secret ssn 123-45-6789" });
     assert.equal(body, "ssn [hidden]");
@@ -95,12 +95,12 @@ describe("response-body-find-replace", () => {
     ]);
   });
 
-  it("response-body-find-replace leaves alone what nothing is found in", async () => {
+  it("response-body-find-replace leaves responses unchanged without a match", async () => {
     const { body, exchange, outcome } = await through({ headers: { etag: '"a"' }, body: "plain" });
     assert.deepEqual([body, exchange.response?.headers.get("etag"), outcome.outcome], ["plain", '"a"', "skipped"]);
   });
 
-  it("D11: response-body-find-replace refuses compressed, partial, endless, long and unreadable bodies, unless on_error lets them pass", async () => {
+  it("D11: response-body-find-replace rejects compressed, partial, endless, long and unreadable bodies, unless on_error lets them pass", async () => {
     const secret = "secret ";
     for (const response of [
       { headers: { "content-encoding": "br" }, body: secret },
@@ -135,14 +135,14 @@ describe("response-body-find-replace", () => {
     assert.equal(drawing.body, "x");
   });
 
-  it("response-body-find-replace tells no length of a body that was not asked for", async () => {
+  it("response-body-find-replace removes the length of a body that was not requested", async () => {
     const { exchange, outcome } = await through({ headers: { "content-length": "22" } }, "HEAD");
     assert.deepEqual([exchange.response?.headers.has("content-length"), outcome.outcome], [false, "skipped"]);
   });
 });
 
 describe("replacements", () => {
-  it("replacements are refused with expressions that RE2 does not have, and in other numbers", () => {
+  it("replacements with expressions that RE2 does not support, or too many of them, are rejected", () => {
     for (const action of [requestBodyFindReplace, responseBodyFindReplace]) {
       for (const from of ["(?=x)", "(", "\\1", "(a{1000}){1000}", ""]) {
         assert.match(faultsOf(action, { replacements: [{ from }] })[0] ?? "", /^replacements/);

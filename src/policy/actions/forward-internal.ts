@@ -23,7 +23,7 @@ export const forwardInternal = defineAction({
     on_error: f.oneOf("Behavior if the endpoint is offline.", ["halt", "continue"], { default: "halt" }),
     binding: f.string("Ignored; an older field.", { maxBytes: 64 }),
   },
-  // With `continue` it is not certain to end the phase.
+  // With `continue`, it may not end the phase.
   terminating: "may",
   results: { name: "forward_internal", fields: { url: types.string } },
   compile({ url, on_error }, scope) {
@@ -56,7 +56,7 @@ const examples: Readonly<Record<Layer, string>> = {
   tcp: "tcp://db.internal:5432",
 };
 
-/** Undefined for what is no URL of an internal endpoint of this layer. */
+/** Returns undefined if the text is no URL of an internal endpoint of this layer. */
 function targetOf(text: string, layer: Layer): Target | undefined {
   if (layer === "http") {
     const name = internalNameIn(text);

@@ -22,7 +22,7 @@ const failed = (kind: CallFault["kind"]): CallAttempt => ({
   timeMs: 3,
 });
 
-/** The action with a caller that notes what it is asked, and answers with `attempts`. */
+/** Sets up the action with a caller that records its requests, and responds with `attempts`. */
 function setUp(change: object, attempts: readonly CallAttempt[] = [answered(200)]) {
   const asked: HttpCall[] = [];
   const calls = {
@@ -35,7 +35,7 @@ function setUp(change: object, attempts: readonly CallAttempt[] = [answered(200)
 }
 
 describe("http-request", () => {
-  it("http-request says what is asked: values of this request, the query encoded, who it comes from", async () => {
+  it("http-request sends values of this request, an encoded query, and its sender", async () => {
     const { asked, action } = setUp({
       url: "https://check.internal/${vars.path}?b=c#f",
       method: "POST",
@@ -61,7 +61,7 @@ describe("http-request", () => {
     );
   });
 
-  it("http-request says for whom it is sent, and what led to it: all rules of one request share that", async () => {
+  it("http-request sends its owner and its cause, which all rules of one request share", async () => {
     const { asked, action } = setUp({});
     const exchange = exchangeOf();
     await action.run(exchange);
@@ -75,7 +75,7 @@ describe("http-request", () => {
     assert.equal(asked[2]?.origin.chain, led);
   });
 
-  it("http-request leaves the answer to later rules", async () => {
+  it("http-request stores the response for later rules", async () => {
     const { action } = setUp({}, [failed("failed"), answered(201, "made")]);
     const { outcome, end, result } = await action.run();
     assert.deepEqual([outcome, end], ["done", undefined]);
@@ -93,7 +93,7 @@ describe("http-request", () => {
     );
   });
 
-  it("http-request without an answer, goes on and says why, or ends where it must not go on", async () => {
+  it("http-request without a response continues with a reason, or ends the request if on_error requires it", async () => {
     for (const [kind, number, error] of [
       ["too_long", 3601, "policy_call_answer_long"],
       ["timeout", 3602, "policy_call_timeout"],
@@ -109,7 +109,7 @@ describe("http-request", () => {
     }
   });
 
-  it("http-request tries again while its condition holds, and not when it has no value", async () => {
+  it("http-request retries while its condition holds, and not if the condition has no value", async () => {
     const { asked, action } = setUp({
       retry_condition: "size(attempts) < 3 && (last_attempt.res.status_code >= 500 || last_attempt.error.code != '')",
     });
@@ -124,13 +124,13 @@ describe("http-request", () => {
     assert.equal(broken.asked[0]?.retry?.([answered(200)]), false);
   });
 
-  it("http-request sends nothing in a rehearsal, and shows the host alone", async () => {
+  it("http-request sends nothing in a rehearsal, and shows only the host", async () => {
     const { asked, action } = setUp({ url: "https://check.internal/secret?key=secret" });
     const { outcome, reason } = await action.rehearse();
     assert.deepEqual([outcome, reason, asked.length], ["skipped", "would send GET to check.internal", 0]);
   });
 
-  it("http-request ends where a value cannot be found out, or would break the message", async () => {
+  it("http-request ends the request if a value is missing, or would break the message", async () => {
     const { asked, action } = setUp({ headers: { "x-a": "${vars.a}" } });
     for (const vars of [{}, { a: "b\r\nx-evil: 1" }]) {
       const { end } = await action.run(undefined, vars);
@@ -139,7 +139,7 @@ describe("http-request", () => {
     assert.equal(asked.length, 0);
   });
 
-  it("http-request reaches nothing by itself: neither inside, nor outside without leave", async () => {
+  it("http-request reaches no internal address, and no external one without permission", async () => {
     for (const url of [
       "https://check.internal/",
       "https://example.com/",
@@ -152,7 +152,7 @@ describe("http-request", () => {
     }
   });
 
-  it("http-request is refused with what could never work", () => {
+  it("http-request rejects configurations that could never work", () => {
     for (const [change, fault] of [
       [{ url: "ftp://a.internal/" }, /^url /],
       [{ url: undefined }, /^url /],

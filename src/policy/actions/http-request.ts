@@ -58,7 +58,7 @@ interface Retrying {
   readonly last: Value;
 }
 
-/** Of `retry_condition`, which is about the attempts alone. */
+/** Environment of `retry_condition`, which reads only the attempts. */
 const retryEnvironment = defineEnvironment({
   variables: {
     attempts: { type: listOf(attemptType), read: ({ attempts }: Retrying) => attempts },
@@ -185,7 +185,7 @@ function saidBy(
   };
 }
 
-/** Before the fragment, behind what is there. */
+/** Adds the query before the fragment, after an existing query. */
 function withQuery(url: string, pairs: readonly string[]): string {
   if (pairs.length === 0 || !URL.canParse(url)) return url;
   const whole = new URL(url);
@@ -205,12 +205,12 @@ function retryProgram(source: string, scope: ActionScope): Retry | undefined {
   return undefined;
 }
 
-/** Percent-encoding makes nine characters of one. */
+/** Percent-encoding turns one character into nine. */
 const escapedGrowth = 9;
 
 type Retry = (context: PolicyContext) => HttpCall["retry"];
 
-/** A condition without a value is no wish to try again. */
+/** A condition without a value does not retry. */
 function retrying(program: Program): Retry {
   return (context) => (attempts) => {
     const last = attempts.at(-1) as CallAttempt;

@@ -1,4 +1,4 @@
-/** Every action that a traffic policy may have, one file each. */
+/** All actions of traffic policies, one file each. */
 import type { ActionDeclaration } from "../language/action.ts";
 import { addHeaders } from "./add-headers.ts";
 import { basicAuth } from "./basic-auth.ts";
@@ -54,14 +54,14 @@ export const actions: readonly ActionDeclaration[] = [
   verifyWebhook,
 ];
 
-/** The same by their names, the older ones as well. */
+/** The actions by their names, including older ones. */
 export const actionsByName: ReadonlyMap<string, ActionDeclaration> = new Map(
   actions.flatMap((action) =>
     [action.type, ...(action.alias === undefined ? [] : [action.alias])].map((name) => [name, action] as const),
   ),
 );
 
-/** Actions of the vendor's policies that this server does not have, and why. */
+/** Actions of the vendor's policies that this server does not support, with the reason. */
 export const unsupportedActions: Readonly<Record<string, string>> = {
   "ai-gateway": "it needs a service of the vendor",
   "owasp-crs-request": "this server does not include its rule set; use a web application firewall behind it",

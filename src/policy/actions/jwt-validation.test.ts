@@ -49,7 +49,7 @@ function setUp(
 }
 
 describe("jwt-validation", () => {
-  it("lets past who has a token, and tells later rules what is in it", async () => {
+  it("jwt-validation lets requests with a valid token pass, and gives later rules its content", async () => {
     const { sign, outcome } = setUp();
     const { reason, result } = await outcome({ headers: { authorization: `Bearer ${sign()}` } });
     assert.equal(reason, undefined);
@@ -62,7 +62,7 @@ describe("jwt-validation", () => {
     );
   });
 
-  it("jwt-validation refuses with a challenge, and says why for each thing that is wrong", async () => {
+  it("jwt-validation rejects requests with a challenge, and reports the reason for each error", async () => {
     const { claims, sign, bearer, outcome, clock } = setUp();
     const now = clock.now() / 1000;
     const other = generateKeyPairSync("rsa", { modulusLength: 2048 });
@@ -91,7 +91,7 @@ describe("jwt-validation", () => {
     for (const [text, expected] of rows) assert.equal(await bearer(text), expected);
   });
 
-  it("jwt-validation takes the prefix in any case, and one field only", async () => {
+  it("jwt-validation accepts the prefix in any case, and a single field only", async () => {
     const { sign, outcome } = setUp();
     const text = sign();
     for (const [headers, reason] of [
@@ -111,7 +111,7 @@ describe("jwt-validation", () => {
     }
   });
 
-  it("finds tokens in bodies of JSON and of forms, and never in the query", async () => {
+  it("jwt-validation finds tokens in JSON and form bodies, and never in the query", async () => {
     const { sign, outcome } = setUp({ http: { tokens: [{ type: "jwt", method: "body", name: "id_token" }] } });
     const text = sign();
     const json = { "content-type": "application/json; charset=utf-8" };
@@ -139,7 +139,7 @@ describe("jwt-validation", () => {
     }
   });
 
-  it("needs all tokens that are listed", async () => {
+  it("jwt-validation requires all listed tokens", async () => {
     const { sign, outcome } = setUp({
       http: { tokens: [token, { type: "at+jwt", method: "header", name: "x-access" }] },
     });
@@ -151,7 +151,7 @@ describe("jwt-validation", () => {
     assert.deepEqual([reason, (result?.["tokens"] as unknown[] | undefined)?.length], [undefined, 2]);
   });
 
-  it("tries the key sets in order, and fails closed without any", async () => {
+  it("jwt-validation tries the key sets in order, and fails closed without any", async () => {
     const second = "https://second.example.test/keys";
     const jws = { allowed_algorithms: ["RS256"], keys: { sources: { additional_jkus: [url, second] } } };
     const both = setUp({ jws }, { [url]: [jwkOf("ES256")], [second]: [jwkOf("RS256")] });
@@ -163,7 +163,7 @@ describe("jwt-validation", () => {
     assert.equal(await none.bearer(none.sign()), "token_keys_unavailable");
   });
 
-  it("fetches nothing for a token that cannot be accepted, nor in a rehearsal", async () => {
+  it("jwt-validation fetches nothing for an unacceptable token, nor in a rehearsal", async () => {
     const { asked, bearer, claims, action, sign } = setUp();
     await bearer("a.b.c");
     await bearer(makeToken("ES512", claims));
@@ -186,7 +186,7 @@ describe("jwt-validation", () => {
     assert.doesNotMatch(await reasonOf("https://${vars.host}/keys"), /secret/);
   });
 
-  it("resolves interpolated values for each request, and reaches https only", async () => {
+  it("jwt-validation resolves interpolated values for each request, and only connects over https", async () => {
     const jws = { allowed_algorithms: ["RS256"], keys: { sources: { additional_jkus: ["${vars.url}"] } } };
     const { action, asked, sign } = setUp({ jws, issuer: { allow_list: [{ value: "${vars.iss}" }] } });
     const exchange = exchangeOf({ headers: { authorization: `Bearer ${sign()}` } });
@@ -201,13 +201,13 @@ describe("jwt-validation", () => {
     assert.deepEqual(broken.end, { by: "refusal", answer: { error: "policy_interpolation_failed" } });
   });
 
-  it("jwt-validation takes keys, sources and identification as objects and as lists of one", async () => {
+  it("jwt-validation accepts keys, sources and identification as objects and as lists of one", async () => {
     const keys = [{ sources: [{ additional_jkus: [url] }], identification: [{ token_claims: ["kid"] }] }];
     const { bearer, sign } = setUp({ jws: { allowed_algorithms: ["RS256"], keys } });
     assert.equal(await bearer(sign()), undefined);
   });
 
-  it("jwt-validation is refused with what could never hold", () => {
+  it("jwt-validation rejects configurations that could never match", () => {
     const jws = (change: object) => ({ jws: { ...config.jws, ...change } });
     const sources = (...jkus: string[]) => jws({ keys: { sources: { additional_jkus: jkus } } });
     for (const [change, fault] of [

@@ -138,7 +138,7 @@ interface Checks {
   readonly sources: readonly Template[];
 }
 
-/** `keys`, `sources` and `identification` are also given as lists of one object. */
+/** Converts `keys`, `sources` and `identification` to objects if they are lists of one object. */
 export function widenKeys(given: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const { jws } = given;
   if (!isObject(jws)) return given;
@@ -171,7 +171,7 @@ function isHttps(text: string): boolean {
   return URL.parse(text)?.protocol === "https:";
 }
 
-/** Why a request does not get past. */
+/** The reason why a request is rejected. */
 class TokenRefusal extends Error {
   readonly reason: RefusalName;
 
@@ -211,7 +211,7 @@ async function validate(checks: Checks, context: PolicyContext, keySets: KeySets
   }
 }
 
-/** Fetches nothing. */
+/** Checks a token in a rehearsal, without fetching keys. */
 async function rehearsed(checks: Checks, context: PolicyContext, keySets: KeySets): Promise<ActionOutcome> {
   for (const source of checks.sources) {
     const url = source.text(context);
@@ -226,7 +226,7 @@ async function rehearsed(checks: Checks, context: PolicyContext, keySets: KeySet
 }
 
 function refused({ reason, message }: TokenRefusal, tokens: readonly Value[]): ActionOutcome {
-  // RFC 6750 §3: a request without a token is told of no error.
+  // RFC 6750 §3: a request without a token gets no error code.
   const challenge = reason === "token_missing" ? "Bearer" : 'Bearer error="invalid_token"';
   const answer = { error: reason, headers: { "www-authenticate": challenge } };
   return endedBy(message, { by: "refusal", answer }, { tokens, error: { code: policyErrorCode(reason), message } });
@@ -256,7 +256,7 @@ async function checkSignature(
   keySets: KeySets,
 ): Promise<void> {
   const here = sameWork();
-  // Before anything is fetched for it.
+  // Checked before any fetch for the token.
   if (!algorithms.some((one) => one === token.algorithm)) {
     throw new TokenRefusal("token_algorithm_refused", "the token's algorithm is not allowed");
   }

@@ -11,7 +11,7 @@ const issuer = { issuer_url: "https://login.example.com", client_id: "c", client
 const metadata = { idp_metadata: '<EntityDescriptor entityID="https://id.example"/>' };
 const login = (config: object, type = "oauth") => ({ type, config });
 
-/** Codes and messages of what is wrong with a policy of these rules. */
+/** Returns codes and messages of the errors in a policy with these rules. */
 function faultsOf(rules: readonly object[], phase = "on_http_request"): string[] {
   const { issues } = compilePolicy(JSON.stringify({ [phase]: rules }), "http");
   return issues.map(({ path, message, reason }) => `${errorCode(reason)} ${path} ${message}`);
@@ -27,7 +27,7 @@ function isRefused(fault: string, reason: RefusalName, message: RegExp): void {
 }
 
 describe("logins of traffic policies", () => {
-  it("logins of traffic policies take all that is documented, under both names of the idle time", () => {
+  it("logins of traffic policies accept all documented fields, and both names of the idle time", () => {
     const shared = {
       auth_id: "staff",
       scopes: ["read:user"],
@@ -47,7 +47,7 @@ describe("logins of traffic policies", () => {
     }
   });
 
-  it("a saml action of a policy takes all that is documented, under both names of the idle time", () => {
+  it("a saml action of a policy accepts all documented fields, and both names of the idle time", () => {
     const all = {
       ...metadata,
       force_authn: true,
@@ -65,7 +65,7 @@ describe("logins of traffic policies", () => {
     }
   });
 
-  it("an oauth action of a policy knows the providers that logins know", () => {
+  it("an oauth action of a policy supports the same providers as logins", () => {
     const { provider } = oauth.config;
     assert.deepEqual(provider?.type === "oneOf" && [...provider.values].sort(), [...oauthProviders.keys()].sort());
   });
@@ -118,12 +118,12 @@ describe("logins of traffic policies", () => {
     ["openid-connect", { ...issuer, client_secret: "${secrets.get('a'" }, "policy_interpolation_invalid", /not closed/],
   ];
   for (const [type, config, reason, message] of refused) {
-    it(`a traffic policy is refused with ${reason} for ${type} ${JSON.stringify(config)}`, () => {
+    it(`a traffic policy is rejected with ${reason} for ${type} ${JSON.stringify(config)}`, () => {
       isRefused(faultOf(type, config), reason, message);
     });
   }
 
-  it("I2: a login of a traffic policy says itself who asks, where its answer goes and what it is held to, in whatever spelling", () => {
+  it("I2: a login of a traffic policy defines its client, its callback and its limits, in every spelling", () => {
     const own =
       "client_id redirect_uri response_type response_mode scope state nonce code_challenge code_challenge_method request request_uri";
     for (const name of [...own.split(" "), "Request_URI", "RESPONSE_MODE"]) {
@@ -141,14 +141,14 @@ describe("logins of traffic policies", () => {
     );
   });
 
-  it("a login of a traffic policy acts on requests alone", () => {
+  it("a login of a traffic policy acts only on requests", () => {
     const rules = [{ actions: [login(github)] }];
     isRefused(faultsOf(rules, "on_http_response").join(), "policy_action_misplaced", /on_http_request/);
     const { issues } = compilePolicy(JSON.stringify({ on_tcp_connect: rules }), "tcp");
     assert.equal(issues[0]?.reason, "policy_action_misplaced");
   });
 
-  it("two logins of a traffic policy are told apart by their auth_id, and stand in rules of their own", () => {
+  it("two logins of a traffic policy need different auth_ids and separate rules", () => {
     const two = (first: object, second: object) => faultsOf([{ actions: [first] }, { actions: [second] }]).join();
     const oidc = (config: object = {}) => login({ ...issuer, ...config }, "openid-connect");
     isRefused(two(login(github), oidc()), "policy_logins_many", /also no auth_id/);
@@ -160,7 +160,7 @@ describe("logins of traffic policies", () => {
     isRefused(beside, "policy_logins_many", /a rule can have only one/);
   });
 
-  it("results of logins are read with their types, and no others are", () => {
+  it("results of logins have their documented types, and there are no other results", () => {
     const condition = (text: string) => faultsOf([{ expressions: [text], actions: [{ type: "deny" }] }]);
     for (const text of [
       "actions.ngrok.oauth.identity.email == '' && actions.ngrok.oauth.identity.current_provider_session_id == ''",

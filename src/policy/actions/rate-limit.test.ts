@@ -7,7 +7,7 @@ import { rateLimit } from "./rate-limit.ts";
 const config = { name: "per key", algorithm: "sliding_window", capacity: 2, rate: "60s", bucket_key: ["vars.key"] };
 
 describe("rate-limit", () => {
-  it("rate-limit refuses beyond the capacity, by key, and says when the next may come", async () => {
+  it("rate-limit rejects requests beyond the capacity, by key, and sends the time of the next slot", async () => {
     const action = makeAction(rateLimit, config);
     const take = (key: string) => action.run(undefined, { key });
     assert.deepEqual((await take("a")).result, { bucket_key: '["a"]', limited: false });
@@ -25,14 +25,14 @@ describe("rate-limit", () => {
     assert.equal((await take("a")).end, undefined);
   });
 
-  it("counts nothing in a rehearsal", async () => {
+  it("rate-limit counts nothing in a rehearsal", async () => {
     const action = makeAction(rateLimit, { ...config, capacity: 1 });
     for (let round = 0; round < 3; round += 1) assert.equal((await action.rehearse()).end, undefined);
     await action.run();
     assert.equal((await action.rehearse()).end?.by, "refusal");
   });
 
-  it("rate-limit remembers no more keys than the server does for all of its limits", async () => {
+  it("rate-limit stores no more keys than the server's limit for all rate limits", async () => {
     const action = makeAction(rateLimit, { ...config, capacity: 1 }, { windows: new WindowPool(3) });
     const take = async (key: number) => (await action.run(undefined, { key: String(key) })).end;
     for (let key = 0; key < 5; key += 1) assert.equal(await take(key), undefined);
@@ -40,14 +40,14 @@ describe("rate-limit", () => {
     assert.equal(await take(0), undefined);
   });
 
-  it("only tells, where it is not enforced", async () => {
+  it("rate-limit only reports excess requests if it is not enforced", async () => {
     const action = makeAction(rateLimit, { ...config, capacity: 1, enforce: false });
     await action.run();
     const { end, result, outcome } = await action.run();
     assert.deepEqual([end, result?.["limited"], outcome], [undefined, true, "done"]);
   });
 
-  it("rate-limit takes a key without a value for an empty one, and tells keys apart that look alike", async () => {
+  it("rate-limit treats a key without a value as empty, and distinguishes keys that look alike", async () => {
     const action = makeAction(rateLimit, { ...config, capacity: 1, bucket_key: ["vars.a", "vars.b"] });
     assert.equal((await action.run()).result?.["bucket_key"], '["",""]');
     for (const vars of [
@@ -61,14 +61,14 @@ describe("rate-limit", () => {
     }
   });
 
-  it("goes on counting when the policy is read again, and anew when the limit is another", async () => {
+  it("rate-limit keeps its counters when the policy is compiled again, and resets them for a changed limit", async () => {
     const action = makeAction(rateLimit, { ...config, capacity: 1 });
     await action.run();
     assert.equal((await action.again({ ...config, capacity: 1 }).run()).end?.by, "refusal");
     assert.equal((await action.again({ ...config, capacity: 2 }).run()).end, undefined);
   });
 
-  it("rate-limit is refused with limits that it cannot keep", () => {
+  it("rate-limit rejects limits that it cannot enforce", () => {
     for (const [change, fault] of [
       [{ rate: "65s" }, /^rate must be a multiple of 10s/],
       [{ rate: "50s" }, /^rate must be from/],

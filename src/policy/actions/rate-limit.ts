@@ -45,7 +45,7 @@ export const rateLimit = defineAction({
       return endedBy(reason, { by: "refusal", answer }, result);
     };
     return {
-      // What changes the limit begins it anew.
+      // A changed limit starts with new counters.
       attach: (place) =>
         place.keep(`rate-limit ${scope.path} ${capacity} ${windowMs} ${name}`, () =>
           makeSlidingWindow({
@@ -61,7 +61,7 @@ export const rateLimit = defineAction({
   },
 });
 
-/** A value that cannot be found out is "", as one that is empty. A failure where a bound was reached. */
+/** A missing value is "", like an empty one. Returns a failure if a limit was exceeded. */
 function keyOf(programs: readonly (Program | undefined)[], context: PolicyContext): string | Failure {
   const values: unknown[] = [];
   for (const program of programs) {

@@ -44,7 +44,7 @@ export const responseBodyFindReplace = defineAction({
         if (!response || !exchange) return skippedAction("there is no response");
         if (hasNoText(response.headers)) return skippedAction("the body has no text");
         if (exchange.request.method === "HEAD") {
-          // The length of the replaced body is not known.
+          // The length of the changed body is unknown.
           response.headers.delete("content-length");
           return skippedAction("the response has no body");
         }
@@ -61,15 +61,15 @@ export const responseBodyFindReplace = defineAction({
 
 const reason = "response_replacement_failed";
 
-/** Why the body cannot be searched. */
+/** Returns the reason why the body cannot be searched. */
 function untouchable({ status, headers }: ResponseHead): string | undefined {
   const hidden = hiddenBy(headers);
   if (hidden !== undefined) return hidden;
-  // A match may lie across the ends of the part.
+  // A match may cross the boundaries of the part.
   if (status === 206 || status === 226) return "the body is a partial one";
   const length = Number(headers.get("content-length") ?? 0);
   if (length > maxBodyBytes) return tooLong;
-  // It has no end to wait for.
+  // The body never ends, so there is nothing to wait for.
   return /^text\/event-stream\b/i.test(headers.get("content-type") ?? "") ? "the body is an event stream" : undefined;
 }
 
@@ -103,5 +103,5 @@ async function replaceBody(
 }
 
 const tooLong = "the body is longer than 1 MiB";
-/** They are about the body as it was, to the byte. */
+/** Fields that describe the exact bytes of the original body. */
 const bodyFields = ["accept-ranges", "content-md5", "digest", "content-digest", "repr-digest"] as const;

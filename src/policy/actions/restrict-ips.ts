@@ -85,14 +85,15 @@ function compileNetworks(texts: readonly string[], field: string, scope: ActionS
   });
 }
 
-/** Networks of one value. */
+/** Maximum networks of one value. */
 const maxNetworks = 1000;
-/** Steps to read one. */
+/** Steps to parse one network. */
 const networkSteps = 4;
 
 /**
- * The first network that has the address. An interpolated value may be a list of networks, or a text of several with
- * commas or blanks between them. A failure where one of them is no network: of what is left out nothing is known.
+ * Returns the first network that contains the address. An interpolated value is a list of networks, or a text of
+ * several separated by commas or blanks. Returns a failure if one of them is no network, because an omitted network
+ * could match.
  */
 function firstOf(networks: Networks, source: string, context: PolicyContext): string | Failure | undefined {
   let found: string | undefined;
@@ -140,7 +141,7 @@ function byPolicies(policies: readonly CompiledPolicy[], source: string) {
   return undefined;
 }
 
-/** "allowed by rule ipr_…, 192.0.2.0/24". */
+/** Parses reasons such as "allowed by rule ipr_…, 192.0.2.0/24". */
 function cidrOf(reason: string): string {
   return reason.slice(reason.lastIndexOf(" ") + 1);
 }

@@ -43,7 +43,7 @@ export const sseFindReplace = defineAction({
         const { message } = context;
         if (!message) return skippedAction("there is no message");
         const list = replacementsOf(templates, context);
-        // The stream has begun, so that refusing cuts it off.
+        // The stream has already begun, so a refusal cuts it off.
         if (list instanceof Failure) return brokenBy(list, "message_replacement_failed");
         if (!isUtf8(message)) return unreadable(onError, "message_replacement_failed", "the message is not UTF-8");
         const fields = list.map((one, index) => ({ ...one, field: names[index] ?? "data" }));

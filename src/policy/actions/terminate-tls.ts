@@ -103,7 +103,7 @@ export const terminateTls = defineAction({
   },
 });
 
-/** The handshake of an HTTPS endpoint is over when its rules act. */
+/** The handshake of an HTTPS endpoint is complete before its rules act. */
 function refuseForHttp(given: Config, scope: ActionScope): void {
   const message = "must be omitted: an HTTPS endpoint terminates TLS before its rules apply";
   const late = [
@@ -114,7 +114,7 @@ function refuseForHttp(given: Config, scope: ActionScope): void {
   for (const [field, isGiven] of late) if (isGiven) scope.wrong(field, message, "policy_action_protocol");
 }
 
-/** Of ids the PEM is known when attached. */
+/** For ids, the PEM is known when the policy is attached. */
 type Authorities = readonly ({ readonly pem: string } | Template)[];
 
 async function end(
@@ -131,7 +131,7 @@ async function end(
   return done(`terminated TLS, version ${ended.version.replace("TLSv", "")}`, noError);
 }
 
-/** Whoever forwarded the connection has ended it: what this one demands must hold of that handshake. */
+/** The connection's forwarder has terminated TLS. The demands of this action must hold for that handshake. */
 function alreadyEnded(tls: TlsFacts | undefined, demands: Handshake): ActionOutcome {
   const { minVersion, maxVersion, clientAuthorities, clientCertificates } = demands;
   const isWithin = tls && tls.version >= (minVersion as TlsVersion) && tls.version <= (maxVersion as TlsVersion);
@@ -144,7 +144,7 @@ function alreadyEnded(tls: TlsFacts | undefined, demands: Handshake): ActionOutc
 
 const noError = { error_code: "", error_message: "", warnings: [] };
 
-/** YAML reads `1.2` as a number. */
+/** YAML parses `1.2` as a number. */
 function asText(given: Readonly<Record<string, unknown>>, name: string): Readonly<Record<string, unknown>> {
   return typeof given[name] === "number" ? { [name]: String(given[name]) } : {};
 }
@@ -163,7 +163,7 @@ function compileCertificate(
     scope.wrong(field, `must ${read.must}`, "policy_value_invalid");
     return () => undefined;
   }
-  // Reading it costs a millisecond, and it is hardly ever another one than for the connection before.
+  // Parsing takes one millisecond, and the certificate is usually the same as for the previous connection.
   let last: { readonly pem: string; readonly its: string; readonly read: OwnCertificate | Failure } | undefined;
   return (context) => {
     const pem = certificate.text(context);

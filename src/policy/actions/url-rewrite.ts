@@ -33,11 +33,11 @@ export const urlRewrite = defineAction({
   },
 });
 
-/** What keeps the URL from being one that is forwarded; undefined once it is the request's. */
+/** Applies the URL to the request. Returns the reason if the URL cannot be forwarded; undefined on success. */
 function rewrite(request: RequestHead, url: string): string | undefined {
   const parsed = URL.parse(url);
   if (!parsed) return "the result is not a URL";
-  // As for what clients send: no two parties may read a path differently (security R1).
+  // Same rule as for URLs from clients: all parties must read a path in the same way (security R1).
   const isEncoded = canonicalPath(request.path) === undefined;
   const path = isEncoded ? encodedPath(parsed.pathname) : canonicalPath(parsed.pathname);
   if (path === undefined) return "the result has a path that servers read differently";

@@ -17,7 +17,7 @@ import { enforceField } from "../language/enforce.ts";
 interface Attached {
   readonly place: PolicyPlace;
   readonly taken: TakenWebhooks | undefined;
-  /** Where the secret is the same for every request. */
+  /** Defined if the secret is the same for every request. */
   readonly fixed: WebhookCheck | undefined;
 }
 

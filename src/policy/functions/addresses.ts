@@ -10,7 +10,7 @@ import type { Network } from "../../lib/address.ts";
 const { string, bool } = types;
 const words = new Uint32Array(4);
 
-/** Whether the network has the address; false where one of them is none. */
+/** Whether the network contains the address; false if either is invalid. */
 export function isInNetwork(address: string, network: Network | undefined): boolean {
   if (!network) return false;
   const family = readAddress(address, words);
@@ -25,7 +25,7 @@ function isOrdered(one: ArrayLike<number>, other: ArrayLike<number>, family: 4 |
   return true;
 }
 
-/** Networks that are written into the expression are read with it. */
+/** Constant networks are parsed together with the expression. */
 function prepareRange([, cidr]: readonly unknown[]) {
   if (typeof cidr !== "string") return undefined;
   const network = parseCidr(cidr);

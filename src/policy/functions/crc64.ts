@@ -1,6 +1,6 @@
 const polynomial = 0xd8_00_00_00_00_00_00_00n;
 
-/** High and low halves, so that no byte costs a bigint. */
+/** High and low halves, to avoid a bigint per byte. */
 const high = new Uint32Array(256);
 const low = new Uint32Array(256);
 for (let at = 0; at < 256; at += 1) {

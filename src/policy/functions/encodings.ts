@@ -16,8 +16,8 @@ const textMap = mapOf(string, string);
 const anyMap = mapOf(dyn, dyn);
 
 /**
- * The text that `make` makes of one that is charged for; what it throws is a failure.
- * @param lengthOf of what is made, at the most, in UTF-16 code units
+ * Charges for the text and returns the text from `make`. If `make` throws, the result is a failure.
+ * @param lengthOf maximum length of the result, UTF-16 code units
  */
 function making(lengthOf: (text: string) => number, make: (text: string) => string) {
   return (text: string, run: Run): Result => {
@@ -31,7 +31,7 @@ function making(lengthOf: (text: string) => number, make: (text: string) => stri
   };
 }
 
-/** What is read takes so much longer than a search. */
+/** Cost of parsing compared with a search. */
 const readingCost = 3;
 
 function reading(read: (text: string) => Result) {
@@ -39,12 +39,12 @@ function reading(read: (text: string) => Result) {
     run.makeText(text.length) ?? run.spendText(readingCost * text.length) ?? read(text);
 }
 
-/** Of base64. */
+/** Returns the length of base64. */
 function base64Length(bytes: number): number {
   return 4 * Math.ceil(bytes / 3);
 }
 
-/** Of a text once it is percent-encoded, unless a lone surrogate makes it shorter. */
+/** Returns the length of a text after percent-encoding. A lone surrogate may make the result shorter. */
 function escapedLength(text: string): number {
   let length = 0;
   for (let at = 0; at < text.length; at += 1) {
@@ -143,7 +143,7 @@ function parseUrl(text: string): Result {
   };
 }
 
-/** The same as a function, `json.decode(s)`, and as a member, `s.decodeJson()`. */
+/** Declares a function, `json.decode(s)`, and the same member, `s.decodeJson()`. */
 function both(name: string, asMember: string, from: readonly Type[], result: Type, evaluate: Native) {
   const id = name.replace(".", "_");
   return [

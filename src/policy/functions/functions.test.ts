@@ -1,4 +1,4 @@
-/** Functions of policies, with the values that the specification gives. */
+/** Functions of policies, with the values in the specification. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { exchangeOf } from "../../../test/support/exchange.ts";
@@ -115,7 +115,7 @@ const rows: readonly (readonly [source: string, text: string])[] = [
 describe("functions and variables of policies", () => {
   for (const [source, text] of rows) it(`${source} is ${text}`, () => assert.equal(value(source), text));
 
-  it("rand gives numbers with both ends, anew each time", () => {
+  it("rand returns numbers including both ends, new ones each time", () => {
     random = 0;
     assert.deepEqual([value("rand.int(1, 3)"), value("rand.double()"), value("rand.int()")], ["1", "0", "0"]);
     random = 0.999_999;

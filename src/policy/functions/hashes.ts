@@ -1,4 +1,4 @@
-/** `hash.sha256(s)`, `s.sha256('base64')` and the like. */
+/** Hash functions such as `hash.sha256(s)` and `s.sha256('base64')`. */
 import { createHash } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { define, member, overload } from "../../cel/checking/declarations.ts";
@@ -36,7 +36,7 @@ const digests: Readonly<Record<string, (bytes: Buffer) => Buffer>> = {
 export const hashFunctions: readonly FunctionDeclaration[] = Object.entries(digests).flatMap(([name, digest]) => {
   const made = (text: string, format: string, run: Run): Result => {
     if (format !== "hex" && format !== "base64") return new Failure("a hash is written as 'hex' or 'base64'");
-    // In this language's own code a byte costs more than in others'.
+    // A byte costs more in JavaScript than in native code.
     const weight = name === "crc64" || name === "xxhash64" ? 8 : 1;
     return run.spendText(text.length * weight) ?? digest(Buffer.from(text)).toString(format);
   };

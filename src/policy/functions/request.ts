@@ -22,7 +22,7 @@ const strings = listOf(string);
 /** Steps to find the fields of one name. */
 const fieldCost = 4;
 
-/** A function of a name. What it reads is another message each time, so nothing of it is evaluated before. */
+/** Returns a function of a name. It reads another message each time, so it is never evaluated at compile time. */
 function reading(
   name: string,
   result: Type,

@@ -8,7 +8,7 @@ import type { PolicyContext } from "../language/context.ts";
 
 const { string } = types;
 
-/** By the names that they have now: nothing of it is kept, so that a new value counts at once. */
+/** Reads the secret by its present names, without a cache, so that a new value takes effect immediately. */
 function secret(vault: string, name: string, run: Run): Result {
   const found = (run.activation as PolicyContext).secret(vault, name);
   if (found === undefined) return new Failure("the vault or the secret does not exist");
@@ -19,7 +19,7 @@ export const secretFunctions: readonly FunctionDeclaration[] = [
   define(secretGet(), overload("secrets_get", [string, string], string, secret, { isVolatile: true })),
 ];
 
-/** The name of the function. */
+/** Name of the function. */
 export function secretGet(): string {
   return "secrets.get";
 }

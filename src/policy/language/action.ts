@@ -1,11 +1,11 @@
 /**
  * The contract of a policy's actions. An action goes through four stages:
  *
- * 1. declare  `defineAction({ type, phases, doc, config })`: data; validation, concealment and docs are read from it.
- * 2. compile  `compile(config, scope)`, once for each policy text, when it is written (to find what is wrong with it)
- *             and when an edge puts it into effect. It knows of no route, and looks at nothing but its configuration.
- * 3. attach   `attach(place)`, once for each route or edge: state that survives recompiling, IP policies of the account.
- * 4. run      `run(context, state)` on traffic. It throws nothing: what fails is an outcome that says so.
+ * 1. declare  `defineAction({ type, phases, doc, config })`: data for validation, concealment and docs.
+ * 2. compile  `compile(config, scope)`, once for each policy text: when it is stored (to find errors), and when an
+ *             edge applies it. It knows no route, and reads only its configuration.
+ * 3. attach   `attach(place)`, once for each route or edge: state that survives recompiling, IP policies.
+ * 4. run      `run(context, state)` on traffic. It never throws: a failure is an outcome with its reason.
  */
 import type { VariableDeclaration } from "../../cel/checking/environment.ts";
 import type { Program } from "../../cel/program.ts";
@@ -24,119 +24,124 @@ import type { Answer, Step } from "../../traffic/step.ts";
 import type { PolicyContext, PolicyPlace } from "./context.ts";
 import type { Template } from "./template.ts";
 
-/** When rules act, as the policy names it. */
+/** Phases in which rules act, by their names in policies. */
 export const phases = ["on_tcp_connect", "on_http_request", "on_http_response", "on_event_stream_message"] as const;
 export type Phase = (typeof phases)[number];
 
-/** What a policy stands on: an HTTPS edge's route, or something that passes connections on whole. */
+/** Layer of a policy: an HTTPS edge's route, or an object that passes on whole connections. */
 export type Layer = "http" | "tls" | "tcp";
 
 export interface ActionDeclaration<F extends Fields = Fields> {
-  /** As the policy names it, e.g. `add-headers`. */
+  /** Name in policies, for example `add-headers`. */
   readonly type: string;
   /** An older name. */
   readonly alias?: string;
   readonly phases: readonly Phase[];
-  /** Layers that have it, where not all that have its phases. */
+  /** Layers with the action. Default: all layers with its phases. */
   readonly layers?: readonly Layer[];
   readonly doc: string;
   readonly config: F;
-  /** Fields of `config` whose values may be of any form: `compile` gets them as they were given, and checks them. */
+  /** Fields of `config` whose values may have any form: `compile` gets and checks the original values. */
   readonly raw?: readonly (keyof F & string)[];
-  /** Brings other forms that are accepted into the one that `config` declares. */
+  /** Converts other accepted forms to the declared form of `config`. */
   widen?(given: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>>;
-  /** The forms that `widen` takes, as JSON Schema, by field. */
+  /** Forms that `widen` accepts, as JSON Schema, by field. */
   readonly alsoTakes?: Readonly<Record<string, JsonSchema>>;
-  /** What must hold between fields: pure; what is wrong with a config that its fields allow. */
+  /** Rules between fields, pure functions: each returns the issue of a config whose fields are valid. */
   readonly rules?: readonly ((config: StoredOf<F>, phase: Phase) => Issue | undefined)[];
-  /** `always`: nothing of its rule comes after it. `may`: it ends the phase on some requests. */
+  /** `always`: the action always ends its phase. `may`: it ends the phase on some requests. */
   readonly terminating?: "always" | "may";
-  /** It reads the path of the URL, whatever its configuration. */
+  /** Whether it reads the path of the URL with any configuration. */
   readonly readsPath?: boolean;
-  /** It ends TLS, which is left to it where a policy has it. */
+  /** Whether it terminates TLS. A policy with such an action leaves TLS to it. */
   readonly endsTls?: boolean;
-  /** Whom the values of its configuration are told: "the client", "events"; undefined or absent: nobody. */
+  /** Receiver of the values in its configuration: "the client", "events"; undefined or absent: no receiver. */
   tells?(phase: Phase): string | undefined;
-  /** What later expressions read of it. */
+  /** Results that later expressions can read. */
   readonly results?: ActionResults;
   /**
-   * Says through `scope.wrong` what is wrong with texts that are compiled; what it returns then is not run.
-   * Throws nothing.
+   * Compiles the texts, and reports errors through `scope.wrong`. After an error, its result never runs. Never throws.
    */
   compile(config: StoredOf<F>, scope: ActionScope): CompiledAction;
 }
 
-/** `actions.ngrok.<name>`: before the action ran, every field is the zero of its type. */
+/** `actions.ngrok.<name>`: before the action runs, every field is the zero of its type. */
 export interface ActionResults {
   readonly name: string;
   readonly fields: Readonly<Record<string, Type>>;
-  /** Names below it that are read of something else, once the action ran. */
+  /** Names below it that are read from other variables after the action ran. */
   readonly mirrors?: Readonly<Record<string, VariableDeclaration>>;
 }
 
 export interface ActionScope {
   readonly phase: Phase;
   readonly layer: Layer;
-  /** Names the action among all of its policy, and stays while the policy does: `on_http_request[0].actions[1]`. */
+  /**
+   * Identifies the action in its policy, and does not change while the policy does not:
+   * `on_http_request[0].actions[1]`.
+   */
   readonly path: string;
-  /** A text with `${…}` in it. @param at path of the field below `config`, for what is wrong with it */
+  /** Compiles a text with `${…}` in it. @param at path of the field below `config`, for errors */
   template(text: string, at: string): Template;
-  /** An expression without `${…}`, e.g. of a bucket's key. */
+  /** Compiles an expression without `${…}`, for example a bucket's key. */
   expression(source: string, at: string, result?: Type): Program | undefined;
-  /** A regular expression that is known beforehand; undefined, and noted, when it is wrong. */
+  /** Compiles a constant regular expression. Returns undefined and reports an issue if it is invalid. */
   pattern(source: string, at: string): Pattern | undefined;
-  /** Pays for everything that is compiled of the policy. */
+  /** Pays for all compilation of the policy. */
   readonly budget: CompileBudget;
-  /** Notes what is wrong with the configuration. */
+  /** Reports an error in the configuration. */
   wrong(at: string, message: string, reason?: RefusalName): void;
-  /** Notes what is allowed, and probably not meant. */
+  /** Reports a valid configuration that is probably not intended. */
   doubtful(at: string, message: string): void;
 }
 
 export interface CompiledAction<S = unknown> {
-  /** With this configuration it ends the phase whatever comes, also where its type need not. */
+  /** Whether it always ends the phase with this configuration. Actions of types that may pass traffic can set it. */
   readonly isFinal?: boolean;
-  /** It reads the response's body: the upstream is asked for a whole one that is not compressed. */
+  /** Whether it reads the response's body. Then the upstream gets a request for a complete body without compression. */
   readonly readsResponseBody?: boolean;
-  /** Of an event stream: a message that the rules cannot read must not pass. */
+  /** Whether a message of an event stream that the rules cannot read must not pass. */
   readonly haltsUnread?: boolean;
   /**
-   * It asks visitors to log in: what tells this login from others of the policy, and where its provider is, "" where that
-   * is not an address that the policy names.
+   * Set if it requires visitors to log in: the key that distinguishes this login from others of the policy, and the
+   * provider's address. The address is "" if the policy does not name one.
    */
   readonly login?: { readonly authId: string; readonly address: string };
-  /** Asked once for each route or edge that has the policy; may throw: the route then fails closed. */
+  /** Called once for each route or edge with the policy. If it throws, the route fails closed. */
   attach?(place: PolicyPlace): S;
   run(context: PolicyContext, state: S): ActionOutcome | Promise<ActionOutcome>;
-  /** What `run` would do now, without its side effects; absent when it has none beyond the exchange itself. */
+  /** Returns the result of `run` without its side effects. Absent if it changes only the exchange. */
   rehearse?(context: PolicyContext, state: S): ActionOutcome | Promise<ActionOutcome>;
-  /** Told once of each request that went upstream how that did, as modules are; also of those that it did not act on. */
+  /**
+   * Called once for each request that went upstream, with the upstream's outcome, as for modules. Includes requests
+   * that the action did not act on.
+   */
   settled?(exchange: Exchange, upstreamStatus: number | undefined, state: S): void;
 }
 
 export interface ActionOutcome {
-  /** `failed`: it could not do what it is for; whether traffic goes on is said by `end` and `error`. */
+  /** `failed`: it could not do its work. `end` and `error` decide whether traffic continues. */
   readonly outcome: "done" | "skipped" | "ended" | "failed";
-  /** One clause without full stop, for operators: "added x-tier". Secrets never. */
+  /** One clause without full stop, for operators: "added x-tier". Never contains secrets. */
   readonly reason: string;
-  /** Becomes `actions.ngrok.<name>`, in place of what an earlier run left there. */
+  /** Becomes `actions.ngrok.<name>`, and replaces the result of an earlier run. */
   readonly result?: Readonly<Record<string, Value | undefined>>;
-  /** The phase ends with this. */
+  /** If set, the phase ends. */
   readonly end?: PhaseEnd;
 }
 
 export type PhaseEnd =
-  /** An answer of the policy's own: response rules still act on it. */
+  /** The policy sends its own response. Response rules still act on it. */
   | { readonly by: "answer"; readonly answer: Answer }
-  /** Refused: nothing of the policy acts any more. */
+  /** The request is rejected. No other rule of the policy acts. */
   | { readonly by: "refusal"; readonly answer: Answer }
-  /** Whoever has to log in first is sent there or told so: nothing of the policy acts any more. */
+  /** The visitor must log in first, and is redirected or informed. No other rule of the policy acts. */
   | { readonly by: "login"; readonly step: Step }
-  /** A rehearsal has come to the login that it was to come to. */
+  /** A rehearsal has reached its target login. */
   | { readonly by: "reached" }
   /** The connection is dropped without a byte. */
   | { readonly by: "close" }
-  /** It goes to an internal endpoint of the account instead of upstream: of HTTP, or of whole connections. */
+  /** Traffic goes to an internal endpoint of the account instead of the upstream, for HTTP or for whole connections. */
   | { readonly by: "forward"; readonly url: string; readonly address?: InternalAddress };
 
 /** Declares an action; the type parameter ties `compile` to `config`. */
@@ -156,24 +161,24 @@ export function endedBy(reason: string, end: PhaseEnd, result?: ActionOutcome["r
   return { outcome: "ended", reason, end, ...(result && { result }) };
 }
 
-/** Traffic goes on; rules read why not as `actions.ngrok.<name>.error.code` and `.message`. */
+/** Traffic continues. Rules can read the reason in `actions.ngrok.<name>.error.code` and `.message`. */
 export function failedAction(error: RefusalName, reason: string, result?: ActionOutcome["result"]): ActionOutcome {
   return { outcome: "failed", reason, result: { ...result, error: { code: policyErrorCode(error), message: reason } } };
 }
 
-/** As policies compare it: `ERR_NGROK_3200`, whatever server they run on. */
+/** Returns the code that policies compare: `ERR_NGROK_3200`, on any server. */
 export function policyErrorCode(error: RefusalName): string {
   return `ERR_NGROK_${catalogue[error].number}`;
 }
 
-/** The same for a value that could not be made. Where a bound was reached, the request is refused as overloaded. */
+/** Same as `brokenAction`, for a value that failed. If a limit was exceeded, the request is rejected as overloaded. */
 export function brokenBy(failure: Failure, error: RefusalName = "policy_interpolation_failed"): ActionOutcome {
   return failure.isFinal ? brokenAction("policy_limit_reached", failure.message) : brokenAction(error, failure.message);
 }
 
 /**
- * The action cannot be carried out, and the request ends there. Why a value could not be made
- * is not told: it may repeat what is configured, and not everybody who reads traces may read that (control K4).
+ * The action failed, and the request ends. The trace omits why a value failed: the reason may contain configuration,
+ * and not every reader of traces may read it (control K4).
  */
 export function brokenAction(error: RefusalName, why: string): ActionOutcome {
   const reason = error === "policy_interpolation_failed" ? "a value of its configuration could not be computed" : why;

@@ -1,4 +1,4 @@
-/** What expressions and actions of a policy see of one request or connection. */
+/** Data of one request or connection for the expressions and actions of a policy. */
 import { Meter } from "../../cel/values/run.ts";
 import type { Budget, Run } from "../../cel/values/run.ts";
 import type { Value } from "../../cel/values/values.ts";
@@ -16,32 +16,32 @@ import type { AskedLogin } from "../../traffic/asked-login.ts";
 import type { HttpCaller } from "./http-caller.ts";
 import type { WindowPool } from "./window-pool.ts";
 
-/** Steps of one rule: its expressions, the values of its actions, and what its actions do with them. */
+/** Steps of one rule: its expressions, the values of its actions, and the work of its actions. */
 export const ruleSteps = 20_000;
 /** Steps of all rules on one request, connection or message of an event stream. */
 export const requestSteps = 100_000;
 
-/** What a policy takes from the server that it runs in. */
+/** Services of the server in which a policy runs. */
 export interface PolicyServices {
-  /** 0 up to, and without, 1. */
+  /** Returns a number from 0 (inclusive) to 1 (exclusive). */
   random(): number;
-  /** Whether the account has an internal endpoint of HTTP of this name, see `nameOf`, and it is online: that of the other scheme will do. */
+  /** Whether the account has an online internal HTTP endpoint with this name, see `nameOf`, for either scheme. */
   internalEndpoint(accountId: string, name: string): boolean;
-  /** The value of a secret of the account, by the names that it and its vault have now. */
+  /** Returns the value of a secret of the account, by the present names of the secret and its vault. */
   secret(accountId: string, vault: string, name: string): string | undefined;
-  /** The same of one of TLS or TCP. */
+  /** Whether the account has an online internal endpoint for TLS or TCP at this address. */
   internalConnection(accountId: string, address: InternalAddress): boolean;
-  /** Bytes of a webhook's body that is held to be verified. */
+  /** Maximum bytes of a webhook's body that is buffered for verification. */
   readonly webhookBytes: number;
-  /** Whether a webhook whose signed id was answered with success before is refused. */
+  /** Whether to reject a webhook whose signed id has already succeeded once. */
   readonly webhookRefuseReplays: boolean;
-  /** What an expression that has no value does to its rule: it does not match, or the request is refused. */
+  /** Effect of an expression without a value: its rule does not match, or the request is rejected. */
   readonly expressionErrors: "no_match" | "refuse";
-  /** Of issuers of tokens; those of this server when absent. */
+  /** Key sets of token issuers. Default: those of this server. */
   readonly keySets?: KeySetsOf;
-  /** Bounds what all limits of rates remember together; each by itself is bounded anyway. */
+  /** Limits the memory of all rate limits together. Each one also has a separate limit. */
   readonly windows?: WindowPool;
-  /** Requests that rules send; where it is absent they reach no internal endpoint, and no host outside. */
+  /** Sends requests of rules. Default: no internal endpoint and no external host is reachable. */
   readonly calls?: HttpCaller;
 }
 
@@ -57,20 +57,23 @@ export const defaultPolicyServices: PolicyServices = Object.freeze({
 
 /** The route, edge or endpoint that a policy is attached to. */
 export interface PolicyPlace {
-  /** Held as long as the policy runs, so that whoever has the same text can share what it compiles to. */
+  /** Held while the policy runs, so that users of the same text can share its compiled form. */
   readonly policy?: object;
   readonly accountId: string;
   readonly ownerId: string;
   readonly endpoint: PolicyEndpoint;
   readonly clock: Clock;
   readonly services: PolicyServices;
-  /** State that survives recompiling; asked for in `attach` only. The key is prefixed with the place's own. */
+  /** Returns state that survives recompiling. Call this in `attach` only. The key gets the place's own prefix. */
   keep<T>(key: string, make: () => T): T;
-  /** The rules of an IP policy of the account; in `attach` only. Throws when there is none. */
+  /** Returns the rules of an IP policy of the account. Call this in `attach` only. Throws if it does not exist. */
   ipPolicy(id: string): CompiledIpPolicy;
-  /** The certificates of an authority of the account, PEM; in `attach` only. Throws when there is none. */
+  /**
+   * Returns the certificates of an authority of the account, PEM. Call this in `attach` only. Throws if it does not
+   * exist.
+   */
   authority(id: string): string;
-  /** Has visitors log in; in `attach` only. Throws where they cannot. */
+  /** Requires visitors to log in. Call this in `attach` only. Throws if logins are impossible there. */
   login(asked: AskedLogin): LoginGuard;
 }
 
@@ -79,41 +82,41 @@ export interface PolicyEndpoint {
   readonly protocol: "https" | "http" | "tls" | "tcp";
 }
 
-/** Of one request or connection. */
+/** Maximum log entries of one request or connection. */
 const maxLogs = 20;
 
-/** What `log` has noted once, for the event of the request or connection. */
+/** Values of one `log` action, for the event of the request or connection. */
 export type LogEntry = Readonly<Record<string, unknown>>;
 
-/** What an action leaves for later rules. */
+/** Result of an action for later rules. */
 export type ActionResult = Readonly<Record<string, Value | undefined>>;
 
-/** Made for every request that a policy acts on: what few rules need is made when it is first asked for. */
+/** Created for every request that a policy acts on. Rarely used parts are created on first use. */
 export class PolicyContext extends Meter implements Budget {
   readonly place: PolicyPlace;
-  /** More is known of it once TLS was ended. */
+  /** Contains more data after TLS was terminated. */
   connection: ConnectionFacts;
-  /** The connection itself, while rules act on connections. */
+  /** The connection, while rules act on connections. */
   open: OpenConnection | undefined;
   /** Absent while there is only a connection. */
   readonly exchange: Exchange | undefined;
-  /** Nothing with side effects is carried out. */
+  /** If true, actions have no side effects. */
   readonly isRehearsal: boolean;
-  /** The rehearsal ends where this login is asked for. */
+  /** The rehearsal ends at this login. */
   until: LoginGuard | undefined;
-  /** Left for the present rule. */
+  /** Steps left for the present rule. */
   override steps = ruleSteps;
-  /** Left for the rules behind it. */
+  /** Steps left for the rules after it. */
   #stepsBehind = requestSteps - ruleSteps;
   run: Run | undefined;
   phase: Phase;
   #vars: Record<string, Value> | undefined;
   #results: Map<string, ActionResult> | undefined;
-  /** The message of an event stream on which its phase acts, as it has become. */
+  /** The present message of an event stream, including changes by rules. */
   message: Buffer | undefined;
-  /** An answer of the policy's own, on which its response rules act. */
+  /** The policy's own response, on which its response rules act. */
   answered: ResponseHead | undefined;
-  /** What was parsed of the messages, kept until `forget`. */
+  /** Parsed parts of the messages, cached until `forget`. */
   query: Lists | undefined;
   cookies: Cookies | undefined;
   setCookies: Cookies | undefined;
@@ -135,23 +138,23 @@ export class PolicyContext extends Meter implements Budget {
     this.isRehearsal = isRehearsal;
   }
 
-  /** The response that rules act on, the upstream's or the policy's own. */
+  /** The response that rules act on: the upstream's or the policy's own. */
   get response(): ResponseHead | undefined {
     return this.answered ?? this.exchange?.response;
   }
 
-  /** Variables of this phase alone; undefined while there are none. */
+  /** Variables of this phase; undefined while there are none. */
   get vars(): Readonly<Record<string, Value>> | undefined {
     return this.#vars;
   }
 
-  /** Without a prototype: `vars.constructor` is nothing unless it was set. */
+  /** The map has no prototype, so `vars.constructor` is absent unless it was set. */
   setVariable(name: string, value: Value): void {
     this.#vars ??= Object.create(null) as Record<string, Value>;
     this.#vars[name] = value;
   }
 
-  /** Of the last action of that name that ran; undefined when none has. */
+  /** Result of the last run of the action with this name; undefined if it has not run. */
   result(name: string): ActionResult | undefined {
     return this.#results?.get(name);
   }
@@ -160,7 +163,7 @@ export class PolicyContext extends Meter implements Budget {
     (this.#results ??= new Map()).set(name, result);
   }
 
-  /** To be called once a message may have been changed. */
+  /** Call this after a message may have changed. */
   forget(): void {
     this.query = undefined;
     this.cookies = undefined;
@@ -173,14 +176,14 @@ export class PolicyContext extends Meter implements Budget {
     this.#vars = undefined;
   }
 
-  /** What the rule before has not used is left for others. */
+  /** Returns the unused steps of the previous rule to the other rules. */
   enterRule(): void {
     const left = this.#stepsBehind + Math.max(this.steps, 0);
     this.steps = Math.min(left, ruleSteps);
     this.#stepsBehind = left - this.steps;
   }
 
-  /** A stream has no end of messages: each has the steps of a request, and variables of its own. */
+  /** A stream has any number of messages, so each message has the steps of a request, and separate variables. */
   enterMessage(message: Buffer): void {
     this.enter("on_event_stream_message");
     this.message = message;
@@ -188,7 +191,7 @@ export class PolicyContext extends Meter implements Budget {
     this.#stepsBehind = requestSteps - ruleSteps;
   }
 
-  /** A secret of the account; undefined when there is none. */
+  /** Returns a secret of the account; undefined if it does not exist. */
   secret(vault: string, name: string): string | undefined {
     const { accountId, services } = this.place;
     const found = services.secret(accountId, vault, name);
@@ -196,12 +199,12 @@ export class PolicyContext extends Meter implements Budget {
     return found;
   }
 
-  /** What a rehearsal may not show either, such as a visitor's token. */
+  /** Marks another text that rehearsals must not show, such as a visitor's token. */
   conceal(text: string): void {
     if (this.isRehearsal && text !== "") (this.#secrets ??= new Set()).add(text);
   }
 
-  /** What a rehearsal may not show: every secret that it has read so far. */
+  /** Texts that rehearsals must not show: every secret read so far. */
   get secrets(): ReadonlySet<string> {
     return this.#secrets ?? noSecrets;
   }
@@ -210,7 +213,7 @@ export class PolicyContext extends Meter implements Budget {
     return this.#logs ?? nothing;
   }
 
-  /** Of a rehearsal nothing is noted. */
+  /** A rehearsal records nothing. */
   log(entry: LogEntry): void {
     if (this.isRehearsal) return;
     const logs = (this.#logs ??= [...(this.exchange?.logs ?? [])]);

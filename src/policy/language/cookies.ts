@@ -1,6 +1,6 @@
 import type { Value } from "../../cel/values/values.ts";
 
-/** A cookie, as expressions read it. */
+/** A cookie, in the form for expressions. */
 export type Cookie = Readonly<Record<string, Value>>;
 
 /** The cookies of one message. */

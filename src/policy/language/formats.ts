@@ -11,7 +11,7 @@ export const networkText: StringFormat = {
   check: (text) => (text.includes("${") ? undefined : cidrIssue(text)),
 };
 
-/** A duration in whole steps, ends included; 0 for any fraction. */
+/** A duration in whole steps, ends included; step 0 allows any fraction. */
 export function duration(leastSeconds: number, mostSeconds: number, stepSeconds: number): StringFormat {
   const least = `${leastSeconds}s`;
   return {

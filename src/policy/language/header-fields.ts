@@ -1,4 +1,4 @@
-/** Header fields in the configuration of actions, and what they may become once their values are known. */
+/** Header fields in the configuration of actions, and their values for a request. */
 import { Failure } from "../../cel/values/failure.ts";
 import { f } from "../../schema/fields.ts";
 import type { StringFormat } from "../../schema/fields.ts";
@@ -41,8 +41,8 @@ export function compileHeaders(headers: Readonly<Record<string, string>>, scope:
 }
 
 /**
- * The value of one field; a failure when it cannot be found out or would break the message (CR, LF, NUL). What is
- * beyond ASCII is percent-encoded.
+ * Returns the value of one field. Returns a failure if a value is missing or would break the message (CR, LF, NUL).
+ * Percent-encodes characters beyond ASCII.
  */
 export function headerValueOf(name: string, template: Template, context: PolicyContext): string | Failure {
   const text = template.text(context);
@@ -54,12 +54,12 @@ export function headerValueOf(name: string, template: Template, context: PolicyC
   return /^[\t\x20-\x7e]*$/.test(trimmed) ? trimmed : encoded(trimmed, context);
 }
 
-/** Each character beyond ASCII becomes up to nine. */
+/** Each character beyond ASCII becomes up to nine characters. */
 function encoded(text: string, context: PolicyContext): string | Failure {
   return context.makeText(9 * text.length) ?? fieldText(text.replaceAll("\t", " "));
 }
 
-/** All of them, or the first failure. */
+/** Returns all fields, or the first failure. */
 export function headerValuesOf(templates: HeaderTemplates, context: PolicyContext): Record<string, string> | Failure {
   const values: Record<string, string> = {};
   for (const [name, template] of templates) {

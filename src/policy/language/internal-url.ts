@@ -2,8 +2,8 @@ import { isInternalName } from "../../lib/internal-names.ts";
 import { nameOf } from "../../lib/plain-names.ts";
 
 /**
- * The name of an internal URL of HTTP, see `nameOf`; undefined for any other. A port says nothing: internal endpoints of
- * HTTP are known by their names.
+ * Returns the name of an internal HTTP URL, see `nameOf`; undefined for any other URL. Ignores the port, because
+ * internal HTTP endpoints are identified by name.
  */
 export function internalNameIn(text: string): string | undefined {
   const url = URL.parse(text);

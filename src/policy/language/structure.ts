@@ -1,17 +1,17 @@
-/** JSON in a policy whose texts may hold `${…}`: values of variables and of log entries. */
+/** JSON in a policy whose texts may contain `${…}`: values of variables and of log entries. */
 import { Failure } from "../../cel/values/failure.ts";
 import type { Result } from "../../cel/values/run.ts";
 import type { Value } from "../../cel/values/values.ts";
 import type { ActionScope } from "./action.ts";
 import type { PolicyContext } from "./context.ts";
 
-/** Lists and maps inside each other. */
+/** Maximum nesting of lists and maps. */
 const maxDepth = 10;
 const maxTextBytes = 4096;
 
 export type Structure = (context: PolicyContext) => Result;
 
-/** @param at path below `config`, for what is wrong with it */
+/** @param at path below `config`, for errors */
 export function compileStructure(given: unknown, at: string, scope: ActionScope, depth = 1): Structure {
   if (typeof given === "string") {
     if (Buffer.byteLength(given) > maxTextBytes) {

@@ -15,31 +15,34 @@ import type { Value } from "../../cel/values/values.ts";
 import type { PolicyContext } from "./context.ts";
 import { textOf } from "./text-of.ts";
 
-/** Text as the policy has it, or what an expression gave. */
+/** Literal text of the policy, or the result of an expression. */
 export type Piece = string | { readonly value: string };
 
 export interface Template {
   readonly source: string;
-  /** The text, where it holds no expression. */
+  /** The text, if it contains no expression. */
   readonly constant: string | undefined;
-  /** What the policy itself has written before the first expression. */
+  /** The policy's literal text before the first expression. */
   readonly startsWith: string;
-  /** Names of the variables that it mentions. */
+  /** Names of its variables. */
   readonly variables: readonly string[];
-  /** Names of the functions that it calls whose value may be another one each time. */
+  /** Names of its functions whose value may change with each call. */
   readonly volatile: readonly string[];
-  /** The text with its expressions' values; a failure of one of them, or of too much text. */
+  /**
+   * Returns the text with its expressions' values. Returns a failure if an expression fails, or if the text is too
+   * long.
+   */
   text(context: PolicyContext): string | Failure;
-  /** The text in its pieces, so that values are told from what the policy wrote. */
+  /** Returns the text in pieces, which distinguish values from the policy's literal text. */
   pieces(context: PolicyContext): readonly Piece[] | Failure;
-  /** As `text`, but what is exactly one `${…}` keeps its type. */
+  /** Same as `text`, but a text of exactly one `${…}` keeps the type of its value. */
   value(context: PolicyContext): Result;
 }
 
 /**
- * @param wrong told of each thing that is wrong with it
- * @param read told of each expression in it, and how many UTF-16 code units are before that
- * @param budget pays for compiling it; each expression has its own unless given
+ * @param wrong called with each error
+ * @param read called with each expression, and the number of UTF-16 code units before it
+ * @param budget pays for compiling. Default: a separate budget for each expression
  */
 export function compileTemplate(
   source: string,
@@ -107,7 +110,7 @@ function constant(source: string, text: string): Template {
   return { ...given, text: () => text, pieces: () => [text], value: (): Value => text };
 }
 
-/** `$${` is a literal `${`; any other `$` is itself. */
+/** `$${` is a literal `${`; any other `$` is literal. */
 function partsOf(
   source: string,
   environment: Environment,

@@ -7,12 +7,12 @@ import type { Meter } from "../../cel/values/run.ts";
 import { Duration, Timestamp, TypeValue, Uint } from "../../cel/values/values.ts";
 import type { Value } from "../../cel/values/values.ts";
 
-/** Levels of lists and maps that are written out. */
+/** Maximum levels of lists and maps in the output. */
 const maxDepth = 32;
 
 /**
- * A value as interpolation writes it: numbers decimal, timestamps RFC 3339, durations `90s`, null "", bytes as UTF-8,
- * lists and maps as JSON. Lists and maps that occur several times in a value are paid for each time.
+ * Returns a value in the format of interpolation: numbers decimal, timestamps RFC 3339, durations `90s`, null "", bytes
+ * as UTF-8, lists and maps as JSON. Lists and maps that occur several times in a value are charged each time.
  */
 export function textOf(value: Value, meter: Meter): string | Failure {
   if (typeof value === "string") return value;
@@ -24,7 +24,7 @@ export function textOf(value: Value, meter: Meter): string | Failure {
   return jsonOf(plain, meter);
 }
 
-/** A value as JSON writes it. */
+/** Returns a value as JSON text. */
 export function jsonText(value: Value, meter: Meter): string | Failure {
   const plain = plainOf(value, meter);
   return plain instanceof Failure ? plain : jsonOf(plain, meter);
@@ -36,7 +36,7 @@ function jsonOf(plain: unknown, meter: Meter): string | Failure {
   return meter.makeText(text.length) ?? text;
 }
 
-/** A value as JSON holds it; whole numbers that no JSON number holds exactly become texts. */
+/** Returns a value as JSON data. Integers that JSON cannot represent exactly become texts. */
 export function plainOf(value: Value | undefined, meter: Meter): unknown {
   return new Walk(meter).plain(value, 0);
 }
@@ -45,7 +45,7 @@ function bytesText(bytes: Uint8Array, meter: Meter): string | Failure {
   return meter.makeText(bytes.length) ?? Buffer.from(bytes).toString("utf8");
 }
 
-/** Pays for each part of a value before it goes into it, and bounds the texts of all parts together. */
+/** Charges for each part of a value before visiting it, and limits the total length of all texts. */
 class Walk {
   readonly #meter: Meter;
   #length = 0;
@@ -54,7 +54,7 @@ class Walk {
     this.#meter = meter;
   }
 
-  /** Or a failure. */
+  /** Returns the value or a failure. */
   plain(value: Value | undefined, depth: number): unknown {
     if (typeof value === "string") return this.#text(value.length) ?? value;
     if (typeof value === "bigint") return wholeOf(value);

@@ -1,6 +1,6 @@
 /**
  * Texts that the author of a policy did not quote. YAML reads `x-version: 1.10` as a number and `x-debug: true` as a
- * boolean. Where an action takes a text, the text is what the author wrote: "1.10", not "1.1".
+ * boolean. If an action needs a text, it gets the characters that the author wrote: "1.10", not "1.1".
  */
 import type { Field, Fields } from "../../schema/fields.ts";
 
@@ -39,7 +39,7 @@ function valueAsWritten(field: Field, value: unknown, keys: Keys, written: Writt
   return mapped(value, (name, inner) => valueAsWritten(field.of, inner, [...keys, name], written));
 }
 
-/** An object that stands for a text, such as a user name with a password. */
+/** Handles an object in the place of a text, such as a user name with a password. */
 function partsAsWritten(value: Config, keys: Keys, written: Written): Config {
   if (Object.keys(value).length > maxParts) return value;
   return mapped(value, (name, inner) => scalar(inner, [...keys, name], written));

@@ -1,25 +1,25 @@
 /**
- * What all sliding windows of a server remember together (traffic policy, rate-limit). Beyond the bound the window with
- * the most forgets first: who has few keys keeps them, whatever keys somebody else makes up.
+ * Limits the memory of all sliding windows of a server (traffic policy, rate-limit). Beyond the limit, the window with
+ * the most keys forgets first. So a window with few keys keeps them, however many keys other clients invent.
  */
 export interface PooledWindow {
-  /** Keys that are remembered, and the slots of them all. */
+  /** Number of stored keys, and of their slots. */
   readonly size: number;
   readonly slots: number;
-  /** Nothing that is remembered counts any more. */
+  /** Whether no stored request counts any more. */
   isStale(): boolean;
-  /** Forgets so many keys, those first that were unused for longest. */
+  /** Forgets this many keys, the least recently used first. */
   forget(keys: number): void;
 }
 
-/** Slots for each key that there is room for. */
+/** Maximum slots for each key of the limit. */
 const slotsPerKey = 4;
-/** Of the largest window, so much is forgotten at a time: looking for it costs as many steps as there are windows. */
+/** Share of the largest window that is forgotten at a time, because finding that window takes one step per window. */
 const forgottenShare = 1 / 64;
 
 export class WindowPool {
   readonly #maxKeys: number;
-  /** With what each was seen to remember. */
+  /** Windows with their last known size. */
   readonly #windows = new Map<PooledWindow, { keys: number; slots: number }>();
   #keys = 0;
   #slots = 0;
@@ -29,7 +29,7 @@ export class WindowPool {
     this.#maxKeys = maxKeys;
   }
 
-  /** Keys of all windows, and their slots. */
+  /** Number of keys of all windows, and of their slots. */
   get size(): number {
     return this.#keys;
   }
@@ -38,9 +38,9 @@ export class WindowPool {
     return this.#slots;
   }
 
-  /** To be called when a window remembers more. Makes room, but for the key that it has used last. */
+  /** Call this when a window has grown. Makes room, but never removes the key that the window used last. */
   grown(window: PooledWindow): void {
-    // A limit that is no longer there says nothing more.
+    // A removed limit sends no more updates.
     if (!this.#windows.has(window)) this.#dropStale();
     this.#note(window);
     while (this.#keys > this.#maxKeys || this.#slots > slotsPerKey * this.#maxKeys) {
@@ -61,7 +61,7 @@ export class WindowPool {
     else this.#windows.set(window, { keys: size, slots });
   }
 
-  /** Of those that can forget anything. @param current its last key is in use */
+  /** Returns the largest window that can forget keys. @param current its last key is in use */
   #largest(current: PooledWindow): PooledWindow | undefined {
     let largest: PooledWindow | undefined;
     let most = 0;

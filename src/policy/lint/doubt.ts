@@ -1,4 +1,4 @@
-/** Something in an expression that is right by the language, and probably not what was meant. */
+/** A valid part of an expression that is probably not intended. */
 import { childrenOf } from "../../cel/syntax/tree.ts";
 import type { Node } from "../../cel/syntax/tree.ts";
 
@@ -9,13 +9,13 @@ export interface Doubt {
   readonly hint: string;
 }
 
-/** The node and everything below it, from above. */
+/** Yields the node and all nodes below it, from the top. */
 export function* nodesOf(node: Node): Generator<Node> {
   yield node;
   for (const child of childrenOf(node)) yield* nodesOf(child);
 }
 
-/** What two parts of expressions have in common when they are about the same: blanks, quotes and case do not count. */
+/** Returns a text that is equal for two expressions about the same value. Blanks, quotes and case do not matter. */
 export function subjectOf(node: Node, source: string): string {
   if (node.kind === "literal" && typeof node.value === "string") return `'${node.value.toLowerCase()}'`;
   return source.slice(node.from, node.to).replaceAll(/\s/g, "");

@@ -1,4 +1,4 @@
-/** Names of header fields in capitals: the maps have lower-case keys, and are asked for them in lower case. */
+/** Finds names of header fields in capitals: the maps have only lower-case keys. */
 import type { CheckedTree } from "../../cel/checking/checked.ts";
 import type { Node } from "../../cel/syntax/tree.ts";
 import { nodesOf } from "./doubt.ts";

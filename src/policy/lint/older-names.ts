@@ -1,4 +1,4 @@
-/** Variables that an expression mentions by an older name than their present one. */
+/** Finds variables that an expression mentions by an older name. */
 import type { CheckedTree } from "../../cel/checking/checked.ts";
 import { pathOf } from "../../cel/syntax/tree.ts";
 import { nodesOf } from "./doubt.ts";
@@ -13,7 +13,7 @@ export function olderNames({
     if (!variable) return [];
     const path = pathOf(node.kind === "select" ? { ...node, isTest: false } : node)?.path;
     if (path === undefined || path === variable.name) return [];
-    // `has(a.B)` has its name between the brackets.
+    // In `has(a.B)`, the name is between the brackets.
     const from = node.kind === "select" && node.isTest ? node.operand.from : node.from;
     return [{ from, to: from + path.length, name: variable.name }];
   });

@@ -1,4 +1,4 @@
-/** Whether an expression reads the path of the request's URL. */
+/** Checks whether an expression reads the path of the request's URL. */
 import type { CheckedTree } from "../../cel/checking/checked.ts";
 
 const withPath: ReadonlySet<string> = new Set([

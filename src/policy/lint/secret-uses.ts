@@ -1,4 +1,4 @@
-/** Which secrets an expression reads, and whether it gives away what it has read. */
+/** Finds the secrets that an expression reads, and whether its value reveals them. */
 import type { CheckedTree } from "../../cel/checking/checked.ts";
 import { childrenOf } from "../../cel/syntax/tree.ts";
 import type { Call, Loop, Node } from "../../cel/syntax/tree.ts";
@@ -13,11 +13,11 @@ export function secretUses(checked: CheckedTree): NamedSecret[] {
     .map(({ args: [vault, name] }) => ({ vault: textOf(vault) as string, name: textOf(name) as string }));
 }
 
-/** What a provider has given for a visitor, as rules after a login read it. */
+/** A provider's tokens for a visitor, which rules after a login can read. */
 const tokens: ReadonlySet<string> = new Set(["access_token", "refresh_token", "identity_token"]);
 const ofLogin = /^actions\.ngrok\.(?:oauth|oidc)$/;
 
-/** Variables whose parts are told apart by their keys, and the functions that read one part. */
+/** Variables whose parts are distinguished by keys, and the functions that read one part. */
 const keyed: ReadonlySet<string> = new Set(["vars", "req.headers", "res.headers"]);
 const readers: ReadonlyMap<string, string> = new Map([
   ["getReqHeader", "req.headers"],
@@ -31,15 +31,15 @@ const others: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Whether its value tells of a secret, of a visitor's token, or of something that does. True or false does not: that is
- * what secrets are compared for.
+ * Whether the expression's value reveals a secret, a visitor's token, or a value derived from one. A boolean does not:
+ * secrets exist to be compared.
  */
 export function tellsSecret(checked: CheckedTree, taint: Taint): boolean {
   const { root } = checked.tree;
   return checked.types[root.id]?.is !== "bool" && tellingParts(checked, taint).has(root.id);
 }
 
-/** Ids of the parts that tell of a secret, whatever their types. */
+/** Returns ids of the parts that reveal a secret, of any type. */
 export function tellingParts(checked: CheckedTree, taint: Taint): ReadonlySet<number> {
   const reader = new SecretReader(checked, taint);
   reader.tells(checked.tree.root);
@@ -50,7 +50,7 @@ class SecretReader {
   readonly telling = new Set<number>();
   readonly #checked: CheckedTree;
   readonly #taint: Taint;
-  /** Variables of the loops that are open, and whether what they stand for tells. */
+  /** Variables of enclosing loops, and whether their values reveal a secret. */
   readonly #loops: { readonly name: string; readonly tells: boolean }[] = [];
 
   constructor(checked: CheckedTree, taint: Taint) {
@@ -69,7 +69,7 @@ class SecretReader {
     if (name !== undefined) return this.#taint.hasAny(name);
     const part = this.#partOf(node);
     if (part !== undefined) {
-      // The whole is a part of its own.
+      // The whole expression is also a part.
       for (const child of childrenOf(node)) this.tells(child);
       return this.#taint.has(part);
     }
@@ -77,7 +77,7 @@ class SecretReader {
     if (node.kind === "loop") return this.#ofLoop(node);
     if (node.kind === "call" && this.#ofCall(node)) return true;
     if (node.kind === "select" && this.#isToken(node)) return true;
-    // All of them: each part is to be known by itself.
+    // Visits all children, without stopping early, because each part needs its own result.
     return childrenOf(node).filter((child) => this.tells(child)).length > 0;
   }
 
@@ -103,7 +103,10 @@ class SecretReader {
     return ofLogin.test(this.#checked.variables.get(node.operand.id)?.name ?? "");
   }
 
-  /** `vars.a` of `vars.a` and `vars['a']`, `req.headers.x` of `getReqHeader('X')`; undefined for anything else. */
+  /**
+   * Returns `vars.a` for `vars.a` and `vars['a']`, and `req.headers.x` for `getReqHeader('X')`; undefined for anything
+   * else.
+   */
   #partOf(node: Node): string | undefined {
     if (node.kind === "select") return this.#keyOf(node.operand, node.field);
     if (node.kind !== "call") return undefined;

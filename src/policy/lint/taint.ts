@@ -1,6 +1,6 @@
-/** Where values that tell of a secret have gone: variables, header fields, the URL, results of actions. */
+/** Tracks values that reveal a secret: variables, header fields, the URL, results of actions. */
 
-/** Variables that are read of a header field. */
+/** Variables derived from a header field. */
 const ofFields: readonly (readonly [variable: string, source: string])[] = [
   ["req.cookies", "req.headers.cookie"],
   ["res.cookies", "res.headers.set-cookie"],
@@ -14,7 +14,7 @@ const ofFields: readonly (readonly [variable: string, source: string])[] = [
   ["endpoint", "req.headers.host"],
 ];
 
-/** Of one phase. `vars` end with it; all else goes on into the phases behind it. */
+/** State of one phase. `vars` end with the phase. All other values reach the later phases. */
 export class Taint {
   readonly #own = new Set<string>();
   readonly #carried: Set<string>;
@@ -28,12 +28,12 @@ export class Taint {
     (source.startsWith("vars.") ? this.#own : this.#carried).add(source);
   }
 
-  /** Whether exactly this tells of a secret. */
+  /** Whether exactly this value reveals a secret. */
   has(source: string): boolean {
     return this.#own.has(source) || this.#carried.has(source);
   }
 
-  /** Whether this, something that it is part of, or a part of it does. */
+  /** Whether this value, a value that contains it, or a part of it reveals a secret. */
   hasAny(name: string): boolean {
     if (this.#own.size + this.#carried.size === 0) return false;
     for (const source of [...this.#own, ...this.#carried])

@@ -1,6 +1,6 @@
 /**
- * Items that may not be there: the expression fails then, which is no match, so that a rule that refuses lets past whom
- * it was written against.
+ * Finds accesses to items that may be missing. The expression then fails, and the rule does not match. So a rule that
+ * denies requests would let them pass.
  */
 import type { CheckedTree } from "../../cel/checking/checked.ts";
 import { childrenOf } from "../../cel/syntax/tree.ts";
@@ -21,11 +21,11 @@ const asking: ReadonlySet<string> = new Set([
 
 export interface Unguarded {
   readonly doubts: readonly Doubt[];
-  /** What the expression asks for before: later ones of the rule may rely on it. */
+  /** Checks in the expression, which later expressions of the rule may rely on. */
   readonly asked: ReadonlySet<string>;
 }
 
-/** @param asked by the expressions before it, which were true */
+/** @param asked checks in the previous expressions, which were true */
 export function unguardedIndexes(checked: CheckedTree, asked: ReadonlySet<string>): Unguarded {
   const { source, root } = checked.tree;
   const doubts: Doubt[] = [];
@@ -43,7 +43,7 @@ export function unguardedIndexes(checked: CheckedTree, asked: ReadonlySet<string
     }
     if (node.kind === "call" && node.name === "_[_]" && mayFail(node)) {
       if (!Array.from(nodesOf(node), (one) => subjectOf(one, source)).some((one) => known.has(one))) doubt(node);
-      // One doubt is enough for all of `a['b'][0]`.
+      // One warning is enough for all of `a['b'][0]`.
       return;
     }
     for (const child of childrenOf(node)) visit(child, known);
@@ -66,7 +66,10 @@ export function unguardedIndexes(checked: CheckedTree, asked: ReadonlySet<string
   }
 }
 
-/** What is asked for anywhere in it; of `'x' in m` the key, of the others what they are asked of. */
+/**
+ * Returns everything that is checked anywhere in the expression: the key of `'x' in m`, or the receiver of other
+ * checks.
+ */
 function askedIn(root: Node, { tree: { source } }: CheckedTree): ReadonlySet<string> {
   const found = new Set<string>();
   for (const node of nodesOf(root)) {

@@ -4,7 +4,7 @@ import { isWithoutData } from "../variables/connection.ts";
 import { nodesOf } from "./doubt.ts";
 import type { Doubt } from "./doubt.ts";
 
-/** Each once. */
+/** Returns each variable once. */
 export function readsWithoutData(checked: CheckedTree): Doubt[] {
   const told = new Set<string>();
   return Array.from(nodesOf(checked.tree.root)).flatMap((node) => {

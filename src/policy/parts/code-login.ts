@@ -1,4 +1,4 @@
-/** Logins by the authorization code flow, as both of their actions have them. */
+/** Logins by the authorization code flow, shared by both of their actions. */
 import type { StoredOf } from "../../schema/fields.ts";
 import type { AskedCodeLogin } from "../../traffic/asked-login.ts";
 import type { CompiledAction } from "../language/action.ts";
@@ -13,7 +13,7 @@ export interface CodeLogin {
   readonly provider: AskedCodeLogin["provider"];
   /** Undefined: the server's own app. */
   readonly client: ClientTemplates | undefined;
-  /** How long it may be idle; "" where that is not limited. */
+  /** Maximum idle time; "" for no limit. */
   readonly idle: string;
   readonly result: LoginAction["result"];
 }

@@ -1,4 +1,4 @@
-/** Bodies as they were before they were compressed (RFC 9110 §8.4), bounded. */
+/** Decompresses bodies (RFC 9110 §8.4) up to a size limit. */
 import { promisify } from "node:util";
 import { brotliDecompress, gunzip, inflate } from "node:zlib";
 
@@ -10,8 +10,8 @@ const decoders = new Map([
 ]);
 
 /**
- * @param codings values of Content-Encoding; what is not known, or more than one, stays as it is
- * @returns undefined when more than `maxBytes` come out, or it is not what it says
+ * @param codings values of Content-Encoding; unknown or multiple codings are not decoded
+ * @returns undefined if the result exceeds `maxBytes`, or the content does not match its coding
  */
 export async function decodeContent(
   body: Buffer,

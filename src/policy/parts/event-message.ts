@@ -1,10 +1,10 @@
-/** One message of an event stream: its fields, and what they become (WHATWG HTML §9.2.6). */
+/** One message of an event stream: parses and changes its fields (WHATWG HTML §9.2.6). */
 
 export const eventFields = ["data", "retry", "event", "id"] as const;
 export type EventField = (typeof eventFields)[number];
 
 interface Line {
-  /** With its line end. */
+  /** Includes the line end. */
   readonly whole: string;
   /** "" for comments and empty lines. */
   readonly name: string;
@@ -13,11 +13,14 @@ interface Line {
 
 export interface EventMessage {
   readonly lines: readonly Line[];
-  /** As the message's first line ends; `\n` where none does. */
+  /**
+   * Line end of the message's first line; `
+   * ` if there is none.
+   */
   readonly lineEnd: string;
 }
 
-/** @param text of one message, with the empty line that ends it if that has come */
+/** @param text one message, with the empty line that ends it, if that has arrived */
 export function readMessage(text: string): EventMessage {
   const lines: Line[] = [];
   let lineEnd = "";
@@ -36,16 +39,19 @@ function readLine(whole: string, content: string): Line {
   return { whole, name: content.slice(0, colon), value: content.slice(from) };
 }
 
-/** Lines of `data` are joined as clients join them; of the others the last one counts. Undefined when there is none. */
+/**
+ * Joins lines of `data` as clients do. For other fields, the last line counts. Returns undefined if the field is
+ * absent.
+ */
 export function fieldOf({ lines }: EventMessage, field: EventField): string | undefined {
   const values = lines.filter(({ name }) => name === field).map(({ value }) => value);
   return field === "data" && values.length > 0 ? values.join("\n") : values.at(-1);
 }
 
 /**
- * The message with another value in a field that it has, where its first line stood. Line ends in `data` become
- * further lines of it, so nothing can be slipped in beside it.
- * @returns undefined when the field cannot hold the value
+ * Returns the message with another value in an existing field, at its first line. Line ends in `data` become further
+ * lines of it, so a value cannot inject other fields.
+ * @returns undefined if the field cannot hold the value
  */
 export function withField(message: EventMessage, field: EventField, value: string): EventMessage | undefined {
   if (field === "retry" && !/^\d{1,15}$/.test(value)) return undefined;

@@ -1,4 +1,4 @@
-/** Finding and replacing in the messages of an event stream (traffic policy, sse-find-replace). */
+/** Finds and replaces text in the messages of an event stream (traffic policy, sse-find-replace). */
 import { sameWork } from "../../lib/heartbeat.ts";
 import { isUtf8 } from "node:buffer";
 import { fieldOf, readMessage, renderMessage, withField } from "./event-message.ts";
@@ -12,15 +12,15 @@ export interface FieldReplacement extends TextReplacement {
   readonly field: EventField;
 }
 
-/** A message may grow to so many times the longest one that is read. */
+/** Maximum growth of a message, as a multiple of the longest readable message. */
 const maxGrowth = 4;
 const byteOrderMark = "\u{feff}";
 
 /**
- * Each replacement in the result of the one before, a field of the message at a time. Without a match, `content` is
- * `message`, to the byte. Never rejects.
+ * Applies each replacement to the result of the previous one, one field of the message at a time. Without a match,
+ * `content` equals `message` in every byte. Never rejects.
  *
- * @param owner the account whose stream it is
+ * @param owner the account of the stream
  */
 export async function replaceInMessage(
   message: Buffer,
@@ -30,7 +30,7 @@ export async function replaceInMessage(
   const here = sameWork();
   if (!isUtf8(message)) return new ReplaceFault("the message is not UTF-8");
   const text = message.toString("utf8");
-  // Only the stream begins with one; it is no part of the first field's name.
+  // Only a stream can begin with a byte order mark. It is no part of the first field's name.
   const start = text.startsWith(byteOrderMark) ? byteOrderMark : "";
   let changed = readMessage(text.slice(start.length));
   const matches: FoundMatch[] = [];

@@ -8,7 +8,7 @@ import { ReplaceFault } from "./replacing.ts";
 import { patternFor } from "./patterns.ts";
 import { compileReplacement } from "./replacement.ts";
 
-/** Messages as they were seen, and what came out. */
+/** Returns the observed messages, and the output. */
 async function pass(
   chunks: readonly (string | Buffer)[],
   change = (_message: string): string | undefined => undefined,
@@ -47,7 +47,7 @@ const streams: readonly (readonly [text: string, messages: readonly string[]])[]
 ];
 
 describe("an event stream", () => {
-  it("an event stream is split at its empty lines, and comes out byte for byte, however it arrives", async () => {
+  it("an event stream is split at empty lines, and passes byte for byte in any chunks", async () => {
     for (const [text, expected] of streams) {
       const bytes = Buffer.from(text);
       for (let size = 1; size <= bytes.length; size += 1) {
@@ -55,7 +55,7 @@ describe("an event stream", () => {
         for (let at = 0; at < bytes.length; at += size) chunks.push(bytes.subarray(at, at + size));
         const { messages, out } = await pass(chunks);
         assert.equal(out, latin(text), `${JSON.stringify(text)} by ${size}`);
-        // An LF that comes after the CR before it was enough: it is passed on by itself.
+        // An LF after a CR that already ended the message arrives separately.
         const joined = messages.map((one) => one.replaceAll("\r\n", "\r").replaceAll("\n", "\r"));
         assert.deepEqual(
           joined,
@@ -66,7 +66,7 @@ describe("an event stream", () => {
     }
   });
 
-  it("an event stream passes a message on when it is whole, without waiting for the next", async () => {
+  it("an event stream passes on a complete message without waiting for the next one", async () => {
     const stream = makeEventStream({ change: () => undefined });
     const seen: string[] = [];
     stream.on("data", (piece: Buffer) => seen.push(piece.toString()));
@@ -82,12 +82,12 @@ describe("an event stream", () => {
     stream.destroy();
   });
 
-  it("an event stream puts changed messages in the place of the old ones, in order", async () => {
+  it("an event stream replaces changed messages in order", async () => {
     const { out } = await pass(["data: a\n\ndata: b\n\nda", "ta: c"], (message) => message.toUpperCase());
     assert.equal(out, "DATA: A\n\nDATA: B\n\nDATA: C");
   });
 
-  it("an event stream holds no more than one message of bounded size; longer ones pass unchanged, and the next is read again", async () => {
+  it("an event stream buffers at most one message of limited size, passes longer ones unchanged, and then continues to parse", async () => {
     const long = Buffer.from(`data: ${"x".repeat(10 * maxMessageBytes)}\n\n`);
     const chunks = [];
     for (let at = 0; at < long.length; at += 1000) chunks.push(long.subarray(at, at + 1000));
@@ -100,7 +100,7 @@ describe("an event stream", () => {
     assert.ok(pieces.every((piece) => piece.length <= maxMessageBytes));
   });
 
-  it("an event stream ends with the error of a change that fails", async () => {
+  it("an event stream ends with the error of a failed change", async () => {
     await assert.rejects(
       pass(["data: a\n\n"], () => {
         throw new Error("broken");
@@ -152,12 +152,12 @@ describe("replacements in a message", () => {
     ["\n", [on("data", "a", "b")], "\n"],
   ];
   for (const [message, list, result] of rows) {
-    it(`replacements in a message make ${JSON.stringify(result)} of ${JSON.stringify(message)}`, async () => {
+    it(`replacements in a message produce ${JSON.stringify(result)} from ${JSON.stringify(message)}`, async () => {
       assert.equal(await replace(message, ...list), result);
     });
   }
 
-  it("replacements in a message leave a message alone that is not UTF-8, or would grow too long", async () => {
+  it("replacements in a message leave it unchanged if it is not UTF-8, or would become too long", async () => {
     const wrong = await replaceInMessage(Buffer.from([0x64, 0xff]), [on("data", "a", "b")], "ac_1");
     assert.ok(wrong instanceof ReplaceFault);
     assert.match(

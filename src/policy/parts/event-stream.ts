@@ -1,16 +1,16 @@
-/** An event stream as messages (WHATWG HTML §9.2.5), each passed on as soon as it is whole. */
+/** Splits an event stream into messages (WHATWG HTML §9.2.5), and passes each on as soon as it is complete. */
 import { letGo } from "../../lib/boundary.ts";
 import { Transform } from "node:stream";
 import { GatheredBytes } from "../../lib/gathered-bytes.ts";
 import type { TransformCallback } from "node:stream";
 
 /**
- * What becomes of a message, which ends with its empty line unless the stream ended first. Undefined: it stays.
- * What it rejects with ends the stream.
+ * Changes a message. The message ends with its empty line unless the stream ended first. Undefined keeps it unchanged.
+ * A rejection ends the stream.
  */
 export type ChangeMessage = (message: Buffer) => Promise<Buffer | undefined> | Buffer | undefined;
 
-/** Bytes of a message; longer ones pass unchanged. */
+/** Maximum size of a message, bytes. Longer ones pass unchanged. */
 export const maxMessageBytes = 64 * 1024;
 
 const LF = 0x0a;
@@ -18,26 +18,26 @@ const CR = 0x0d;
 
 export interface EventStreamOptions {
   readonly change: ChangeMessage;
-  /** Told once for each message that is longer than `maxMessageBytes`. */
+  /** Called once for each message longer than `maxMessageBytes`. */
   readonly tooLong?: () => void;
-  /** Told once, when the last message has been passed on. */
+  /** Called once, when the last message has been passed on. */
   readonly ended?: () => void;
 }
 
 /**
- * Splits at empty lines, which end with CR LF, LF or CR. A CR at the end of what has arrived ends its line at once:
- * a message does not wait for the next one. At most one message is held.
+ * Splits at empty lines, which end with CR LF, LF or CR. A CR at the end of a chunk ends its line immediately, so that
+ * a message does not wait for the next one. Buffers at most one message.
  */
 export function makeEventStream({ change, tooLong, ended }: EventStreamOptions): Transform {
-  /** What has arrived of the message. */
+  /** The received part of the message. */
   const held = new GatheredBytes();
   let messageBytes = 0;
   let isPassing = false;
-  /** Nothing of the present line has arrived. */
+  /** No byte of the present line has arrived. */
   let isLineEmpty = true;
   /** The last byte was a CR: an LF belongs to it. */
   let isAfterCr = false;
-  /** The same, and the CR ended a message, which is gone. */
+  /** The last byte was a CR that ended a message, which has been passed on. */
   let endedByCr = false;
 
   const hold = (stream: Transform, bytes: Buffer): void => {
@@ -83,7 +83,7 @@ export function makeEventStream({ change, tooLong, ended }: EventStreamOptions):
         isLineEmpty = true;
         continue;
       }
-      // The LF of a CR LF that has already arrived goes with its message.
+      // The LF of a complete CR LF belongs to its message.
       const isPair = byte === CR && chunk[at + 1] === LF;
       if (isPair) at += 1;
       isAfterCr = byte === CR && !isPair;

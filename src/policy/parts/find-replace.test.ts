@@ -10,7 +10,7 @@ import type { TextReplacement } from "./replacing.ts";
 const maxLength = 1024 * 1024;
 const bounds = { maxLength, owner: "ac_1" };
 
-/** Those that were started, in order. */
+/** Started threads, in order. */
 const threads: Worker[] = [];
 process.on("worker", (started) => threads.push(started));
 
@@ -60,12 +60,12 @@ describe("replacements in a text", () => {
     ["🧀", [["x*", "-"]], "-🧀-"],
   ];
   for (const [text, list, result] of rows) {
-    it(`replacements in a text make ${JSON.stringify(result)} of ${JSON.stringify(text)} by ${JSON.stringify(list)}`, async () => {
+    it(`replacements in a text produce ${JSON.stringify(result)} from ${JSON.stringify(text)} by ${JSON.stringify(list)}`, async () => {
       assert.equal(await replaced(text, ...list), result);
     });
   }
 
-  it("replacements in a text tell what they found, cut and counted", async () => {
+  it("replacements in a text report their matches, shortened and counted", async () => {
     const list = replacements(["b+", ""], ["c", "d"]);
     const result = await replaceInText(`a${"b".repeat(5000)}${"c".repeat(500)}`, list, bounds);
     assert.ok(!(result instanceof ReplaceFault));
@@ -74,7 +74,7 @@ describe("replacements in a text", () => {
     assert.deepEqual(result.matches[1], { replacement_index: 1, matched_content: "c" });
   });
 
-  it("replacements in a text leave bytes alone that are not UTF-8, too many, or without a match", async () => {
+  it("replacements in a text leave bytes unchanged if they are not UTF-8, too many, or without a match", async () => {
     const list = replacements(["a", "b"]);
     const wrong = await replaceInBytes(Buffer.from([0x61, 0xff]), list, bounds);
     assert.ok(wrong instanceof ReplaceFault && /UTF-8/.test(wrong.message));
@@ -88,7 +88,7 @@ describe("replacements in a text", () => {
     assert.equal(changed.content.toString(), "\u{feff}b🧀");
   });
 
-  it("replacements in a text do not grow a text beyond its bound, however often they double it", async () => {
+  it("replacements in a text cannot grow a text beyond its limit, even by doubling it", async () => {
     const doubling = Array.from({ length: 100 }, () => [".+", "$0$0"] as const);
     for (const list of [doubling, [["x", "y".repeat(2000)] as const]]) {
       const result = await replaceInText("x".repeat(1000), replacements(...list), { ...bounds, maxLength: 20_000 });
@@ -96,11 +96,11 @@ describe("replacements in a text", () => {
     }
   });
 
-  it("replacements in a text end in time for expressions whose searches add up to the square of the text", async () => {
+  it("replacements in a text end in time for expressions with quadratic total search time", async () => {
     assert.match(await replaced("a".repeat(1_000_000), ["(a.*z)|a", "b"]), /^fault: .*too long/);
   });
 
-  it("D7: replacements in a long text let everything else of their thread go on, also during a single search", async () => {
+  it("D7: replacements in a long text do not block other work of the thread, even during a single search", async () => {
     let turns = 0;
     const turn = (): void => {
       turns += 1;
@@ -109,12 +109,12 @@ describe("replacements in a text", () => {
     let next = setImmediate(turn);
     const found = await replaced("abc-123 ".repeat(maxLength / 8), ["\\b\\d{3}-\\d{2}-\\d{4}\\b", ""]);
     clearImmediate(next);
-    // A search that is made here leaves a handful.
+    // A search on this thread would leave only a handful.
     assert.ok(turns > 100, `${turns} turns`);
     assert.equal(found.length, maxLength);
   });
 
-  it("replacements in a long text are those of a short one", async () => {
+  it("replacements in a long text have the same result as in a short one", async () => {
     for (const [text, list] of rows) {
       if (text === "") continue;
       const long = text.repeat(Math.ceil(20_000 / text.length));
@@ -127,12 +127,12 @@ describe("replacements in a text", () => {
     }
   });
 
-  it("replacements in a text that grows go on in the thread, from its beginning", async () => {
+  it("replacements in a text that grows continue in the thread, from the beginning", async () => {
     const list = [["a", "b".repeat(100)] as const, ["b{100}", "c"] as const];
     assert.equal(await replaced("a".repeat(2000), ...list), "c".repeat(2000));
   });
 
-  it("replacements in long texts are bounded in number, and accounts take turns", async () => {
+  it("replacements in long texts have a queue limit, and accounts take turns", async () => {
     const ended: string[] = [];
     const long = "abc ".repeat(30_000);
     const ask = (owner: string) =>
@@ -144,12 +144,12 @@ describe("replacements in a text", () => {
     const one = ask("ac_one");
     assert.ok(!((await one) instanceof ReplaceFault));
     const faults = (await Promise.all(many)).filter((result) => result instanceof ReplaceFault);
-    // One is searched, sixteen wait.
+    // One text is searched, sixteen wait.
     assert.equal(faults.length, 3);
     assert.ok(ended.lastIndexOf("ac_many") > ended.indexOf("ac_one") + 10);
   });
 
-  it("replacements in long texts survive the thread that makes them", async () => {
+  it("replacements in long texts survive a crash of their thread", async () => {
     const list = replacements(["[0-9]+", ""]);
     const long = "abc ".repeat(250_000);
     await replaceInText(long, list, bounds);
@@ -161,11 +161,11 @@ describe("replacements in a text", () => {
     assert.equal(threads.length, 2);
   });
 
-  it("replacements in a text are refused when one search of the text would take too long", async () => {
+  it("replacements in a text are rejected if one search of the text would take too long", async () => {
     assert.match(await replaced("a".repeat(1_000_000), ["(?:[a-c]{1,30}x){1,20}", ""]), /^fault: .*too large/);
   });
 
-  it("replacements in a text end by the time that was worked, not by the number of matches", async () => {
+  it("replacements in a text are limited by work time, not by the number of matches", async () => {
     let asked = 0;
     const result = await replaceInText("a".repeat(16_000), replacements(["a", ""]), {
       ...bounds,
@@ -177,7 +177,7 @@ describe("replacements in a text", () => {
 });
 
 describe("patterns", () => {
-  it("patterns say what is wrong with them, and never throw", () => {
+  it("patterns report syntax errors, and never throw", () => {
     for (const text of ["(", "(?=x)", "\\1", "a{9999}", "x".repeat(2000), "[z-a]", "(?<n>a)(?<n>b)", "\\p{Nope}"]) {
       assert.equal(typeof patternFor(text), "string", text.slice(0, 20));
       assert.equal(typeof patternFor(text), "string");

@@ -1,7 +1,7 @@
 /**
- * Finding and replacing in whole texts (traffic policy, find-replace actions). A search takes time linear in the text and
- * is not interrupted, and a search for each match may add up to its square: what is short is done here, in slices between
- * which others run, and all else in a thread of its own.
+ * Finds and replaces in whole texts (traffic policy, find-replace actions). A search is linear in the text and cannot
+ * be interrupted, and one search per match may be quadratic in total. Short texts are processed on this thread in
+ * slices between other work. All other texts are processed in a separate thread.
  */
 import { sameWork } from "../../lib/heartbeat.ts";
 import { isUtf8 } from "node:buffer";
@@ -10,22 +10,22 @@ import { ReplaceFault, replacing, searchCost, searchTooLong, tooLong } from "./r
 import type { Replaced, TextReplacement } from "./replacing.ts";
 
 export interface ReplaceBounds {
-  /** UTF-16 code units, or bytes, of the text before, between and after. */
+  /** Maximum length of the text before, between and after, UTF-16 code units or bytes. */
   readonly maxLength: number;
-  /** Whose text it is: accounts take turns in the thread. */
+  /** Account of the text: accounts take turns in the thread. */
   readonly owner: string;
-  /** Milliseconds that this thread has worked: its own, as a busy machine must not make texts fail. */
+  /** Returns the milliseconds that this thread has worked. Wall time would make texts fail on a busy machine. */
   readonly worked?: () => number;
 }
 
-/** Of a body; longer ones are not changed. */
+/** Maximum size of a body, bytes. Longer ones are not changed. */
 export const maxBodyBytes = 1024 * 1024;
 
-/** Of work on one text, pauses not counted. */
+/** Maximum work on one text, without pauses. */
 const maxWorkMs = 250;
-/** Of work until others may run. */
+/** Maximum work before other work may run. */
 const sliceMs = 5;
-/** Searches that cost more, all of a text together, are made in the thread: 5 ms. */
+/** Searches of one text with a higher total cost run in the thread: 5 ms. */
 const maxSearchHere = 256 * 1024;
 
 /** Never rejects. */
@@ -65,7 +65,9 @@ async function replaceHere(
   }
 }
 
-/** The same in bytes that are UTF-8; others stay as they are. Without a match, `content` is `bytes`. */
+/**
+ * Same as `replaceInText`, for bytes. Bytes that are not UTF-8 do not change. Without a match, `content` is `bytes`.
+ */
 export async function replaceInBytes(
   bytes: Buffer,
   replacements: readonly TextReplacement[],

@@ -123,7 +123,7 @@ describe("requests of policies", () => {
   const last = (attempts: readonly CallAttempt[]): CallAttempt => attempts.at(-1) as CallAttempt;
   const faultOf = async (change: Partial<HttpCall>, setting?: Setting) => last(await call(change, setting)).fault?.kind;
 
-  it("requests of policies give the answer, by every method, with the address that gave it", async () => {
+  it("requests of policies return the response, for every method, with the address that sent it", async () => {
     for (const method of ["GET", "PUT", "POST", "PATCH", "DELETE", "OPTIONS", "HEAD"] as const) {
       const { answer, fault } = last(await call({ method, body: method === "GET" ? undefined : "sent" }));
       assert.equal(fault, undefined);
@@ -150,14 +150,14 @@ describe("requests of policies", () => {
     assert.deepEqual([seen["transfer-encoding"], seen.upgrade, seen["user-agent"]], [undefined, undefined, "postern"]);
   });
 
-  it("requests of policies fail, and say so, for fields that cannot be sent", async () => {
+  it("requests of policies fail with a reason for fields that cannot be sent", async () => {
     for (const headers of [{ "x-a": "a\r\nx-b: b" }, { "x a": "b" }, { "": "b" }, { "x-a": "\0" }]) {
       assert.equal(await faultOf({ headers: headers as Record<string, string> }), "failed");
       assert.equal(asked.length, 0);
     }
   });
 
-  it("requests of policies have answers decoded, and bounded before and after", async () => {
+  it("requests of policies decode responses, and limit their size before and after", async () => {
     assert.equal(last(await call({ url: "/gzip" })).answer?.body.toString(), "packed");
     assert.equal(last(await call({ url: "/br" })).answer?.body.toString(), "packed");
     assert.equal(last(await call({ url: "/full" })).answer?.body.length, maxAnswerBytes);
@@ -197,14 +197,14 @@ describe("requests of policies", () => {
     }
   });
 
-  it("requests of policies follow as many redirects as they may, and give the one after", async () => {
+  it("requests of policies follow the maximum number of redirects, and return the next one", async () => {
     assert.equal(last(await call({ url: "/302" })).answer?.status, 302);
     assert.equal(last(await call({ url: "/302", maxRedirects: 1 })).answer?.status, 200);
     const { answer } = last(await call({ url: "/to/round", maxRedirects: 5 }));
     assert.deepEqual([answer?.status, asked.length], [302, 6]);
   });
 
-  it("requests of policies check each redirect as the first request", async () => {
+  it("requests of policies check each redirect like the first request", async () => {
     assert.equal(await faultOf({ url: "/to/refused", maxRedirects: 1 }), "refused");
     assert.equal(await faultOf({ url: "/to/file", maxRedirects: 1 }), "refused");
     assert.equal(last(await call({ url: "/to/nothing", maxRedirects: 1 })).answer?.status, 302);
@@ -213,7 +213,7 @@ describe("requests of policies", () => {
     assert.equal(asked.length, 1);
   });
 
-  it("requests of policies are asked again by GET and without body where the redirect says so", async () => {
+  it("requests of policies are repeated by GET and without body if the redirect requires that", async () => {
     for (const [status, method] of [
       [301, "GET"],
       [302, "GET"],
@@ -234,7 +234,7 @@ describe("requests of policies", () => {
     }
   });
 
-  it("requests of policies take no secret along to another origin", async () => {
+  it("requests of policies send no secret to another origin", async () => {
     const headers = { authorization: "Bearer s", cookie: "a=b", "x-api-key": "s", accept: "text/plain" };
     await call({ url: "/307", headers, maxRedirects: 1 });
     assert.equal(asked[1]?.headers["x-api-key"], "s");
@@ -246,7 +246,7 @@ describe("requests of policies", () => {
     );
   });
 
-  it("requests of policies are sent three times at most, while the policy wants", async () => {
+  it("requests of policies are sent three times at most, if the policy retries", async () => {
     const failing = (attempts: readonly CallAttempt[]): boolean => (last(attempts).answer?.status ?? 500) >= 500;
     assert.equal((await call({ url: "/500" })).length, 1);
     assert.equal((await call({ url: "/500", retry: failing })).length, 3);
@@ -259,7 +259,7 @@ describe("requests of policies", () => {
     assert.equal(last(await call({ retry: broken })).fault?.message, "broken");
   });
 
-  it("requests of policies end after their time, attempts and pauses together", async () => {
+  it("requests of policies end after their total time, including retries and pauses", async () => {
     const clock = makeManualClock();
     const asking = call({ url: "/silent", timeoutMs: 3000, retry: () => true }, { clock });
     while (asked.length === 0) await new Promise(setImmediate);
@@ -269,7 +269,7 @@ describe("requests of policies", () => {
     assert.equal(clock.pending, 0);
   });
 
-  it("requests of policies go to internal endpoints by the one who runs the policy, and end when they go in circles", async () => {
+  it("requests of policies reach internal endpoints through the policy's host process, and end if they form a loop", async () => {
     const seen: unknown[] = [];
     const inside = (request: CallRequest, hops: number): Promise<CallAnswer> => {
       seen.push([request.method, request.url.href, hops]);
@@ -283,7 +283,7 @@ describe("requests of policies", () => {
     assert.equal(await faultOf({ url }), "failed");
   });
 
-  it("requests of policies are bounded in number", async () => {
+  it("requests of policies have a maximum number", async () => {
     const clock = makeManualClock();
     let release = (): void => {};
     const held = new Promise<void>((resolve) => (release = resolve));
@@ -319,7 +319,7 @@ describe("requests of policies", () => {
     assert.equal(last(await caller.call(one)).answer?.status, 200);
   });
 
-  it("requests of policies are bounded for each request of a client, however its rules call each other", async () => {
+  it("requests of policies have a maximum number per client request, however its rules call each other", async () => {
     const answer = { status: 200, headers: {}, body: Buffer.alloc(0), address: "" };
     const origin = originOf();
     const setting = { inside: () => Promise.resolve(answer) };
@@ -331,14 +331,14 @@ describe("requests of policies", () => {
     assert.deepEqual([kinds.indexOf("loop"), kinds.length], [32, 33]);
   });
 
-  it("I7: requests of policies are led inside by nobody outside", async () => {
+  it("I7: requests of policies follow no redirect from outside to an internal address", async () => {
     const inside = () => Promise.reject(new Error("reached"));
     for (const url of ["/to/internal", "/to/internal-dot"]) {
       assert.equal(await faultOf({ url, maxRedirects: 1 }, { inside }), "refused", url);
     }
   });
 
-  it("requests of policies name internal endpoints without a user name or password, and with any port", () => {
+  it("requests of policies to internal endpoints allow no user name or password, and any port", () => {
     for (const given of ["a:b@", "a@", ":b@", "@"]) {
       const name = internalNameIn(`https://${given}api.internal/x`);
       assert.equal(name, given === "@" ? "api.internal" : undefined, given);

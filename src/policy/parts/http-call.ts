@@ -1,6 +1,6 @@
 /**
- * Requests that policies send (traffic policy, http-request): to internal endpoints of the account, and outside only to
- * hosts that the server allows. Every address is checked again after each redirect (security I7).
+ * Requests that policies send (traffic policy, http-request): to internal endpoints of the account, and externally only
+ * to hosts that the server allows. Every address is checked again after each redirect (security I7).
  */
 import { sameWork } from "../../lib/heartbeat.ts";
 import { isInternalName } from "../../lib/internal-names.ts";
@@ -15,24 +15,24 @@ import { redirected, sentHeaders } from "./http-redirect.ts";
 
 export interface HttpCallerOptions {
   readonly clock: Clock;
-  /** Absent where there are none. */
+  /** Absent if there are no internal endpoints. */
   readonly inside: InternalCalls | undefined;
-  /** Answers are to be bounded to `maxAnswerBytes`. */
+  /** Must limit responses to `maxAnswerBytes`. */
   readonly outside: Outbound;
-  /** Whether the server allows requests to a host outside, lower-case; none unless the operator says so. */
+  /** Whether the server allows requests to an external host, lower-case. Default: no hosts. */
   readonly allows: (host: string) => boolean;
 }
 
-/** Of a body as it was sent, and again once it is decoded. */
+/** Maximum size of a body as received, and again after decoding, bytes. */
 export const maxAnswerBytes = 256 * 1024;
 const maxAttempts = 3;
-/** Calls one from the other. */
+/** Maximum depth of calls that cause other calls. */
 const maxHops = 3;
-/** Under way at a time. */
+/** Maximum concurrent calls. */
 const maxCalls = 256;
 const maxCallsOfAccount = 64;
 const pauseMs = 50;
-/** Timers may be early by so much. */
+/** Timers may fire early by this much. */
 const timerSlackMs = 5;
 
 export function makeHttpCaller({ clock, inside, outside, allows }: HttpCallerOptions): HttpCaller {
@@ -85,7 +85,7 @@ export function makeHttpCaller({ clock, inside, outside, allows }: HttpCallerOpt
           throw new Fault("too_long", `the answer is longer than ${maxAnswerBytes} bytes, or its encoding is invalid`);
         return { ...answer, body };
       }
-      // Whoever answers outside does not choose among what is inside.
+      // An external server must not choose among internal endpoints.
       if (isInternalName(next.url.hostname) && !isInternalName(request.url.hostname)) {
         throw new Fault("refused", "the answer of an external host redirects to an internal endpoint");
       }
@@ -112,7 +112,7 @@ export function makeHttpCaller({ clock, inside, outside, allows }: HttpCallerOpt
     for (;;) {
       const last = here(await attempt(call, deadline));
       attempts.push(last);
-      // What is refused now is refused again.
+      // A rejected attempt would be rejected again.
       if (attempts.length === maxAttempts || last.fault?.kind === "refused" || !call.retry?.(attempts)) return attempts;
       if (clock.monotonic() + pauseMs >= deadline) return attempts;
       here(await new Promise<void>((resolve) => void clock.after(pauseMs, resolve)));
@@ -140,7 +140,7 @@ class CallsUnderWay {
   #count = 0;
   readonly #ofAccount = new Map<string, number>();
 
-  /** Why a call is not even tried. */
+  /** Returns the reason why a call is not tried. */
   refusal({ accountId, chain }: Origin): CallFault | undefined {
     if (chain.hops >= maxHops) {
       return { kind: "loop", message: `more than ${maxHops} requests of policies called each other` };

@@ -1,13 +1,13 @@
-/** What a request of a policy carries, and what it becomes when its answer is a redirect (RFC 9110 §15.4). */
+/** Header fields of a policy's request, and the next request after a redirect (RFC 9110 §15.4). */
 import { protectedNames } from "../../schema/header-name.ts";
 import type { CallAnswer, CallHeaders, CallRequest } from "../../traffic/calls.ts";
 
-/** They frame the message, belong to one hop, or would name another host than was checked. */
+/** Fields that frame the message, belong to one hop, or would name a host other than the checked one. */
 const notSent: ReadonlySet<string> = new Set([...protectedNames, "host", "user-agent"]);
-/** Of all fields, those that go along to another origin: the policy's secrets may be in any of the others. */
+/** The only fields that are sent to another origin: all others may contain the policy's secrets. */
 const goAlong = new Set(["accept", "accept-encoding", "accept-language", "content-type", "user-agent"]);
 
-/** By lower-case name. Without a wish for compression, none is asked for. */
+/** Returns fields by lower-case name. By default, requests no compression. */
 export function sentHeaders(headers: CallHeaders): CallHeaders {
   const sent: Record<string, string | readonly string[]> = { "accept-encoding": "identity", "user-agent": "postern" };
   for (const [name, value] of Object.entries(headers)) {
@@ -17,13 +17,13 @@ export function sentHeaders(headers: CallHeaders): CallHeaders {
   return sent;
 }
 
-/** Undefined when the answer is no redirect that can be followed: then it is the answer. */
+/** Returns undefined if the response is no redirect that can be followed. Then it is the final response. */
 export function redirected(request: CallRequest, { status, headers }: CallAnswer): CallRequest | undefined {
   const [location] = headers["location"] ?? [];
   if (location === undefined || ![301, 302, 303, 307, 308].includes(status)) return undefined;
   if (!URL.canParse(location, request.url)) return undefined;
   const url = new URL(location, request.url);
-  // What was asked over TLS is not asked again without.
+  // A request over TLS must not be repeated without TLS.
   if (request.url.protocol === "https:" && url.protocol !== "https:") return undefined;
   const becomesGet = request.method !== "HEAD" && request.method !== "GET" && status < 304;
   const kept = Object.entries(request.headers).filter(

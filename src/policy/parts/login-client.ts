@@ -1,4 +1,4 @@
-/** The client of a login, whose id and secret may be read from a vault each time. */
+/** The client of a login. Its id and secret may be read from a vault each time. */
 import { Failure } from "../../cel/values/failure.ts";
 import type { ConnectionFacts } from "../../traffic/exchange.ts";
 import type { ActionScope } from "../language/action.ts";
@@ -13,10 +13,7 @@ export interface ClientTemplates {
   readonly secret: Template;
 }
 
-/**
- * A visitor comes back from the provider with another request than the one that sent them there, so nothing of a
- * request may decide which client it is.
- */
+/** A visitor returns from the provider with a different request, so the client must not depend on a request. */
 export function compileClient(id: string, secret: string, scope: ActionScope): ClientTemplates {
   const fixed = (text: string, at: string): Template => {
     const template = scope.template(text, at);
@@ -48,7 +45,7 @@ export function clientAt({ id, secret }: ClientTemplates, place: PolicyPlace): A
   };
 }
 
-/** Nothing of it is read. */
+/** A placeholder that no expression reads. */
 const nowhere: ConnectionFacts = Object.freeze({
   source: "",
   sourcePort: 0,

@@ -1,4 +1,4 @@
-/** What the configurations of logins have in common. */
+/** Fields shared by the configurations of logins. */
 import { f } from "../../schema/fields.ts";
 import type { Issue, StringFormat } from "../../schema/fields.ts";
 import { emailAddresses, emailDomains, scopes } from "../../schema/login-fields.ts";
@@ -15,7 +15,7 @@ const authId = f.string(
   { maxBytes: 128 },
 );
 
-/** What the flow itself says (RFC 6749 §4.1.1, RFC 7636 §4.3, OpenID Connect Core 1.0 §3.1.2.1 and §6). */
+/** Parameters that the flow sets (RFC 6749 §4.1.1, RFC 7636 §4.3, OpenID Connect Core 1.0 §3.1.2.1 and §6). */
 const ownParameters = /^(?:client_id|redirect_uri|response_.*|scope|state|nonce|code_challenge.*|request.*)$/i;
 
 const parameterName: StringFormat = {
@@ -34,7 +34,7 @@ const allowPreflight = f.boolean("Allows CORS preflight requests without a login
 
 const cookieDomain = f.string("Rejected: each host has separate logins.");
 
-/** Of logins by the authorization code flow. */
+/** Fields of logins by the authorization code flow. */
 export const codeLoginFields = {
   auth_id: authId,
   scopes,
@@ -59,7 +59,7 @@ const authIdInAddresses: StringFormat = {
   check: (text) => (/^\w*$/.test(text) ? undefined : 'consist of letters, digits and "_": it is part of addresses'),
 };
 
-/** Of logins by SAML. */
+/** Fields of logins by SAML. */
 export const samlLoginFields = {
   auth_id: f.string(
     "Distinguishes this login from others in the policy, and is part of its addresses. `/ngrok/login?auth_id=…` and `/ngrok/logout?auth_id=…` select this login.",
@@ -70,13 +70,13 @@ export const samlLoginFields = {
   auth_cookie_domain: cookieDomain,
 } as const;
 
-/** @param alias the name that the other kind of login has for it */
+/** @param alias its name in the other kind of login */
 export function idleField(alias: string) {
   const doc = "Time without requests after which a login ends; the server's value if absent.";
   return f.string(doc, { format: duration(1, longest, 0), alias });
 }
 
-/** Fixed names of hosts are what keeps siblings from planting cookies. */
+/** Cookies bound to one host prevent sibling hosts from planting cookies. */
 export function noCookieDomain({ auth_cookie_domain: domain }: { readonly auth_cookie_domain: string }) {
   if (domain === "") return undefined;
   const message = `must be omitted: a cookie for "${domain}" would be visible to every host below it`;
@@ -89,7 +89,7 @@ interface Times {
   readonly userinfo_refresh_interval?: string;
 }
 
-/** @param idle "" where it is not limited */
+/** @param idle "" for no limit */
 export function timesOf(
   { auth_id, max_session_duration, userinfo_refresh_interval = "" }: Times,
   idle: string,

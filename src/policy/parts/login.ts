@@ -1,4 +1,4 @@
-/** What every action does that asks visitors to log in. */
+/** Shared by every action that requires visitors to log in. */
 import type { Value } from "../../cel/values/values.ts";
 import { objectType, types } from "../../cel/checking/types.ts";
 import type { RequestHead } from "../../traffic/exchange.ts";
@@ -11,7 +11,7 @@ import type { AskedClient, AskedLogin } from "../../traffic/asked-login.ts";
 
 const { bool, string } = types;
 
-/** What is the same in the results of all logins. @param sessionField how they name the login itself */
+/** Returns the results shared by all logins. @param sessionField name of the field with the login itself */
 export function loginResults(sessionField: string) {
   const texts = { id: string, email: string, name: string, provider_user_id: string, [sessionField]: string };
   return {
@@ -31,11 +31,11 @@ interface Run {
 
 export interface LoginAction {
   readonly authId: string;
-  /** Of the provider; "" where it is known by its name. */
+  /** Address of the provider; "" if the provider is known by its name. */
   readonly address: string;
   readonly allowsPreflight: boolean;
   asked(place: PolicyPlace): { readonly login: AskedLogin; readonly client: AskedClient | undefined };
-  /** @param wasChecked the provider was asked again for this request */
+  /** @param wasChecked whether the provider was queried again for this request */
   result(visitor: Visitor, session: VisitorSession | undefined, wasChecked: boolean): LoginResult;
 }
 
@@ -77,7 +77,7 @@ function faultOf(client: AskedClient): ActionOutcome | undefined {
 function outcomeOf(step: Step, { result }: LoginAction, context: PolicyContext): ActionOutcome {
   const { exchange } = context;
   if (!exchange) return skippedAction("there is no request");
-  // What tells of logins looks for the login's own step, as it is of modules.
+  // Reports about logins look for the login's own step, as for modules.
   exchange.steps.push(step);
   if (step.answer !== undefined) return endedBy(step.reason, { by: "login", step });
   const { login: visitor } = exchange;
@@ -101,7 +101,7 @@ function isPreflight({ method, headers }: RequestHead): boolean {
   return method === "OPTIONS" && headers.has("origin") && headers.has("access-control-request-method");
 }
 
-/** @param sessionField how the action names the login itself */
+/** @param sessionField name of the field with the login itself */
 export function identityOf(
   { subject, email, emailVerified, name }: Visitor,
   session: VisitorSession | undefined,

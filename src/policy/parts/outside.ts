@@ -1,4 +1,7 @@
-/** What policies ask outside by the one way out (security I7), where whoever runs a policy gives nothing else. */
+/**
+ * External requests of policies, over the one outbound path (security I7). Used if the policy's host process provides
+ * nothing else.
+ */
 import { openKeySets } from "../../jose/key-sets.ts";
 import type { KeySets, KeySetsOf } from "../../jose/key-sets.ts";
 import { systemClock } from "../../lib/clock.ts";
@@ -14,11 +17,11 @@ const keySetTimeoutMs = 5000;
 
 export interface OutsideOptions {
   readonly clock: Clock;
-  /** What tenants name may lead inside, and be reached without TLS. */
+  /** Whether URLs from tenants may lead to internal addresses, and be used without TLS. */
   readonly allowLocal: boolean;
-  /** PEM of authorities that are trusted instead of the system's. */
+  /** PEM of authorities that replace the system's trusted ones. */
   readonly ca: string | undefined;
-  /** Hosts outside, lower case, that rules may send requests to; wildcards as `*.example.com`. */
+  /** External hosts that rules may send requests to, lower case; wildcards as `*.example.com`. */
   readonly hosts: readonly string[];
   readonly inside: InternalCalls | undefined;
 }
@@ -28,7 +31,7 @@ export interface Outside {
   readonly calls: HttpCaller;
 }
 
-/** @returns the keys of issuers of tokens, and who sends the requests of `http-request` */
+/** @returns the keys of token issuers, and the sender of `http-request` requests */
 export function openOutside({ clock, allowLocal, ca, hosts, inside }: OutsideOptions): Outside {
   const reach = allowLocal ? "any" : "public";
   const way = { purpose: "policy", clock, reach, ca, keepsConnections: false } as const;
@@ -41,7 +44,7 @@ export function openOutside({ clock, allowLocal, ca, hosts, inside }: OutsideOpt
 
 let shared: Outside | undefined;
 
-/** Reaches no endpoint inside, and no host outside but those of key sets. */
+/** Reaches no internal endpoint, and no external host except those of key sets. */
 function sharedOutside(): Outside {
   const nobody = { allowLocal: false, ca: undefined, hosts: [], inside: undefined };
   return (shared ??= openOutside({ clock: systemClock, ...nobody }));

@@ -1,11 +1,11 @@
-/** Regular expressions in the thread of long texts: the last ones are kept compiled. */
+/** Caches compiled regular expressions in the thread for long texts. */
 import { compilePattern } from "../../cel/values/regex.ts";
 import type { Pattern } from "../../cel/values/regex.ts";
 import { Lru } from "../../lib/collections/lru.ts";
 
 const kept = new Lru<string, Pattern | string>(200);
 
-/** Or what is wrong with it. Costs nothing here: the thread that sends the text has paid for it. */
+/** Returns the pattern, or its error. Free here: the thread that sends the text has paid for it. */
 export function patternFor(text: string): Pattern | string {
   let pattern = kept.get(text);
   if (pattern === undefined) kept.set(text, (pattern = compilePattern(text)));

@@ -1,4 +1,4 @@
-/** What find-and-replace can read of a body, and what happens to a body that it cannot read. */
+/** Checks whether find-and-replace can read a body, and handles a body that it cannot read. */
 import { f } from "../../schema/fields.ts";
 import type { RefusalName } from "../../lib/errors.ts";
 import type { HeaderFields } from "../../traffic/exchange.ts";
@@ -12,25 +12,25 @@ export const unreadableField = f.oneOf(
   { default: "halt" },
 );
 
-/** Ends the phase, unless the policy says that text which cannot be searched may pass. */
+/** Ends the phase, unless the policy allows unsearchable text to pass. */
 export function unreadable(onError: "halt" | "continue", error: RefusalName, why: string): ActionOutcome {
   return onError === "continue"
     ? failedAction(error, why)
     : { ...failedAction(error, why), ...brokenAction(error, why) };
 }
 
-/** Why the bytes behind these fields are not the text that patterns are written for. */
+/** Returns the reason why the bytes of this body are not plain text for patterns. */
 export function hiddenBy(headers: HeaderFields): string | undefined {
   const codings = headers.getAll("content-encoding").flatMap((value) => value.split(","));
   if (codings.some((coding) => !/^(?:identity)?$/i.test(coding.trim()))) return "the body is compressed";
   const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(headers.get("content-type") ?? "")?.[1] ?? "";
-  // ASCII means the same in these; in UTF-16, for example, it does not.
+  // These charsets are supersets of ASCII; UTF-16, for example, is not.
   return /^(?:|utf-?8|(?:us-)?ascii|iso-8859-\d+|latin\d|windows-125\d)$/i.test(charset)
     ? undefined
     : `the body's character set is ${charset.slice(0, 40)}`;
 }
 
-/** Whether the body is an image, a sound, a video or a font: it has no text. */
+/** Whether the body is an image, audio, a video or a font, which contain no text. */
 export function hasNoText(headers: HeaderFields): boolean {
   const type = (headers.get("content-type") ?? "").split(";", 1)[0] ?? "";
   return /^\s*(?:image|audio|video|font)\/[\w.-]+\s*$/i.test(type);

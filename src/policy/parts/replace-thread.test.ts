@@ -1,4 +1,7 @@
-/** The thread that searches long texts may hang or die: its text fails, its rule is refused, and others are served. */
+/**
+ * The thread that searches long texts may hang or crash. Then its text fails, its rule is rejected, and other texts
+ * continue.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { makeManualClock } from "../../../test/support/clock.ts";
@@ -31,7 +34,7 @@ function setUp() {
 }
 
 describe("the thread that searches texts", { timeout: 60_000 }, () => {
-  it("D9: the search thread is ended when it hangs, with its stack in the log, and its rule is refused until that changes", async () => {
+  it("D9: the search thread is terminated when it hangs, with its stack in the log, and its rule is rejected until it changes", async () => {
     const { logged, clock, search, said } = setUp();
     assert.equal(await said(search("one")), "searched one");
     const hangs = search("hang");
@@ -47,7 +50,7 @@ describe("the thread that searches texts", { timeout: 60_000 }, () => {
     assert.equal(await said(search("one", rule("a"), "ac_2")), "searched one", "the rule of another account");
   });
 
-  it("D9: the search thread starts again when it dies, and the rule is tried again", async () => {
+  it("D9: the search thread restarts after a crash, and the rule is tried again", async () => {
     const { search, said } = setUp();
     assert.match(await said(search("die")), /^fault: the search thread stopped unexpectedly/);
     assert.equal(await said(search("one")), "searched one");

@@ -1,4 +1,6 @@
-/** Long texts are searched in a thread of their own: traffic goes on meanwhile. Started with the first of them. */
+/**
+ * Searches long texts in a separate thread, so that traffic continues meanwhile. The first long text starts the thread.
+ */
 import { hash } from "node:crypto";
 import type { Worker } from "node:worker_threads";
 import { startThreadProgram } from "../../lib/thread-programs.ts";
@@ -12,7 +14,7 @@ import type { Replacement } from "./replacement.ts";
 import { ReplaceFault } from "./replacing.ts";
 import type { FoundMatch, Replaced, TextReplacement } from "./replacing.ts";
 
-/** As it goes to the thread. */
+/** A job in the form sent to the thread. */
 export interface ReplaceJob {
   readonly text: string;
   readonly replacements: readonly { readonly source: string; readonly to: Replacement }[];
@@ -33,22 +35,22 @@ export interface LongText {
 
 interface Waiting {
   readonly job: ReplaceJob;
-  /** Stands for the replacements of the account. */
+  /** Identifies the replacements of the account. */
   readonly rule: string;
   settle(answer: ReplaceAnswer): void;
 }
 
-/** Texts that wait, of one account and of all. */
+/** Maximum waiting texts, of one account and of all. */
 const maxWaitingOfOwner = 16;
 const maxWaiting = 128;
-/** The thread bounds its own work; one that says nothing for so long hangs, and is ended. */
+/** The thread limits its own work. If it sends nothing for this time, it hangs and is terminated. */
 const silenceMs = 20_000;
 const maxHeapMb = 256;
 
 const full: ReplaceAnswer = { fault: "too many texts are waiting for a search", isLimit: true };
 const died: ReplaceAnswer = { fault: "the search thread stopped unexpectedly", isLimit: false };
 
-/** Rules that have held the thread; the one that did so longest ago is tried again when there are more. */
+/** Maximum stored rules that hung the thread. Beyond that, the oldest one is tried again. */
 const maxStopped = 1000;
 const stopped: ReplaceAnswer = {
   fault: "this rule blocked the search thread until it was stopped: change the rule to run it again",
@@ -60,7 +62,7 @@ export interface ReplaceThreadOptions {
   readonly clock?: Clock;
 }
 
-/** Runs searches one after another. The thread is started with the first one. */
+/** Runs searches one after another. The first one starts the thread. */
 export class ReplaceThread {
   readonly #program: URL;
   readonly #clock: Clock;
@@ -110,17 +112,17 @@ export class ReplaceThread {
     this.#worker.postMessage(taken.job);
   }
 
-  /** The rule is refused from now on: it would hold the next thread, too. */
+  /** Rejects the rule from now on, because it would also hang the next thread. */
   #endHung(): void {
     if (!this.#worker || !this.#underWay) return;
     this.#stopped.set(this.#underWay.rule, true);
-    // The stack in the log is that of the thread.
+    // The stack in the log is the thread's stack.
     const error = (event: string, fields?: LogFields): void =>
       reportFailure("task", Object.assign(new Error(event), fields));
     letGo("task", endHungThread("the search thread", this.#worker, { error }));
   }
 
-  /** The first of the account whose turn it is; which then stands last. */
+  /** Returns the first text of the account whose turn it is, and moves the account to the end. */
   #takeTurn(): Waiting | undefined {
     const [entry] = this.#byOwner;
     if (!entry) return undefined;
@@ -137,7 +139,7 @@ export class ReplaceThread {
       name: "replacements",
       resourceLimits: { maxOldGenerationSizeMb: maxHeapMb },
     });
-    // What it died of is of no use to anybody who may see it: its text stays as it was.
+    // Users cannot act on the cause of the crash. Their text does not change.
     started.on("error", () => {});
     const ended = (answer: ReplaceAnswer): void => this.#ended(answer);
     const end = (): void => letGo("task", started.terminate());
@@ -161,7 +163,7 @@ export class ReplaceThread {
 
 const shared = new ReplaceThread({});
 
-/** In the one thread of this process or thread. Never rejects. */
+/** Replaces text in the one such thread of this process or thread. Never rejects. */
 export function replaceInThread(text: LongText): Promise<Replaced<string> | ReplaceFault> {
   return shared.replace(text);
 }

@@ -1,13 +1,13 @@
-/** The thread in which long texts are searched, one after the other. */
+/** The thread that searches long texts, one after the other. */
 import { parentPort } from "node:worker_threads";
 import type { ReplaceAnswer, ReplaceJob } from "./replace-thread.ts";
 import { patternFor } from "./patterns.ts";
 import { ReplaceFault, replacing } from "./replacing.ts";
 import type { TextReplacement } from "./replacing.ts";
 
-/** Of work on one text: the thread's own, as a busy machine must not make texts fail. */
+/** Maximum CPU time for one text. Wall time would make texts fail on a busy machine. */
 const maxWorkMs = 500;
-/** Of one search: instructions of the expression times length of the text. */
+/** Maximum cost of one search: instructions of the expression times length of the text. */
 const maxSearch = 32 * 1024 * 1024;
 
 parentPort?.on("message", (job: ReplaceJob) => parentPort?.postMessage(done(job)));

@@ -1,16 +1,16 @@
-/** What matches are replaced by: texts with `$0`, `$1` and, for URLs, `$host` in them. */
+/** Replacement texts with `$0`, `$1` and, for URLs, `$host` in them. */
 
 import type { Piece } from "../language/template.ts";
 
-/** Text as the policy has it, the number of a group, the name of a variable, or text that came with the request. */
+/** Literal text of the policy, the number of a group, the name of a variable, or text from the request. */
 type Part = string | number | { readonly name: string; readonly source: string } | { readonly value: string };
 
 /** Compiled; see `expand`. */
 export type Replacement = readonly Part[];
 
 /**
- * Numbers are as long as digits go: `$10` is the tenth group. Any other `$` is itself, and so is every `$` in the value of
- * a `${…}`: a visitor may have sent it.
+ * A group number includes all following digits: `$10` is the tenth group. Any other `$` is literal. So is every `$` in
+ * the value of a `${…}`, because a visitor may have sent it.
  */
 export function compileReplacement(pieces: string | readonly Piece[]): Replacement {
   if (typeof pieces === "string") return partsOf(pieces);
@@ -31,18 +31,18 @@ function partsOf(text: string): Part[] {
   return parts;
 }
 
-/** A match: how many groups its expression has, and their texts; a group that took no part is null. */
+/** A match: the number of groups in its expression, and their texts. A group that did not participate is null. */
 export interface Match {
   groupCount(): number;
   group(number: number): string | null;
 }
 
-/** What variables stand for; undefined for those that there are not. */
+/** Returns the value of a variable; undefined if it does not exist. */
 export type Variables = (name: string) => string | undefined;
 
 export const noVariables: Variables = () => undefined;
 
-/** Groups and variables that do not exist stay as they were written. undefined for a text longer than `maxLength`. */
+/** Unknown groups and variables stay literal. Returns undefined for a text longer than `maxLength`. */
 export function expand(
   replacement: Replacement,
   match: Match,

@@ -1,4 +1,4 @@
-/** The `replacements` of find-replace actions: as they are declared, compiled, and known with a request. */
+/** The `replacements` of find-replace actions: their declaration, compilation, and resolution for a request. */
 import { patternOf } from "../../cel/values/regex.ts";
 import type { Pattern } from "../../cel/values/regex.ts";
 import { Failure } from "../../cel/values/failure.ts";
@@ -24,12 +24,12 @@ export const replacementFields = {
 
 export const replacementList = { required: true, minItems: 1, maxItems: 50 } as const;
 
-/** What later expressions read. */
+/** Results for later expressions. */
 export const replacementResults = {
   replacements: listOf(objectType("a replacement", { replacement_index: types.int, matched_content: types.string })),
 } as const;
 
-/** What was constant is compiled already. */
+/** Constant parts are already compiled. */
 export interface ReplacementTemplate {
   readonly from: Template;
   readonly to: Template;
@@ -53,7 +53,7 @@ export function compileReplacements(
   });
 }
 
-/** With the values of this request, or why there are none. */
+/** Resolves them with the values of this request, or returns the reason for a failure. */
 export function replacementsOf(
   templates: readonly ReplacementTemplate[],
   context: PolicyContext,

@@ -1,4 +1,4 @@
-/** The work of finding and replacing in a whole text, a match at a time (traffic policy, find-replace actions). */
+/** Finds and replaces in a whole text, one match at a time (traffic policy, find-replace actions). */
 import { Failure } from "../../cel/values/failure.ts";
 import type { Pattern } from "../../cel/values/regex.ts";
 import { expand, noVariables } from "./replacement.ts";
@@ -9,7 +9,7 @@ export interface TextReplacement {
   readonly to: Replacement;
 }
 
-/** A match as rules read it: cut to 1024 characters, the first hundred of a text. */
+/** A match as rules read it: the first 1024 characters, for the first hundred matches of a text. */
 export interface FoundMatch {
   readonly replacement_index: number;
   readonly matched_content: string;
@@ -20,16 +20,16 @@ export interface Replaced<T> {
   readonly matches: readonly FoundMatch[];
 }
 
-/** Why a text could not be changed, one clause. */
+/** Reason why a text could not be changed, one clause. */
 export class ReplaceFault extends Failure {}
 
-/** What is found of a text; more matches are replaced, and not told. */
+/** Maximum reported matches of a text. More matches are replaced, but not reported. */
 const maxMatches = 100;
 const maxMatchLength = 1024;
-/** A search is not interrupted. What it takes grows with the text, and with the expression once that is large. */
+/** A search cannot be interrupted. Its cost grows with the text, and with large expressions. */
 const leastSize = 16;
 
-/** Of a search for `pattern`: about 0.02 µs each. */
+/** Returns the cost of a search for `pattern`, in units of about 0.02 µs. */
 export function searchCost({ expression }: Pattern, length: number): number {
   return Math.max(expression.programSize(), leastSize) * length;
 }
@@ -37,11 +37,11 @@ export function searchCost({ expression }: Pattern, length: number): number {
 export const searchTooLong = "the regular expression is too large for a text of this length";
 
 /**
- * Replaces every match, each replacement in the result of the one before. The text of a match is never searched again
- * by the same replacement. Yields after each match.
+ * Replaces every match. Each replacement works on the result of the previous one, and never searches its own inserted
+ * text again. Yields after each match.
  *
  * @param maxLength UTF-16 code units of the text before, between and after
- * @param maxSearch what one search may cost
+ * @param maxSearch maximum cost of one search
  */
 export function* replacing(
   text: string,

@@ -1,4 +1,4 @@
-/** Where a token is in a request: a header field, or a member of the body (traffic policy, jwt-validation). */
+/** Location of a token in a request: a header field, or a member of the body (traffic policy, jwt-validation). */
 import { sameWork } from "../../lib/heartbeat.ts";
 import { parseJsonObject } from "../../lib/json.ts";
 import type { Exchange } from "../../traffic/exchange.ts";
@@ -6,17 +6,17 @@ import type { Exchange } from "../../traffic/exchange.ts";
 export interface TokenPlace {
   readonly method: "header" | "body";
   readonly name: string;
-  /** Stands before the token; the case of its letters does not count, as in authentication schemes. */
+  /** Text before the token, case-insensitive as in authentication schemes. */
   readonly prefix: string;
 }
 
-/** Bodies that are longer hold no token. */
+/** Maximum size of a body with a token, bytes. Longer bodies are not read. */
 const maxBodyBytes = 64 * 1024;
 const bodyMethods: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH"]);
 
 /**
- * The text behind the prefix. Undefined where there is none, and where there are several: readers would disagree which
- * of them counts. Never rejects.
+ * Returns the text after the prefix. Returns undefined if there is none or several, because readers would disagree
+ * about which one counts. Never rejects.
  */
 export async function findToken(exchange: Exchange, place: TokenPlace): Promise<string | undefined> {
   const here = sameWork();

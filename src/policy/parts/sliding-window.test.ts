@@ -17,7 +17,7 @@ function makeLimit(
 }
 
 describe("a sliding window", () => {
-  it("lets in as many as it holds, each key by itself, and says how long the next one waits", () => {
+  it("a sliding window admits its capacity, separately for each key, and returns the waiting time for the next one", () => {
     const { clock, limit } = makeLimit(2, 60 * second);
     assert.equal(limit.take("a"), 0);
     clock.pass(second);
@@ -30,7 +30,7 @@ describe("a sliding window", () => {
     assert.equal(limit.take("a"), 0);
   });
 
-  it("lets in a client that keeps exactly to the pace", () => {
+  it("a sliding window admits a client that sends exactly at the allowed rate", () => {
     const { clock, limit } = makeLimit(1, 60 * second);
     for (let round = 0; round < 50; round += 1) {
       assert.equal(limit.take("a"), 0);
@@ -39,7 +39,7 @@ describe("a sliding window", () => {
     }
   });
 
-  it("a sliding window does not count what it refuses", () => {
+  it("a sliding window does not count rejected requests", () => {
     const { clock, limit } = makeLimit(1, 60 * second);
     limit.take("a");
     for (let round = 0; round < 59; round += 1) {
@@ -50,7 +50,7 @@ describe("a sliding window", () => {
     assert.equal(limit.take("a"), 0);
   });
 
-  it("never lets more in within any window, and no less than it must, whatever the times", () => {
+  it("a sliding window never admits more than its capacity in any window, nor fewer than it must, at random times", () => {
     let seed = 7;
     const random = (below: number): number => {
       seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648;
@@ -79,7 +79,7 @@ describe("a sliding window", () => {
     }
   });
 
-  it("a sliding window says a wait that is the shortest: one millisecond earlier is refused, at that time one is let in", () => {
+  it("a sliding window returns the shortest possible wait: one millisecond earlier rejects, at that time one is admitted", () => {
     const { clock, limit } = makeLimit(3, 60 * second);
     for (const gap of [0, 15, 20]) {
       clock.pass(gap * second);
@@ -92,7 +92,7 @@ describe("a sliding window", () => {
     assert.equal(limit.take("a"), 0);
   });
 
-  it("forgets the key unused for longest beyond its bound, and keeps the busy one", () => {
+  it("a sliding window forgets the least recently used key beyond its limit, and not the busy one", () => {
     const { limit } = makeLimit(1, 60 * second, { maxBuckets: 100 });
     limit.take("busy");
     for (let key = 0; key < 10_000; key += 1) {
@@ -104,7 +104,7 @@ describe("a sliding window", () => {
     assert.ok(limit.wait("key 9999") > 0);
   });
 
-  it("bounds the slots of all keys together", () => {
+  it("a sliding window limits the slots of all keys together", () => {
     const { clock, limit } = makeLimit(1_000_000, 86_400 * second, { maxBuckets: 100, maxSlots: 300 });
     for (let slot = 0; slot < 50; slot += 1) {
       for (let key = 0; key < 100; key += 1) limit.take(String(key));
@@ -116,7 +116,7 @@ describe("a sliding window", () => {
     assert.equal(limit.slots, limit.size);
   });
 
-  it("sliding windows of a server are bounded together: the largest forgets, those of few keys do not", () => {
+  it("sliding windows of a server share a limit: the largest window forgets keys, small ones do not", () => {
     const pool = new WindowPool(1000);
     const clock = makeManualClock();
     const limits = Array.from({ length: 10 }, () => makeLimit(1, 60 * second, { pool }, clock).limit);
@@ -136,7 +136,7 @@ describe("a sliding window", () => {
     }
   });
 
-  it("sliding windows of a server are bounded together in slots as well, and hold one key where there are more of them", () => {
+  it("sliding windows of a server share a limit of slots as well, and always hold at least one key", () => {
     const pool = new WindowPool(10);
     const clock = makeManualClock();
     const long = makeLimit(1_000_000, 86_400 * second, { pool }, clock).limit;
@@ -153,7 +153,7 @@ describe("a sliding window", () => {
     }
   });
 
-  it("sliding windows of a server that nobody comes to any more are let go", () => {
+  it("sliding windows of a server are released when they are no longer used", () => {
     const pool = new WindowPool(1000);
     const clock = makeManualClock();
     for (let limit = 0; limit < 50; limit += 1) makeLimit(1, 60 * second, { pool }, clock).limit.take("a");
@@ -163,7 +163,7 @@ describe("a sliding window", () => {
     assert.equal(pool.size, 1);
   });
 
-  it("a sliding window tells long keys apart", () => {
+  it("a sliding window distinguishes long keys", () => {
     const { limit } = makeLimit(1, 60 * second);
     const long = "x".repeat(100_000);
     assert.equal(limit.take(`${long}1`), 0);

@@ -1,39 +1,39 @@
 /**
- * A limit of so many requests within any stretch of time, for each key (traffic policy, rate-limit). Requests are
- * counted in slots, so that what a key takes does not grow with the limit.
+ * Limits the number of requests within any period of a given length, for each key (traffic policy, rate-limit).
+ * Requests are counted in slots, so that memory per key does not grow with the limit.
  */
 import { hash } from "node:crypto";
 import type { PooledWindow, WindowPool } from "../language/window-pool.ts";
 
 export interface SlidingWindowOptions {
-  /** Requests within the window. */
+  /** Maximum requests within the window. */
   readonly capacity: number;
   readonly windowMs: number;
-  /** Milliseconds that never go back, see `Clock`. */
+  /** Monotonic milliseconds, see `Clock`. */
   readonly monotonic: () => number;
-  /** Keys that are known at once, 100,000 unless given; the one unused for longest is forgotten. */
+  /** Maximum stored keys. Default: 100,000. The least recently used key is forgotten first. */
   readonly maxBuckets?: number;
-  /** Slots of all keys together, four times as many unless given; keys are forgotten in the same order. */
+  /** Maximum slots of all keys together. Default: four times `maxBuckets`. Keys are forgotten in the same order. */
   readonly maxSlots?: number;
-  /** Bounds the windows of a server together. */
+  /** Limits the windows of a server together. */
   readonly pool?: WindowPool | undefined;
 }
 
 export interface SlidingWindow {
   /**
-   * Counts a request of `key` if it is within the limit. One that is refused does not count.
-   * @returns 0 when it is, else milliseconds until the next may be
+   * Counts a request of `key` if it is within the limit. A rejected request does not count.
+   * @returns 0 if the request is admitted, otherwise milliseconds until the next one may be admitted
    */
   take(key: string): number;
-  /** The same without counting. */
+  /** Same as `take`, without counting. */
   wait(key: string): number;
-  /** Keys that are known now. */
+  /** Number of stored keys. */
   readonly size: number;
-  /** Slots of them all. */
+  /** Number of slots of all keys. */
   readonly slots: number;
 }
 
-/** Requests that were let in close to each other. They leave the window together, with the last of them. */
+/** Requests admitted at about the same time. They leave the window together, with the last of them. */
 interface Slot {
   readonly startedAt: number;
   lastAt: number;
@@ -51,13 +51,13 @@ interface Bucket {
 const defaultMaxBuckets = 100_000;
 const minSlotMs = 10_000;
 const slotsPerWindow = 60;
-/** Longer keys are kept as their hash. */
+/** Longer keys are stored as their hash. */
 const maxKeyLength = 64;
 
 /**
- * No stretch of `windowMs` ever sees more than `capacity`; a slot (10 s or a sixtieth of the window, whichever is
- * longer) is counted until its last request has left, so a busy key may wait up to one slot longer than it had to.
- * Each call takes constant time: at most 62 slots are open for a key, and each is dropped once.
+ * No period of `windowMs` ever contains more than `capacity` requests. A slot (10 s or a sixtieth of the window,
+ * whichever is longer) counts until its last request has left. So a busy key may wait up to one slot longer than
+ * necessary. Each call takes constant time: a key has at most 62 open slots, and each is dropped once.
  */
 export function makeSlidingWindow(options: SlidingWindowOptions): SlidingWindow {
   const { capacity, windowMs, monotonic, maxBuckets = defaultMaxBuckets, maxSlots = 4 * maxBuckets, pool } = options;
@@ -89,7 +89,7 @@ export function makeSlidingWindow(options: SlidingWindowOptions): SlidingWindow 
       buckets.delete(key);
     }
   };
-  /** Never the last, which is in use. */
+  /** Never removes the last key, which is in use. */
   const makeRoom = (): void => {
     const isOver = (): boolean => buckets.size > maxBuckets || slots > maxSlots;
     while (buckets.size > 1 && isOver()) forget(1);
@@ -112,7 +112,7 @@ export function makeSlidingWindow(options: SlidingWindowOptions): SlidingWindow 
       const now = monotonic();
       const known = buckets.get(name);
       const bucket: Bucket = known ?? { oldest: undefined, newest: undefined, count: 0, slots: 0 };
-      // What was used last stands last.
+      // Moves the most recently used key to the end.
       if (known) buckets.delete(name);
       buckets.set(name, bucket);
       usedAt = now;
@@ -152,7 +152,7 @@ export function makeSlidingWindow(options: SlidingWindowOptions): SlidingWindow 
   };
 }
 
-/** Whole seconds for `Retry-After` (RFC 9110 §10.2.3): never 0, which would invite at once. */
+/** Returns whole seconds for `Retry-After` (RFC 9110 §10.2.3). Never 0, because that would cause an immediate retry. */
 export function retryAfterSeconds(waitMs: number): number {
   return Math.max(1, Math.ceil(waitMs / 1000));
 }

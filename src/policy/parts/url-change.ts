@@ -1,4 +1,4 @@
-/** What `redirect` and `url-rewrite` have in common: `from` and `to`, over the request's whole URL. */
+/** Shared by `redirect` and `url-rewrite`: `from` and `to`, over the request's whole URL. */
 import { Failure } from "../../cel/values/failure.ts";
 import { patternOf } from "../../cel/values/regex.ts";
 import type { Pattern } from "../../cel/values/regex.ts";
@@ -47,7 +47,7 @@ export function compileUrlChange(from: string, to: string, scope: ActionScope): 
   };
 }
 
-/** A path that was spelled in another way than the expression is what the expression says, too (R1). */
+/** If a path is spelled differently from the expression, the expression must still match it (R1). */
 function replaceCanonical(
   parts: UrlParts,
   context: PolicyContext,

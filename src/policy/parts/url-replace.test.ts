@@ -113,7 +113,7 @@ describe("URLs replaced", () => {
     }
   }
 
-  it("tell what was found", () => {
+  it("URLs replaced come with their matches", () => {
     const pattern = patternFor("x+");
     assert.ok(typeof pattern !== "string");
     const result = replaceUrl(partsOf("https://a.test/xx/x"), pattern, compileReplacement("y"), meterOf(20_000));
@@ -121,7 +121,7 @@ describe("URLs replaced", () => {
     assert.deepEqual(result.matches, ["xx", "x"]);
   });
 
-  it("URLs replaced are bounded in length and in work", () => {
+  it("URLs replaced have a limit on length and work", () => {
     const long = `https://a.test/${"a".repeat(16_000)}`;
     assert.match(String(replaced(`${long}${"a".repeat(1000)}`, "^https", "http")), /^fault: .*longer/);
     assert.equal(replaced(`${long}${"a".repeat(1000)}`, "/b", "/c"), undefined);
@@ -131,7 +131,7 @@ describe("URLs replaced", () => {
     assert.match(String(replaced(long, undefined, `/${"ü".repeat(4000)}`)), /^fault: .*longer/);
   });
 
-  it("URLs replaced are percent-encoded where they must be, and not twice", () => {
+  it("URLs replaced are percent-encoded if necessary, and not twice", () => {
     assert.equal(
       encodeUrl('https://a.test/San Francisco?q=%20%zz<>"`{}|^\\'),
       "https://a.test/San%20Francisco?q=%20%25zz%3C%3E%22%60%7B%7D%7C%5E%5C",

@@ -1,4 +1,4 @@
-/** What redirect and url-rewrite make of a URL. */
+/** Replaces URLs for redirect and url-rewrite. */
 import { Failure } from "../../cel/values/failure.ts";
 import type { Pattern } from "../../cel/values/regex.ts";
 import type { Meter } from "../../cel/values/run.ts";
@@ -6,29 +6,29 @@ import { ReplaceFault } from "./replacing.ts";
 import { expand } from "./replacement.ts";
 import type { Replacement, Variables } from "./replacement.ts";
 
-/** A request's URL in its parts, as it is forwarded. */
+/** A request's URL in parts, as it is forwarded. */
 export interface UrlParts {
   readonly scheme: string;
-  /** Host and port as the client named them. */
+  /** Host and port as the client sent them. */
   readonly authority: string;
   /** Host without port. */
   readonly host: string;
   readonly port: number;
   readonly path: string;
-  /** With its `?`, or "". */
+  /** Includes the `?`, or is "". */
   readonly query: string;
-  /** User information of the URL, where there is any. */
+  /** User information of the URL, if any. */
   readonly user?: string;
 }
 
 export interface ReplacedUrl {
-  /** Absolute, and only of characters that URLs are made of. */
+  /** Absolute, and contains only valid URL characters. */
   readonly url: string;
-  /** What was found, in order; the whole URL where no expression is given. */
+  /** Matches, in order; the whole URL if there is no expression. */
   readonly matches: readonly string[];
 }
 
-/** Characters of a URL as it becomes. */
+/** Maximum length of the resulting URL, characters. */
 export const maxUrlLength = 16_384;
 const maxMatches = 100;
 
@@ -37,9 +37,9 @@ export function urlOf({ scheme, authority, path, query }: UrlParts): string {
 }
 
 /**
- * Replaces all matches in the whole URL, or all of it where `pattern` is undefined. Throws nothing.
- * @param meter pays for each search, and for what is made
- * @returns undefined when nothing matches, or nothing changes
+ * Replaces all matches in the whole URL, or the whole URL if `pattern` is undefined. Never throws.
+ * @param meter pays for each search, and for the result
+ * @returns undefined if nothing matches, or nothing changes
  */
 export function replaceUrl(
   parts: UrlParts,
@@ -56,7 +56,7 @@ export function replaceUrl(
   if (text instanceof Failure) return text;
   if (matches.length === 0 || text === url) return undefined;
   if (text.length > maxUrlLength) return tooLong();
-  // Encoded, read as a URL and compared.
+  // The text is encoded, parsed as a URL and compared.
   const spent = meter.spendText(8 * text.length);
   if (spent) return spent;
   if (/[\0\r\n]/.test(text)) return new ReplaceFault("the URL contains a line break or NUL");
@@ -75,7 +75,7 @@ function replaceMatches(
   meter: Meter,
 ): string | Failure {
   const matcher = expression.matcher(url);
-  // Each variable may look through the whole query.
+  // Each variable may search the whole query.
   const expansion = to.length * (1 + (url.length >> 8));
   let text = "";
   let at = 0;
@@ -98,8 +98,8 @@ function wholeOf(url: string, matches: string[]) {
 }
 
 /**
- * A result without a scheme is relative to the request's URL (RFC 3986 §4.2, §5.2). One that begins with `//` names
- * another host only where the policy wrote the slashes: a path that the client chose does not.
+ * A result without a scheme is relative to the request's URL (RFC 3986 §4.2, §5.2). A result that begins with `//`
+ * names another host only if the policy wrote the slashes. A path from the client cannot do that.
  */
 function absoluteOf(text: string, { scheme, authority, path, query }: UrlParts, to: Replacement): string {
   if (/^[A-Za-z][A-Za-z0-9+.-]*:\/\//.test(text)) return text;
@@ -112,7 +112,7 @@ function absoluteOf(text: string, { scheme, authority, path, query }: UrlParts, 
   return origin + path.slice(0, path.lastIndexOf("/") + 1) + text;
 }
 
-/** Percent-encodes what no URL may hold (RFC 3986 §2); what is encoded already stays. */
+/** Percent-encodes characters that are invalid in URLs (RFC 3986 §2). Existing encodings stay. */
 export function encodeUrl(text: string): string {
   return text.replaceAll(/[^A-Za-z0-9\-._~:/?#[\]@!$&'()*+,;=%]+|%(?![0-9A-Fa-f]{2})/g, (one) =>
     one === "%" ? "%25" : encodeURIComponent(one.toWellFormed()),
@@ -147,7 +147,7 @@ function variablesOf({ scheme, authority, host, port, path, query, user }: UrlPa
   };
 }
 
-/** The first value of a name in the query, as it stands there. */
+/** Returns the first value of a name in the query, without decoding. */
 function argument(query: string, name: string): string {
   for (const pair of query.slice(1).split("&", 1000)) {
     const equals = pair.indexOf("=");

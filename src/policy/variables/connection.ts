@@ -1,4 +1,4 @@
-/** What expressions read of a connection, of its endpoint, and the time. */
+/** Variables of a connection, of its endpoint, and the time. */
 import type { Variable, VariableDeclaration } from "../../cel/checking/environment.ts";
 import { listOf, objectType, types } from "../../cel/checking/types.ts";
 import type { Type } from "../../cel/checking/types.ts";
@@ -17,7 +17,7 @@ export type Variables = Readonly<Record<string, VariableDeclaration>>;
 const { string, bool, bytes, int: intType, timestamp, double } = types;
 const strings = listOf(string);
 
-/** A variable of a policy. `read` gives undefined where there is nothing: it is then the zero of its type. */
+/** Returns a variable of a policy. If `read` returns undefined, the variable is the zero value of its type. */
 export function variable(
   type: Type,
   read: (context: PolicyContext) => Value | undefined,
@@ -26,7 +26,7 @@ export function variable(
   return { type, read, ...(cost && { cost }) };
 }
 
-/** A map of lists: read as a whole, or only what it has under one name. */
+/** Returns a map of lists, read as a whole or by one key. */
 export function keyed(
   type: Type,
   read: (context: PolicyContext) => MapValue | undefined,
@@ -38,7 +38,7 @@ export function keyed(
 
 const nothing = (): undefined => undefined;
 
-/** A variable for which this server has no data. */
+/** Returns a variable for which this server has no data. */
 export function absent(type: Type): VariableDeclaration {
   return { type, read: nothing };
 }
@@ -54,7 +54,7 @@ export function timestampOf(ms: number): Timestamp {
 const place = ["city", "continent", "country", "country_code", "metro_code", "subdivision", "timezone"];
 const located = ["latitude", "longitude", "postal_code", "radius"];
 
-/** Places, networks and reputation need data that this server does not have: zero values. */
+/** Locations, networks and reputation need data that this server does not have. They are zero values. */
 function addressVariables(of: string): Variables {
   const texts = [
     ...[...place, ...located].map((name) => `geo.location.${name}`),
@@ -112,7 +112,7 @@ function hostOf({ connection, exchange }: PolicyContext): string {
 function endpointUrl(context: PolicyContext): string {
   const { protocol } = context.place.endpoint;
   const { localPort } = context.connection;
-  // The port that the scheme has by itself is not written.
+  // The default port of the scheme is omitted.
   const port = protocol === "tcp" || protocol === "tls" ? `:${localPort}` : "";
   return `${protocol}://${hostOf(context)}${port}`;
 }
@@ -124,10 +124,10 @@ const extensionType = objectType("extension", { id: string, critical: bool, valu
 export const tlsVariables: Variables = {
   "conn.tls.cipher_suite": ofTls(string, ({ cipher }) => cipher),
   "conn.tls.sni": variable(string, ({ connection: { tls, hello } }) => tls?.serverName ?? hello?.serverName),
-  // Header modules say TLSv1.3, policies 1.3.
+  // Header modules use TLSv1.3, policies 1.3.
   "conn.tls.version": ofTls(string, ({ version }) => version.replace(/^TLSv/, "")),
   "conn.tls.ja4_fingerprint": variable(string, ({ connection: { hello } }) => hello?.ja4),
-  // Before there is a handshake, what the client likes best.
+  // Before the handshake, the client's first choice.
   "conn.tls.negotiated_alpn": variable(string, ({ connection: { tls, hello }, exchange }) => {
     if (!tls) return hello?.alpn[0];
     return tls.alpn ?? (exchange?.request.httpVersion === "2" ? "h2" : "http/1.1");
@@ -145,7 +145,9 @@ function ofTls(type: Type, read: (tls: TlsFacts) => Value | undefined): Variable
   return variable(type, ({ connection: { tls } }) => (tls ? read(tls) : undefined));
 }
 
-/** Steps for what is put together of a certificate each time. A client may have chosen all of it. */
+/**
+ * Returns the steps for values assembled from a certificate on each read. A client may have chosen all of its content.
+ */
 function certificateCost(bytes = 0): number {
   return (bytes + 63) >> 6;
 }
@@ -198,7 +200,7 @@ function certificateBytes(tls: TlsFacts | undefined, whose: "client" | "server")
   return whose === "client" ? tls?.clientCertificate?.length : tls?.serverCertificate?.certificatePem.length;
 }
 
-/** `SHA256-RSA`, where OpenSSL says `sha256WithRSAEncryption`. */
+/** Converts OpenSSL's `sha256WithRSAEncryption` to `SHA256-RSA`. */
 function algorithmName(openssl: string): string {
   const rsa = /^(sha\d+)WithRSAEncryption$/i.exec(openssl);
   if (rsa) return `${(rsa[1] as string).toUpperCase()}-RSA`;

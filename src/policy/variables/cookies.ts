@@ -21,26 +21,26 @@ export const cookieType = objectType("cookie", {
 
 type Pair = readonly [name: string, value: string];
 
-/** Cookies that one message is read for. */
+/** Maximum cookies read from one message. */
 const maxCookies = 200;
 
 const none: Cookies = { byName: new Map() };
 
-/** Of the request, in order (RFC 6265 §4.2). */
+/** Cookies of the request, in order (RFC 6265 §4.2). */
 export function requestCookies(context: PolicyContext): Cookies {
   if (context.cookies) return context.cookies;
   const lines = context.exchange?.request.headers.getAll("cookie") ?? [];
   return (context.cookies = lines.length === 0 ? none : readAsked(lines));
 }
 
-/** Of the response, those with the longest path first. */
+/** Cookies of the response, those with the longest path first. */
 export function responseCookies(context: PolicyContext): Cookies {
   if (context.setCookies) return context.setCookies;
   const lines = context.response?.headers.getAll("set-cookie") ?? [];
   return (context.setCookies = lines.length === 0 ? none : readGiven(lines));
 }
 
-/** Steps to read them now. */
+/** Returns the steps for reading the cookies now. */
 export function requestCookiesCost({ cookies, exchange }: PolicyContext): number {
   return cookies || !exchange ? 0 : costOf(exchange.request.headers.getAll("cookie"));
 }

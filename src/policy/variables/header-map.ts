@@ -2,7 +2,7 @@ import { MapValue } from "../../cel/values/map.ts";
 import type { Value } from "../../cel/values/values.ts";
 import type { HeaderFields } from "../../traffic/exchange.ts";
 
-/** Header fields as a map of lists, read when asked for. Names are lower case, and are asked for in any case. */
+/** Header fields as a map of lists, built on request. Names are lower case, and lookups are case-insensitive. */
 export class HeaderMap extends MapValue {
   readonly #fields: HeaderFields;
 
@@ -28,7 +28,7 @@ export class HeaderMap extends MapValue {
   }
 }
 
-/** The values of one name; undefined where there are none. */
+/** Returns the values of one name; undefined if there are none. */
 export function listed(fields: HeaderFields, name: string): Value | undefined {
   return fields.has(name) ? fields.getAll(name) : undefined;
 }

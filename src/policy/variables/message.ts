@@ -1,4 +1,4 @@
-/** What expressions read of a request and its response. */
+/** Variables of a request and its response. */
 import type { VariableDeclaration } from "../../cel/checking/environment.ts";
 import { listOf, mapOf, types } from "../../cel/checking/types.ts";
 import { int } from "../../cel/values/values.ts";
@@ -89,7 +89,7 @@ export const responseVariables: Variables = {
   ...contentVariables("res", ({ response }) => response?.headers),
 };
 
-/** Names and values decoded as forms are; read once for each request. */
+/** Returns names and values, decoded as in forms. Parsed once per request. */
 export function queryParams(context: PolicyContext): Lists {
   return (context.query ??= listsOf(new URLSearchParams(context.exchange?.request.query)));
 }
@@ -101,7 +101,7 @@ export function queryCost({ query, exchange }: PolicyContext): number {
   return query || !exchange ? 0 : queryWeight * ((exchange.request.query.length + 63) >> 6);
 }
 
-/** What the Host field names, which a rule may have changed; without a port. */
+/** Returns the host in the Host field, without the port. A rule may have changed the field. */
 function hostOf({ exchange }: PolicyContext): string | undefined {
   if (!exchange) return undefined;
   const { request } = exchange;
@@ -123,7 +123,7 @@ function portOf(request: RequestHead): bigint {
   return int(named === undefined ? (request.scheme === "https" ? 443 : 80) : Number(named));
 }
 
-/** Path and query as a rule left them, or as the client sent them if no rule changed them. */
+/** Returns path and query as a rule has set them, or as the client sent them if no rule has. */
 export function uriOf({ target, rewritten }: RequestHead): string {
   return rewritten ?? target;
 }

@@ -1,10 +1,10 @@
-/** Names of variables as they were until 2024: `conn.ClientIP`, `req.Method`, `conn.Geo.CountryCode`. */
+/** Names of variables until 2024: `conn.ClientIP`, `req.Method`, `conn.Geo.CountryCode`. */
 
 const older = /^(?:conn|endpoint|req|res|time)(?:\.[A-Z][A-Za-z0-9]*)+$/;
 
 /**
- * Gives the present name of an older one. Capitals after the first of a part, which acronyms have more of, do not count:
- * `conn.ClientIp` is `conn.client_ip`, too.
+ * Returns the present name of an older one. Capitals after the first letter of a part are ignored, because acronyms
+ * differ: `conn.ClientIp` is `conn.client_ip`, too.
  *
  * @param declared present names
  */

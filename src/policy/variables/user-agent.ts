@@ -1,4 +1,4 @@
-/** What a User-Agent says of the client: the commonest browsers, systems and bots, by a few words of it. */
+/** Parses User-Agent fields: recognizes the most common browsers, systems and bots by a few words. */
 import type { VariableDeclaration } from "../../cel/checking/environment.ts";
 import { types } from "../../cel/checking/types.ts";
 import type { Type } from "../../cel/checking/types.ts";
@@ -8,14 +8,14 @@ import { variable } from "./connection.ts";
 import type { Variables } from "./connection.ts";
 
 const { string, bool } = types;
-/** More of it is not looked at. */
+/** Maximum characters read. */
 const maxRead = 512;
 
 function text({ exchange }: PolicyContext): string {
   return exchange?.request.headers.get("user-agent") ?? "";
 }
 
-/** Which word names a browser; the first that is there counts, since most name several. */
+/** Words that identify a browser. The first word found counts, because most browsers name several. */
 const browsers: readonly (readonly [name: string, word: RegExp])[] = [
   ["Edge", /\bEdgA?\/([\d.]{1,32})/],
   ["Opera", /\bOPR\/([\d.]{1,32})/],
@@ -45,7 +45,7 @@ function first(
   return ["", ""];
 }
 
-/** Of what is no browser: `curl/8.5.0`. */
+/** Parses clients that are no browsers: `curl/8.5.0`. */
 function product(given: string): readonly [name: string, version: string] {
   const found = first(browsers, given);
   if (found[0] !== "") return found;

@@ -1,4 +1,4 @@
-/** That every variable is there, in its phases and with its type, is zero where nothing is known, and has its old name. */
+/** Every variable exists in its phases and with its type, is zero if there is no data, and has its older name. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { exchangeOf } from "../../../test/support/exchange.ts";
@@ -40,7 +40,7 @@ const content = [
   ".cookies|map(string, list(cookie))",
 ];
 
-/** What is declared, by the part of an environment that has it. */
+/** Declared variables, by the part of an environment that declares them. */
 const connection = [
   ...under("conn.{client_ip,server_ip}", address),
   ...under("conn.geo", [".{city,country,country_code,subdivision}|string", ".{latitude,longitude,radius}|double"]),
@@ -86,7 +86,7 @@ function under(prefix: string, rows: readonly string[]): string[] {
   );
 }
 
-/** `a.{b,c}|int` as `a.b` and `a.c`, each with its type. */
+/** Expands `a.{b,c}|int` to `a.b` and `a.c`, each with its type. */
 function expanded(rows: readonly string[]): [name: string, type: string][] {
   const all = (name: string): string[] => {
     const [whole, list = ""] = /\{([^}]*)\}/.exec(name) ?? [];
@@ -133,13 +133,13 @@ function contextOf(phase: Phase): PolicyContext {
   );
 }
 
-/** What a described request without header fields, TLS and response still has. */
+/** Variables with a value for a described request without header fields, TLS and response. */
 const known =
   /^(?:conn\.(?:client_ip|server_ip|client_port|server_port|ts\.start)|endpoint\.(?:addr|host|port|protocol|url)|time\.now|req\.(?:version|url|url\.(?:raw|port)|ts\.(?:header|body)_received))$/;
 
 describe("variables of policies", () => {
   for (const [phase, layer, rows] of places) {
-    it(`variables of ${phase} on ${layer} are those of the specification, with their types`, () => {
+    it(`variables of ${phase} on ${layer} match the specification, with their types`, () => {
       const { variables } = environmentOf(phase, layer, actions);
       const declared = Array.from(variables.values())
         .filter(({ read, name }) => read && name !== "vars" && !name.startsWith("actions."))
@@ -148,7 +148,7 @@ describe("variables of policies", () => {
     });
   }
 
-  it("variables of which nothing is known are the zeros of their types, and has() says so", () => {
+  it("variables without data are the zeros of their types, and has() is false for them", () => {
     const environment = environmentOf("on_http_response", "http", actions);
     const context = contextOf("on_http_response");
     for (const [name, type] of expanded(places[3]?.[2] ?? []).filter(([name]) => !known.test(name))) {
@@ -169,7 +169,7 @@ describe("variables of policies", () => {
       .map((part, at) => (at === 0 ? part : part.split("_").map(capital).join("")))
       .join(".");
 
-  it("variables have their old capitalised names, which mean the present ones", () => {
+  it("variables have their older capitalised names, which refer to the present ones", () => {
     const environment = environmentOf("on_http_response", "http", actions);
     for (const [name] of expanded(places[3]?.[2] ?? [])) {
       const compiled = compile(older(name), environment);
