@@ -26,7 +26,7 @@ test("addresses are written in their canonical form", () => {
   }
 });
 
-test("R4: what is not exactly an address is not read", () => {
+test("R4: text that is not exactly an address is rejected", () => {
   for (const text of [
     "",
     "1.2.3",
@@ -59,7 +59,7 @@ test("R4: what is not exactly an address is not read", () => {
   }
 });
 
-test("reading agrees with Node's own reading on random and damaged addresses", () => {
+test("parsing agrees with Node's parser on random and damaged addresses", () => {
   const random = seededRandom(7);
   const words = new Uint32Array(4);
   const alphabet = "0123456789abcdef::::....f";
@@ -79,7 +79,7 @@ test("reading agrees with Node's own reading on random and damaged addresses", (
   }
 });
 
-test("the canonical form reads back as the same address", () => {
+test("the canonical form parses to the same address", () => {
   const random = seededRandom(11);
   for (let round = 0; round < 5000; round += 1) {
     const words = Uint32Array.from({ length: 4 }, () => (random() < 0.3 ? 0 : Math.floor(random() * 2 ** 32)));
@@ -90,7 +90,7 @@ test("the canonical form reads back as the same address", () => {
   }
 });
 
-test("networks have their bounds, and IPv4-mapped ones are IPv4", () => {
+test("networks have their first and last address, and IPv4-mapped ones are IPv4", () => {
   assert.deepEqual(parseCidr("192.0.2.0/24"), {
     family: 4,
     prefix: 24,
@@ -126,7 +126,7 @@ test("R4: a network must be written with its lowest address and a mask in range"
   }
 });
 
-test("R4: an address alone is the network of itself", () => {
+test("R4: a single address is a network of one address", () => {
   for (const [text, network] of [
     ["192.0.2.7", "192.0.2.7/32"],
     ["2001:DB8::7", "2001:db8::7/128"],
@@ -141,7 +141,7 @@ test("R4: an address alone is the network of itself", () => {
   }
 });
 
-test("bounds agree with Node's block list", () => {
+test("network bounds agree with Node's block list", () => {
   const random = seededRandom(3);
   for (let round = 0; round < 300; round += 1) {
     const prefix = Math.floor(random() * 33);

@@ -12,8 +12,8 @@ export interface Network {
 }
 
 /**
- * Reads the address `text` into `words` and returns its family, or 0 when it is none. An IPv4-mapped IPv6
- * address is IPv4. Zone ids (`fe80::1%eth0`), ports, brackets and leading zeros in IPv4 are not read.
+ * Parses the address `text` into `words` and returns its family, or 0 if it is no address. An IPv4-mapped IPv6 address
+ * is IPv4. Zone ids (`fe80::1%eth0`), ports, brackets and leading zeros in IPv4 are invalid.
  */
 export function readAddress(text: string, words: Uint32Array): 0 | 4 | 6 {
   const four = readIpv4(text, 0);
@@ -27,12 +27,15 @@ export function readAddress(text: string, words: Uint32Array): 0 | 4 | 6 {
   return 4;
 }
 
-/** Of the address or network that is read: arrays of this kind are dear to make, and both are read by the thousand. */
+/**
+ * Words of the last parsed address or network. Such arrays are expensive to create, and thousands of addresses are
+ * parsed.
+ */
 const words = new Uint32Array(4);
 
-/** The canonical text (RFC 5952) of a peer's address: unmapped, without zone. Undefined when it is no address. */
+/** Returns the canonical text (RFC 5952) of a peer's address: unmapped, without zone. Undefined if it is no address. */
 export function normaliseAddress(text: string): string | undefined {
-  // Of IPv4 only one text is read, which is the canonical one.
+  // Only the canonical text of an IPv4 address is valid.
   if (readIpv4(text, 0) >= 0) return text;
   const zone = text.indexOf("%");
   const family = readAddress(zone < 0 ? text : text.slice(0, zone), words);
@@ -59,13 +62,16 @@ export function formatAddress(family: 4 | 6, words: ArrayLike<number>): string {
   return start < 0 ? hex(groups) : `${hex(groups.slice(0, start))}::${hex(groups.slice(start + length))}`;
 }
 
-/** A network in CIDR notation, or one address; undefined when it is none or has bits set beyond its mask (see `cidrIssue`). */
+/**
+ * Parses a network in CIDR notation, or one address. Returns undefined if it is invalid or has bits set beyond its mask
+ * (see `cidrIssue`).
+ */
 export function parseCidr(text: string): Network | undefined {
   const network = readNetwork(text);
   return typeof network === "string" ? undefined : network;
 }
 
-/** What is wrong with `text` as a CIDR, as the end of "must …"; undefined when nothing is. */
+/** Returns the error in `text` as a CIDR, as the end of "must …"; undefined if it is valid. */
 export function cidrIssue(text: string): string | undefined {
   const network = readNetwork(text);
   return typeof network === "string" ? network : undefined;
@@ -84,14 +90,14 @@ function readNetwork(text: string): Network | string {
   const [first, last] =
     family === 4 ? [[lowest(0, prefix)], [highest(0, prefix)]] : [lowest6(prefix), highest6(prefix)];
   const isLowest = first.every((word, at) => word === words[at]);
-  // Of IPv4 only one text is read, which is the canonical one.
+  // Only the canonical text of an IPv4 address is valid.
   const isCanonical = isLowest && family === 4 && !mapped && slash >= 0;
   const canonical = isCanonical ? text : `${formatAddress(family, first)}/${prefix}`;
   if (!isLowest) return `be the lowest address of its network: "${canonical}"`;
   return { family, prefix, first, last, text: canonical };
 }
 
-/** Of what is in `words`, the word `at` of the lowest address in the network of `prefix` bits. */
+/** Returns word `at` of the lowest address in the network of `prefix` bits that contains the address in `words`. */
 function lowest(at: number, prefix: number): number {
   return ((words[at] as number) & maskOf(at, prefix)) >>> 0;
 }
@@ -113,7 +119,7 @@ function maskOf(at: number, prefix: number): number {
   return kept === 0 ? 0 : 0xffffffff << (32 - kept);
 }
 
-/** One to three digits from `from` to the end as a number, without zeros before it; or -1. */
+/** Returns one to three digits from `from` to the end as a number, without leading zeros; or -1. */
 function readMask(text: string, from: number): number {
   const digits = text.length - from;
   if (digits < 1 || digits > 3 || (digits > 1 && text.charCodeAt(from) === 48)) return -1;
@@ -126,7 +132,7 @@ function readMask(text: string, from: number): number {
   return value;
 }
 
-/** Dotted quad from `from` to the end as a number, or -1. */
+/** Returns the dotted quad from `from` to the end as a number, or -1. */
 function readIpv4(text: string, from: number): number {
   let value = 0;
   let octet = -1;
@@ -139,7 +145,7 @@ function readIpv4(text: string, from: number): number {
       octets += 1;
       octet = -1;
     } else {
-      // A leading zero is octal to some readers, decimal to others.
+      // Some parsers read a leading zero as octal, others as decimal.
       if (code < 48 || code > 57 || octet === 0) return -1;
       octet = (octet < 0 ? 0 : octet * 10) + code - 48;
       if (octet > 255) return -1;
@@ -192,7 +198,7 @@ function readIpv6(text: string, words: Uint32Array): boolean {
   return finish(words, groups, gap);
 }
 
-/** Moves what followed `::` to the end. */
+/** Moves the groups after `::` to the end. */
 function finish(words: Uint32Array, groups: number, gap: number): boolean {
   if (gap < 0) return groups === 8;
   if (groups >= 8) return false;

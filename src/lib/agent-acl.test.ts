@@ -11,7 +11,7 @@ describe("an agent token's ACL", () => {
     }
   });
 
-  it("G2: an agent token's ACL allows exactly the listed host, on any port or on the one given", () => {
+  it("G2: an agent token's ACL allows exactly the listed host, on any port or on the given one", () => {
     const acl = compileAcl(["bind:a.example", "bind:b.example:443"]);
     assert.equal(acl.allowsHost("a.example", 443), true);
     assert.equal(acl.allowsHost("a.example", 8443), true);
@@ -22,7 +22,7 @@ describe("an agent token's ACL", () => {
     assert.equal(acl.allowsLabel("app", "web"), false);
   });
 
-  it("G2: a star stands for part of one name", () => {
+  it("G2: a star in an agent token's ACL matches part of one name", () => {
     const acl = compileAcl(["bind:*.example.com", "bind:dev-*.other.example"]);
     assert.equal(acl.allowsHost("x.example.com", 443), true);
     assert.equal(acl.allowsHost("x.y.example.com", 443), false);
@@ -43,7 +43,7 @@ describe("an agent token's ACL", () => {
     assert.equal(acl.allowsHost("app=web", 443), false);
   });
 
-  it("G2: a rule that cannot be read allows nothing", () => {
+  it("G2: an invalid ACL rule allows nothing", () => {
     const acl = compileAcl(["connect:a.example", "bind:"]);
     assert.equal(acl.allowsHost("a.example", 443), false);
     assert.equal(acl.allowsLabel("", ""), false);

@@ -1,8 +1,8 @@
-/** What a credential's ACL lets its agents bind (semantics, "What a token allows"). */
+/** Names that a credential's ACL allows its agents to bind (semantics, "What a token allows"). */
 
-/** Compiled rules: each question is answered by the first rule that fits. */
+/** Compiled rules. The first matching rule decides. */
 export interface AgentAcl {
-  /** A host name served on `port`. */
+  /** Whether a host name may be served on `port`. */
   allowsHost(host: string, port: number): boolean;
   allowsLabel(name: string, value: string): boolean;
 }
@@ -10,10 +10,9 @@ export interface AgentAcl {
 const everything: AgentAcl = Object.freeze({ allowsHost: () => true, allowsLabel: () => true });
 
 /**
- * `*` and `bind:*` allow everything, and so does an empty list. `bind:<domain>` allows a host name on any port,
- * `bind:<host>:<port>` on that port, `bind:<name>=<value>` a label. `*` inside stands for one or more
- * characters, in host names without dots: `*.example.com` allows one level below it. A rule of any other form
- * allows nothing.
+ * `*` and `bind:*` allow everything, as does an empty list. `bind:<domain>` allows a host name on any port,
+ * `bind:<host>:<port>` on that port, `bind:<name>=<value>` a label. `*` inside matches one or more characters, in host
+ * names without dots: `*.example.com` allows one level below it. A rule of any other form allows nothing.
  */
 export function compileAcl(rules: readonly string[]): AgentAcl {
   if (rules.length === 0 || rules.includes("*") || rules.includes("bind:*")) return everything;
@@ -39,13 +38,13 @@ function hostRule(target: string): { readonly pattern: string; readonly port: nu
   return { pattern: target.slice(0, colon).toLowerCase(), port: port === "*" ? undefined : Number(port) };
 }
 
-/** Name and value are matched apart, so that a `*` never reaches over the `=`. */
+/** Name and value are matched separately, so that a `*` never crosses the `=`. */
 function labelFits(pattern: string, name: string, value: string): boolean {
   const equals = pattern.indexOf("=");
   return fits(pattern.slice(0, equals), name, "") && fits(pattern.slice(equals + 1), value, "");
 }
 
-/** Whether `text` has the form of `pattern`; `*` is one or more characters, none of them `barrier`. Backtracks once. */
+/** Whether `text` matches `pattern`. `*` matches one or more characters except `barrier`. Backtracks once. */
 function fits(pattern: string, text: string, barrier: string): boolean {
   let at = 0;
   let star = -1;

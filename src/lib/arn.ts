@@ -9,7 +9,7 @@ export interface Arn {
 
 const pattern = /^arn:(aws|aws-cn|aws-us-gov):([a-z0-9-]{1,32}):([a-z0-9-]{0,32}):(\d{12}):([!-~]{1,512})$/;
 
-/** Undefined for what is no such name. */
+/** Returns undefined if the text is no such name. */
 export function readArn(text: string): Arn | undefined {
   const match = pattern.exec(text);
   if (!match) return undefined;
@@ -17,7 +17,7 @@ export function readArn(text: string): Arn | undefined {
   return { partition, service, region, account, resource };
 }
 
-/** Where a service of a region is reached. */
+/** Returns the host of a service in a region. */
 export function awsEndpoint({ partition, region }: Pick<Arn, "partition" | "region">, service: string): string {
   return `https://${service}.${region}.amazonaws.com${partition === "aws-cn" ? ".cn" : ""}/`;
 }

@@ -31,7 +31,7 @@ const counts: Record<UnitName, number> = {
 /** Each thread runs one plane, with one log. */
 let log: FailureLog | undefined;
 
-/** Failures of this thread are logged there from now on. */
+/** Sets the log for failures of this thread. */
 export function logFailuresTo(to: FailureLog): void {
   log = to;
 }
@@ -72,7 +72,7 @@ export function endUnit(name: UnitName, unit: Unit, error: unknown): void {
   }
 }
 
-/** Runs one event of a unit; reports what it throws. For seldom events: it takes a closure. */
+/** Runs one event of a unit, and reports what it throws. For rare events, because it needs a closure. */
 export function contain(name: UnitName, run: () => void, fields?: Readonly<Record<string, unknown>>): boolean {
   try {
     run();
@@ -112,14 +112,14 @@ export function listener<Given extends readonly unknown[]>(
   return contained("connection", run, () => void socket.destroy());
 }
 
-/** Returns a listener that is given sockets, and destroys a socket when `run` throws for it. */
+/** Returns a listener that receives sockets, and destroys a socket if `run` throws for it. */
 export function socketListener<Given extends Destroyable>(run: (socket: Given) => void): (socket: Given) => void {
   return (socket) => {
     if (!contain("connection", () => run(socket))) socket.destroy();
   };
 }
 
-/** Leaves a promise to itself; reports its rejection and then calls `ended`. */
+/** Lets a promise run unattended. Reports its rejection and then calls `ended`. */
 export function letGo(name: UnitName, promise: Promise<unknown>, ended?: (error: unknown) => void): void {
   promise.catch((error: unknown) => {
     reportFailure(name, error);
@@ -127,7 +127,7 @@ export function letGo(name: UnitName, promise: Promise<unknown>, ended?: (error:
   });
 }
 
-/** At most this much of a stack is logged, characters. */
+/** Maximum logged length of a stack, characters. */
 const maxStack = 4096;
 
 function stackOf(error: unknown): string | undefined {

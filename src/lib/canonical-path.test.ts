@@ -52,23 +52,23 @@ const refused = [
 ];
 
 const slash = 47;
-/** Dots, which make segments of their own; a backslash. */
+/** Dots, which form segments, and a backslash. */
 const unspelt = [46, 92];
-/** Visible ASCII but for what would be read as something else. */
+/** Visible ASCII without characters that have another meaning unencoded. */
 function mayBeRaw(byte: number): boolean {
   return byte > 32 && byte < 127 && !"%?#".includes(String.fromCharCode(byte));
 }
 
 describe("a path", () => {
   for (const [sent, path] of canonical) {
-    it(`R1: a path: ${sent} is ${path}, and stays so`, () => {
+    it(`R1: a path: the canonical form of ${sent} is ${path}, and does not change again`, () => {
       assert.equal(canonicalPath(sent), path);
       assert.equal(canonicalPath(path), path);
     });
   }
   for (const path of refused) it(`R1: the path ${path} is refused`, () => assert.equal(canonicalPath(path), undefined));
 
-  it("R1: a path has one canonical form, however what it decodes to is spelled", () => {
+  it("R1: a path has one canonical form for all spellings of the same bytes", () => {
     const random = seededRandom(16);
     const bytes = [...Array.from({ length: 95 }, (_, at) => at + 32), 1, 9, 127].filter(
       (byte) => !unspelt.includes(byte),
@@ -89,7 +89,7 @@ describe("a path", () => {
     }
   });
 
-  it("R1: a path with dots in it is refused or its own form", () => {
+  it("R1: a path with dots in it is rejected or equals its canonical form", () => {
     const random = seededRandom(17);
     const parts = ["/", "/", ".", "..", "%2e", "%2E", ";", "%3b", "a", "%40", "@", "%25", "|"];
     for (let round = 0; round < 20_000; round += 1) {
@@ -102,19 +102,19 @@ describe("a path", () => {
     }
   });
 
-  it("a path without a canonical form is refused with the reason", () => {
+  it("a path without a canonical form is rejected with the reason", () => {
     assert.equal(pathFault("/a%2Fb"), "an encoded slash (%2F)");
     assert.equal(pathFault("/..;/a"), 'a "." or ".." segment with parameters');
     assert.equal(pathFault("/a"), undefined);
   });
 
-  it("a path is the very text when there is nothing to change", () => {
+  it("a path in canonical form is returned as the same string", () => {
     const text = "/a-b_c~d/!$&'()*+,;=:@//x.y/z..";
     assert.equal(canonicalPath(text), text);
   });
 });
 
-it("R1: a path costs time in proportion to its length, whatever is in its segments", () => {
+it("R1: a path takes time in proportion to its length, whatever its segments contain", () => {
   const spent = (segment: string, count: number): number => {
     const path = `/${segment.repeat(count)}`;
     const before = process.cpuUsage();
@@ -124,7 +124,7 @@ it("R1: a path costs time in proportion to its length, whatever is in its segmen
   };
   for (const segment of ["%2e", ".%2e", "%2e.a", "..", "%C3%A9", "./", "..;", "a/../"]) {
     spent(segment, 64);
-    // As many segments in all: only their number in one path grows, by 128.
+    // The same total number of segments: only their number in one path grows, by 128.
     const [short, long] = [spent(segment, 64), spent(segment, 8192)];
     assert.ok(long < 20 * short + 5_000, `${segment}: ${short} µs grow to ${long} µs`);
   }

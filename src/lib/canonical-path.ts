@@ -1,20 +1,20 @@
-/** The one form of a path, for both sides: what a route is written with, and what a request carries. */
+/** The canonical form of a path, for both sides: the path in a route's match, and the path of a request. */
 
 const slash = 47;
 const dot = 46;
 const percent = 37;
 const backslash = 92;
-/** The longest spelling of "..". */
+/** Length of the longest spelling of "..". */
 const dotsBytes = 6;
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
-/** Path characters that need no look: pchar of RFC 3986 §3.3 and "/", without "%" and ".". */
+/** Path characters that need no check: pchar of RFC 3986 §3.3 and "/", without "%" and ".". */
 const plain = new Uint8Array(128);
 for (let code = 33; code < 127; code += 1) {
   plain[code] = /[A-Za-z0-9\-_~!$&'()*+,;=:@/]/.test(String.fromCharCode(code)) ? 1 : 0;
 }
 
-/** Why a path has no canonical form: `has` is a noun, for "it has …" and "without …". */
+/** Reason why a path has no canonical form: `has` is a noun, for "it has …" and "without …". */
 interface Fault {
   readonly has: string;
 }
@@ -29,13 +29,14 @@ const parameters: Fault = { has: 'a "." or ".." segment with parameters' };
 const notUtf8: Fault = { has: "bytes that are not UTF-8" };
 
 /**
- * The one form of a path (RFC 3986 §6.2.2; security R1): decoded is every character that a path may have as it is,
- * reserved or not, because upstreams decode them; everything else is encoded, in upper case; dot segments are
- * resolved. Two spellings have the same form when they decode to the same bytes. It is what routes are matched
- * against and what is forwarded, so that no two parties read it differently; it is its own canonical form.
+ * Returns the canonical form of a path (RFC 3986 §6.2.2; security R1). Every character that a path may contain
+ * unencoded is decoded, reserved or not, because upstreams decode it. Everything else is encoded, in upper case. Dot
+ * segments are resolved. Two spellings have the same form if they decode to the same bytes. Routes match this form, and
+ * it is forwarded, so that no two parties read it differently. It is its own canonical form.
  *
- * Undefined, to be refused, for what different servers are known to read differently: an encoded slash, backslash,
- * NUL or dot-dot, dots followed by parameters (`/..;x/`), a backslash, broken encoding, bytes that are not UTF-8.
+ * Returns undefined, for rejection, if different servers are known to read the path differently: an encoded slash,
+ * backslash, NUL or dot-dot, dots followed by parameters (`/..;x/`), a backslash, broken encoding, bytes that are not
+ * UTF-8.
  *
  * @param path origin form without query: visible ASCII that starts with "/"
  */
@@ -44,7 +45,7 @@ export function canonicalPath(path: string): string | undefined {
   return typeof read === "string" ? read : undefined;
 }
 
-/** What keeps `path` from having a canonical form, as a noun such as "an encoded slash (%2F)". */
+/** Returns the reason why `path` has no canonical form, as a noun such as "an encoded slash (%2F)". */
 export function pathFault(path: string): string | undefined {
   const read = readPath(path);
   return typeof read === "string" ? undefined : read.has;
@@ -59,7 +60,7 @@ function readPath(path: string): string | Fault {
     if (plain[code] !== 1 && (code !== dot || before === slash)) break;
     before = code;
   }
-  // "//" is left alone: empty segments are segments.
+  // "//" does not change: empty segments are segments.
   return at === length ? path : rewrite(path);
 }
 
@@ -98,7 +99,7 @@ function rewrite(path: string): string | Fault {
   return hasDots ? removeDotSegments(text) : text;
 }
 
-/** The byte that two hexadecimal digits at `at` stand for, or -1. */
+/** Returns the byte of the two hexadecimal digits at `at`, or -1. */
 function byteAt(path: string, at: number): number {
   const high = nibble(path.charCodeAt(at));
   const low = nibble(path.charCodeAt(at + 1));
@@ -111,12 +112,12 @@ function nibble(code: number): number {
   return lower >= 97 && lower <= 102 ? lower - 87 : -1;
 }
 
-/** Whether the segment that starts there is "." or ".." once its encoded dots are decoded, parameters left aside. */
+/** Whether the segment at `start` is "." or ".." after its encoded dots are decoded and its parameters removed. */
 function isDotSegment(path: string, start: number): boolean {
   return /^(?:\.|%2e){1,2}(?:$|\/|;|%3b)/i.test(path.slice(start, start + dotsBytes + 3));
 }
 
-/** Whether a segment that starts at `at` is "." or ".." with parameters, which some servers cut off first. */
+/** Whether the segment at `at` is "." or ".." with parameters, which some servers remove first. */
 function isParameterised(path: string, at: number): boolean {
   return path.charCodeAt(at - 1) === slash && /^\.{1,2}(?:;|%3b)/i.test(path.slice(at, at + 5));
 }

@@ -1,10 +1,10 @@
 import { reportFailure } from "./boundary.ts";
 
-/** Time as the rest of the program sees it; tests drive it by hand instead of sleeping. */
+/** Time for the rest of the program. Tests advance it by hand instead of sleeping. */
 export interface Clock {
-  /** Wall clock, milliseconds since 1970. May step; only for what is shown or stored. */
+  /** Wall clock, milliseconds since 1970. It may jump, so use it only for displayed or stored times. */
   now(): number;
-  /** Milliseconds from an arbitrary start, never going back; for time-outs and windows. */
+  /** Milliseconds from an arbitrary start, monotonic; for time-outs and windows. */
   monotonic(): number;
   /** Calls `run` once after `delayMs`; the timer does not keep the process alive. */
   after(delayMs: number, run: () => void): Timer;
@@ -29,7 +29,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** What a timer throws ends nothing but this tick. */
+/** An error in a timer ends only this tick. */
 function tick(run: () => void): void {
   try {
     run();

@@ -6,7 +6,7 @@ import { Deadlines } from "./deadlines.ts";
 import type { Timed } from "./deadlines.ts";
 
 describe("deadlines", () => {
-  it("deadlines that have passed are told of at the next tick, each time until they are moved or cancelled", () => {
+  it("deadlines that have passed are reported at each tick until they are moved or cancelled", () => {
     const clock = makeManualClock(0);
     const deadlines = new Deadlines(clock, 500);
     let told = 0;
@@ -27,7 +27,7 @@ describe("deadlines", () => {
     deadlines.stop();
   });
 
-  it("deadlines that pass together are all told of, whichever of them leave at that, or take others along", () => {
+  it("deadlines that pass together are all reported, even if some remove themselves or others", () => {
     const clock = makeManualClock(0);
     for (let leaving = 0; leaving < 6; leaving += 1) {
       for (let taken = 0; taken < 6; taken += 1) {
@@ -54,7 +54,7 @@ describe("deadlines", () => {
     }
   });
 
-  it("deadlines run what is asked for after a while once, unless it was cancelled or all are stopped", () => {
+  it("deadlines run delayed calls once, unless they were cancelled or all are stopped", () => {
     const clock = makeManualClock(0);
     const deadlines = new Deadlines(clock, 500);
     const ran: string[] = [];

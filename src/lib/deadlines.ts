@@ -3,17 +3,17 @@ import type { Unit } from "./boundary.ts";
 import type { Clock, Timer } from "./clock.ts";
 import { Roster, Seat } from "./collections/roster.ts";
 
-/** Something that must happen by a time; owned by whoever added it. */
+/** Something that must happen by a time. Its owner is the caller of `add`. */
 export interface Timed extends Unit {
-  /** In `Deadlines.now`; Infinity for never. Set it as often as you like: that is only an assignment. */
+  /** In `Deadlines.now`; Infinity for never. Changing it is cheap: it is only an assignment. */
   expiresAt: number;
-  /** Called when the time has passed; moves `expiresAt`, or is called again at the next tick. */
+  /** Called when the time has passed. If it does not move `expiresAt`, it is called again at the next tick. */
   expired(): void;
 }
 
 /**
- * One coarse timer for all connections: a tick walks over them, so that a request costs no timer and no look at
- * the clock. Deadlines are kept to within a tick.
+ * One coarse timer for all connections. A tick visits all of them, so that a request needs no separate timer and no
+ * clock read. Deadlines are accurate to one tick.
  */
 export class Deadlines {
   /** Milliseconds, monotonic, as of the last tick. */
@@ -25,7 +25,7 @@ export class Deadlines {
     this.now = clock.monotonic();
     this.#timer = clock.every(tickMs, () => {
       this.now = clock.monotonic();
-      // from the end, where others take the places of those that leave: none is passed over
+      // from the end: the last entry replaces a removed one, so that none is skipped
       for (let place = this.#entries.size - 1; place >= 0; place -= 1) {
         if (place >= this.#entries.size) continue;
         const entry = this.#entries.at(place);
@@ -34,7 +34,7 @@ export class Deadlines {
         try {
           member.expired();
         } catch (error) {
-          // It is not asked again: it would throw at each tick.
+          // Cancelled, because it would throw again at each tick.
           entry.cancel();
           endUnit("timer", member, error);
         }
@@ -42,12 +42,12 @@ export class Deadlines {
     });
   }
 
-  /** Watches it until that is cancelled. */
+  /** Watches a deadline until it is cancelled. */
   add(timed: Timed): Timer {
     return new Entry(this.#entries, timed);
   }
 
-  /** Calls `run` once, for what seldom comes to that: a timer of the clock's costs several times this. */
+  /** Calls `run` once, for calls that rarely happen: a timer of the clock costs several times as much. */
   after(delayMs: number, run: () => void): Timer {
     const once = new Once(this.now + delayMs, run);
     return (once.entry = this.add(once));

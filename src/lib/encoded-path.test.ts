@@ -35,7 +35,7 @@ const refused = [
 const pieces = ["/", "%2F", "%2f", "%FF", "%C3", "%a9", "a", "%61", ".", "%2e", "..", ";", "%3B", "%F3", "%B0"];
 
 describe("a path with encoded slashes", () => {
-  it("R1: a path with encoded slashes keeps them and bytes that are not UTF-8, and has its usual form otherwise", () => {
+  it("R1: a path with encoded slashes keeps them and bytes that are not UTF-8, and is canonical otherwise", () => {
     for (const [sent, form] of forms) assert.deepEqual([encodedPath(sent), encodedPath(form)], [form, form], sent);
     assert.equal(withSlashesDecoded("/a%2Fb/%252F%2F"), "/a/b/%252F/");
   });
@@ -49,7 +49,7 @@ describe("a path with encoded slashes", () => {
     }
   });
 
-  it("R1: a path with encoded slashes has the form of `canonicalPath` if it has one, and one that no reader resolves further", () => {
+  it("R1: a path with encoded slashes has the form of `canonicalPath` if there is one, and no reader resolves it further", () => {
     const random = seededRandom(11);
     let kept = 0;
     for (let round = 0; round < 20_000; round += 1) {
@@ -68,7 +68,7 @@ describe("a path with encoded slashes", () => {
   });
 });
 
-it("D2: a path with encoded slashes takes time in proportion to its length, whatever it is made of", () => {
+it("D2: a path with encoded slashes takes time in proportion to its length, whatever its content", () => {
   for (const piece of ["%2F", "%ff", "%2e", "..%2F", "/..", "x%2e", "|", "/%2e", "%41"]) {
     const micros = (bytes: number): number => {
       const path = `/a%2F${piece.repeat(bytes / piece.length)}`;
@@ -87,7 +87,7 @@ it("D2: a path with encoded slashes takes time in proportion to its length, what
 });
 
 describe("a path without dot segments", () => {
-  it("R1: a path without dot segments keeps its spelling and the canonical form that it had", () => {
+  it("R1: a path without dot segments keeps its spelling and its canonical form", () => {
     const random = seededRandom(12);
     const dots = ["/", "/", ".", "..", "%2E", "a", "%62", "%2B", ";"];
     for (let round = 0; round < 20_000; round += 1) {

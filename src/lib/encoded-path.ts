@@ -1,31 +1,32 @@
-/** Paths in which encoded slashes, and bytes that are not UTF-8, are characters like any other. */
+/** Canonical form of paths with encoded slashes or bytes that are not UTF-8. */
 import { canonicalPath, pathFault } from "./canonical-path.ts";
 import { withoutDotSegments } from "./spelled-path.ts";
 
 const percent = 37;
 const slash = 47;
 const backslash = 92;
-/** For each byte, how a canonical path has it: as a character or encoded. */
+/** For each byte, its form in a canonical path: as a character or encoded. */
 const written = Array.from({ length: 256 }, (_, byte) => {
   const escape = `%${byte.toString(16).toUpperCase().padStart(2, "0")}`;
   return canonicalPath(`/x${escape}`)?.slice(2) ?? escape;
 });
 const ordinary = /%(?:2f|[89a-f][0-9a-f])/gi;
 const dotSegment = /\/\.{1,2}(?=\/|$)/g;
-/** Some servers resolve these after they have cut off parameters or decoded the slash. */
+/** Some servers resolve these after they remove parameters or decode the slash. */
 const unclearDots = /(?:\/|%2F)\.{1,2}(?:;|%2F)|%2F\.{1,2}(?=\/|$)/;
 const overlong = /%(?:C[01]|E0%[89]|F0%8)/;
 
 /**
- * The canonical form of a path that `canonicalPath` refuses only for encoded slashes (`%2F`) or for bytes that are not
- * UTF-8. Both stay encoded, in upper case; everything else has its usual form. Undefined for a path that is refused for
- * another reason too, and for a dot segment beside an encoded slash, such as `..%2F`. Linear in the path's length.
+ * Returns the canonical form of a path that `canonicalPath` rejects only for encoded slashes (`%2F`) or for bytes that
+ * are not UTF-8. Both stay encoded, in upper case; everything else has its usual form. Returns undefined for a path
+ * that has other faults too, and for a dot segment beside an encoded slash, such as `..%2F`. Linear in the path's
+ * length.
  *
  * @param path origin form without query: visible ASCII that starts with "/"
  */
 export function encodedPath(path: string): string | undefined {
   let form = "";
-  /** Where the characters begin that stay as they are. */
+  /** Start of the characters that do not change. */
   let from = 0;
   for (let at = 0; at < path.length; at += 1) {
     const code = path.charCodeAt(at);
@@ -46,18 +47,18 @@ export function encodedPath(path: string): string | undefined {
   }
   form += path.slice(from);
   if (unclearDots.test(form)) return undefined;
-  // A dot segment that the path itself does not have was encoded there.
+  // A dot segment that the path does not contain unencoded was encoded in it.
   return countDots(form) === countDots(path) ? withoutDotSegments(form) : undefined;
 }
 
-/** What keeps `path` from being an `encodedPath`, as a noun such as "a backslash". */
+/** Returns the reason why `path` has no `encodedPath`, as a noun such as "a backslash". */
 export function encodedPathFault(path: string): string {
   return pathFault(path.replaceAll(ordinary, "x")) ?? 'a "." or ".." segment beside an encoded slash (%2F)';
 }
 
 /**
- * How a server reads an `encodedPath` if it decodes slashes before it looks for segments. Undefined if the path also has
- * overlong UTF-8, which such servers may decode to slashes and dots.
+ * Returns an `encodedPath` as a server reads it that decodes slashes before it splits segments. Returns undefined if
+ * the path also has overlong UTF-8, which such servers may decode to slashes and dots.
  */
 export function withSlashesDecoded(form: string): string | undefined {
   return overlong.test(form) ? undefined : form.replaceAll("%2F", "/");
@@ -67,7 +68,7 @@ function countDots(path: string): number {
   return path.match(dotSegment)?.length ?? 0;
 }
 
-/** The byte that two hexadecimal digits at `at` stand for, or -1. */
+/** Returns the byte of the two hexadecimal digits at `at`, or -1. */
 function byteAt(path: string, at: number): number {
   const high = nibble(path.charCodeAt(at));
   const low = nibble(path.charCodeAt(at + 1));

@@ -10,9 +10,8 @@ import { policyErrors } from "./errors/policies.ts";
 import { trafficErrors } from "./errors/traffic.ts";
 
 /**
- * The one catalogue of refusals: every condition that a client, a visitor or an agent can be told of.
- * `number` is its public code `ERR_POSTERN_<number>`; numbers are never reused. The error reference is
- * generated from this table.
+ * The single catalogue of refusals: every error for a client, a visitor or an agent. `number` is its public code
+ * `ERR_POSTERN_<number>`; numbers are never reused. The error reference is generated from this table.
  */
 export const catalogue = {
   ...apiErrors,
@@ -28,13 +27,13 @@ export const catalogue = {
 
 export type RefusalName = keyof typeof catalogue;
 
-/** A refusal to a client. Not a bug: rendered in one place per boundary, never logged as an error. */
+/** A refusal to a client. It is no bug: one place per boundary renders it, and it is never logged as an error. */
 export class Refusal extends Error {
   readonly reason: RefusalName;
-  /** More, by name; for invalid input one entry per field path. Never a credential. */
+  /** More data, by name; for invalid input one entry per field path. Never contains a credential. */
   readonly details: Readonly<Record<string, string>>;
 
-  /** @param message what was attempted and what the present value is; the catalogue's sentence when absent */
+  /** @param message the attempted operation and the present value. Default: the catalogue's sentence */
   constructor(reason: RefusalName, message?: string, details: Readonly<Record<string, string>> = {}) {
     super(message ?? catalogue[reason].what);
     this.reason = reason;
@@ -50,7 +49,7 @@ export class Refusal extends Error {
   }
 }
 
-/** What to do about a code of the catalogue; undefined for any other. */
+/** Returns the fix for a code of the catalogue; undefined for any other code. */
 export function fixOf(code: string): string | undefined {
   return Object.values(catalogue).find(({ number }) => code === `ERR_POSTERN_${number}`)?.fix;
 }

@@ -1,13 +1,13 @@
 import { isFieldValue, isHttpToken } from "./http-token.ts";
 
-/** Header fields that many messages get: checked and written once. */
+/** Header fields of many messages, checked and rendered once. */
 export class FieldBlock {
-  /** Name, in lower case, and value in turns. */
+  /** Alternating names, in lower case, and values. */
   readonly fields: readonly string[];
-  /** The lines, each with its end. */
+  /** The lines, each with its line end. */
   readonly lines: string;
 
-  /** @param fields name and value in turns; throws where one would break a message */
+  /** @param fields alternating names and values; throws if one would break a message */
   constructor(fields: readonly string[]) {
     const checked: string[] = [];
     let lines = "";

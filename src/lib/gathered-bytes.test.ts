@@ -5,7 +5,7 @@ import { seededRandom } from "../../test/support/random.ts";
 import { GatheredBytes } from "./gathered-bytes.ts";
 
 describe("gathered bytes", () => {
-  it("gathered bytes come out as they went in, in pieces, by parts and whole", () => {
+  it("gathered bytes are returned unchanged, in pieces, in parts and as a whole", () => {
     const random = seededRandom(11);
     for (let round = 0; round < 300; round += 1) {
       const gathered = new GatheredBytes();
@@ -29,7 +29,7 @@ describe("gathered bytes", () => {
     }
   });
 
-  it("D3: gathered bytes do not pin the block that a small piece was read into", () => {
+  it("D3: gathered bytes do not keep the block of a small piece in memory", () => {
     const block = Buffer.alloc(64 * 1024, "a");
     const gathered = new GatheredBytes();
     gathered.add(block.subarray(5, 6));

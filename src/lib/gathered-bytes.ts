@@ -1,28 +1,28 @@
 /**
- * Pieces shorter than this are copied together. As an object of its own each would cost several times what is in it, and
- * it would pin the whole block into which its socket was read.
+ * Shorter pieces are copied together. As a separate object, each would cost several times its content, and would keep
+ * the whole block of its socket in memory.
  */
 const smallBytes = 4096;
-/** What a piece that waits alone takes at least: the object and its place in a queue. */
+/** Minimum memory of a single waiting piece: the object and its entry in a queue. */
 export const leastPieceBytes = 256;
 const firstBlockBytes = 1024;
 const maxBlockBytes = 64 * 1024;
 const noBytes = Buffer.alloc(0);
 
 /**
- * Bytes that wait, in order, until they are needed whole or can go on. However small the pieces are that they come in,
- * they take little more memory than they are long.
+ * Buffered bytes, in order, until the whole is needed or they can be sent. However small the pieces are, they take
+ * little more memory than their length.
  */
 export class GatheredBytes {
-  /** Bytes in all. */
+  /** Total bytes. */
   length = 0;
   #pieces: Buffer[] = [];
-  /** Small pieces are copied to the block, of which [`#start`, `#end`) is not among the pieces yet. */
+  /** Small pieces are copied to this block. Its part [`#start`, `#end`) is not in the list of pieces yet. */
   #block: Buffer = noBytes;
   #start = 0;
   #end = 0;
 
-  /** The bytes must not be changed afterwards. */
+  /** The caller must not change the bytes afterwards. */
   add(bytes: Buffer): void {
     const { length } = bytes;
     this.length += length;
@@ -35,7 +35,7 @@ export class GatheredBytes {
     this.#end += bytes.copy(this.#block, this.#end);
   }
 
-  /** The first bytes, at most `maxBytes`, which are kept no longer; empty when there are none. */
+  /** Removes and returns the first bytes, at most `maxBytes`; empty if there are none. */
   takeFirst(maxBytes: number): Buffer {
     if (this.#pieces.length === 0) this.#close();
     const first = this.#pieces[0];
@@ -49,7 +49,7 @@ export class GatheredBytes {
     return taken;
   }
 
-  /** All of it in pieces, which are kept no longer. */
+  /** Removes and returns all bytes, in pieces. */
   take(): readonly Buffer[] {
     this.#close();
     const pieces = this.#pieces;
@@ -57,7 +57,7 @@ export class GatheredBytes {
     return pieces;
   }
 
-  /** All of it in one buffer, which is still kept. */
+  /** Returns all bytes in one buffer, without removing them. */
   join(): Buffer {
     this.#close();
     if (this.#pieces.length !== 1) {

@@ -1,6 +1,6 @@
 /**
- * What a thread shares with the thread that watches it: a beat that goes on as long as its event loop does, and the mark of
- * the work that it is at. Both are plain writes to shared memory, which need no event loop to be read.
+ * Memory that a thread shares with the thread that watches it: a beat that continues while its event loop runs, and the
+ * mark of its present work. Both are plain writes to shared memory, so reading them needs no event loop.
  */
 
 /** Bytes of a heart: the beat, and the mark of the present work. */
@@ -13,10 +13,10 @@ export function newHeart(): Heart {
   return new SharedArrayBuffer(heartBytes);
 }
 
-/** Of this thread; nobody looks at it until `beat` has been called. */
+/** Mark of this thread. No other thread reads it before `beat` is called. */
 let work = new Float64Array(newHeart(), 8, 1);
 
-/** Lets the heart of this thread beat until it ends. Keeps no thread alive. */
+/** Writes the beat of this thread until the thread ends. Does not keep the thread alive. */
 export function beat(heart: Heart): void {
   const beats = new Int32Array(heart, 0, 1);
   work = new Float64Array(heart, 8, 1);
@@ -27,13 +27,13 @@ export function beatsOf(heart: Heart): number {
   return Atomics.load(new Int32Array(heart, 0, 1), 0);
 }
 
-/** The mark of what this thread works on from now on; 0 for nothing that could be refused. */
+/** Sets the mark of this thread's present work; 0 if the work cannot be rejected. */
 export function workOn(mark: number): void {
   work[0] = mark;
 }
 
 /**
- * Returns `run` for the time after a wait: while it runs, the thread works on what it works on now. Call it where the wait
+ * Returns `run` for the time after a wait, and restores the present mark while it runs. Call this where the wait
  * begins.
  */
 export function resumed<Given, Result>(run: (given: Given) => Result): (given: Given) => Result {
@@ -49,13 +49,13 @@ export function resumed<Given, Result>(run: (given: Given) => Result): (given: G
 }
 
 /**
- * Returns a function for an async function that waits: `here(await promise)` notes the present work again for the code
- * after the wait, until other code runs. Call it before the first wait.
+ * Returns a function for an async function that waits: `here(await promise)` sets the present mark again for the code
+ * after the wait, until other code runs. Call this before the first wait.
  */
 export function sameWork(): <Value>(value: Value) => Value {
   const mark = work[0] as number;
   return (value) => {
-    // Code without a mark may also run after a wait: it has noted nothing, and there is nothing to clear.
+    // Code without a mark may also run after a wait. It has set nothing, so nothing must be cleared.
     if (mark !== 0) {
       work[0] = mark;
       queueMicrotask(workOnNothing);

@@ -1,4 +1,4 @@
-/** Host names and hostports (`host:port`) as the platform takes them: ASCII, lower case, punycode for others. */
+/** Host names and hostports (`host:port`) in the platform's form: ASCII, lower case, punycode for others. */
 
 export interface Hostport {
   /** Lower case; `*.example.com` for a wildcard. */
@@ -6,7 +6,7 @@ export interface Hostport {
   readonly port: number;
 }
 
-/** Reads `host:port`; undefined when it is none (see `hostportIssue`). */
+/** Parses `host:port`; undefined if it is invalid (see `hostportIssue`). */
 export function parseHostport(text: string): Hostport | undefined {
   const colon = text.lastIndexOf(":");
   const digits = text.slice(colon + 1);
@@ -15,14 +15,14 @@ export function parseHostport(text: string): Hostport | undefined {
   return hostIssue(host) === undefined ? { host, port: Number(digits) } : undefined;
 }
 
-/** The port of a hostport, without a look at its host; 0 when there is none. */
+/** Returns the port of a hostport, without checking its host; 0 if there is none. */
 export function parsePort(hostport: string): number {
   const digits = /:([1-9][0-9]{0,4})$/.exec(hostport)?.[1];
   const port = Number(digits ?? 0);
   return port <= 65_535 ? port : 0;
 }
 
-/** What is wrong with `text` as a hostport, as the end of "must …"; undefined when nothing is. */
+/** Returns the error in `text` as a hostport, as the end of "must …"; undefined if it is valid. */
 export function hostportIssue(text: string): string | undefined {
   if (parseHostport(text)) return undefined;
   const colon = text.lastIndexOf(":");
@@ -30,7 +30,10 @@ export function hostportIssue(text: string): string | undefined {
   return issue ?? 'be a host name and a port from 1 to 65535, such as "app.example.com:443"';
 }
 
-/** What is wrong with a host name (RFC 1123 §2.1, RFC 4592 for `*.`), as the end of "must …". */
+/**
+ * Returns the error in a host name (RFC 1123 §2.1, RFC 4592 for `*.`), as the end of "must …"; undefined if it is
+ * valid.
+ */
 export function hostIssue(host: string): string | undefined {
   if (/[^\x21-\x7e]/.test(host)) return "be written in ASCII (punycode for other scripts)";
   if (host.includes("_")) return "not contain an underscore";
@@ -47,7 +50,7 @@ export function hostIssue(host: string): string | undefined {
   return undefined;
 }
 
-/** Whether `pattern` (a host or `*.suffix`, which covers several levels) covers `host`. Both lower case. */
+/** Whether `pattern` (a host or `*.suffix`, which covers several levels) covers `host`. Both are lower case. */
 export function hostMatches(pattern: string, host: string): boolean {
   return pattern === host || (pattern.startsWith("*.") && host.endsWith(pattern.slice(1)));
 }

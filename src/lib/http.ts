@@ -1,5 +1,6 @@
 /**
- * What Postern uses of `node:http`. An `import` of a built-in module reads all of its exports at once, and some of
- * those of `node:http` load a whole WebSocket client: longer than most of our own rooms together take, in each thread.
+ * The exports of `node:http` that Postern uses. An `import` of a built-in module reads all of its exports, and some of
+ * those of `node:http` load a whole WebSocket client. In each thread, that takes longer than loading most of our own
+ * code.
  */
 export const { Agent, createServer, request, STATUS_CODES } = process.getBuiltinModule("node:http");

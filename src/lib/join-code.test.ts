@@ -8,7 +8,7 @@ const authority = randomBytes(32);
 
 for (const host of ["t.example.com", "192.0.2.1", "2001:db8::1", "a".repeat(63)]) {
   for (const print of [authority, undefined]) {
-    it(`a join code keeps ${host} ${print ? "with" : "without"} a fingerprint`, () => {
+    it(`a join code preserves ${host} ${print ? "with" : "without"} a fingerprint`, () => {
       const code = renderJoinCode({ host, port: 4443, authority: print, secret });
       assert.match(code, /^pj1_[\w-]+$/);
       assert.deepEqual(parseJoinCode(code), { host, port: 4443, authority: print, secret });

@@ -1,6 +1,6 @@
 /**
- * Codes with which an agent joins a server: `pj1_` and, in base64url, the server's address, the fingerprint of its CA,
- * a secret that works for a limited time, and a checksum (CRC-32) that finds typing errors.
+ * Codes with which an agent joins a server. A code is `pj1_` and, in base64url, the server's address, the fingerprint
+ * of its CA, a secret with a limited lifetime, and a checksum (CRC-32) that detects typing errors.
  */
 import { hash } from "node:crypto";
 import { crc32 } from "node:zlib";
@@ -9,7 +9,7 @@ export interface JoinCode {
   /** Host name or address of the server's agent listener. */
   readonly host: string;
   readonly port: number;
-  /** SHA-256 of the CA's certificate (DER), 32 bytes; undefined: one of the system's CAs signs for the server. */
+  /** SHA-256 of the CA's certificate (DER), 32 bytes; undefined if one of the system's CAs signs for the server. */
   readonly authority: Buffer | undefined;
   readonly secret: Buffer;
 }
@@ -19,7 +19,7 @@ const prefix = "pj1_";
 export const joinSecretBytes = 20;
 const fingerprintBytes = 32;
 const checksumBytes = 4;
-/** Longest host name of DNS. */
+/** Maximum length of a host name in DNS. */
 const maxHostBytes = 253;
 const maxCodeLength = 512;
 
@@ -32,7 +32,7 @@ export function renderJoinCode({ host, port, authority, secret }: JoinCode): str
   return prefix + Buffer.concat([body, checksumOf(body)]).toString("base64url");
 }
 
-/** Throws `Error` with what a code must be. The message never repeats the code. */
+/** Throws `Error` with the required form of a code. The message never repeats the code. */
 export function parseJoinCode(text: string): JoinCode {
   if (!text.startsWith(prefix)) throw new Error(`must start with "${prefix}"`);
   const digits = text.slice(prefix.length);
@@ -57,7 +57,7 @@ export function parseJoinCode(text: string): JoinCode {
   };
 }
 
-/** What the server stores of a secret. */
+/** Returns the hash of a secret that the server stores. */
 export function hashJoinSecret(secret: Uint8Array): string {
   return hash("sha256", secret, "hex");
 }

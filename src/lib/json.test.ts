@@ -4,20 +4,20 @@ import { JsonIssue, maxJsonDepth, parseJsonObject } from "./json.ts";
 
 const read = (text: string): unknown => parseJsonObject(Buffer.from(text));
 
-test("an object is read as JSON.parse reads it", () => {
+test("an object has the same value as with JSON.parse", () => {
   for (const text of ["{}", '{"a":[1,{"b":"\\"}{"}],"c":{"a":null}}', ' {"a\\u0062":"\\\\","b":"\\ud800"} ']) {
     assert.deepEqual(read(text), JSON.parse(text));
   }
 });
 
-test("P2: a name that appears twice in one object is refused, also when it is escaped differently", () => {
+test("P2: a name that appears twice in one object is rejected, even if it is escaped differently", () => {
   for (const text of ['{"a":1,"a":2}', '{"a":1,"\\u0061":2}', '{"x":[{"a":1,"b":{},"a":2}]}', '{"":1,"":2}']) {
     assert.throws(() => read(text), JsonIssue);
   }
   assert.deepEqual(read('{"a":{"a":1},"b":[{"a":1},{"a":2}]}'), { a: { a: 1 }, b: [{ a: 1 }, { a: 2 }] });
 });
 
-test("P2: __proto__ is refused and constructor is only a name", () => {
+test("P2: __proto__ is rejected, and constructor is an ordinary name", () => {
   assert.throws(() => read('{"__proto__":{"admin":true}}'), JsonIssue);
   assert.throws(() => read('{"a":[{"__pr\\u006fto__":1}]}'), JsonIssue);
   assert.ok(Object.hasOwn(read('{"constructor":1}') as object, "constructor"));
@@ -30,7 +30,7 @@ test("P2: nesting is limited to 32", () => {
   assert.throws(() => read(`{"a":${"[".repeat(200_000)}${"]".repeat(200_000)}}`), JsonIssue);
 });
 
-test("what is not one JSON object in UTF-8 is refused without repeating it", () => {
+test("text that is not one JSON object in UTF-8 is rejected without repeating it", () => {
   const bad = [
     "",
     " ",

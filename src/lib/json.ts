@@ -1,17 +1,19 @@
-/** Strict reading of JSON from strangers: what one reader sees, every other reader sees too (RFC 8259 §4, §8.1). */
+/**
+ * Strict parser for untrusted JSON: it accepts only text that every parser reads in the same way (RFC 8259 §4, §8.1).
+ */
 import { isUtf8 } from "node:buffer";
 
-/** Nesting of objects and lists; the outermost counts as 1. */
+/** Maximum nesting of objects and lists; the outermost counts as 1. */
 export const maxJsonDepth = 32;
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Thrown for bytes that are not one acceptable JSON object; the message says why, never what they contain. */
+/** Thrown for bytes that are not one acceptable JSON object. The message contains the reason, never the content. */
 export class JsonIssue extends Error {}
 
 /**
- * Reads one object. Refused: invalid UTF-8, a byte order mark, anything but one object, the same name twice in an
- * object, the name `__proto__`, and nesting deeper than 32. Lone surrogates in escapes are kept as they are.
+ * Parses one object. Rejects invalid UTF-8, a byte order mark, anything but one object, the same name twice in an
+ * object, the name `__proto__`, and nesting deeper than 32. Lone surrogates in escapes stay unchanged.
  */
 export function parseJsonObject(bytes: Uint8Array): JsonObject {
   if (!isUtf8(bytes)) throw new JsonIssue("is not valid UTF-8");
@@ -27,15 +29,15 @@ export function parseJsonObject(bytes: Uint8Array): JsonObject {
   return value as JsonObject;
 }
 
-/** Where V8 stopped, without the excerpt that its message carries. */
+/** Returns the position where V8 stopped, without the excerpt in its message. */
 function position(error: unknown): string {
   const found = /at position (\d+)/.exec(error instanceof Error ? error.message : "");
   return found ? ` at character ${found[1]}` : "";
 }
 
-/** One pass over text that is known to be JSON: names and depth. */
+/** Checks names and depth in one pass over valid JSON. */
 function checkNames(text: string): void {
-  // Per open container: the names seen in it, or undefined for a list.
+  // For each open container, the names so far, or undefined for a list.
   const open: (Set<string> | undefined)[] = [];
   let expectsName = false;
   for (let at = 0; at < text.length; at += 1) {

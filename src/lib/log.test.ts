@@ -7,7 +7,7 @@ import { phase, putOff } from "./turn.ts";
 
 interface Kept {
   readonly log: Log;
-  /** What was written, line by line, since it was last asked for. */
+  /** Returns the lines written since the last call. */
   lines(): Promise<Record<string, unknown>[]>;
   pass(milliseconds: number): void;
 }
@@ -35,7 +35,7 @@ function keepLog(): Kept {
 }
 
 describe("the log", () => {
-  it("the log writes what is of its level or above, with the fields that it is bound to", async () => {
+  it("the log writes lines of its level or above, with its bound fields", async () => {
     const { log, lines } = keepLog();
     log.debug("left out");
     log.with({ edge: "e_1" }).warn("broken", { error: new Error("outer", { cause: new Error("inner") }) });
@@ -44,7 +44,7 @@ describe("the log", () => {
     ]);
   });
 
-  it("D10: the log bounds the lines of one event, says how many it left out, and goes on with others", async () => {
+  it("D10: the log limits the lines of one event, reports how many it left out, and continues with others", async () => {
     const { log, lines, pass } = keepLog();
     for (let count = 0; count < 5000; count += 1) log.info("refused");
     log.error("something else");
@@ -59,7 +59,7 @@ describe("the log", () => {
     assert.equal("unlogged" in (second[1] ?? {}), false);
   });
 
-  it("D10: the log bounds what one turn writes, whatever it is about", async () => {
+  it("D10: the log limits the lines of one turn, whatever their events", async () => {
     const { log, lines } = keepLog();
     for (let count = 0; count < 20_000; count += 1) log.info(`event ${count % 100}`);
     const written = await lines();
@@ -69,7 +69,7 @@ describe("the log", () => {
     assert.equal((await lines()).length, 1);
   });
 
-  it("the log writes behind what was put off in the same turn, and in the order in which it was told", async () => {
+  it("the log writes after other deferred work of the turn, and in the order of the calls", async () => {
     const { log, lines } = keepLog();
     const done: string[] = [];
     log.info("first");
@@ -82,7 +82,7 @@ describe("the log", () => {
     );
   });
 
-  it("the log says of a line that cannot be made that it cannot, and writes the others", async () => {
+  it("the log reports a line that cannot be rendered, and writes the others", async () => {
     const { log, lines } = keepLog();
     log.info("odd", { count: 1n });
     log.info("even");

@@ -4,15 +4,15 @@ import { phase, putOff } from "./turn.ts";
 import type { TurnTask } from "./turn.ts";
 
 /**
- * Structured log lines: readable on a terminal, one JSON object per line otherwise. Never given a secret. Lines are made
- * and written at the end of the turn, behind what somebody waits for.
+ * Structured log lines: readable on a terminal, otherwise one JSON object per line. Callers must never pass a secret.
+ * Lines are rendered and written at the end of the turn, after work that clients are waiting for.
  */
 export interface Log {
   debug(event: string, fields?: LogFields): void;
   info(event: string, fields?: LogFields): void;
   warn(event: string, fields?: LogFields): void;
   error(event: string, fields?: LogFields): void;
-  /** The same log with `fields` on every line. */
+  /** Returns the same log with `fields` on every line. */
   with(fields: LogFields): Log;
 }
 
@@ -20,7 +20,7 @@ export type LogFields = Readonly<Record<string, unknown>>;
 export type LogLevel = "debug" | "info" | "warn" | "error";
 export const logLevels: readonly LogLevel[] = ["debug", "info", "warn", "error"];
 
-/** A line that is still to be made. */
+/** A line that is not rendered yet. */
 interface Line {
   readonly now: number;
   readonly level: LogLevel;
@@ -34,16 +34,16 @@ export interface LogOptions {
   readonly now: () => number;
   /** Milliseconds, see `Clock`. */
   readonly monotonic: () => number;
-  /** Takes whole lines; must not block the caller. */
+  /** Receives whole lines. Must not block the caller. */
   readonly write: (lines: string) => void;
 }
 
 /**
- * Lines of one event: so many at once, then so many a second. Whoever makes something go wrong again and again must
- * not fill a disk with it (D10); the next line says how many were left out.
+ * Rate limit for lines of one event: first a burst, then a number per second. A client that causes the same failure
+ * again and again must not fill a disk (D10). The next line contains the number of dropped lines.
  */
 const eventRate = { perSecond: 100, burst: 1000 };
-/** Lines kept while `write` has not been called yet in this turn; beyond it they are dropped and counted. */
+/** Maximum pending lines before `write` is called in this turn. More are dropped and counted. */
 const maxPendingLines = 10_000;
 
 export function makeLog(options: LogOptions): Log {
@@ -97,7 +97,7 @@ export function makeLog(options: LogOptions): Log {
 
 export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {}, with: () => silentLog };
 
-/** A line in any case: it is made where nobody could be told that it cannot be. */
+/** Always returns a line, because no caller is left to receive an error. */
 function lineOf(render: typeof jsonLine, { now, level, event, fields }: Line): string {
   try {
     return render(now, level, event, fields);
@@ -118,7 +118,7 @@ function textLine(now: number, level: LogLevel, event: string, fields: LogFields
   return `${new Date(now).toISOString().slice(11, 19)} ${level.padEnd(5)} ${event}${rest.join("")}\n`;
 }
 
-/** Errors become their message with the causes behind it. */
+/** Errors become their message with their causes. */
 function plain(fields: LogFields): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(fields).map(([name, value]) => [name, value instanceof Error ? causes(value) : value]),

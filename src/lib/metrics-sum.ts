@@ -1,4 +1,4 @@
-/** An exposition with one more label in each of its series. @param value a word */
+/** Returns an exposition with one more label in each of its series. @param value a word */
 export function labelMetrics(text: string, label: string, value: string): string {
   return text.replaceAll(
     /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)$/gm,
@@ -10,8 +10,9 @@ export function labelMetrics(text: string, label: string, value: string): string
 }
 
 /**
- * The sum of several expositions in Prometheus' text format (0.0.4), as `metrics.ts` writes it: series of the same
- * name and labels are added up. Counters, histograms and counts of what is open are the same over all as of one.
+ * Returns the sum of several expositions in Prometheus' text format (0.0.4), as `metrics.ts` writes it. Series of the
+ * same name and labels are added up. Counters, histograms and counts of open objects are then the same as for one
+ * process.
  */
 export function sumMetrics(texts: readonly string[]): string {
   if (texts.length < 2) return texts[0] ?? "";

@@ -9,9 +9,9 @@ export interface Histogram {
 }
 
 export interface Metrics {
-  /** The counter for these labels; ask once and keep it. */
+  /** Returns the counter for these labels. Call this once and store the result. */
   counter(name: string, help: string, labels?: Readonly<Record<string, string>>): Counter;
-  /** A counter that is kept elsewhere as a plain number; `read` is called on each scrape. */
+  /** Registers a counter stored elsewhere as a plain number; `read` is called on each scrape. */
   counterOf(name: string, help: string, read: () => number, labels?: Readonly<Record<string, string>>): void;
   /** `read` is called on each scrape. */
   gauge(name: string, help: string, read: () => number, labels?: Readonly<Record<string, string>>): void;

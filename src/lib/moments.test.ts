@@ -3,7 +3,7 @@ import { it } from "node:test";
 import { makeManualClock } from "../../test/support/clock.ts";
 import { Moments } from "./moments.ts";
 
-it("a moment is the same for all of a turn, and another in the next", async () => {
+it("a moment is the same object for a whole turn, and another one in the next turn", async () => {
   const clock = makeManualClock();
   const moments = new Moments(clock);
   const first = moments.present;

@@ -1,6 +1,6 @@
 import type { Clock } from "./clock.ts";
 
-/** When something happened, by both clocks, see `Clock`. */
+/** Time of an event by both clocks, see `Clock`. */
 export interface Moment {
   /** Milliseconds since 1970. */
   readonly now: number;
@@ -9,8 +9,8 @@ export interface Moment {
 }
 
 /**
- * The clock, read once in a turn of the event loop, for what happens many times in each: all of it happened when the
- * first of it asked. What must not miss the time that the turn itself takes reads the clock.
+ * Reads the clock once per turn of the event loop, for frequent events: all events of a turn have the time of the first
+ * one. If the duration of the turn matters, read the clock directly.
  */
 export class Moments {
   readonly #clock: Clock;
@@ -23,7 +23,7 @@ export class Moments {
     this.#clock = clock;
   }
 
-  /** The same object for the whole of a turn. */
+  /** Returns the same object for the whole turn. */
   get present(): Moment {
     return this.#present ?? this.#read();
   }

@@ -1,6 +1,6 @@
-/** The one of `known` that `given` was probably meant to be: "did you mean". */
+/** Returns the element of `known` most similar to `given`, for "did you mean". */
 export function nearest(given: string, known: Iterable<string>): string | undefined {
-  // A third of it may be wrong, and of a short one two letters.
+  // Up to a third of the letters may be wrong, and two letters of a short name.
   let least = Math.max(2, Math.floor(given.length / 3));
   let found: string | undefined;
   for (const name of known) {
@@ -12,7 +12,7 @@ export function nearest(given: string, known: Iterable<string>): string | undefi
   return found;
 }
 
-/** How many letters must change, come or go; for "did you mean". */
+/** Returns the number of letters to change, add or remove. */
 function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, at) => at);
   for (let i = 1; i <= a.length; i += 1) {

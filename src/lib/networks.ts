@@ -4,7 +4,7 @@ import { formatAddress, parseCidr } from "./address.ts";
 /** Whether a canonical address is in one of the networks. */
 export type Networks = (address: string) => boolean;
 
-/** @param cidrs in CIDR notation; throws on what is not one. Undefined for an empty list. */
+/** @param cidrs in CIDR notation; throws if one is invalid. Returns undefined for an empty list. */
 export function networksOf(cidrs: readonly string[]): Networks | undefined {
   if (cidrs.length === 0) return undefined;
   const list = new BlockList();

@@ -1,4 +1,4 @@
-/** What is wrong with `text` as an origin that may call, as the end of "must …"; undefined when nothing is. */
+/** Returns the error in `text` as an allowed origin of requests, as the end of "must …"; undefined if it is valid. */
 export function originIssue(text: string): string | undefined {
   if (text === "*") return "name the origins one by one";
   const url = URL.parse(text);

@@ -4,7 +4,7 @@ import { Patterns } from "./patterns.ts";
 
 const partsOf = (n: number): readonly string[] => [`id${n}`, `shop-${n}`, String(1_700_000_000_000 + n), "ac_1", ""];
 
-it("patterns are one for texts that differ in their parts alone, and give each back as it was", () => {
+it("patterns are shared by texts that differ only in their parts, and restore each text exactly", () => {
   const patterns = new Patterns();
   const all = Array.from({ length: 100 }, (_, n) => {
     const [id, host, at] = partsOf(n);
@@ -22,7 +22,7 @@ it("patterns are one for texts that differ in their parts alone, and give each b
   assert.throws(() => patterns.unfold(0, String));
 });
 
-it("patterns give back texts whose parts are within one another, are empty, or cannot be in JSON", () => {
+it("patterns restore texts whose parts are nested, empty, or impossible in JSON", () => {
   const patterns = new Patterns();
   const text = JSON.stringify({ a: "aab", b: "ab", line: "x\ny", quote: '"' });
   for (const parts of [["ab", "aab"], ["aab", "ab"], ["", "a"], ["\n", '"', "\\"], ["\u0001"]]) {
@@ -33,7 +33,7 @@ it("patterns give back texts whose parts are within one another, are empty, or c
   }
 });
 
-it("patterns give single lines, and their numbers to others once nobody has them", () => {
+it("patterns return single lines, and reuse the numbers of released patterns", () => {
   const patterns = new Patterns();
   const parts = ["a1", "b1"];
   const number = patterns.fold('of a1\nand b1\n{"a":"a1"}', parts);

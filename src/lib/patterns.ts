@@ -1,20 +1,19 @@
 /**
- * Texts of lines of JSON of which there may be very many, nearly alike: what they have in common is kept once. A text is
- * folded into a pattern, which others share and which has a number, by taking out parts that its keeper has anyway, and
- * unfolded by putting them back.
+ * Compresses very many similar JSON lines by storing their common text once. Folding a text removes parts that its
+ * owner stores anyway. The result is a shared pattern with a number. Unfolding inserts the parts again.
  */
 
 interface Pattern {
   readonly text: string;
   readonly number: number;
-  /** How many texts were folded into it. */
+  /** Number of texts with this pattern. */
   uses: number;
 }
 
-/** A part by its place, from 0. */
+/** Returns a part by its index, from 0. */
 export type PartAt = (at: number) => string;
 
-/** Stand for the parts in a pattern: JSON has no control characters as they are (RFC 8259 §7). */
+/** Placeholders for the parts in a pattern: JSON contains no unescaped control characters (RFC 8259 §7). */
 const marks = ["\u0001", "\u0002", "\u0003", "\u0004", "\u0005", "\u0006", "\u0007", "\u0008"];
 /** What cannot be in a JSON text as it is. */
 // oxlint-disable-next-line no-control-regex
@@ -22,7 +21,7 @@ const unfoldable = /[\u0000-\u001f"\\]/;
 // oxlint-disable-next-line no-control-regex
 const anyMark = /[\u0001-\u0008]/g;
 
-/** Whether a part may be taken out of texts; one that may not stays in them. */
+/** Whether a part may be removed from texts. Other parts stay in them. */
 export function isFoldable(part: string): boolean {
   return part !== "" && !unfoldable.test(part);
 }
@@ -32,7 +31,7 @@ export class Patterns {
   readonly #byNumber: (Pattern | undefined)[] = [];
   readonly #free: number[] = [];
 
-  /** The pattern's number. @param parts 8 at most; whoever has the pattern releases it */
+  /** Returns the pattern's number. The caller must release the pattern. @param parts 8 at most */
   fold(json: string, parts: readonly string[]): number {
     let text = json;
     for (const [at, part] of parts.entries()) {
@@ -48,12 +47,12 @@ export class Patterns {
     return pattern.number;
   }
 
-  /** The text that was folded. @param partAt is asked for the same parts, those that are in it */
+  /** Returns the original text. @param partAt returns the same parts; called only for those in the pattern */
   unfold(number: number, partAt: PartAt): string {
     return put(this.#at(number).text, partAt);
   }
 
-  /** One line of it, from 0. */
+  /** Returns one line of the text, from 0. */
   line(number: number, line: number, partAt: PartAt): string {
     const { text } = this.#at(number);
     let from = 0;
@@ -71,7 +70,7 @@ export class Patterns {
     this.#free.push(number);
   }
 
-  /** How many there are. */
+  /** Number of patterns. */
   get size(): number {
     return this.#byText.size;
   }

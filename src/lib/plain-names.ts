@@ -1,10 +1,11 @@
 /**
- * The names that agents claim: a host has its name once for plain HTTP and once for everything in TLS, and both may be
- * published. They are kept as `http://host` and `host`, and whoever has one keeps other accounts from the other.
+ * Names that agents claim. A host has one name for plain HTTP and one for everything in TLS, and both may be published.
+ * They are stored as `http://host` and `host`. An account with one of them keeps other accounts from claiming the
+ * other.
  */
 const mark = "http://";
 
-/** @param host as it is kept, lower case; of an internal endpoint with its account */
+/** @param host as stored, lower case; for an internal endpoint with its account */
 export function nameOf(proto: "https" | "http" | "tls" | "tcp", host: string): string {
   return proto === "http" ? `${mark}${host}` : host;
 }
@@ -13,7 +14,7 @@ export function hostOfName(name: string): string {
   return name.startsWith(mark) ? name.slice(mark.length) : name;
 }
 
-/** The other name of the same host. */
+/** Returns the other name of the same host. */
 export function siblingOf(name: string): string {
   return name.startsWith(mark) ? hostOfName(name) : `${mark}${name}`;
 }

@@ -1,4 +1,4 @@
-/** Which addresses lead to the internet, and which into the network around this machine (security I7). */
+/** Distinguishes addresses on the internet from those in the network around this machine (security I7). */
 import { parseCidr, readAddress } from "./address.ts";
 
 /** Special-purpose networks (RFC 6890 and its registries) that are not reached over the internet. */
@@ -23,7 +23,10 @@ const inside = [
   return [network.first[0] as number, network.last[0] as number] as const;
 });
 
-/** Whether `text` is an address of the public internet. IPv6 forms that carry an IPv4 address are judged by that. */
+/**
+ * Whether `text` is an address of the public internet. For IPv6 forms that carry an IPv4 address, the IPv4 address
+ * decides.
+ */
 export function isPublicAddress(text: string): boolean {
   const words = new Uint32Array(4);
   const family = readAddress(text, words);
@@ -33,7 +36,7 @@ export function isPublicAddress(text: string): boolean {
   // NAT64 (RFC 6052) and 6to4 (RFC 3056).
   if (first === 0x0064ff9b && second === 0 && third === 0) return isPublicIpv4(fourth);
   if (first >>> 16 === 0x2002) return isPublicIpv4(((first << 16) | (second >>> 16)) >>> 0);
-  // Of 2000::/3 all but Teredo, benchmarking, ORCHID and documentation (2001::/23, 2001:db8::/32, 3fff::/20).
+  // All of 2000::/3 except Teredo, benchmarking, ORCHID and documentation (2001::/23, 2001:db8::/32, 3fff::/20).
   if (first >>> 29 !== 1) return false;
   return first >>> 9 !== 0x20010000 >>> 9 && first !== 0x20010db8 && first >>> 12 !== 0x3fff0;
 }

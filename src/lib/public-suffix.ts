@@ -1,21 +1,26 @@
-/** Names below which anybody may have a name, such as `com` or `co.uk`: no account may hold one of them. */
+/**
+ * Public suffixes such as `com` or `co.uk`, below which anyone may register a name: no account may hold one of them.
+ */
 import { createRequire } from "node:module";
 import type * as Tldts from "tldts";
 
-/** Loads it when a name is first looked up: it takes a megabyte, and a server that starts has its names already. */
+/**
+ * Loads the list at the first lookup, because it takes 1 MB, and a starting server needs no lookups for its existing
+ * names.
+ */
 const suffixList = (): typeof Tldts => createRequire(import.meta.url)("tldts") as typeof Tldts;
 
 export interface SuffixRules {
-  /** Names that count as public suffixes besides those of the list, lower case. */
+  /** Names that count as public suffixes in addition to the list, lower case. */
   readonly more: readonly string[];
-  /** Names that do not count as such although the list has them, lower case. */
+  /** Names on the list that do not count as public suffixes, lower case. */
   readonly allowed: readonly string[];
 }
 
 /**
  * Whether `name`, a host or `*.` and one in lower case, is a suffix of the public suffix list (both sections) or a
- * wildcard right below one. A top label that the list does not know, such as `internal`, counts below its wildcard
- * only: `nas` may be one machine, `*.internal` is everybody's.
+ * wildcard directly below one. For a top label that is not on the list, such as `internal`, only the wildcard counts:
+ * `nas` may be one machine, but `*.internal` covers every account.
  */
 export function isPublicSuffix(name: string, { more, allowed }: SuffixRules): boolean {
   const isWildcard = name.startsWith("*.");

@@ -5,7 +5,10 @@ export interface Queued<Member> {
   readonly member: Member;
 }
 
-/** First in, first out; a member leaves from anywhere in constant time. A `Set` would search its holes for the first. */
+/**
+ * First in, first out. A member can be removed from any position in constant time. A `Set` would search its holes for
+ * the first member.
+ */
 export class Queue<Member> {
   #oldest: Queued<Member> | undefined;
   #newest: Queued<Member> | undefined;
@@ -15,19 +18,19 @@ export class Queue<Member> {
     return this.#size;
   }
 
-  /** The member that is there longest. */
+  /** The oldest member. */
   get first(): Member | undefined {
     return this.#oldest?.member;
   }
 
-  /** The members as they are now, the oldest first. */
+  /** Returns the present members, the oldest first. */
   values(): Member[] {
     const members: Member[] = [];
     for (let place = this.#oldest; place !== undefined; place = place.newer) members.push(place.member);
     return members;
   }
 
-  /** @returns its place, which `delete` is given, once */
+  /** @returns its place; pass it to `delete`, once */
   add(member: Member): Queued<Member> {
     const place: Queued<Member> = { older: this.#newest, newer: undefined, member };
     if (this.#newest === undefined) this.#oldest = place;

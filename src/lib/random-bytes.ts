@@ -1,10 +1,10 @@
-/** Chance in small pieces: asking the system for a few bytes costs as much as for many. */
+/** Random bytes in small pieces: one system call for a few bytes costs as much as one for many. */
 import { randomFillSync } from "node:crypto";
 
 const pool = Buffer.alloc(4096);
 let taken = pool.length;
 
-/** `length` bytes from the system's random source, which nobody else has or gets: at most 4096. */
+/** Returns `length` bytes from the system's random source, unique to the caller. Maximum: 4096. */
 export function chance(length: number): Buffer {
   if (length > pool.length) throw new Error(`take ${length} bytes of chance: there are ${pool.length} at once`);
   if (taken + length > pool.length) {
@@ -12,7 +12,7 @@ export function chance(length: number): Buffer {
     taken = 0;
   }
   const piece = Buffer.from(pool.subarray(taken, taken + length));
-  // What was given out may be a secret: it is not kept here as well.
+  // Returned bytes may be a secret, so the pool does not keep a copy.
   pool.fill(0, taken, (taken += length));
   return piece;
 }

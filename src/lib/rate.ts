@@ -1,6 +1,6 @@
-/** A token bucket: `burst` at once, then `perSecond`. */
+/** A token bucket: first `burst` tokens, then `perSecond`. */
 export interface Rate {
-  /** Takes one if there is one. */
+  /** Takes a token. Returns whether there was one. */
   take(): boolean;
 }
 

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { parseTime } from "./rfc3339.ts";
 
 describe("a time in RFC 3339", () => {
-  it("a time in RFC 3339 is the moment that it names, in whatever offset", () => {
+  it("a time in RFC 3339 has the same moment in any offset", () => {
     for (const [text, iso] of [
       ["2026-01-02T03:04:05Z", "2026-01-02T03:04:05.000Z"],
       ["2026-01-02t03:04:05z", "2026-01-02T03:04:05.000Z"],
@@ -19,7 +19,7 @@ describe("a time in RFC 3339", () => {
     }
   });
 
-  it("a time in RFC 3339 is refused when the calendar, the clock or the form has no such time", () => {
+  it("a time in RFC 3339 is rejected if its date, time or form is invalid", () => {
     for (const text of [
       "2099-02-30T00:00:00Z",
       "2023-02-29T00:00:00Z",

@@ -1,4 +1,4 @@
-/** Times as text (RFC 3339 §5.6), read strictly: `Date.parse` takes February 30th for March 2nd. */
+/** Strict parser for times (RFC 3339 §5.6): `Date.parse` accepts February 30th as March 2nd. */
 
 const form =
   /^(?<year>\d{4})-(?<month>\d\d)-(?<day>\d\d)T(?<hour>\d\d):(?<minute>\d\d):(?<second>\d\d)(?:\.(?<fraction>\d+))?(?:Z|(?<sign>[+-])(?<offsetHour>\d\d):(?<offsetMinute>\d\d))$/i;
@@ -6,8 +6,9 @@ const form =
 const minuteMs = 60_000;
 
 /**
- * Milliseconds since 1970, what is finer cut off; undefined when `text` is no time in this form, or none of the
- * calendar. A leap second is refused: nothing here could keep it. So is what UTC puts outside the years 0000 to 9999.
+ * Returns milliseconds since 1970, truncated. Returns undefined if `text` does not have this form, or is no date of the
+ * calendar. Rejects leap seconds, because no stored time can represent them, and times that in UTC are outside the
+ * years 0000 to 9999.
  */
 export function parseTime(text: string): number | undefined {
   const parts = form.exec(text)?.groups;
@@ -19,7 +20,7 @@ export function parseTime(text: string): number | undefined {
   if (hour > 23 || minute > 59 || second > 59) return undefined;
   if (number("offsetHour") > 23 || number("offsetMinute") > 59) return undefined;
   const local = new Date(0);
-  // Date.UTC takes the years 0 to 99 for those of the twentieth century.
+  // Date.UTC maps the years 0 to 99 to the twentieth century.
   local.setUTCFullYear(year, month - 1, day);
   local.setUTCHours(hour, minute, second, Number((parts["fraction"] ?? "").slice(0, 3).padEnd(3, "0")));
   const offset = (number("offsetHour") * 60 + number("offsetMinute")) * minuteMs;

@@ -49,6 +49,6 @@ describe("a route's match", () => {
     });
   }
   for (const [match, why] of refused) {
-    it(`R1: a route's match: "${match}" is refused, and it says why`, () => assert.match(matchIssue(match) ?? "", why));
+    it(`R1: a route's match: "${match}" is rejected with the reason`, () => assert.match(matchIssue(match) ?? "", why));
   }
 });

@@ -1,17 +1,17 @@
 import { canonicalPath, pathFault } from "./canonical-path.ts";
 import { hostIssue } from "./hostport.ts";
 
-/** What the `match` of a route says. */
+/** The parsed `match` of a route. */
 export interface RouteMatch {
-  /** Lower case, without trailing dot, `*.` in front for all names below it; "" where the match names none. */
+  /** Lower case, without trailing dot, `*.` in front for all names below it; "" if the match has no host. */
   readonly host: string;
-  /** In the canonical form of request paths; "/" where the match names none. */
+  /** In the canonical form of request paths; "/" if the match has no path. */
   readonly path: string;
 }
 
 /**
- * Reads a path, a host, or a host with a path into the form that requests are brought into. What has no such form
- * comes back as the end of "must …".
+ * Parses a path, a host, or a host with a path into the canonical form of requests. For an invalid match, returns the
+ * end of "must …".
  */
 export function readRouteMatch(match: string): RouteMatch | string {
   const slash = match.indexOf("/");
@@ -22,13 +22,13 @@ export function readRouteMatch(match: string): RouteMatch | string {
   return { host: nameOf(host), path: canonicalPath(path) as string };
 }
 
-/** The same text for matches that mean the same; what cannot be read is only the same as itself. */
+/** Returns the same text for equivalent matches. An invalid match is returned unchanged. */
 export function canonicalMatch(match: string): string {
   const read = readRouteMatch(match);
   return typeof read === "string" ? match : read.host + read.path;
 }
 
-/** What is wrong with a route's match, as the end of "must …". */
+/** Returns the error in a route's match, as the end of "must …". */
 export function matchIssue(match: string): string | undefined {
   const read = readRouteMatch(match);
   return typeof read === "string" ? read : undefined;

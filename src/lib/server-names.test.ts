@@ -5,7 +5,7 @@ import { isPublicSuffix } from "./public-suffix.ts";
 import { isServerName } from "./server-names.ts";
 
 describe("names of the server", () => {
-  it("names of the server are its domain, the login host, what is below that, and every wildcard over one of them", () => {
+  it("names of the server are its domain, the login host, the names below it, and every wildcard that covers one of them", () => {
     const own = ["tunnels.example", "idp.tunnels.example", "*.idp.tunnels.example", "a.idp.tunnels.example"];
     for (const name of [...own, "*.tunnels.example", "*.example"]) {
       assert.equal(isServerName(name, { domain: "tunnels.example" }), true, name);
@@ -19,7 +19,7 @@ describe("names of the server", () => {
 });
 
 describe("the login host", () => {
-  it("the login host is the server's wherever the operator has put it, with what is below it and over it", () => {
+  it("the login host belongs to the server at any configured name, with the names below it and wildcards over it", () => {
     const names = { domain: "tunnels.example", idpHost: "login.acme.example" };
     for (const name of [
       "login.acme.example",
@@ -38,7 +38,7 @@ describe("the login host", () => {
 
 describe("public suffixes", () => {
   const none = { more: [], allowed: [] };
-  it("public suffixes are those of the list, of both its sections, and wildcards below them", () => {
+  it("public suffixes are those of both sections of the list, and wildcards below them", () => {
     for (const name of [
       "com",
       "*.com",
@@ -57,7 +57,7 @@ describe("public suffixes", () => {
     }
   });
 
-  it("public suffixes are also those that the operator names, and not those that the operator allows", () => {
+  it("public suffixes include those that the operator adds, and exclude those that the operator allows", () => {
     const rules = { more: ["customers.example"], allowed: ["test", "github.io"] };
     for (const name of ["customers.example", "*.customers.example"]) assert.equal(isPublicSuffix(name, rules), true);
     for (const name of ["a.customers.example", "*.test", "test", "*.github.io"]) {
@@ -67,7 +67,7 @@ describe("public suffixes", () => {
 });
 
 describe("wildcards", () => {
-  it("wildcards cover what is below them on any level", () => {
+  it("wildcards cover names below them on any level", () => {
     assert.deepEqual(wildcardsOver("a.b.c"), ["*.b.c", "*.c"]);
     assert.deepEqual(wildcardsOver("*.b.c"), ["*.c"]);
     assert.deepEqual(wildcardsOver("c"), []);

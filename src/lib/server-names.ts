@@ -1,23 +1,23 @@
-/** Host names that the server itself answers at, or will: nobody else has them, whatever is configured. */
+/** Host names reserved for the server, now or later. No account can hold them, whatever the configuration. */
 
 export interface ServerNames {
   /** Base of the server's names, lower case. */
   readonly domain: string;
-  /** Where logins of every account come back to, as the operator has set it; `idp.` and the domain unless given. */
+  /** Host of login callbacks for every account, as configured by the operator. Default: `idp.` and the domain. */
   readonly idpHost?: string | undefined;
 }
 
-/** Where logins of every account come back to (SAML endpoints, OAuth callbacks). */
+/** Returns the host of login callbacks for every account (SAML endpoints, OAuth callbacks). */
 export function idpHostOf({ domain, idpHost }: ServerNames): string {
   return idpHost ?? `idp.${domain}`;
 }
 
-/** Base of the URLs there, without a slash at its end. @param httpsPort the port of HTTPS in public URLs */
+/** Returns the base of the URLs there, without a slash at its end. @param httpsPort the port of HTTPS in public URLs */
 export function idpUrl(names: ServerNames, httpsPort: number): string {
   return `https://${idpHostOf(names)}${httpsPort === 443 ? "" : `:${httpsPort}`}`;
 }
 
-/** @throws Error when the login host would take names away that the domain is for */
+/** @throws Error if the login host would reserve names that the domain is for */
 export function checkServerNames(names: ServerNames): void {
   const idp = idpHostOf(names);
   if (names.domain !== idp && !names.domain.endsWith(`.${idp}`)) return;
@@ -25,8 +25,8 @@ export function checkServerNames(names: ServerNames): void {
 }
 
 /**
- * Whether `name`, a host or `*.` and one in lower case, is the server's own or would cover such a name. What is
- * below the login host counts as well: a page there could set cookies for it.
+ * Whether `name`, a host or `*.` and one in lower case, is a name of the server or covers one. Names below the login
+ * host count as well: a page there could set cookies for it.
  */
 export function isServerName(name: string, names: ServerNames): boolean {
   const { domain } = names;

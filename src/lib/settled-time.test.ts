@@ -40,7 +40,7 @@ describe("settled time", () => {
     assert.equal(time.now(), clock.now());
   });
 
-  it("settled time after a start goes on from the last known time for two hours when the clock is over a day later", () => {
+  it("settled time after a start continues from the last known time for two hours if the clock is over a day later", () => {
     for (const [wrongMs, wanted] of [
       [400 * dayMs, 0],
       [-400 * dayMs, -400 * dayMs],

@@ -1,9 +1,9 @@
-/** Wall-clock time for decisions that cannot be taken back, such as deleting what is old. */
+/** Wall-clock time for irreversible decisions, such as deleting old data. */
 import type { Clock } from "./clock.ts";
 
 export interface SettledTime {
   /**
-   * Milliseconds since 1970. After the wall clock has jumped, this goes on as before until the clock has kept its new
+   * Milliseconds since 1970. After a jump of the wall clock, this continues as before until the clock has kept its new
    * time for two hours.
    */
   now(): number;
@@ -11,17 +11,20 @@ export interface SettledTime {
   readonly jumps: number;
 }
 
-/** What a clock may be set on or back by when it is adjusted as usual. */
+/** Maximum difference of a usual clock adjustment. */
 const adjustmentMs = 5 * 60_000;
 const settleMs = 2 * 60 * 60_000;
-/** A start that is later than this after the last known time goes on from there: the clock may be wrong from the beginning. */
+/**
+ * If a start is later than this after the last known time, it continues from that time: the clock may be wrong from the
+ * beginning.
+ */
 const usualGapMs = 24 * 60 * 60_000;
 
-/** @param lastKnownMs when something was last written before this start; undefined when that is not known */
+/** @param lastKnownMs time of the last write before this start; undefined if unknown */
 export function makeSettledTime(clock: Clock, lastKnownMs?: number): SettledTime {
   const start = clock.now();
   const first = lastKnownMs !== undefined && start > lastKnownMs + usualGapMs ? lastKnownMs : start;
-  /** Of the wall clock to the monotonic one. */
+  /** Difference between the wall clock and the monotonic one. */
   let offset = first - clock.monotonic();
   let candidate: { readonly offset: number; readonly since: number } | undefined;
   let jumps = 0;

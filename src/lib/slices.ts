@@ -1,10 +1,10 @@
-/** Long work on a thread that also carries traffic: done in short slices, with turns of the event loop between them. */
+/** Runs long work on a thread that also carries traffic: in short slices, with turns of the event loop between them. */
 import { contain, letGo } from "./boundary.ts";
 
-/** Work that yields wherever other work may run. */
+/** Work that yields at points where other work may run. */
 export type Steps<Result> = Generator<undefined, Result, undefined>;
 
-/** Work does not begin another step in the same turn after this time. */
+/** After this time, no further step begins in the same turn. */
 const sliceMs = 2;
 
 export function runAtOnce<Result>(steps: Steps<Result>): Result {
@@ -20,13 +20,13 @@ export function* oneAfterAnother<Result>(works: readonly Steps<Result>[]): Steps
   return results;
 }
 
-/** One piece of work: it runs for one slice and returns whether it has ended. */
+/** Runs one slice of a piece of work, and returns whether the work has ended. */
 type Slice = () => boolean;
 
 /** By owner. Each turn runs one slice; the owners take turns, and the work of one owner runs in order. */
 const waiting = new Map<string, Slice[]>();
 
-/** Runs the steps in slices. @param owner whose work this is: one owner's work never delays another's for long */
+/** Runs the steps in slices. @param owner owner of the work: one owner's work never delays another's for long */
 export function runInSlices<Result>(owner: string, steps: Steps<Result>): Promise<Result> {
   const { promise, resolve, reject } = Promise.withResolvers<Result>();
   const slice = (): boolean => {
@@ -56,7 +56,7 @@ function turn(): void {
   const [owner, slices] = waiting.entries().next().value as [string, Slice[]];
   waiting.delete(owner);
   if (slices[0]?.() === true) slices.shift();
-  // Behind the other owners.
+  // Moves the owner behind the others.
   if (slices.length > 0) waiting.set(owner, slices);
   if (waiting.size > 0) setImmediate(turn);
 }

@@ -6,7 +6,7 @@ export class SortedNumbers {
     return this.#numbers.length;
   }
 
-  /** The lowest; undefined when there is none. */
+  /** The lowest number; undefined if the set is empty. */
   get lowest(): number | undefined {
     return this.#numbers[0];
   }

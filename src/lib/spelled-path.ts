@@ -1,8 +1,8 @@
 const dotSegment = /\/\.{1,2}(?=\/|$)/;
 
 /**
- * The path in the client's own spelling, with dot segments resolved (RFC 3986 §5.2.4): what an upstream receives. For a
- * path that has a canonical form, the result has the same form.
+ * Returns the path in the client's own spelling, with dot segments resolved (RFC 3986 §5.2.4), for the upstream. If the
+ * path has a canonical form, the result has the same form.
  */
 export function withoutDotSegments(path: string): string {
   if (!dotSegment.test(path)) return path;

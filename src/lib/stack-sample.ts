@@ -1,7 +1,7 @@
 import { Session } from "node:inspector";
 import { isMainThread } from "node:worker_threads";
 
-/** A thread that is inside one call of native code cannot be stopped; it is sampled no longer than this. */
+/** A thread inside one call of native code cannot be interrupted. Sampling gives up after this time. */
 const sampleMs = 1_000;
 const maxFrames = 30;
 
@@ -10,15 +10,16 @@ interface Frame {
   readonly location: { readonly scriptId: string; readonly lineNumber: number; readonly columnNumber: number };
 }
 
-/** What is read of the messages of the inspected thread. */
+/** The fields read from messages of the inspected thread. */
 interface FromThread {
   readonly method?: string;
   readonly params?: { readonly callFrames: readonly Frame[]; readonly scriptId: string; readonly url: string };
 }
 
 /**
- * What a thread of this process is executing now, innermost call first, also when it never returns to its event loop: the
- * inspector stops it for a moment. Empty when the thread cannot be stopped, or Node has no inspector. Never rejects.
+ * Returns the stack that a thread of this process is executing now, innermost call first, even if the thread never
+ * returns to its event loop: the inspector pauses it for a moment. Returns an empty list if the thread cannot be
+ * paused, or Node has no inspector. Never rejects.
  */
 export async function sampleStack(threadId: number): Promise<readonly string[]> {
   const { promise, resolve } = Promise.withResolvers<readonly string[]>();
@@ -59,7 +60,7 @@ function textOf({ functionName, location }: Frame, urls: ReadonlyMap<string, str
   return `${functionName || "(anonymous)"} (${urls.get(scriptId) ?? ""}:${lineNumber + 1}:${columnNumber + 1})`;
 }
 
-/** Lets go of the thread first: while the inspector has stopped it, it cannot be ended. */
+/** Resumes the thread first: a thread paused by the inspector cannot be terminated. */
 async function leave(session: Session, attached: string | undefined): Promise<void> {
   try {
     if (attached !== undefined) {

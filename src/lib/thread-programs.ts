@@ -1,7 +1,7 @@
 /**
- * Programs of threads, held open. A server starts threads for as long as it runs: an edge that has crashed, the login
- * thread with the first login. By then an upgrade may have replaced the files that the server began with. An open file
- * outlives its name, so threads start from these files even then.
+ * Holds the programs of threads open. A server starts threads for as long as it runs: for example, after an edge has
+ * crashed, or for the first login. By then an upgrade may have replaced the server's original files. An open file
+ * outlives its name, so threads can still start from these files.
  */
 import { fstatSync, openSync, statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -11,10 +11,10 @@ import type { WorkerOptions } from "node:worker_threads";
 /** File descriptors, which all threads of a process share, by the URLs of their files. */
 type HeldFiles = Readonly<Record<string, number>>;
 
-/** Under this key every thread finds the held files, and the threads that it starts find them, too. */
+/** Key under which every thread finds the held files. The threads that it starts inherit them. */
 const heldKey = "postern.thread-programs";
 
-/** What a thread runs first that loads its program from held files. A text, because no file of ours may be left. */
+/** Program that loads a thread's program from held files. It is a text, because no file of ours may be left. */
 const loader = `
 const { fstatSync, readSync } = process.getBuiltinModule("node:fs");
 const { registerHooks } = process.getBuiltinModule("node:module");
@@ -41,7 +41,7 @@ export function holdThreadPrograms(files: readonly URL[]): void {
   setEnvironmentData(heldKey, held);
 }
 
-/** Starts a thread from its file, or from the held files when one of them was removed or replaced. */
+/** Starts a thread from its file, or from the held files if one of them was removed or replaced. */
 export function startThreadProgram(file: URL, options: WorkerOptions = {}): Worker {
   const held = getEnvironmentData(heldKey) as HeldFiles | undefined;
   if (held?.[file.href] === undefined || isInPlace(held)) return new Worker(file, options);

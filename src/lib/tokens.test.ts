@@ -15,19 +15,19 @@ test("K5: every character of a token's secret is drawn at random", () => {
   const secrets = Array.from({ length: 400 }, () => newToken(tokenPrefixes.agent).split("_")[3]?.slice(0, 32) ?? "");
   assert.equal(new Set(secrets).size, 400);
   for (let at = 0; at < 32; at += 1) {
-    // Of 36 characters 400 draws leave out any one with a probability of 1 in 78,000.
+    // With 400 draws of 36 characters, the probability that any one is missing is 1 in 78,000.
     assert.ok(new Set(secrets.map((secret) => secret[at])).size > 30, `character ${at}`);
   }
 });
 
-test("K5: a token is found by its public part and known by its SHA-256", () => {
+test("K5: a token is found by its public part and verified by its SHA-256", () => {
   const token = newToken(tokenPrefixes.agent);
   assert.equal(token.split("_")[2], fingerprint(token));
   assert.equal(hashToken(token).length, 32);
   assert.notDeepEqual(hashToken(token), hashToken(newToken(tokenPrefixes.agent)));
 });
 
-test("a token chosen by the operator has a fingerprint of its own that does not repeat it", () => {
+test("a token chosen by the operator has a separate fingerprint that does not repeat it", () => {
   const found = fingerprint("a token that somebody chose");
   assert.match(found, /^[0-9a-f]{64}$/);
   assert.notEqual(found, fingerprint("another token"));

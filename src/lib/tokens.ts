@@ -1,39 +1,39 @@
 /**
- * Bearer tokens: `<prefix>_<fingerprint>_<secret><checksum>` in lower-case base 36. The fingerprint is public and
- * finds the stored hash; the secret has 165 random bits; the checksum (CRC-32) lets scanners and typing errors be
- * told from revoked tokens without asking anyone.
+ * Bearer tokens: `<prefix>_<fingerprint>_<secret><checksum>` in lower-case base 36. The fingerprint is public and finds
+ * the stored hash. The secret has 165 random bits. With the checksum (CRC-32), scanners and typing errors are
+ * distinguished from revoked tokens without a lookup.
  */
 import { hash } from "node:crypto";
 import { randomText } from "./ids.ts";
 
-/** What a token opens: the API, or the agent listener. */
+/** The part of the server that a token gives access to: the API, or the agent listener. */
 export const tokenPrefixes = { apiKey: "postern_ak", agent: "postern_at" } as const;
 
 export type TokenPrefix = (typeof tokenPrefixes)[keyof typeof tokenPrefixes];
 
-/** Longest token that is looked at; also bounds tokens chosen by an operator. */
+/** Maximum length of an accepted token, including tokens chosen by an operator. */
 export const maxTokenBytes = 512;
 
 const shape = /^(postern_a[kt])_([0-9a-z]{16})_([0-9a-z]{32})([0-9a-z]{7})$/;
 
-/** A new token. It is shown once; only `hashToken` and `fingerprint` of it are kept. */
+/** Returns a new token. It is shown once. Only its `hashToken` and `fingerprint` are stored. */
 export function newToken(prefix: TokenPrefix): string {
   const head = `${prefix}_${randomText(16)}_${randomText(32)}`;
   return head + checksum(head);
 }
 
-/** The public part that a token is looked up by; for a token of another make, a part of its hash. */
+/** Returns the public part for looking up a token; for a token in another format, a part of its hash. */
 export function fingerprint(token: string): string {
   const parts = shape.exec(token);
   return parts ? (parts[2] as string) : hash("sha256", `fingerprint:${token}`);
 }
 
-/** SHA-256 of a token, 32 bytes: what is stored (in hexadecimal), and compared with `timingSafeEqual`. */
+/** Returns the SHA-256 of a token, 32 bytes, which is stored (in hexadecimal) and compared with `timingSafeEqual`. */
 export function hashToken(token: string): Buffer {
   return hash("sha256", token, "buffer");
 }
 
-/** What a token of our make is for; undefined for any other text and for one with a typing error in it. */
+/** Returns the kind of a token in our format; undefined for any other text and for a token with a typing error. */
 export function tokenPrefix(token: string): TokenPrefix | undefined {
   const parts = shape.exec(token);
   if (!parts || checksum(token.slice(0, -7)) !== parts[4]) return undefined;
@@ -41,7 +41,7 @@ export function tokenPrefix(token: string): TokenPrefix | undefined {
 }
 
 function checksum(head: string): string {
-  // Taken with the first token: a thread that sees none keeps a megabyte less in memory.
+  // Loaded with the first token: a thread without tokens uses 1 MB less memory.
   const { crc32 } = process.getBuiltinModule("node:zlib");
   return crc32(head).toString(36).padStart(7, "0");
 }

@@ -15,7 +15,7 @@ for (const { what, make, form } of kinds) {
   });
 }
 
-it("a request id is written as what it reads, also after many others", () => {
+it("a request id has the same bytes and text, even after many others", () => {
   const ids = Array.from({ length: 2000 }, () => newRequestId(1_800_000_000_000));
   const target = Buffer.alloc(trafficIdLength + 2);
   for (const id of ids) {

@@ -1,16 +1,16 @@
-/** Ids of requests and connections: of what there is far more than of objects. */
+/** Ids of requests and connections, which are far more numerous than objects. */
 import { randomFillSync } from "node:crypto";
 
 const digits = Buffer.from("0123456789abcdefghijklmnopqrstuvwxyz");
 const pairCount = digits.length ** 2;
-/** Every pair of base-36 digits, one behind the other. */
+/** Every pair of base-36 digits, concatenated. */
 const pairs = Buffer.from(
   Array.from({ length: pairCount }, (_, index) => [
     digits[Math.floor(index / digits.length)] as number,
     digits[index % digits.length] as number,
   ]).flat(),
 );
-/** Values below this are spread evenly over the pairs. */
+/** Values below this are distributed evenly over the pairs. */
 const evenValues = Math.floor(0x10000 / pairCount) * pairCount;
 const prefixLength = 4;
 const timeLength = 9;
@@ -24,14 +24,17 @@ let unused = 0;
 let lastMs = 0;
 const time = Buffer.alloc(timeLength);
 
-/** Ids are made in blocks of memory, front to back, each used once: a block, of 2 kB, goes with the last of its ids. */
+/**
+ * Ids are created in blocks of memory, from start to end, each part used once. A block of 2 kB is freed with the last
+ * of its ids.
+ */
 const blockLength = 64 * trafficIdLength;
 let block = Buffer.alloc(0);
 let used = 0;
 
 /**
- * An id in the form of all ids: time in milliseconds, then 93 random bits. It is written into messages as the bytes
- * that it is; its text is made when somebody asks for it, which few do of a request that is passed on.
+ * An id in the form of all ids: time in milliseconds, then 93 random bits. It is written into messages as bytes. Its
+ * text is created on request, which few forwarded requests need.
  */
 export class TrafficId {
   readonly #bytes: Buffer;
@@ -54,7 +57,7 @@ export class TrafficId {
     return (this.#text ??= this.#bytes.latin1Slice(this.#at, this.#at + trafficIdLength));
   }
 
-  /** Writes its `trafficIdLength` bytes; returns where it ended. */
+  /** Writes its `trafficIdLength` bytes and returns the end position. */
   write(target: Buffer, at: number): number {
     const bytes = this.#bytes;
     const from = this.#at;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { phase, putOff } from "./turn.ts";
 
-/** What a turn has done, in its order; resolves once `count` tasks have run. */
+/** Records the tasks of a turn, in order. Resolves when `count` tasks have run. */
 function notes(count: number): { readonly done: string[]; readonly all: Promise<void>; note: (what: string) => void } {
   const done: string[] = [];
   const { promise: all, resolve } = Promise.withResolvers<void>();
@@ -13,7 +13,7 @@ function notes(count: number): { readonly done: string[]; readonly all: Promise<
 }
 
 describe("a turn of the event loop", () => {
-  it("a turn of the event loop reads first, then writes tunnels, then sockets, whatever was put off first", async () => {
+  it("a turn of the event loop reads first, then writes tunnels, then sockets, in any order of deferral", async () => {
     const { done, all, note } = notes(5);
     for (const [what, until] of [
       ["socket 1", phase.sockets],
@@ -29,7 +29,7 @@ describe("a turn of the event loop", () => {
     assert.deepEqual(done, ["read 1", "read 2", "tunnel", "socket 1", "socket 2"]);
   });
 
-  it("a turn of the event loop writes what its reading has led to, and what promises of it have waited for", async () => {
+  it("a turn of the event loop writes the results of its reads, including those of their promises", async () => {
     const { done, all, note } = notes(4);
     const write = { turn: () => note("written") };
     putOff({ turn: () => putOff(write, phase.sockets) }, phase.read);
@@ -47,7 +47,7 @@ describe("a turn of the event loop", () => {
     assert.deepEqual(done, ["read", "written behind a promise", "a socket", "written"]);
   });
 
-  it("a turn of the event loop leaves to the next one what is put off from within the phase or behind it", async () => {
+  it("a turn of the event loop leaves tasks deferred during or after their phase to the next one", async () => {
     const { done, all, note } = notes(4);
     const again = { turn: () => note("read again") };
     putOff(

@@ -2,16 +2,16 @@ import { endUnit } from "./boundary.ts";
 import type { Unit } from "./boundary.ts";
 
 /**
- * A turn of the event loop, in phases: what came in it is read first, all of it, then tunnels are written, then
- * sockets. Doing the same thing to many connections in a row costs less than all things to one after another: what it
- * takes stays in the processor's caches, and whom we write to is not woken for each write alone.
+ * A turn of the event loop, in phases: first all input is read, then tunnels are written, then sockets. The same work
+ * for many connections in a row costs less than all work for one after another, because its code and data stay in the
+ * processor's caches. It also wakes peers less often.
  */
 export interface TurnTask extends Unit {
-  /** Called once for each time that it was put off. When it throws, `broke` is called, and other tasks run on. */
+  /** Called once for each deferral. If it throws, `broke` is called, and other tasks continue. */
   turn(): void;
 }
 
-/** What has been put off until one phase. The lists are used again and again, as long as the longest turn has made them. */
+/** Tasks deferred to one phase. The lists are reused, with the length of the longest turn. */
 class Phase {
   #tasks: (TurnTask | undefined)[] = [];
   #count = 0;
@@ -26,7 +26,7 @@ class Phase {
     this.#count += 1;
   }
 
-  /** What is put off from within waits for the next time. */
+  /** Tasks deferred from within wait for the next run. */
   run(): void {
     const [tasks, count] = [this.#tasks, this.#count];
     this.#tasks = this.#others;
@@ -51,13 +51,13 @@ export const phase = { read: 0, tunnels: 1, sockets: 2 } as const;
 
 let isScheduled = false;
 
-/** Puts a task off until its phase of this turn; from within that phase or a later one, until the next turn's. */
+/** Defers a task to its phase of this turn. From within that phase or a later one, defers it to the next turn. */
 export function putOff(task: TurnTask, until: (typeof phase)[keyof typeof phase]): void {
   phases[until].add(task);
   if (!isScheduled) schedule();
 }
 
-/** In two immediates: what promises of the reading have been waiting for is done before anything is written. */
+/** Uses two immediates, so that promises of the reading phase resolve before anything is written. */
 function schedule(): void {
   isScheduled = true;
   setImmediate(read);

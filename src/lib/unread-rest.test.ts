@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import { UnreadRest } from "./unread-rest.ts";
 
-it("D2: the rest of an answered request is read for 5 silent seconds, 30 in all, and up to 64 MiB", () => {
+it("D2: the rest of an answered request is read until 5 s of silence, 30 s in all, or 64 MiB", () => {
   const rest = new UnreadRest(1_000);
   assert.equal(rest.expiresAt, 6_000);
   assert.ok(rest.drop(1, 5_000));

@@ -1,16 +1,16 @@
-/** Bytes of one message. */
+/** Maximum bytes of one message. */
 const maxBytes = 64 * 1024 * 1024;
-/** From the answer on, in all. */
+/** Maximum total time after the response. */
 const maxMs = 30_000;
-/** Since the client sent something last. */
+/** Maximum time without data from the client. */
 const maxSilenceMs = 5_000;
 
 /**
- * The rest of a request that was answered before its end. It is read and dropped, within bounds: a client that is cut off
- * while it still sends may lose the answer (RFC 9112 §9.6).
+ * The rest of a request that got a response before its end. It is read and dropped, within limits: a client that is cut
+ * off while it still sends may lose the response (RFC 9112 §9.6).
  */
 export class UnreadRest {
-  /** When the client has been silent, or has gone on, for too long; on the clock of the times given. */
+  /** Time at which the client has been silent, or has sent data, for too long, on the clock of the given times. */
   expiresAt: number;
   readonly #lastAt: number;
   #left = maxBytes;
@@ -20,7 +20,7 @@ export class UnreadRest {
     this.expiresAt = now + maxSilenceMs;
   }
 
-  /** Counts what was dropped. False when it is too much. */
+  /** Counts dropped bytes. Returns false if there are too many. */
   drop(byteCount: number, now: number): boolean {
     this.#left -= byteCount;
     this.expiresAt = Math.min(now + maxSilenceMs, this.#lastAt);

@@ -1,7 +1,9 @@
-/** Which addresses backends may name, and what those are that they may not (security I7). */
+/** Addresses that backends may use, and descriptions of forbidden ones (security I7). */
 import { readAddress } from "./address.ts";
 
-/** Where clouds answer their machines besides link-local addresses: Azure, Alibaba Cloud, Oracle Cloud, and AWS by IPv6. */
+/**
+ * Addresses of cloud metadata services besides link-local ones: Azure, Alibaba Cloud, Oracle Cloud, and AWS by IPv6.
+ */
 const metadataServices = new Set(
   ["168.63.129.16", "100.100.100.200", "192.0.0.192", "fd00:ec2::254"].map((text) => {
     const words = new Uint32Array(4);
@@ -10,9 +12,9 @@ const metadataServices = new Set(
 );
 
 /**
- * What an address is that nothing is sent to, as a noun such as "a loopback address"; undefined when it may be dialled.
- * Never the unspecified address, multicast or broadcast; loopback, link-local and the metadata services of clouds only
- * where the operator says so (`allowLocal`).
+ * Returns a description of an address that must not be dialled, as a noun such as "a loopback address"; undefined if it
+ * is allowed. The unspecified address, multicast and broadcast are always forbidden. Loopback, link-local and the
+ * metadata services of clouds are allowed only if the operator permits them (`allowLocal`).
  */
 export function forbiddenAddress(address: string, allowLocal: boolean): string | undefined {
   const words = new Uint32Array(4);
@@ -24,7 +26,7 @@ export function forbiddenAddress(address: string, allowLocal: boolean): string |
   if (first >>> 24 === 0xff) return "a multicast address";
   const isLow = first === 0 && second === 0 && third === 0;
   if (isLow && fourth === 0) return "the unspecified address";
-  // NAT64 and 6to4 forms carry an IPv4 address (RFC 6052, RFC 3056): it is what is dialled in the end.
+  // NAT64 and 6to4 forms carry an IPv4 address (RFC 6052, RFC 3056), which is dialled in the end.
   if (first === 0x0064ff9b && second === 0 && third === 0) return forbiddenEmbedded(fourth, allowLocal);
   if (first >>> 16 === 0x2002) return forbiddenEmbedded(((first << 16) | (second >>> 16)) >>> 0, allowLocal);
   if (allowLocal) return undefined;

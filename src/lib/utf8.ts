@@ -1,6 +1,6 @@
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
-/** The text of a file, without a byte order mark. Throws `Error` for anything but UTF-8. */
+/** Returns the text of a file, without a byte order mark. Throws `Error` for anything but UTF-8. */
 export function utf8Text(bytes: Uint8Array): string {
   try {
     return decoder.decode(bytes);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { visibleLine, visibleLines, visibleText } from "./visible-text.ts";
 
-describe("text of strangers", () => {
+describe("untrusted text", () => {
   for (const [what, given, line, text] of [
     ["a colour", "\u001b[31mred", "\\u001b[31mred", "\\u001b[31mred"],
     ["a title", "\u001b]0;owned\u0007", "\\u001b]0;owned\\u0007", "\\u001b]0;owned\\u0007"],
@@ -14,7 +14,7 @@ describe("text of strangers", () => {
     ["signs that are not seen", "a\u200b\u{e0041}", "a\\u200b\\udb40\\udc41", "a\\u200b\\udb40\\udc41"],
     ["an emoji of several, and Persian", "👩‍💻 می‌خواهم", "👩‍💻 می‌خواهم", "👩‍💻 می‌خواهم"],
   ] as const) {
-    it(`strangers' text is shown and not obeyed: ${what}`, () => {
+    it(`untrusted text is displayed and not interpreted: ${what}`, () => {
       assert.equal(visibleLine(given), line);
       assert.equal(visibleText(given), text);
       // In JSON it is the same value.
@@ -22,7 +22,7 @@ describe("text of strangers", () => {
     });
   }
 
-  it("strangers' text is one line wherever it is in a value, in names too", () => {
+  it("untrusted text is a single line anywhere in a value, including names", () => {
     assert.deepEqual(visibleLines({ "a\n": ["b\u001b", { c: 1, d: null }] }), {
       "a\\n": ["b\\u001b", { c: 1, d: null }],
     });

@@ -1,26 +1,29 @@
 /**
- * G13: the one sanitiser for text that strangers wrote and people read: what a terminal or a page would obey instead of
- * showing is written as an escape, which is valid in JSON and in quoted YAML as well.
+ * G13: the one sanitiser for untrusted text that people read. Characters that a terminal or a page would interpret
+ * instead of displaying become escapes, which are valid in JSON and in quoted YAML.
  */
 
-/** Controls, directions of writing, invisible signs, line and paragraph separators; joiners stay, as scripts need them. */
+/**
+ * Controls, directions of writing, invisible signs, line and paragraph separators. Joiners stay, because scripts need
+ * them.
+ */
 const obeyed = /[\p{Cc}\p{Zl}\p{Zp}]|(?![\u200c\u200d])\p{Cf}/u;
 const everyObeyed = new RegExp(obeyed.source, "gu");
-/** The same without what separates lines and columns. */
+/** Same as `obeyed`, without separators of lines and columns. */
 const inText = /(?!\r\n|[\n\t])(?:[\p{Cc}\p{Zl}\p{Zp}]|(?![\u200c\u200d])\p{Cf})/u;
 const everyInText = new RegExp(inText.source, "gu");
 
-/** A value on one line: it can forge no other. */
+/** Returns a value on one line, so it cannot forge another line. */
 export function visibleLine(text: string): string {
   return obeyed.test(text) ? text.replaceAll(everyObeyed, escaped) : text;
 }
 
-/** Text of several lines. */
+/** Returns text of several lines. */
 export function visibleText(text: string): string {
   return inText.test(text) ? text.replaceAll(everyInText, escaped) : text;
 }
 
-/** A copy of a JSON value in which every text and name is one line. */
+/** Returns a copy of a JSON value in which every text and name is a single line. */
 export function visibleLines<T>(value: T): T {
   if (typeof value === "string") return visibleLine(value) as T;
   if (Array.isArray(value)) return value.map(visibleLines) as T;

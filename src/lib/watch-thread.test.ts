@@ -11,7 +11,7 @@ import { eventually } from "../../test/support/eventually.ts";
 
 describe("a watched thread", { timeout: 60_000 }, () => {
   for (const waits of [false, true])
-    it(`a watched thread is ended when it hangs${waits ? " after a wait" : ""}, with its stack in the log and the mark of its work`, async () => {
+    it(`a watched thread is terminated when it hangs${waits ? " after a wait" : ""}, with its stack in the log and the mark of its work`, async () => {
       const heart = newHeart();
       const worker = new Worker(new URL("../../test/support/hanging-worker.ts", import.meta.url), {
         workerData: heart,

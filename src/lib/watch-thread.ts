@@ -6,22 +6,22 @@ import type { Log } from "./log.ts";
 import { sampleStack } from "./stack-sample.ts";
 
 export interface WatchedThread {
-  /** As the log calls it. */
+  /** Name in the log. */
   readonly name: string;
   readonly worker: Worker;
   readonly heart: Heart;
-  /** Seconds without a beat after which it is ended. */
+  /** Seconds without a beat after which the thread is terminated. */
   readonly seconds: number;
   readonly clock: Clock;
   readonly log: Log;
-  /** Told before the thread is ended. @param work the mark of what it was at; 0 where that is not known */
+  /** Called before the thread is terminated. @param work the mark of its present work; 0 if unknown */
   hung?(work: number): void;
 }
 
-/** Seconds, for threads whose operator has no setting for it. */
+/** Default in seconds, for threads without a setting. */
 export const hungAfterSeconds = 10;
 
-/** Ends a thread that does not answer, and logs what it was executing. */
+/** Terminates a thread that does not respond, and logs its stack. */
 export async function endHungThread(name: string, worker: Worker, log: Pick<Log, "error">): Promise<void> {
   const stack = await sampleStack(worker.threadId);
   log.error(`${name} hangs, ending it`, { stack: stack.join("\n") });
@@ -29,8 +29,8 @@ export async function endHungThread(name: string, worker: Worker, log: Pick<Log,
 }
 
 /**
- * Ends a thread whose event loop stands still, and logs what it was executing. Whoever has started the thread sees it exit,
- * and starts another. Looks are counted and not time: a machine that slept, or a process that was stopped, is no hang.
+ * Terminates a thread whose event loop hangs, and logs its stack. The code that started the thread handles its exit and
+ * starts another. Counts checks instead of time, because a suspended machine or a stopped process is no hang.
  */
 export function watchThread({ name, worker, heart, seconds, clock, log, hung }: WatchedThread): Timer {
   let seen = -1;

@@ -4,7 +4,7 @@ import { JsonIssue } from "./json.ts";
 import { parseYamlObject, renderYaml } from "./yaml.ts";
 
 describe("parseYamlObject", () => {
-  it("parseYamlObject reads what JSON can say", () => {
+  it("parseYamlObject parses everything that JSON can express", () => {
     assert.deepEqual(parseYamlObject("a: yes\nb: [1, 2.5, true, ~]\nc: |\n  two\n  lines\n"), {
       a: "yes",
       b: [1, 2.5, true, null],
@@ -31,14 +31,14 @@ describe("parseYamlObject", () => {
     ["nesting without an end", "[".repeat(5000)],
     ["broken indentation", "a:\n  b: 1\n c: 2"],
   ] as const) {
-    it(`P2: parseYamlObject refuses ${what}`, () => {
+    it(`P2: parseYamlObject rejects ${what}`, () => {
       assert.throws(() => parseYamlObject(text), JsonIssue);
     });
   }
 });
 
 describe("renderYaml", () => {
-  it("renderYaml writes what is read back exactly, shared values and all", () => {
+  it("renderYaml writes text that parses to exactly the same value, including shared values", () => {
     const shared = { deep: ["x"] };
     const texts = [
       "yes",

@@ -1,4 +1,7 @@
-/** YAML 1.2 for what JSON can say: strict reading from strangers, and writing that is read back exactly. */
+/**
+ * YAML 1.2 for values of JSON: a strict parser for untrusted text, and a writer whose output parses to exactly the same
+ * value.
+ */
 import { createRequire } from "node:module";
 import { visibleText } from "./visible-text.ts";
 import type * as Yaml from "yaml";
@@ -8,13 +11,13 @@ import { runAtOnce } from "./slices.ts";
 import type { Steps } from "./slices.ts";
 
 const require = createRequire(import.meta.url);
-/** Loaded with the first text: every start would wait for its seventy files. */
+/** Loaded with the first text: otherwise every start would wait for its seventy files. */
 const library = (): typeof Yaml => require("yaml") as typeof Yaml;
 
 /**
- * Reads one object. Refused beyond what YAML itself refuses: several documents, aliases, tags, names that are no
- * strings or `__proto__`, the same name twice, numbers that are not finite, and nesting deeper than 32.
- * @throws JsonIssue that says why and where
+ * Parses one object. Besides YAML's own errors, it rejects several documents, aliases, tags, names that are no strings
+ * or `__proto__`, the same name twice, numbers that are not finite, and nesting deeper than 32.
+ * @throws JsonIssue with the reason and the position
  */
 export function parseYamlObject(text: string): JsonObject {
   return yamlObjectOf(runAtOnce(yamlSteps(text)));
@@ -26,15 +29,17 @@ export function yamlObjectOf({ value }: ReadYaml): JsonObject {
   return value as JsonObject;
 }
 
-/** As `parseYamlObject`, of an object or a list. */
+/** Same as `parseYamlObject`, for an object or a list. */
 export function parseYaml(text: string): unknown {
   return runAtOnce(yamlSteps(text)).value;
 }
 
-/** A text that was read. */
+/** A parsed text. */
 export interface ReadYaml {
   readonly value: unknown;
-  /** The line, from 1, where the value at `path` begins; for a value that is absent, the line of its nearest holder. */
+  /**
+   * Returns the line, from 1, where the value at `path` begins; for an absent value, the line of its nearest parent.
+   */
   lineOf(path: readonly (string | number)[]): number | undefined;
   /** The characters of the unquoted scalar at `path`, exactly as the author wrote them; undefined for any other node. */
   written(path: readonly (string | number)[]): string | undefined;
@@ -43,7 +48,9 @@ export interface ReadYaml {
 /** Tokens between two steps. */
 const tokensPerStep = 64;
 
-/** As `parseYaml`, in steps. Only the last ones, which build the value, grow with the text: they are a small part. */
+/**
+ * Same as `parseYaml`, in steps. Only the last steps, which build the value, grow with the text. They are a small part.
+ */
 export function* yamlSteps(text: string): Steps<ReadYaml> {
   let value: unknown;
   let document: Yaml.Document.Parsed | undefined;
@@ -73,7 +80,7 @@ export function* yamlSteps(text: string): Steps<ReadYaml> {
   };
 }
 
-/** What `parseAllDocuments` of the library does, in steps. Throws the first problem. */
+/** Same as `parseAllDocuments` of the library, in steps. Throws the first problem. */
 function* documentSteps(text: string): Steps<readonly Yaml.Document.Parsed[]> {
   const { Lexer, Parser, Composer, LineCounter } = library();
   const lines = new LineCounter();
@@ -132,16 +139,19 @@ export function renderYaml(value: JsonObject): string {
   return document.toString({ lineWidth: 0 });
 }
 
-/** Of what stands somewhere in a text: its begin, and how it is written. Offsets in UTF-16 code units. */
+/** Position and style of a value in a text. Offsets in UTF-16 code units. */
 export interface YamlPlace {
   readonly start: number;
   readonly end: number;
   readonly style: "plain" | "single" | "double" | "block" | "other";
-  /** Whether the path led to it, and not only to what would hold it. */
+  /** Whether the path led to the value, and not only to its parent. */
   readonly isExact: boolean;
 }
 
-/** Reads a text once and says where what stands under a path is; of what is nowhere, its nearest holder. */
+/**
+ * Parses a text once. Returns a function that locates the value at a path. An absent value has the place of its nearest
+ * parent.
+ */
 export function yamlPlaces(text: string): (path: readonly (string | number)[]) => YamlPlace | undefined {
   const { parseAllDocuments } = library();
   const [document] = parseAllDocuments(text, { version: "1.2", schema: "core", logLevel: "silent" });

@@ -5,7 +5,7 @@ import { createAuthority, issueLeaf } from "./x509.ts";
 
 const now = Date.UTC(2026, 0, 1);
 
-test("the details of a certificate are read from its PEM", async () => {
+test("the details of a certificate are parsed from its PEM", async () => {
   const authority = await createAuthority({ commonName: "Test CA", now });
   const leaf = await issueLeaf(authority, { names: ["a.example.com"], days: 30, now });
   const read = readPemCertificates(`${leaf.certificatePem}\n${authority.certificatePem}`, 5);
@@ -20,7 +20,7 @@ test("the details of a certificate are read from its PEM", async () => {
   assert.ok(certificateDetails(read[1]).keyUsages.includes("cert_sign"));
 });
 
-test("what is not only certificates is refused", async () => {
+test("a text with anything but certificates is rejected", async () => {
   const { certificatePem, keyPem } = await createAuthority({ commonName: "Test CA", now });
   for (const pem of [
     "",

@@ -1,4 +1,4 @@
-/** What the API shows of a certificate, read from its PEM. */
+/** Details of a certificate for the API, parsed from its PEM. */
 import { X509Certificate } from "node:crypto";
 import { readDer, tag } from "./der.ts";
 
@@ -47,8 +47,8 @@ const extendedUsageNames: Readonly<Record<string, string>> = {
 const keyUsageOid = Buffer.from([0x55, 0x1d, 0x0f]);
 
 /**
- * The certificates in `pem`, in order. Returns what is wrong, as the end of "must …", when there is anything but
- * certificates in it, or none.
+ * Returns the certificates in `pem`, in order. If it contains anything but certificates, or none, returns the error, as
+ * the end of "must …".
  */
 export function readPemCertificates(pem: string, maxCount: number): readonly X509Certificate[] | string {
   const blocks = pem.match(/-----BEGIN [^-\n]+-----[\s\S]*?-----END [^-\n]+-----/g) ?? [];
@@ -112,7 +112,7 @@ function time(date: Date): string {
   return `${date.toISOString().slice(0, 19)}Z`;
 }
 
-/** OpenSSL reads some certificates that are not quite DER; their usages are not shown. */
+/** OpenSSL accepts some certificates that are not quite DER. Their usages are omitted. */
 function readableKeyUsages(raw: Buffer): string[] {
   try {
     return keyUsages(raw);
@@ -121,7 +121,7 @@ function readableKeyUsages(raw: Buffer): string[] {
   }
 }
 
-/** The key usage extension, which `X509Certificate` does not show. */
+/** Returns the key usage extension, which `X509Certificate` does not provide. */
 function keyUsages(raw: Buffer): string[] {
   const [certificate] = readDer(raw);
   const [body] = certificate ? readDer(certificate.body) : [];

@@ -9,7 +9,7 @@ const now = Date.UTC(2026, 0, 2);
 const own = sequence(oid("1.3.6.1.4.1.99999.1.128"), boolean(true), octetString(Buffer.from("own")));
 
 describe("extensions of a certificate", () => {
-  it("extensions of a certificate have their identifier, whether they are critical, and their value", async () => {
+  it("extensions of a certificate have an identifier, a critical flag, and a value", async () => {
     const authority = await createAuthority({ commonName: "CA", now });
     const leaf = await issueLeaf(authority, { names: ["a.example"], now, days: 1, extensions: [own] });
     const found = certificateExtensions(new X509Certificate(leaf.certificatePem).raw);
@@ -26,7 +26,7 @@ describe("extensions of a certificate", () => {
     assert.equal(constraints?.critical, true);
   });
 
-  it("D8: extensions of a certificate whose identifier has no end are read in no time that grows with its square", async () => {
+  it("D8: extensions of a certificate with an endless identifier do not take quadratic time to parse", async () => {
     const authority = await createAuthority({ commonName: "CA", now });
     const long = sequence(der(tag.oid, Buffer.alloc(90_000, 0x81), Buffer.of(1)), octetString(Buffer.from("own")));
     const leaf = await issueLeaf(authority, { names: ["a.example"], now, days: 1, extensions: [long] });
@@ -34,7 +34,7 @@ describe("extensions of a certificate", () => {
     assert.ok(found.some(({ oid: id, value }) => id === "" && value.toString() === "own"));
   });
 
-  it("extensions of what is no certificate are refused", () => {
+  it("extensions of text that is no certificate are rejected", () => {
     assert.throws(() => certificateExtensions(Buffer.from("none")), /read/);
     assert.throws(() => certificateExtensions(sequence()), /read a certificate/);
   });

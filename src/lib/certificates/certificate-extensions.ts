@@ -2,17 +2,17 @@
 import { readDer, tag } from "./der.ts";
 
 export interface CertificateExtension {
-  /** Dotted, e.g. `2.5.29.17`; empty for one longer than any that is in use. */
+  /** Dotted, for example `2.5.29.17`; empty if it is longer than any in use. */
   readonly oid: string;
   readonly critical: boolean;
-  /** DER, as the extension itself defines it. */
+  /** DER, in the format of the extension. */
   readonly value: Buffer;
 }
 
 /** `[3] EXPLICIT`. */
 const extensionsTag = 0xa3;
 
-/** In the certificate's order. Throws for what is no certificate. @param certificate DER */
+/** Returns the extensions in the certificate's order. Throws if the bytes are no certificate. @param certificate DER */
 export function certificateExtensions(certificate: Buffer): CertificateExtension[] {
   const [signed] = readDer(inside(certificate));
   const fields = readDer(inside(signed?.whole ?? Buffer.alloc(0)));
@@ -34,7 +34,7 @@ function inside(element: Buffer): Buffer {
   return outer.body;
 }
 
-/** Bytes of an identifier. A number takes time that grows with the square of its length. */
+/** Maximum bytes of an identifier, because converting a number takes quadratic time. */
 const maxIdentifier = 128;
 
 /** X.690 §8.19. */

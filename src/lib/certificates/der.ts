@@ -1,4 +1,4 @@
-/** ASN.1 in DER (ITU-T X.690 §10, §11): as much as X.509 certificates need. */
+/** ASN.1 in DER (ITU-T X.690 §10, §11), limited to the types in X.509 certificates. */
 
 export const tag = {
   boolean: 0x01,
@@ -14,7 +14,7 @@ export const tag = {
   set: 0x31,
 } as const;
 
-/** One element as it was read: `whole` includes tag and length. */
+/** One parsed element: `whole` includes tag and length. */
 export interface DerElement {
   readonly tag: number;
   readonly body: Buffer;
@@ -33,7 +33,7 @@ export function sequence(...parts: readonly Uint8Array[]): Buffer {
   return der(tag.sequence, ...parts);
 }
 
-/** `[number]` with contents of its own, `EXPLICIT` or a constructed `IMPLICIT`. */
+/** `[number]` with separate contents, `EXPLICIT` or a constructed `IMPLICIT`. */
 export function context(number: number, ...parts: readonly Uint8Array[]): Buffer {
   return der(0xa0 | number, ...parts);
 }
@@ -43,7 +43,7 @@ export function contextPrimitive(number: number, bytes: Uint8Array): Buffer {
   return der(0x80 | number, bytes);
 }
 
-/** A non-negative integer, given as a number or as big-endian bytes. */
+/** A non-negative integer, from a number or from big-endian bytes. */
 export function integer(value: number | Uint8Array): Buffer {
   const given = typeof value === "number" ? unsignedBytes(BigInt(value)) : Buffer.from(value);
   let start = 0;
@@ -78,7 +78,7 @@ export function oid(dotted: string): Buffer {
   return der(tag.oid, Buffer.from(bytes));
 }
 
-/** A time in whole seconds, as RFC 5280 §4.1.2.5 wants it: UTCTime up to 2049, GeneralizedTime after. */
+/** A time in whole seconds, in the format of RFC 5280 §4.1.2.5: UTCTime up to 2049, GeneralizedTime after. */
 export function time(epochMs: number): Buffer {
   const digits = new Date(epochMs).toISOString().replaceAll(/[-:T]/g, "").slice(0, 14);
   return digits < "2050"
@@ -87,8 +87,8 @@ export function time(epochMs: number): Buffer {
 }
 
 /**
- * The elements that follow one another in `bytes`. Throws on indefinite or non-minimal lengths, on tags
- * above 30 and on what is cut off.
+ * Returns the consecutive elements in `bytes`. Throws on indefinite or non-minimal lengths, on tags above 30 and on
+ * truncated elements.
  */
 export function readDer(bytes: Buffer): DerElement[] {
   const elements: DerElement[] = [];

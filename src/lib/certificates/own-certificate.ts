@@ -1,10 +1,10 @@
-/** A certificate with its key that is given for one site, outside of those that the account keeps. */
+/** A certificate with its key for one site, which is not among the account's stored certificates. */
 import { createHash, createPrivateKey } from "node:crypto";
 import { tlsDemand } from "./tls-usable.ts";
 import { readCertificates } from "./x509.ts";
 
 export interface OwnCertificate {
-  /** The same for the same certificate and key. */
+  /** Equal for the same certificate and key. */
   readonly id: string;
   /** Leaf first, then its chain. */
   readonly certificatePem: string;
@@ -13,7 +13,7 @@ export interface OwnCertificate {
   readonly notAfter: number;
 }
 
-/** What is wrong: with which of the two, and what it "must". Repeats nothing of them. */
+/** Error in the certificate or the key: the affected one, and the end of "must …". Contains no part of them. */
 export interface CertificateFault {
   readonly of: "certificate" | "key";
   readonly must: string;

@@ -14,7 +14,7 @@ function openssl(request: Buffer, ...options: readonly string[]): string {
 describe("a signing request", () => {
   for (const keyType of ["ec", "rsa"] as const) {
     it(
-      `a signing request for an ${keyType} key names its hosts, is signed by its key, and OpenSSL takes it`,
+      `a signing request for an ${keyType} key contains its hosts, is signed by its key, and OpenSSL accepts it`,
       { skip: skipWithout("openssl") },
       async () => {
         const { request, keyPem } = await createSigningRequest(["a.example.com", "*.b.example.com"], keyType);
@@ -28,7 +28,7 @@ describe("a signing request", () => {
     );
   }
 
-  it("a signing request is not made for what is no name", async () => {
+  it("a signing request is not created for invalid names", async () => {
     await assert.rejects(createSigningRequest(["not a name"], "ec"), /not a DNS name/);
   });
 });

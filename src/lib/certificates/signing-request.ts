@@ -11,8 +11,8 @@ export interface SigningRequest {
 }
 
 /**
- * Asks for a certificate for `names`, with a new key: ECDSA P-256, or RSA with 2048 bits. The names are only in the
- * alternative names; the subject is empty. Works off the calling thread. Throws on names that are none.
+ * Creates a request for a certificate for `names`, with a new key: ECDSA P-256, or RSA with 2048 bits. The names are
+ * only in the alternative names; the subject is empty. Runs outside the calling thread. Throws on invalid names.
  */
 export async function createSigningRequest(names: readonly string[], keyType: KeyType): Promise<SigningRequest> {
   const { publicKey, privateKey } = await newKeyPair(keyType);

@@ -1,6 +1,6 @@
 import { createSecureContext } from "node:tls";
 
-/** What OpenSSL says of certificates that are too weak, and what they must be instead. */
+/** OpenSSL's errors for certificates that are too weak, and the requirements. */
 const demands: Readonly<Record<string, string>> = {
   ERR_SSL_EE_KEY_TOO_SMALL: "have a key of at least 2048 bits (RSA) or 224 bits (ECDSA)",
   ERR_SSL_CA_KEY_TOO_SMALL: "be issued under keys of at least 2048 bits (RSA) or 224 bits (ECDSA)",
@@ -8,8 +8,8 @@ const demands: Readonly<Record<string, string>> = {
 };
 
 /**
- * What a certificate (PEM, its chain behind it) would have to be for a server to show it with this key, at a strength
- * of 112 bits (K1); undefined when it can be shown.
+ * Returns the requirement that a certificate (PEM, followed by its chain) fails for use in a server with this key, at a
+ * strength of 112 bits (K1); undefined if it is usable.
  */
 export function tlsDemand(certificatePem: string, keyPem: string): string | undefined {
   try {

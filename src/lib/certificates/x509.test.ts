@@ -17,7 +17,7 @@ const authority = await createAuthority({ commonName: "Test authority", now });
 const folder = mkdtempSync(join(tmpdir(), "postern-x509-"));
 after(() => rmSync(folder, { recursive: true }));
 
-/** What `openssl verify` says of `leaf` under `root`, with the certificates between them. */
+/** Returns the output of `openssl verify` for `leaf` under `root`, with the certificates between them. */
 function opensslVerify(root: string, leaf: string, between = "", purpose = "sslserver"): string {
   const paths = {
     root: join(folder, "root.pem"),
@@ -54,7 +54,7 @@ async function handshake(leaf: KeyedCertificate, host: string): Promise<string> 
 const needsOpenssl = { skip: skipWithout("openssl") };
 
 describe("X.509 certificates", () => {
-  it("the X.509 writer makes an authority that passes for one", needsOpenssl, () => {
+  it("the X.509 writer creates an authority that OpenSSL accepts", needsOpenssl, () => {
     const certificate = new X509Certificate(authority.certificatePem);
     assert.equal(certificate.ca, true);
     assert.equal(certificate.verify(certificate.publicKey), true);
@@ -91,7 +91,7 @@ describe("X.509 certificates", () => {
   }
 
   it(
-    "the X.509 writer issues through an authority in between, and keeps to its path length",
+    "the X.509 writer issues through an intermediate authority, and respects its path length",
     needsOpenssl,
     async () => {
       const between = await createAuthority({ commonName: "Between", now, issuer: authority, pathLength: 0 });
@@ -104,7 +104,7 @@ describe("X.509 certificates", () => {
     },
   );
 
-  it("the X.509 writer makes self-signed RSA certificates", needsOpenssl, async () => {
+  it("the X.509 writer creates self-signed RSA certificates", needsOpenssl, async () => {
     const own = await createSelfSigned({ names: ["sp.example.com"], now, days: 3650, keyType: "rsa" });
     const certificate = new X509Certificate(own.certificatePem);
     assert.equal(certificate.verify(certificate.publicKey), true);
@@ -112,7 +112,7 @@ describe("X.509 certificates", () => {
     assert.match(opensslVerify(own.certificatePem, own.certificatePem, "", "any"), /OK/);
   });
 
-  it("an X.509 certificate is valid from a little before the given time, for the given days, never longer than the authority", async () => {
+  it("an X.509 certificate is valid from shortly before the given time, for the given days, never longer than the authority", async () => {
     const leaf = await issueLeaf(authority, { names: ["a.example.com"], now, days: 7 });
     const certificate = new X509Certificate(leaf.certificatePem);
     const second = 1000;
@@ -129,14 +129,14 @@ describe("X.509 certificates", () => {
     assert.equal(new X509Certificate(late.certificatePem).validFrom, "Jan  2 02:04:05 2060 GMT");
   });
 
-  it("the X.509 writer takes names that are longer than a common name may be", needsOpenssl, async () => {
+  it("the X.509 writer accepts names that are longer than a common name may be", needsOpenssl, async () => {
     const name = `${"a".repeat(60)}.${"b".repeat(60)}.example.com`;
     const leaf = await issueLeaf(authority, { names: [name], now, days: 1 });
     assert.equal(new X509Certificate(leaf.certificatePem).checkHost(name), name);
     assert.match(opensslVerify(authority.certificatePem, leaf.certificatePem), /OK/);
   });
 
-  it("the X.509 writer refuses what is not a name, and an authority whose key is another's", async () => {
+  it("the X.509 writer rejects invalid names, and an authority with another authority's key", async () => {
     for (const name of ["", "a b", "a..b", "exa*mple.com", "a\0.example.com", "Ä.example", "fe80::1%eth0"]) {
       await assert.rejects(
         issueLeaf(authority, { names: [name], now, days: 1 }),
@@ -150,7 +150,7 @@ describe("X.509 certificates", () => {
     await assert.rejects(issueLeaf(mixed, { names: ["a.example.com"], now, days: 1 }), /not its certificate's/);
   });
 
-  it("the X.509 writer reads bundles in order and refuses what holds none", async () => {
+  it("the X.509 writer reads bundles in order and rejects empty ones", async () => {
     const other = await createAuthority({ commonName: "Other", now });
     const read = readCertificates(`# first\n${authority.certificatePem}\n# second\n${other.certificatePem}`);
     assert.deepEqual(

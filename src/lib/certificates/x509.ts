@@ -1,4 +1,4 @@
-/** Making X.509 certificates (RFC 5280): an authority of one's own, leaves signed by it, and self-signed ones. */
+/** Creates X.509 certificates (RFC 5280): a private authority, leaves signed by it, and self-signed ones. */
 import { createHash, createPrivateKey, generateKeyPair, randomBytes, sign, X509Certificate } from "node:crypto";
 import type { KeyObject } from "node:crypto";
 import { isIP } from "node:net";
@@ -30,26 +30,26 @@ export interface AuthorityOptions {
   readonly commonName: string;
   /** Wall clock, milliseconds since 1970. */
   readonly now: number;
-  /** 3650 unless given. */
+  /** Default: 3650. */
   readonly days?: number;
-  /** The authority above; without one it signs itself. */
+  /** The parent authority. Default: the authority signs itself. */
   readonly issuer?: KeyedCertificate;
-  /** How many authorities may follow below; unlimited unless given. */
+  /** Maximum number of authorities below this one. Default: unlimited. */
   readonly pathLength?: number;
 }
 
 export interface LeafOptions {
-  /** Subject alternative names: DNS names, also `*.example.com`, and IP addresses. At least one. */
+  /** Subject alternative names: DNS names, including `*.example.com`, and IP addresses. At least one. */
   readonly names: readonly string[];
   /** Wall clock, milliseconds since 1970. */
   readonly now: number;
-  /** Never beyond the end of the authority's certificate. */
+  /** The certificate never outlives the authority's certificate. */
   readonly days: number;
-  /** `serverAuth` unless given. */
+  /** Default: `serverAuth`. */
   readonly usages?: readonly ExtendedUsage[];
-  /** The first name unless given. */
+  /** Default: the first name. */
   readonly commonName?: string;
-  /** ECDSA P-256 unless given; `rsa` has 2048 bits. */
+  /** Default: ECDSA P-256. `rsa` has 2048 bits. */
   readonly keyType?: KeyType;
   /** Further extensions, each a DER `Extension`. */
   readonly extensions?: readonly Buffer[];
@@ -66,7 +66,7 @@ interface Plan {
   extensions(subjectKey: KeyObject): readonly Buffer[];
 }
 
-/** Peers whose clock is behind ours by up to this long still accept a new certificate. */
+/** Peers whose clock is behind ours by at most this time accept a new certificate. */
 const backdateMs = 60 * 60 * 1000;
 const dayMs = 24 * 60 * 60 * 1000;
 /** RFC 5280, upper bound of a common name. */
@@ -85,7 +85,7 @@ const makeKeyPair = promisify(generateKeyPair) as (
 ) => Promise<{ publicKey: KeyObject; privateKey: KeyObject }>;
 const signAsync = promisify(sign) as (algorithm: string, data: Buffer, key: KeyObject) => Promise<Buffer>;
 
-/** A certificate authority: ECDSA P-256, `CA:TRUE`, `keyCertSign`. Works off the calling thread. */
+/** Creates a certificate authority: ECDSA P-256, `CA:TRUE`, `keyCertSign`. Runs outside the calling thread. */
 export async function createAuthority(options: AuthorityOptions): Promise<KeyedCertificate> {
   const { pathLength } = options;
   return make({
@@ -101,19 +101,19 @@ export async function createAuthority(options: AuthorityOptions): Promise<KeyedC
 }
 
 /**
- * A leaf certificate signed by `authority`, with a new key. `certificatePem` holds the leaf alone. Works off the
- * calling thread. Throws on names that are neither DNS names nor IP addresses.
+ * Creates a leaf certificate signed by `authority`, with a new key. `certificatePem` contains only the leaf. Runs
+ * outside the calling thread. Throws on names that are neither DNS names nor IP addresses.
  */
 export async function issueLeaf(authority: KeyedCertificate, options: LeafOptions): Promise<KeyedCertificate> {
   return make(leafPlan(options, authority));
 }
 
-/** A certificate that vouches for itself only, e.g. for a key that others are told to trust. */
+/** Creates a self-signed certificate, for example for a key that others must trust explicitly. */
 export async function createSelfSigned(options: LeafOptions): Promise<KeyedCertificate> {
   return make(leafPlan(options, undefined));
 }
 
-/** The certificates of a PEM text, in order. Throws when one of them cannot be read, or when there is none. */
+/** Returns the certificates of a PEM text, in order. Throws if one of them is unreadable, or if there are none. */
 export function readCertificates(pem: string): X509Certificate[] {
   const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
   if (blocks.length === 0) throw new Error("read certificates: the text has no CERTIFICATE block");
@@ -134,14 +134,14 @@ function leafPlan(options: LeafOptions, issuer: KeyedCertificate | undefined): P
     issuer,
     extensions: () => [
       extension("2.5.29.19", sequence(), true),
-      // digitalSignature, and keyEncipherment where the key can do it (RFC 8017, RFC 3279 §2.3.1)
+      // digitalSignature, and keyEncipherment if the key supports it (RFC 8017, RFC 3279 §2.3.1)
       extension(
         "2.5.29.15",
         keyType === "rsa" ? bitString(Buffer.from([0xa0]), 5) : bitString(Buffer.from([0x80]), 7),
         true,
       ),
       extension("2.5.29.37", sequence(...usages.map((usage) => oid(usageOids[usage])))),
-      // RFC 5280 §4.2.1.6: critical when the subject is empty
+      // RFC 5280 §4.2.1.6: critical if the subject is empty
       extension("2.5.29.17", sequence(...names.map(generalName)), subject === undefined),
       ...(options.extensions ?? []),
     ],
@@ -177,12 +177,12 @@ async function make(plan: Plan): Promise<KeyedCertificate> {
   };
 }
 
-/** Works off the calling thread. */
+/** Runs outside the calling thread. */
 export function newKeyPair(type: KeyType): Promise<{ publicKey: KeyObject; privateKey: KeyObject }> {
   return type === "ec" ? makeKeyPair("ec", { namedCurve: "P-256" }) : makeKeyPair("rsa", { modulusLength: 2048 });
 }
 
-/** `SEQUENCE { toBeSigned, algorithm, signature }`: the form of certificates and of requests for them. */
+/** `SEQUENCE { toBeSigned, algorithm, signature }`, the format of certificates and of requests for them. */
 export async function signedDer(toBeSigned: Buffer, key: KeyObject): Promise<Buffer> {
   const signature = await signAsync("sha256", toBeSigned, key);
   return sequence(toBeSigned, signatureAlgorithm(key), bitString(signature));
@@ -201,7 +201,9 @@ function readIssuer(issuer: KeyedCertificate): { key: KeyObject; subject: Buffer
   return { key, ...issuerFields(certificate.raw) };
 }
 
-/** Subject and subject key identifier, byte for byte: a chain is only found when they are repeated exactly. */
+/**
+ * Returns subject and subject key identifier, byte for byte: verifiers find a chain only if they are repeated exactly.
+ */
 function issuerFields(raw: Buffer): { subject: Buffer; keyId: Buffer | undefined } {
   const [certificate] = readDer(raw);
   const [toBeSigned] = readDer(certificate?.body ?? Buffer.alloc(0));
@@ -262,9 +264,9 @@ export function extension(id: string, value: Buffer, critical = false): Buffer {
 
 const dnsName = /^(\*\.)?([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/;
 
-/** A subject alternative name. Throws for what is neither a DNS name nor an address. */
+/** A subject alternative name. Throws if the name is neither a DNS name nor an address. */
 export function generalName(name: string): Buffer {
-  // a zone id names an interface of one host and has no place in a certificate
+  // a zone id identifies an interface of one host, and is invalid in a certificate
   const family = name.includes("%") ? 0 : isIP(name);
   if (family === 4) return contextPrimitive(7, Buffer.from(name.split(".").map(Number)));
   if (family === 6) return contextPrimitive(7, ipv6Bytes(name));
@@ -274,7 +276,7 @@ export function generalName(name: string): Buffer {
 }
 
 function ipv6Bytes(address: string): Buffer {
-  // the URL parser writes every form, also one with an IPv4 tail, as groups of hex digits
+  // the URL parser converts every form, including one with an IPv4 tail, to groups of hex digits
   const [head = "", tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split("::");
   const groups = (text: string): number[] =>
     text === "" ? [] : text.split(":").map((group) => Number.parseInt(group, 16));

@@ -1,35 +1,36 @@
 import { randomBytes } from "node:crypto";
 
-/** Chosen anew by each process, so that nobody can make keys that meet. */
+/** Random for each process, so that attackers cannot create colliding keys. */
 const seed = randomBytes(4).readInt32LE();
 const multiplier = randomBytes(4).readInt32LE() | 1;
 const least = 16;
-/** Of the places, those that may be taken; how much longer a table becomes beyond it. */
+/** Maximum share of used places, and the factor by which a table grows beyond it. */
 const fullest = 0.8;
 const growth = 1.4;
-/** How long it is made for many at once: as long as one that has grown is, on average. */
+/** Initial size factor for very many entries: the average of a grown table. */
 const roomOfMany = 1.5;
-/** Marks what is the first entry of a ring, and no value. */
+/** Marks the first entry of a ring, as opposed to a value. */
 const ring = 0x80000000;
 
 /**
- * Numbers by digests of keys, for very many: the keys themselves, which are in the objects anyway, would take more than
- * those. What it finds is to be checked. All of it is arrays of numbers, with nothing for the collector to look at: a
- * table with linear probing leads from a digest to its value, or to the first of a ring of them, so that a key may have many.
- * What is new is in no table before somebody asks: for very many at once, one is made once.
+ * Maps digests of very many keys to numbers. The keys are stored in the objects anyway, and would take more memory
+ * here. Callers must check the results, because digests can collide. All data are in arrays of numbers, which the
+ * garbage collector does not scan. A table with linear probing maps a digest to its value, or to the first entry of a
+ * ring of values, so that a key may have several. New entries enter the table with the first lookup, so that very many
+ * entries build it only once.
  */
 export class Digests {
-  /** By place: 0 where it is free, else one more than a value, or than the first entry of a ring. */
+  /** By place: 0 if it is free, otherwise a value or the first entry of a ring, plus one. */
   #table = new Uint32Array(least);
   #digests = new Int32Array(least);
   #taken = 0;
-  /** Of each entry of a ring. */
+  /** Value of each entry of a ring. */
   #values = new Uint32Array(least);
   #next = new Uint32Array(least);
   #previous = new Uint32Array(least);
   #entries = 0;
   readonly #free: number[] = [];
-  /** What is new, in its order. */
+  /** New entries, in order. */
   #newDigests = new Int32Array(least);
   #newValues = new Uint32Array(least);
   #new = 0;
@@ -39,7 +40,7 @@ export class Digests {
     this.#add(digestOf(key), value);
   }
 
-  /** The same with a key that is bytes of UTF-8 already: those from `start` to `end`. */
+  /** Same as `add`, for a key in UTF-8 bytes from `start` to `end`. */
   addBytes(key: Uint8Array, start: number, end: number, value: number): void {
     this.#add(digestOfBytes(key, start, end), value);
   }
@@ -56,7 +57,7 @@ export class Digests {
     this.#new += 1;
   }
 
-  /** Puts what is new into the table: whoever asks first would wait for that. */
+  /** Puts new entries into the table. Otherwise the first lookup would wait for that. */
   settle(): void {
     const count = this.#new;
     if (count === 0) return;
@@ -94,7 +95,7 @@ export class Digests {
     this.#link(entry, first);
   }
 
-  /** Takes out what was added once; harmless when it is not there. */
+  /** Removes an entry that was added once. Does nothing if it does not exist. */
   remove(key: string, value: number): void {
     this.settle();
     const place = this.#placeOf(digestOf(key));
@@ -120,7 +121,7 @@ export class Digests {
     } else if (entry === first) this.#table[place] = ring + next + 1;
   }
 
-  /** Those of `key` in the order in which they were added, and maybe of others. */
+  /** Returns the values of `key` in the order in which they were added, and possibly values of other keys. */
   candidates(key: string): number[] {
     this.settle();
     const there = this.#table[this.#placeOf(digestOf(key))] as number;
@@ -141,12 +142,12 @@ export class Digests {
     this.#previous[next] = entry;
   }
 
-  /** Where a digest's place is looked for first: the tables are of any length. */
+  /** Returns the first place to look for a digest. Tables may have any length. */
   #homeOf(digest: number): number {
     return Math.floor(((digest >>> 0) * this.#table.length) / 2 ** 32);
   }
 
-  /** The one that leads to the digest, or the free one where it would. */
+  /** Returns the place of the digest, or the free place for it. */
   #placeOf(digest: number): number {
     const table = this.#table;
     let at = this.#homeOf(digest);
@@ -154,7 +155,7 @@ export class Digests {
     return at;
   }
 
-  /** Frees a place: what stands behind it because of it moves up, or it would not be found any more. */
+  /** Frees a place. Later entries that were displaced by it move up, because lookups would not find them any more. */
   #close(place: number): void {
     const table = this.#table;
     const size = table.length;
@@ -198,18 +199,18 @@ export class Digests {
   }
 }
 
-/** The same with room for more. */
+/** Returns a copy with room for more entries. */
 function longer(from: Uint32Array<ArrayBuffer>, size: number): Uint32Array<ArrayBuffer> {
   const to = new Uint32Array(size);
   to.set(from);
   return to;
 }
 
-/** Of a key, as much is made a digest of; bytes. */
+/** Maximum bytes of a key that are hashed. */
 const mostBytes = 4092;
 const scratch = Buffer.alloc(mostBytes);
 
-/** A whole number of 32 bits. */
+/** Returns a 32-bit integer. */
 function digestOf(key: string): number {
   return digestOfBytes(scratch, 0, scratch.utf8Write(key, 0, mostBytes));
 }
@@ -218,13 +219,13 @@ function digestOfBytes(bytes: Uint8Array, start: number, given: number): number 
   let end = given;
   if (end - start > mostBytes) {
     end = start + mostBytes;
-    // As much as is written of a text that is too long: no part of a character.
+    // Cuts a long text at the boundary of a character.
     while (((bytes[end] as number) & 0xc0) === 0x80) end -= 1;
   }
   let digest = seed ^ (end - start);
   let at = start;
   for (; at + 4 <= end; at += 4) digest = mixed(digest, wordAt(bytes, at));
-  // Of the last word, nothing of what comes behind it.
+  // Masks the bytes of the last word that are beyond the end.
   if (at < end) digest = mixed(digest, wordAt(bytes, at) & ((1 << ((end - at) * 8)) - 1));
   return digest;
 }
@@ -236,7 +237,7 @@ function mixed(digest: number, word: number): number {
   return mix ^ (mix >>> 13);
 }
 
-/** Of four bytes; those beyond the end, which are undefined, count as 0. */
+/** Returns a word of four bytes. Bytes beyond the end, which are undefined, count as 0. */
 function wordAt(bytes: Uint8Array, at: number): number {
   const byte = (next: number): number => bytes[at + next] as number;
   return byte(0) | (byte(1) << 8) | (byte(2) << 16) | (byte(3) << 24);

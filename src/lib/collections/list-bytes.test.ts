@@ -7,7 +7,7 @@ import { isThere, numberInBytes, timeInBytes, viewOf } from "./value-bytes.ts";
 
 const most = 4;
 
-/** The first values as they stand; undefined where they cannot be told. */
+/** Returns the first values in their written form; undefined if they cannot be determined. */
 function found(list: string, before = "", after = ""): readonly string[] | undefined {
   const bytes = Buffer.from(before + list + after);
   const start = Buffer.byteLength(before);
@@ -26,7 +26,7 @@ function found(list: string, before = "", after = ""): readonly string[] | undef
 }
 
 describe("values of lists in bytes", () => {
-  it("values of lists in bytes are those that a reader of JSON finds, whatever stands around", () => {
+  it("values of lists in bytes match those of a JSON parser, in any context", () => {
     const random = seededRandom(5);
     const pool = ["", "a", "Grüße 😀", "[", "}", ",", "null", 0, 17, -1.5e30, true, null, {}, { a: "x]", b: null }];
     for (let round = 0; round < 5_000; round += 1) {
@@ -39,14 +39,14 @@ describe("values of lists in bytes", () => {
     }
   });
 
-  it("values of lists in bytes are left to a reader of JSON where they are lists, or have escapes", () => {
+  it("values of lists in bytes need a JSON parser if they are lists, or have escapes", () => {
     for (const value of ['"', "\\", "\n", ["a"], { a: [] }, { a: {} }, { a: '"' }]) {
       assert.equal(found(JSON.stringify([value, 1])), undefined, JSON.stringify(value));
       assert.deepEqual(found(JSON.stringify([1, 2, 3, 4, value])), ["1", "2", "3", "4"]);
     }
   });
 
-  it("values of lists in bytes are not looked for beyond the end of a list that was cut off", () => {
+  it("values of lists in bytes are not read beyond the end of a truncated list", () => {
     const list = JSON.stringify(["ab", 12, { a: "b" }, "c"]);
     for (let length = 0; length < list.length; length += 1) {
       const values = found(list.slice(0, length), "", ',"of another"]');
@@ -56,8 +56,8 @@ describe("values of lists in bytes", () => {
   });
 });
 
-describe("bytes that are looked for", () => {
-  it("bytes that are looked for are found where each of them is, and nowhere else", () => {
+describe("sequences of bytes", () => {
+  it("sequences of bytes are found at each of their positions, and nowhere else", () => {
     const text = "0123456789abcdef";
     const bytes = viewOf(Buffer.from(`xx${text}yy`).subarray(1));
     for (let length = 0; length <= text.length; length += 1) {
@@ -74,7 +74,7 @@ describe("bytes that are looked for", () => {
 });
 
 describe("numbers and times in bytes", () => {
-  it("numbers and times in bytes are as they were written, or none", () => {
+  it("numbers and times in bytes have the written value, or none", () => {
     const read = (text: string): readonly number[] => {
       const bytes = Buffer.from(`9${text}9`);
       return [numberInBytes(bytes, 1, bytes.length - 1), timeInBytes(bytes, 1, bytes.length - 1)];

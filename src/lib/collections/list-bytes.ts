@@ -1,11 +1,14 @@
-/** The first values of JSON lists, found in their bytes: of very many lists, nothing else is read, and no text is made. */
+/**
+ * Finds the first values of JSON lists in their bytes. For very many lists, this reads nothing else and creates no
+ * strings.
+ */
 
-/** Where values stand: texts without their quotes. */
+/** Positions of values: texts without their quotes. */
 export class ValuePlaces {
   readonly #starts: Int32Array;
   readonly #ends: Int32Array;
 
-  /** @param most how many values are looked for */
+  /** @param most maximum number of values to find */
   constructor(most: number) {
     this.#starts = new Int32Array(most);
     this.#ends = new Int32Array(most);
@@ -32,7 +35,7 @@ export class ValuePlaces {
     return bytes[this.start(at) - 1] === quote;
   }
 
-  /** Whether one before it is the same. */
+  /** Whether an earlier value is the same. */
   isRepeated(bytes: Uint8Array, at: number): boolean {
     for (let other = 0; other < at; other += 1) if (this.#isSame(bytes, at, other)) return true;
     return false;
@@ -52,9 +55,9 @@ const [quote, comma, backslash] = [0x22, 0x2c, 0x5c];
 const [bracket, bracketEnd, brace, braceEnd] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 /**
- * Finds the first values of a list from `start` to `end`, written as `JSON.stringify` does.
- * @returns how many there are, at most as many as are looked for; -1 when that takes a reader of JSON: one is a list, has
- * one in it, or is written with escapes
+ * Finds the first values of a list from `start` to `end`, in the format of `JSON.stringify`.
+ * @returns the number of values, at most `most`; -1 if a JSON parser is needed: a value is a list, contains a list, or
+ * has escapes
  */
 export function findValues(bytes: Uint8Array, start: number, end: number, places: ValuePlaces): number {
   const most = places.length;
@@ -73,7 +76,7 @@ export function findValues(bytes: Uint8Array, start: number, end: number, places
   return most;
 }
 
-/** Where the quote behind a text is, or -1. */
+/** Returns the position of the quote after a text, or -1. */
 function textEnd(bytes: Uint8Array, start: number, end: number): number {
   for (let at = start; at < end; at += 1) {
     const byte = bytes[at];
@@ -83,7 +86,7 @@ function textEnd(bytes: Uint8Array, start: number, end: number): number {
   return -1;
 }
 
-/** The end of a number, a word, or an object without lists and objects in it; or -1. */
+/** Returns the end of a number, a word, or an object without lists and objects in it; or -1. */
 function otherEnd(bytes: Uint8Array, start: number, end: number): number {
   const isObject = bytes[start] === brace;
   for (let at = isObject ? start + 1 : start; at < end; at += 1) {

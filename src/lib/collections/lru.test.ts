@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { Lru } from "./lru.ts";
 
-describe("a map that holds so many", () => {
-  it("a map that holds so many lets go of the one unused for longest", () => {
+describe("a map with a maximum size", () => {
+  it("a map with a maximum size removes the least recently used entry", () => {
     const kept = new Lru<string, number>(3);
     for (const [key, value] of [
       ["a", 1],
@@ -27,7 +27,7 @@ describe("a map that holds so many", () => {
     assert.equal(kept.size, 3);
   });
 
-  it("a map that holds so many forgets what is deleted, wherever it is in the order of use", () => {
+  it("a map with a maximum size forgets deleted entries, at any position in the order of use", () => {
     for (const gone of ["a", "b", "c"]) {
       const kept = new Lru<string, string>(3);
       for (const key of ["a", "b", "c"]) kept.set(key, key);
@@ -47,7 +47,7 @@ describe("a map that holds so many", () => {
     }
   });
 
-  it("a map that holds so many does what is asked as a plain list of keys would, whatever the order", () => {
+  it("a map with a maximum size behaves like a plain list of keys, in any order of operations", () => {
     const kept = new Lru<number, number>(5);
     let model: number[] = [];
     for (let step = 0; step < 5000; step += 1) {

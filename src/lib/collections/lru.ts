@@ -1,4 +1,4 @@
-/** What is kept under a key, between those that were used before and after it. */
+/** A value with its key, linked to its neighbors in the order of use. */
 interface Entry<K, V> {
   readonly key: K;
   value: V;
@@ -7,8 +7,8 @@ interface Entry<K, V> {
 }
 
 /**
- * A map that holds at most `max` entries and lets go of the one unused for longest. The order of use is a list through the
- * entries: moved within a `Map`, each look-up would leave a hole there, and the table be made anew every so many.
+ * A map of at most `max` entries that removes the least recently used one. The order of use is a linked list of the
+ * entries. Reordering a `Map` instead would leave a hole with each lookup, and rebuild its table regularly.
  */
 export class Lru<K, V> {
   readonly #entries = new Map<K, Entry<K, V>>();
@@ -51,7 +51,7 @@ export class Lru<K, V> {
     this.#unlink(entry);
   }
 
-  /** The one unused for longest first. */
+  /** Yields entries, the least recently used one first. */
   *entries(): Iterable<[K, V]> {
     for (let entry = this.#oldest; entry; entry = entry.newer) yield [entry.key, entry.value];
   }
@@ -69,7 +69,7 @@ export class Lru<K, V> {
     this.#newest = entry;
   }
 
-  /** Points nowhere from then on: what is gone must not keep what is there. */
+  /** Clears the links of the entry, so that a removed entry does not keep others in memory. */
   #unlink(entry: Entry<K, V>): void {
     const { older, newer } = entry;
     if (older) older.newer = newer;

@@ -10,7 +10,7 @@ import { PackedTexts } from "./packed-texts.ts";
 const alphabet = ["a", "Ω", "€", "😀", "\0", '"', "\u2028"];
 
 describe("packed texts", () => {
-  it("packed texts are what was put in, whatever went in between", () => {
+  it("packed texts return the stored texts after any other changes", () => {
     const random = seededRandom(7);
     const texts = new PackedTexts();
     const held = new Map<number, string>();
@@ -24,7 +24,7 @@ describe("packed texts", () => {
         continue;
       }
       const number = free.pop() ?? held.size;
-      // One in a thousand has no room on a page of its own size.
+      // One in a thousand is too long for a page of normal size.
       const length = random() < 0.001 ? 1_500_000 : 1 + random.below(900);
       const text = `id${step} ${random.pick(alphabet).repeat(length)}`;
       const bytes = Buffer.from(`"${text}"`);
@@ -43,7 +43,7 @@ describe("packed texts", () => {
     }
   });
 
-  it("packed texts that are changed again and again take no more room than twice what they are", async () => {
+  it("packed texts that change again and again take at most twice their own size", async () => {
     setFlagsFromString("--expose-gc");
     const collect = runInNewContext("gc") as () => void;
     collect();
@@ -53,14 +53,14 @@ describe("packed texts", () => {
     const text = "x".repeat(1_000);
     for (let number = 0; number < count; number += 1) texts.put(number, text);
     for (let round = 0; round < 20; round += 1) {
-      // In an order in which no page goes by itself.
+      // An order in which no page becomes empty without compaction.
       for (let at = 0; at < count; at += 1) {
         const number = (at * 7919) % count;
         texts.drop(number);
         texts.put(number, text);
       }
     }
-    // What is collected is given back a little later.
+    // Collected memory is freed a little later.
     await eventually(
       () => {
         collect();
@@ -73,7 +73,7 @@ describe("packed texts", () => {
 });
 
 describe("digests", () => {
-  it("digests lead to what was added under a key, and to nothing that was taken out", () => {
+  it("digests return the values added under a key, and none that were removed", () => {
     const random = seededRandom(11);
     const digests = new Digests();
     const held = new Map<string, number[]>();
@@ -93,14 +93,14 @@ describe("digests", () => {
     for (const [key, values] of held) {
       const found = digests.candidates(key);
       for (const value of values) assert.ok(found.includes(value), key);
-      // Of 32 bits, others are next to never among them.
+      // With 32 bits, values of other keys almost never match.
       assert.ok(found.length <= values.length + 1, key);
     }
     digests.remove("nobody's", 1);
     assert.deepEqual(digests.candidates("nobody's"), []);
   });
 
-  it("digests of keys beyond what is looked at are told apart by whoever checks them", () => {
+  it("digests of keys that differ only beyond the hashed length are distinguished by their callers", () => {
     const digests = new Digests();
     const [one, other] = ["a", "b"].map((end) => "€".repeat(3_000) + end) as [string, string];
     digests.add(one, 1);

@@ -1,42 +1,44 @@
-/** Texts of very many objects, by numbers that stay: in a few large buffers, where the collector has nothing to look at. */
+/**
+ * Texts of very many objects, by permanent numbers, in a few large buffers, which the garbage collector does not scan.
+ */
 
-/** Small enough that what is free of the last one is nothing beside thousands of texts. */
+/** Small enough that the free part of the last page is negligible beside thousands of texts. */
 const pageBits = 16;
 const pageBytes = 1 << pageBits;
-/** How many more texts there is room for when there was none left. */
+/** Factor by which the table grows when it is full. */
 const growth = 1.2;
-/** Of UTF-8, for what is one in a string of JavaScript. */
+/** Maximum UTF-8 bytes for one unit of a JavaScript string. */
 const maxBytesOfUnit = 3;
-/** Of texts that are longer it is looked how many bytes they are. */
+/** For longer texts, the exact number of bytes is computed. */
 const shortText = 1_000;
-/** As many as a place can tell of: 4 GiB. */
+/** Maximum number of pages that a place can address: 4 GiB. */
 const maxPages = 2 ** (32 - pageBits);
 
 interface Page {
   readonly bytes: Buffer;
   end: number;
-  /** Of the texts that are not gone. */
+  /** Bytes of texts that still exist. */
   live: number;
 }
 
 export class PackedTexts {
-  /** By number; a page that nothing is left in is gone. */
+  /** By number. An empty page is removed. */
   readonly #pages: (Page | undefined)[] = [];
-  /** Where texts are added. */
+  /** The page for new texts. */
   #last: Page | undefined;
   #lastAt = 0;
-  /** Its page, and where it begins there, in one number: a text that is longer than a page begins one of its own. */
+  /** Page and position of each text in one number. A text longer than a page has a separate page. */
   #placeOf = new Uint32Array(64);
   #lengthOf = new Uint32Array(64);
 
-  /** Keeps a text, which is not empty, under a number that is free, such as the next one. */
+  /** Stores a text, which must not be empty, under a free number, such as the next one. */
   put(number: number, text: string): void {
     if (number >= this.#placeOf.length) this.#grow(number);
     const page = this.#pageFor(text.length > shortText ? Buffer.byteLength(text) : text.length * maxBytesOfUnit);
     this.#place(number, page, page.bytes.utf8Write(text, page.end));
   }
 
-  /** The same of a text that is bytes of UTF-8 already: those from `start` to `end`. */
+  /** Same as `put`, for a text in UTF-8 bytes from `start` to `end`. */
   putBytes(number: number, from: Buffer, start: number, end: number): void {
     if (number >= this.#placeOf.length) this.#grow(number);
     const page = this.#pageFor(end - start);
@@ -53,13 +55,13 @@ export class PackedTexts {
     return this.#lengthOf[number] as number;
   }
 
-  /** Writes the text's bytes, which have room there. Returns where they end. */
+  /** Copies the text's bytes to `to`, which must have room. Returns the end position. */
   copy(number: number, to: Buffer, at: number): number {
     const start = this.#startOf(number);
     return at + this.#page(number).bytes.copy(to, at, start, start + this.lengthOf(number));
   }
 
-  /** Whether the text begins with this one, which is of ASCII. */
+  /** Whether the text begins with this ASCII text. */
   begins(number: number, text: string): boolean {
     const { bytes } = this.#page(number);
     const start = this.#startOf(number);
@@ -76,7 +78,10 @@ export class PackedTexts {
     if (page !== this.#last && page.live * 2 < page.end) this.#clear(this.#pageOf(number), page);
   }
 
-  /** Moves what is left of a page to the last one: what is changed often would else leave more behind than there is. */
+  /**
+   * Moves the remaining texts of a page to the last one. Otherwise frequent changes would waste more memory than the
+   * texts use.
+   */
   #clear(at: number, page: Page): void {
     this.#pages[at] = undefined;
     if (page.live === 0) return;
@@ -112,7 +117,7 @@ export class PackedTexts {
     return page;
   }
 
-  /** The last one, or a new one where that has no room. */
+  /** Returns the last page, or a new one if it has no room. */
   #pageFor(bytes: number): Page {
     let page = this.#last;
     if (!page || Math.min(page.bytes.length, pageBytes) - page.end < bytes) {

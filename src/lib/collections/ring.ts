@@ -1,8 +1,8 @@
-/** The last so many values that were put in, oldest first. */
+/** The most recent values up to a maximum number, oldest first. */
 export class Ring<T> implements Iterable<T> {
   readonly #capacity: number;
   #values: T[] = [];
-  /** Where the oldest one is. */
+  /** Index of the oldest value. */
   #start = 0;
 
   constructor(capacity: number) {
@@ -13,7 +13,7 @@ export class Ring<T> implements Iterable<T> {
     return this.#values.length;
   }
 
-  /** False when the oldest one had to go for it. */
+  /** Adds a value. Returns false if that removed the oldest one. */
   put(value: T): boolean {
     if (this.#values.length < this.#capacity) {
       if (this.#start > 0) this.#unroll();
@@ -25,7 +25,7 @@ export class Ring<T> implements Iterable<T> {
     return false;
   }
 
-  /** Forgets the oldest one; false when there is none. */
+  /** Removes the oldest value. Returns false if there is none. */
   drop(): boolean {
     if (this.#start > 0) this.#unroll();
     return this.#values.shift() !== undefined;

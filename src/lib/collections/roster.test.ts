@@ -7,7 +7,7 @@ function member(): Listed {
   return { place: -1 };
 }
 
-it("a roster has each member once, and loses the one that leaves, whichever it is", () => {
+it("a roster has each member once, and can remove any of them", () => {
   const roster = new Roster();
   const [first, second, third] = [member(), member(), member()];
   for (const one of [first, second, third, second]) roster.add(one);
@@ -19,7 +19,7 @@ it("a roster has each member once, and loses the one that leaves, whichever it i
   assert.equal(roster.size, 0);
 });
 
-it("a roster does not know whom it never had, or has no more, and takes those again", () => {
+it("a roster ignores unknown and removed members, and can add removed ones again", () => {
   const roster = new Roster();
   const [one, other] = [member(), member()];
   roster.add(one);

@@ -1,9 +1,9 @@
-/** What a roster may have: it knows its own place there. Nothing else writes it; -1 in none. */
+/** A possible member of a roster. Only the roster writes its place; -1 if it is in none. */
 export interface Listed {
   place: number;
 }
 
-/** The place of a member that is in several rosters: it takes one of these in each. */
+/** The place of a member in several rosters: it has one seat in each. */
 export class Seat<T> implements Listed {
   place = -1;
   readonly member: T;
@@ -14,10 +14,10 @@ export class Seat<T> implements Listed {
 }
 
 /**
- * A set for members that come and go with every request or connection. It makes nothing when they do, unlike `Set`, whose
- * tables are replaced every few changes; each table keeps the next one alive, so that one which has grown old in the
- * collector's eyes drags all that follow along, until the whole heap is collected (decision 34). A member is in one
- * roster at most.
+ * A set for members that change with every request or connection. Unlike `Set`, it allocates nothing on changes. A
+ * `Set` replaces its table every few changes, and each old table keeps the next one alive. So one table in the old
+ * generation retains all later ones, until the whole heap is collected (decision 34). A member is in one roster at
+ * most.
  */
 export class Roster<T extends Listed> {
   readonly #members: T[] = [];
@@ -26,12 +26,12 @@ export class Roster<T extends Listed> {
     return this.#members.length;
   }
 
-  /** The one at this place, from 0 to `size`; they change places when one leaves. */
+  /** Returns the member at this place, from 0 to `size`. Places change when a member is removed. */
   at(place: number): T {
     return this.#members[place] as T;
   }
 
-  /** Those of now, in no order. */
+  /** Returns the present members, in no particular order. */
   members(): readonly T[] {
     return this.#members.slice();
   }
@@ -42,7 +42,7 @@ export class Roster<T extends Listed> {
     this.#members.push(member);
   }
 
-  /** False when it was not there. */
+  /** Removes a member. Returns false if it was absent. */
   delete(member: T): boolean {
     const { place } = member;
     if (this.#members[place] !== member) return false;

@@ -1,6 +1,6 @@
-/** Values of which there are very many, read in their bytes without a text of each. */
+/** Reads very many values directly from bytes, without creating strings. */
 
-/** A whole number of decimal digits, from `start` to `end`; NaN where there is anything else. */
+/** Returns an unsigned decimal integer from `start` to `end`; NaN for any other text. */
 export function numberInBytes(bytes: Uint8Array, start: number, end: number): number {
   if (start >= end) return NaN;
   let number = 0;
@@ -12,11 +12,11 @@ export function numberInBytes(bytes: Uint8Array, start: number, end: number): nu
   return number;
 }
 
-/** A time as `timestamp` writes it, in milliseconds since 1970; NaN where there is none. */
+/** Returns a time in the format of `timestamp` as milliseconds since 1970; NaN for any other text. */
 export function timeInBytes(bytes: Uint8Array, start: number, end: number): number {
   if (end - start !== timestampBytes) return NaN;
   const [month, day] = [twoDigits(bytes, start + 5), twoDigits(bytes, start + 8)];
-  // A year that begins in March has its odd day at its end.
+  // A year that begins in March has its leap day at its end.
   const year = twoDigits(bytes, start) * 100 + twoDigits(bytes, start + 2) - (month > 2 ? 0 : 1);
   const daysOfYear = Math.floor((153 * (month > 2 ? month - 3 : month + 9) + 2) / 5) + day - 1;
   const days = 365 * year + Math.floor(year / 4) - Math.floor(year / 100) + Math.floor(year / 400) + daysOfYear;
@@ -25,14 +25,14 @@ export function timeInBytes(bytes: Uint8Array, start: number, end: number): numb
 }
 
 const timestampBytes = "1970-01-01T00:00:00Z".length;
-/** From the first of March of the year 0. */
+/** Days from March 1 of year 0. */
 const daysTo1970 = 719_468;
 
 function twoDigits(bytes: Uint8Array, at: number): number {
   return numberInBytes(bytes, at, at + 2);
 }
 
-/** As `Buffer.compare` would tell, which takes several times as long: whether these bytes are there, from `at` on. */
+/** Whether these bytes are at position `at`. Several times faster than `Buffer.compare`. */
 export function isThere(expected: DataView, bytes: DataView, at: number): boolean {
   const length = expected.byteLength;
   if (at + length > bytes.byteLength) return false;
@@ -42,7 +42,7 @@ export function isThere(expected: DataView, bytes: DataView, at: number): boolea
   return true;
 }
 
-/** Of the same bytes. */
+/** Returns a view of the same bytes. */
 export function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
   return new DataView(buffer, byteOffset, byteLength);
 }

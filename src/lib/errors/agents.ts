@@ -1,6 +1,6 @@
 import { entry } from "./entry.ts";
 
-/** What agents are told, and what becomes of questions and commands to them and to edges. */
+/** Errors for agents, and errors of queries and commands to agents and edges. */
 export const agentErrors = {
   // 100–110, 700s: agents
   agent_token_unknown: entry(
@@ -82,7 +82,7 @@ export const agentErrors = {
     "The session has reached the maximum number of tunnels.",
     "Stop a tunnel, or start another session.",
   ),
-  // 800s: commands and questions
+  // 800s: commands and queries
   command_unsupported: entry(
     804,
     400,
@@ -107,7 +107,7 @@ export const agentErrors = {
     "The endpoint belongs to an edge, not to an agent.",
     "Call `POST /edges/https/{id}/explain` of the edge, or the same operation of a `tls` or `tcp` edge.",
   ),
-  // What agents have kept of a request
+  // Captured requests of agents
   exchange_no_agent: entry(
     830,
     409,
@@ -165,7 +165,7 @@ export const agentErrors = {
   ),
 };
 
-/** Why an agent does not say what it has kept of a request, or does not send it again: the names that it may answer with. */
+/** Reasons why an agent does not return a captured request, or does not send it again: the names for its response. */
 export const agentRefusals = [
   "exchange_not_kept",
   "exchange_management_off",

@@ -1,6 +1,6 @@
 import { entry } from "./entry.ts";
 
-/** How the API is spoken to, whatever the operation: 200 to 249. */
+/** Errors of API requests, for any operation: 200 to 249. */
 export const apiErrors = {
   missing_credentials: entry(200, 401, "The request has no credentials.", "Send `Authorization: Bearer <API key>`."),
   malformed_credentials: entry(

@@ -1,6 +1,6 @@
 import { entry } from "./entry.ts";
 
-/** Why a command ended, where nothing that it called has a code of its own: one for each exit code. */
+/** Errors of commands without a code from a called API: one for each exit code. */
 export const commandErrors = {
   command_unexpected: entry(
     9080,

@@ -1,6 +1,6 @@
 import { entry } from "./entry.ts";
 
-/** What configuration cannot be. */
+/** Errors in configuration. */
 export const configurationErrors = {
   // 400–449: domains and hostports
   hostport_invalid: entry(448, 400, "The hostport is not a host and a port.", "Write `name.example.com:443`."),
@@ -134,7 +134,7 @@ export const configurationErrors = {
     "Set 1 to 32 labels with non-empty names and values without `=`.",
   ),
   // 7000s: edges
-  // As for an object in the path (semantics, "Statuses and errors", security P1): also where it is another account's.
+  // Same as for an object in the path (semantics, "Statuses and errors", security P1), even in another account.
   reference_unknown: entry(
     7007,
     404,

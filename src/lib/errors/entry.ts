@@ -1,11 +1,11 @@
 export interface CatalogueEntry {
   /** The public code is `ERR_POSTERN_<number>`. */
   readonly number: number;
-  /** HTTP status when the refusal is answered over HTTP. */
+  /** HTTP status of the refusal over HTTP. */
   readonly status: number;
-  /** What is wrong, one sentence. */
+  /** The problem, one sentence. */
   readonly what: string;
-  /** What to do about it, one sentence. */
+  /** The fix, one sentence. */
   readonly fix: string;
 }
 

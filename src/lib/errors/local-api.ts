@@ -1,6 +1,6 @@
 import { entry } from "./entry.ts";
 
-/** What the local API of agents refuses; beside these codes it has the numbers that scripts know from other agents. */
+/** Refusals of the agents' local API. Besides these codes, it uses the numbers that scripts know from other agents. */
 export const localApiErrors = {
   local_call_invalid: entry(
     9060,

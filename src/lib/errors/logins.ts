@@ -1,6 +1,6 @@
 import { entry } from "./entry.ts";
 
-/** What visitors are told of logins: 3100s. */
+/** Login errors for visitors: 3100s. */
 export const loginErrors = {
   login_required: entry(3100, 401, "Log in to continue.", "Open this address in a browser, or open login_url."),
   login_email_unverified: entry(

@@ -1,6 +1,6 @@
 import { entry } from "./entry.ts";
 
-/** Traffic policies, under the numbers that their users know. */
+/** Errors in traffic policies, under the numbers that their users know. */
 export const policyErrors = {
   policy_webhook_provider_unknown: entry(
     364,

@@ -2,7 +2,7 @@ import { entry } from "./entry.ts";
 
 const newToken = "Sign in again, or send the request id to the owner of this site and ask for a new token.";
 
-/** What actions of traffic policies answer, or leave for later rules to read. */
+/** Errors of actions in traffic policies, for responses or for later rules. */
 export const policyActionErrors = {
   rate_limited: entry(3218, 429, "Your client sent too many requests.", "Wait for the time in `Retry-After`."),
   token_missing: entry(

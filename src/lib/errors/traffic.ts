@@ -1,6 +1,6 @@
 import { entry } from "./entry.ts";
 
-/** What visitors are told: 3000s, and 8000s for what an agent reports. */
+/** Errors for visitors: 3000s, and 8000s for errors that an agent reports. */
 export const trafficErrors = {
   bad_request: entry(
     3001,

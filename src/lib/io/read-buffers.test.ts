@@ -18,7 +18,7 @@ after(() => {
   server.close();
 });
 
-/** Both ends of a connection, the first of which reads into the shared block. */
+/** Returns both ends of a connection. The first one reads into the shared block. */
 async function connected(): Promise<readonly [reads: Socket, writes: Socket]> {
   const other = once(server, "connection") as Promise<[Socket]>;
   const { port } = server.address() as AddressInfo;
@@ -27,7 +27,7 @@ async function connected(): Promise<readonly [reads: Socket, writes: Socket]> {
   return [socket, (await other)[0]];
 }
 
-it("what was read stays as it was while others read into the same block, be it little or much", async () => {
+it("bytes that were read stay unchanged while other sockets read into the same block, in any amount", async () => {
   const pairs = [await connected(), await connected(), await connected()];
   const kept = pairs.map(([reads]) => {
     const chunks: Buffer[] = [];
@@ -47,7 +47,7 @@ it("what was read stays as it was while others read into the same block, be it l
   for (const [reads] of pairs) reads.destroy();
 });
 
-it("a socket that reads into the shared block can be paused, goes on, and hears the end", async () => {
+it("a socket that reads into the shared block can be paused and resumed, and receives the end", async () => {
   const [reads, writes] = await connected();
   let got = 0;
   reads.on("data", (bytes: Buffer) => {
@@ -62,7 +62,7 @@ it("a socket that reads into the shared block can be paused, goes on, and hears 
   reads.destroy();
 });
 
-it("reads of TLS in turns with others that go to the shared block are not given a block each", async () => {
+it("reads of TLS between reads into the shared block do not get a block each", async () => {
   const own = await createSelfSigned({ names: ["service.example.com"], now: Date.now(), days: 1 });
   const secure = createTlsServer({ cert: own.certificatePem, key: own.keyPem }).listen(0, "127.0.0.1");
   await once(secure, "listening");
@@ -91,7 +91,7 @@ function sumOf(sizes: readonly number[]): number {
   return sizes.reduce((sum, size) => sum + size, 0);
 }
 
-/** Resolves once so many bytes are in `chunks`. */
+/** Resolves when `chunks` contain this many bytes. */
 async function arrived(reads: Socket, chunks: readonly Buffer[], byteCount: number): Promise<void> {
   while (sumOf(chunks.map(({ length }) => length)) < byteCount) await once(reads, "data");
 }

@@ -1,23 +1,25 @@
 import type { OnReadOpts, Socket } from "node:net";
 
-/** What a socket reads at once at most, bytes; the size that libuv asks for. */
+/** Maximum size of one read, bytes; the size that libuv requests. */
 const blockBytes = 64 * 1024;
-/** Up to so many bytes are copied out of the block, which is read into again; more are handed over with the block. */
+/**
+ * Up to this size, bytes are copied out of the block, which is then reused. Larger reads are passed on with the block.
+ */
 const maxCopiedBytes = 16 * 1024;
 
-/** Of the options of `net.connect`. */
+/** Subset of the options of `net.connect`. */
 export interface TcpReading {
   readonly onread: OnReadOpts;
 }
 
-/** What all sockets read into; nothing is in it between two reads. */
+/** The block that all sockets read into. It is empty between two reads. */
 const shared = Buffer.allocUnsafeSlow(blockBytes);
 
 /**
  * Options for `net.connect` without TLS: the socket reads into a block that all of these share, and emits `data` as any
- * other does. What it reads while nobody listens is lost: whoever wants it listens once it is connected, at the latest.
+ * other does. Data without a listener is lost, so add the listener when the socket is connected, at the latest.
  *
- * Node would give each read a block of its own where a thread reads plain TCP and TLS in turns (decision 30).
+ * Otherwise Node would allocate a block for each read if a thread alternates between plain TCP and TLS (decision 30).
  */
 export function readingIntoShared(): TcpReading {
   let block = shared;
@@ -30,7 +32,7 @@ export function readingIntoShared(): TcpReading {
           block = shared;
           return this.emit("data", Buffer.from(bytes));
         }
-        // Much is coming: the next block is this socket's own, and goes with what is read into it.
+        // More data is coming: the next block belongs to this socket only, and is passed on with the data in it.
         const isOwn = block !== shared;
         block = Buffer.allocUnsafeSlow(blockBytes);
         return this.emit("data", isOwn ? bytes : Buffer.from(bytes));

@@ -6,7 +6,7 @@ import { ReceiveWindow, WindowBudget, WindowReserve } from "./receive-window.ts"
 const initialWindow = 256 * 1024;
 const mebibyte = 1024 * 1024;
 
-/** A consumer that takes everything at once, a window per `perWindowMs`. Returns the size that the window ends up with. */
+/** A consumer that takes everything immediately, a window per `perWindowMs`. Returns the final size of the window. */
 function use(
   budget: WindowBudget,
   clock: { pass(ms: number): void },
@@ -25,7 +25,7 @@ function use(
 }
 
 describe("a receive window", () => {
-  it("a receive window gives credit back by the quarter, and only what was taken on", () => {
+  it("a receive window returns credit in quarters, and only for consumed bytes", () => {
     const window = new ReceiveWindow(new WindowBudget(makeManualClock(), initialWindow));
     assert.ok(window.arrive(100_000));
     assert.equal(window.consumed(65_535), 0);
@@ -33,18 +33,18 @@ describe("a receive window", () => {
     assert.equal(window.consumed(34_464), 0);
   });
 
-  it("a receive window refuses more than there is credit for", () => {
+  it("a receive window rejects more bytes than there is credit for", () => {
     const window = new ReceiveWindow(new WindowBudget(makeManualClock(), initialWindow));
     assert.ok(window.arrive(initialWindow));
     assert.equal(window.arrive(1), false);
   });
 
-  it("a receive window stays as it is unless the peer agreed to more", () => {
+  it("a receive window does not change unless the peer agreed to more", () => {
     const clock = makeManualClock();
     assert.equal(use(new WindowBudget(clock, initialWindow), clock, 50, 1), initialWindow);
   });
 
-  it("a receive window grows to the largest when distance is what limits it", () => {
+  it("a receive window grows to the maximum if the round trip is the limit", () => {
     const clock = makeManualClock();
     const budget = new WindowBudget(clock, initialWindow);
     budget.allow(16 * mebibyte, new WindowReserve(64 * mebibyte));
@@ -52,7 +52,7 @@ describe("a receive window", () => {
     assert.equal(use(budget, clock, 12, 50), 16 * mebibyte);
   });
 
-  it("a receive window does not grow for a consumer that is slower than that", () => {
+  it("a receive window does not grow for a slower consumer", () => {
     const clock = makeManualClock();
     const budget = new WindowBudget(clock, initialWindow);
     budget.allow(16 * mebibyte, new WindowReserve(64 * mebibyte));
@@ -60,7 +60,7 @@ describe("a receive window", () => {
     assert.equal(use(budget, clock, 50, 500), initialWindow);
   });
 
-  it("a receive window grows without distance only as far as a turn of the loop needs", () => {
+  it("a receive window without a round trip grows only as far as a turn of the loop needs", () => {
     const clock = makeManualClock();
     const budget = new WindowBudget(clock, initialWindow);
     budget.allow(16 * mebibyte, new WindowReserve(64 * mebibyte));
@@ -68,7 +68,7 @@ describe("a receive window", () => {
     assert.equal(use(budget, clock, 50, 1), mebibyte);
   });
 
-  it("D3: a receive window keeps all windows of a session within its budget, and gets it back", () => {
+  it("D3: a receive window stays within its session's budget, and returns its share", () => {
     const clock = makeManualClock();
     const budget = new WindowBudget(clock, initialWindow);
     budget.allow(16 * mebibyte, new WindowReserve(2 * mebibyte));

@@ -1,15 +1,18 @@
 /**
- * The credit that the receiving side of a stream gives: of a tunnel (agent-protocol §8), or of HTTP/2 (RFC 9113 §5.2). It
- * starts at the first size that the peer knows, and where it may it grows with use: a window that was used up within two
- * round trips is what limits the flow, and is doubled.
+ * Credit that the receiver of a stream gives: of a tunnel (agent-protocol §8), or of HTTP/2 (RFC 9113 §5.2). It starts
+ * with the initial size that the peer knows, and grows with use where that is allowed. A window that was used up within
+ * two round trips limits the flow, so it is doubled.
  */
 import type { Clock } from "../clock.ts";
 
-/** Up to this a window grows as if the round trip were `assumedRoundTripMs`: also without distance a turn takes time. */
+/**
+ * Up to this size, a window grows as if the round trip were `assumedRoundTripMs`: even without a round trip, a turn
+ * takes time.
+ */
 const cheapWindow = 1024 * 1024;
 const assumedRoundTripMs = 10;
 
-/** So many bytes, together, by which windows may exceed their first sizes. */
+/** Total bytes by which windows may exceed their initial sizes. */
 export class WindowReserve {
   left: number;
 
@@ -18,16 +21,16 @@ export class WindowReserve {
   }
 }
 
-/** What all streams of a connection share: how far windows may grow, and how much more than the first they have. */
+/** Shared by all streams of a connection: the maximum size of windows, and how far they exceed their initial sizes. */
 export class WindowBudget {
   readonly clock: Clock;
-  /** First size of each window, bytes. */
+  /** Initial size of each window, bytes. */
   readonly initial: number;
   /** Shortest round trip seen, milliseconds; 0 while unknown. */
   roundTripMs = 0;
-  /** Largest window of one stream, bytes. */
+  /** Maximum window of one stream, bytes. */
   maxWindow: number;
-  /** By how much the windows of the connection exceed their first sizes now, bytes. */
+  /** Bytes by which the windows of the connection now exceed their initial sizes. */
   grown = 0;
   #reserve: WindowReserve | undefined;
 
@@ -37,7 +40,7 @@ export class WindowBudget {
     this.maxWindow = initial;
   }
 
-  /** Allows windows up to `maxWindow`, as long as `reserve` has what they exceed the first windows by. */
+  /** Allows windows up to `maxWindow`, as long as `reserve` has enough for their growth. */
   allow(maxWindow: number, reserve: WindowReserve): void {
     this.maxWindow = maxWindow;
     this.#reserve = reserve;
@@ -60,7 +63,7 @@ export class ReceiveWindow {
   readonly #budget: WindowBudget;
   #size: number;
   #credit: number;
-  /** Taken on by the consumer and not yet given back to the peer. */
+  /** Bytes consumed and not yet returned to the peer. */
   #owed = 0;
   #lastReturnMs: number;
 
@@ -71,18 +74,18 @@ export class ReceiveWindow {
     this.#lastReturnMs = budget.maxWindow > budget.initial ? budget.clock.monotonic() : 0;
   }
 
-  /** What the peer may still send, bytes. */
+  /** Bytes that the peer may still send. */
   get credit(): number {
     return this.#credit;
   }
 
-  /** Counts what the peer announced; false when it had no credit for it. */
+  /** Counts announced bytes of the peer. Returns false if there was not enough credit. */
   arrive(bytes: number): boolean {
     this.#credit -= bytes;
     return this.#credit >= 0;
   }
 
-  /** Counts what the consumer took; returns the increment to send now, mostly 0. */
+  /** Counts consumed bytes. Returns the increment to send now, usually 0. */
   consumed(bytes: number): number {
     this.#owed += bytes;
     if (this.#owed < this.#size >>> 2) return 0;
@@ -93,7 +96,7 @@ export class ReceiveWindow {
     return increment;
   }
 
-  /** The stream is over. */
+  /** Called when the stream has ended. */
   close(): void {
     this.#budget.giveBack(this.#size - this.#budget.initial);
     this.#size = this.#budget.initial;

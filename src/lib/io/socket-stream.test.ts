@@ -8,7 +8,7 @@ import type { ByteReceiver } from "./byte-stream.ts";
 import { socketStream } from "./socket-stream.ts";
 import { createSelfSigned } from "../certificates/x509.ts";
 
-it("a stream whose TLS breaks is closed with the error, at once", async () => {
+it("a stream whose TLS breaks is closed with the error immediately", async () => {
   const own = await createSelfSigned({ names: ["service.example.com"], now: Date.now(), days: 1 });
   const server = createServer((socket) => {
     socket.on("error", () => {});

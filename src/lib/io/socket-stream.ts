@@ -5,7 +5,7 @@ import type { TurnTask } from "../turn.ts";
 import { readOn } from "./turn-reader.ts";
 import type { ByteReceiver, ByteStream } from "./byte-stream.ts";
 
-/** Bytes handed to the receiver and not yet consumed at which a socket stops being read. */
+/** Unconsumed bytes at the receiver at which the socket is paused. */
 const receiveWindowBytes = 256 * 1024;
 
 const corked: Socket[] = [];
@@ -16,8 +16,8 @@ const uncorking: TurnTask = {
 };
 
 /**
- * Gathers everything written to `socket` until this turn of the event loop ends, and sends it in one piece:
- * a write per frame costs several times its work in system calls.
+ * Collects everything written to `socket` until this turn of the event loop ends, and sends it in one piece: a write
+ * per frame costs several times its work in system calls.
  */
 export function corkForTurn(socket: Socket): void {
   if (socket.writableCorked > 0) return;
@@ -26,16 +26,16 @@ export function corkForTurn(socket: Socket): void {
 }
 
 /**
- * A connected socket as a `ByteStream`. The socket must have been made with `allowHalfOpen: true`, or the end of
- * one direction ends both. It belongs to the stream from here on.
- * @param resets `abort` resets the connection, so that the peer does not take the cut for an end; in TLS only
- *   a `close_notify` is one, and the connection is closed
+ * Wraps a connected socket as a `ByteStream`, which owns it from then on. The socket must be created with
+ * `allowHalfOpen: true`. Otherwise the end of one direction ends both.
+ * @param resets `abort` resets the connection, so that the peer does not mistake the abort for an end; in TLS only a
+ * `close_notify` is an end, and the connection is closed
  */
 export function socketStream(socket: Socket, receiver: ByteReceiver, resets = false): ByteStream {
   return new SocketStream(socket, receiver, resets);
 }
 
-/** Resets the connection where that is possible: it is plain TCP, open, and its end is not just being sent. */
+/** Resets the connection if possible: it is plain TCP, open, and its end is not being sent. */
 export function cutSocket(socket: Socket): void {
   const isEnding = socket.writableEnded && !socket.writableFinished;
   if (socket.connecting || isEnding || "encrypted" in socket) socket.destroy();
@@ -43,8 +43,8 @@ export function cutSocket(socket: Socket): void {
 }
 
 /**
- * Destroys a socket after an error. A fatal TLS error ends the connection (RFC 8446 §6.2), but Node leaves the socket open. The alert
- * may be waiting behind a write that has just gone out.
+ * Destroys a socket after an error. A fatal TLS error ends the connection (RFC 8446 §6.2), but Node leaves the socket
+ * open. The alert may be waiting behind a write that was just sent.
  */
 export function destroyNextTurn(socket: Socket): void {
   setImmediate(destroy, socket);
@@ -85,7 +85,7 @@ class SocketStream implements ByteStream {
     socket.on("close", () => this.#tell(closed, this.#error));
   }
 
-  /** What the receiver throws ends this connection and nothing else. */
+  /** An error in the receiver ends only this connection. */
   #tell<Told>(event: (receiver: ByteReceiver, told: Told) => void, told: Told = undefined as Told): void {
     const { receiver } = this;
     try {

@@ -11,7 +11,7 @@ import type { SpliceWatch } from "./splice.ts";
 const nobody: ByteReceiver = { data() {}, ended() {}, drained() {}, closed() {} };
 const server: Server = createServer({ allowHalfOpen: true, pauseOnConnect: true });
 
-/** The two ends of a TCP connection. */
+/** Returns the two ends of a TCP connection. */
 async function pair(): Promise<readonly [Socket, Socket]> {
   const accepted = once(server, "connection") as Promise<[Socket]>;
   const near = connect({ port: (server.address() as AddressInfo).port, host: "127.0.0.1", allowHalfOpen: true });
@@ -41,7 +41,7 @@ describe("a splice", () => {
   });
   after(() => void server.close());
 
-  it("a splice passes an end on while the other direction goes on", async () => {
+  it("a splice passes on an end while the other direction continues", async () => {
     const [left, right] = await joined();
     left.end("question");
     assert.equal(await readAll(right), "question");
@@ -50,7 +50,7 @@ describe("a splice", () => {
     assert.equal(await readAll(left), "answer");
   });
 
-  it("a splice tells of what passes, and of both ends", async () => {
+  it("a splice reports the bytes in both directions, and both ends", async () => {
     const told: string[] = [];
     const over = Promise.withResolvers<void>();
     const [left, right] = await joined({
@@ -69,7 +69,7 @@ describe("a splice", () => {
     assert.deepEqual(told, ["> one", "< two", "closed well", "closed well"]);
   });
 
-  it("a splice cuts the other short when one is reset", async () => {
+  it("a splice aborts one side when the other is reset", async () => {
     const [left, right] = await joined();
     left.write("half of");
     await once(right, "data");
@@ -78,12 +78,12 @@ describe("a splice", () => {
     assert.equal(((await failed) as [NodeJS.ErrnoException])[0].code, "ECONNRESET");
   });
 
-  it("D3: a splice takes no more from one side than the other takes on", async () => {
+  it("D3: a splice reads from one side only as fast as the other side accepts", async () => {
     const [left, right] = await joined();
     right.pause();
     const block = Buffer.alloc(256 * 1024, 97);
     let sent = 0;
-    // What the kernel holds of two connections, and the windows between them, fit many times over.
+    // Many times the kernel's buffers of two connections, and the windows between them.
     while (sent < 256 * 1024 * 1024 && left.writableLength < 4 * block.length) {
       left.write(block);
       sent += block.length;

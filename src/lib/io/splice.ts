@@ -1,28 +1,28 @@
-/** Two byte streams, each handed what the other brings. */
+/** Joins two byte streams, so that each receives the other's data. */
 import { reportFailure } from "../boundary.ts";
 import type { ByteReceiver, ByteStream } from "./byte-stream.ts";
 
 /**
- * Once one side has sent its last, how long the other may be silent before both are cut, milliseconds: of spliced
- * connections and of upgraded exchanges, wherever time is kept of them.
+ * After one side has ended, the maximum time without data from the other one, milliseconds. Then both are aborted.
+ * Applies to spliced connections and upgraded exchanges.
  */
 export const spliceLingerMs = 60_000;
 
-/** Who is told of what passes; absent parts cost nothing. */
+/** Callbacks for the observed traffic. Absent callbacks cost nothing. */
 export interface SpliceWatch {
-  /** Bytes from the first stream, before the second gets them. */
+  /** Called with bytes from the first stream, before the second gets them. */
   forth?(bytes: Buffer): void;
-  /** Bytes from the second stream. */
+  /** Called with bytes from the second stream. */
   back?(bytes: Buffer): void;
-  /** One stream will bring no more; the other direction goes on. */
+  /** One stream has ended; the other direction continues. */
   ended?(): void;
-  /** One stream is over; the other may still have bytes to send out, and ends by itself. Called twice. */
+  /** One stream has closed. The other one may still send remaining bytes, and then ends. Called twice. */
   closed?(error: Error | undefined): void;
 }
 
 /**
- * Joins two streams until both are over: bytes are taken from one only as fast as the other takes them on, an end is
- * passed on as an end while the other direction goes on, and what cuts one short cuts the other short.
+ * Joins two streams until both have closed. Bytes are read from one only as fast as the other accepts them. An end is
+ * passed on while the other direction continues. An abort of one stream aborts the other.
  */
 export function splice(first: ByteStream, second: ByteStream, watch: SpliceWatch = {}): void {
   const forth = new Half(first, second, watch.forth?.bind(watch), watch);
@@ -33,14 +33,14 @@ export function splice(first: ByteStream, second: ByteStream, watch: SpliceWatch
   second.receiver = back;
 }
 
-/** What comes from one of the streams. */
+/** Receives the data of one of the streams. */
 class Half implements ByteReceiver {
   other!: Half;
   readonly #from: ByteStream;
   readonly #to: ByteStream;
   readonly #taken: ((bytes: Buffer) => void) | undefined;
   readonly #watch: SpliceWatch;
-  /** Bytes taken from here that the other side has no room for yet: their credit is given when it has. */
+  /** Bytes from this side that the other side has no room for yet. Their credit is returned when it has. */
   #owed = 0;
   #hasEnded = false;
 

@@ -6,12 +6,12 @@ import { collectGarbage } from "../../../test/support/garbage.ts";
 import { readInTurns } from "./turn-reader.ts";
 import type { SocketReader } from "./turn-reader.ts";
 
-/** A stream that says what it is told to. */
+/** Returns a stream with scripted output. */
 function speaking(): Duplex {
   return new Duplex({ read() {}, write: (_chunk, _encoding, done) => done() });
 }
 
-/** Hands on what comes, and notes each end by its event. */
+/** Passes on incoming data, and records each end by its event. */
 function reader(receive: (bytes: Buffer) => void, note: (event: string) => void = () => {}): SocketReader {
   return {
     receive,
@@ -26,7 +26,7 @@ function reader(receive: (bytes: Buffer) => void, note: (event: string) => void 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe("a socket that is read in turns", () => {
-  it("a socket that is read in turns gives what came, in order, once the turn has heard of all", async () => {
+  it("a socket that is read in turns returns its data in order, after all input of the turn has arrived", async () => {
     const socket = speaking();
     const taken: string[] = [];
     readInTurns(
@@ -46,7 +46,7 @@ describe("a socket that is read in turns", () => {
     ["close", (socket: Duplex) => socket.destroy(), ["close"]],
     ["error", (socket: Duplex) => socket.destroy(new Error("reset")), ["error", "close"]],
   ] as const) {
-    it(`a socket that is read in turns has given all that came before its "${event}"`, async () => {
+    it(`a socket that is read in turns has returned all earlier data before its "${event}"`, async () => {
       const socket = speaking();
       const seen: string[] = [];
       const note = (what: string): void => void seen.push(what);
@@ -63,7 +63,7 @@ describe("a socket that is read in turns", () => {
     });
   }
 
-  it("a socket that is read in turns lets go of its reader when it has closed, and is not let go of itself", async () => {
+  it("a socket that is read in turns releases its reader when it has closed, and does not stay referenced", async () => {
     const socket = speaking();
     const told: string[] = [];
     const readers = [
@@ -87,7 +87,7 @@ describe("a socket that is read in turns", () => {
     assert.equal(socket.destroyed, true);
   });
 
-  it("a socket that is read in turns tells its reader that it takes more again", async () => {
+  it("a socket that is read in turns notifies its reader when it can be written again", async () => {
     const taken: (() => void)[] = [];
     const socket = new Duplex({
       read() {},
@@ -109,7 +109,7 @@ describe("a socket that is read in turns", () => {
     assert.deepEqual(told, ["drain"]);
   });
 
-  it("D1: a socket that is read in turns holds no more than 64 KiB until its turn", async () => {
+  it("D1: a socket that is read in turns buffers at most 64 KiB until its turn", async () => {
     const socket = speaking();
     let taken = 0;
     readInTurns(

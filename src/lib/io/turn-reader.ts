@@ -3,46 +3,46 @@ import { endUnit } from "../boundary.ts";
 import { phase, putOff } from "../turn.ts";
 import type { TurnTask } from "../turn.ts";
 
-/** Held of one socket in a turn, bytes; what goes beyond is read at once. */
+/** Maximum bytes of one socket buffered in a turn. Beyond that, they are read immediately. */
 const maxHeld = 64 * 1024;
 
 /**
- * Says that more is wanted than the chunk in hand. Call it first thing for each: a stream that has not heard so takes
- * a tick of its own behind every chunk to find out.
+ * Signals that more data is wanted after the present chunk. Call this first for each chunk. Otherwise the stream needs
+ * a separate tick after each chunk to find out.
  */
 export function readOn(socket: Socket): void {
   socket.read(0);
 }
 
-/** Who reads a socket in turns, and hears of everything else that becomes of it. */
+/** Reads a socket in turns, and handles all its other events. */
 export interface SocketReader {
-  /** What comes, in order: all of it before anything else is told of what the peer did. */
+  /** Called with incoming data, in order. All data arrives before any other event of the peer. */
   receive(bytes: Buffer): void;
-  /** It takes more again, after a write for which it did not. */
+  /** The socket can be written again, after a write that returned false. */
   drained(): void;
-  /** The peer sends no more. */
+  /** The peer sends no more data. */
   ended(): void;
   /** `closed` follows. */
   failed(error: Error): void;
-  /** One of the above threw: ends the connection, and reports the error. */
+  /** One of the callbacks threw: ends the connection, and reports the error. */
   broke(error: unknown): void;
-  /** It is let go of here: nothing that Node still holds of the socket leads to it any more (decision 34). */
+  /** The socket is released here. Nothing that Node still holds of the socket references it any more (decision 34). */
   closed(): void;
 }
 
-/** Reads a socket in the first phase of each turn, together with all others that something has come on. */
+/** Reads a socket in the first phase of each turn, together with all others that have received data. */
 export function readInTurns(socket: Socket, reader: SocketReader): TurnReader {
   return new TurnReader(socket, reader);
 }
 
-/** Who hears of a socket that has closed. */
+/** Reader of a closed socket. */
 const nobody: SocketReader = { receive() {}, drained() {}, ended() {}, failed() {}, broke() {}, closed() {} };
 
 /** See `readInTurns`. */
 export class TurnReader implements TurnTask {
   readonly #socket: Socket;
   #reader: SocketReader;
-  /** Mostly one chunk comes in a turn. */
+  /** Usually one chunk arrives in a turn. */
   #held: Buffer | undefined;
   #more: Buffer[] | undefined;
   #heldBytes = 0;
@@ -76,7 +76,7 @@ export class TurnReader implements TurnTask {
     });
   }
 
-  /** What the reader throws ends its connection and nothing else. */
+  /** An error in the reader ends only its connection. */
   #tell(event: "drained" | "ended" | "failed", error?: Error): void {
     try {
       if (event === "failed") this.#reader.failed(error as Error);
@@ -95,7 +95,7 @@ export class TurnReader implements TurnTask {
     }
   }
 
-  /** Takes what is held, at once. */
+  /** Passes on the buffered data, immediately. */
   turn(): void {
     const held = this.#held;
     if (held === undefined) return;

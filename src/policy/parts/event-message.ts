@@ -13,10 +13,7 @@ interface Line {
 
 export interface EventMessage {
   readonly lines: readonly Line[];
-  /**
-   * Line end of the message's first line; `
-   * ` if there is none.
-   */
+  /** Line end of the message's first line; `\n` if there is none. */
   readonly lineEnd: string;
 }
 
