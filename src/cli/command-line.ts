@@ -8,8 +8,8 @@ import { readSettings } from "./settings/read-settings.ts";
 import { settings } from "../settings/settings.ts";
 
 /**
- * Runs the command that `args` name and returns the exit code. Prints refusals as one sentence, and anything
- * unexpected with its stack; with `--json` both as JSON.
+ * Runs the command that `args` name and returns the exit code. Prints refusals as one sentence and unexpected errors
+ * with their stack. With `--json`, prints both as JSON.
  */
 export async function runCommandLine(args: readonly string[]): Promise<number> {
   const release = guardOutput();
@@ -30,7 +30,7 @@ export async function runCommandLine(args: readonly string[]): Promise<number> {
   }
 }
 
-/** Before settings are read, since they may be what is wrong. */
+/** Called before the settings are read, because the settings may be wrong. */
 function asksForJson(args: readonly string[]): boolean {
   const end = args.indexOf("--");
   return process.env["POSTERN_JSON"] === "true" || args.slice(0, end < 0 ? args.length : end).includes("--json");
@@ -61,7 +61,7 @@ async function run(args: readonly string[]): Promise<number> {
   return await command.run(values, positionals);
 }
 
-/** The command with the longest name that `args` begin with. */
+/** Returns the command with the longest name that `args` begin with. */
 async function find(args: readonly string[]): Promise<{ readonly command: Command; readonly rest: readonly string[] }> {
   for (const words of [2, 1]) {
     const entry = Object.hasOwn(commands, args.slice(0, words).join(" ")) && commands[args.slice(0, words).join(" ")];

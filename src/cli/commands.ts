@@ -1,6 +1,6 @@
 import type { Command, CommandEntry } from "./command/command.ts";
 
-/** The commands in the order of the help; each is loaded only when it is needed. */
+/** The commands in the order of the help. Each module is loaded when its command is needed. */
 export const commands: Readonly<Record<string, CommandEntry>> = {
   dev: {
     doc: "Run everything on this machine, with a public URL for a local port.",

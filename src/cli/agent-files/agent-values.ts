@@ -1,9 +1,12 @@
-/** What agents' files say of the agent itself, for whoever reads settings. */
+/** Reads the agent's own settings from agent files. */
 import { keyOf } from "../../settings/setting.ts";
 import { Failure } from "../process/exit.ts";
 import { readAgentFiles, renderIssue } from "./read.ts";
 
-/** Texts by the key of their setting; `warn` is given what is left out. Throws `Failure` (usage) with everything that is wrong with the files. */
+/**
+ * Returns texts by the key of their setting. `warn` receives ignored keys. Throws a `Failure` (usage) with all errors
+ * in the files.
+ */
 export function agentValues(
   paths: readonly string[],
   warn: (warning: string) => void,

@@ -1,25 +1,25 @@
-/** Where an agent's file is unless one is named. */
+/** Finds the agent file if none is named. */
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The XDG Base Directory Specification's place for it. */
+/** Returns the path that the XDG Base Directory Specification defines. */
 export function defaultAgentFile({ XDG_CONFIG_HOME: home }: Environment): string {
-  // A relative one is to be ignored.
+  // The specification requires programs to ignore a relative path.
   const directory = home?.startsWith("/") ? home : join(homedir(), ".config");
   return join(directory, "postern", "agent.yml");
 }
 
-/** The files that were named, or the usual one if it is there. */
+/** Returns the named files, or the default one if it exists. */
 export function agentFilesOf(given: readonly string[] | undefined, env: Environment): readonly string[] {
   if (given && given.length > 0) return given;
   const usual = defaultAgentFile(env);
   return existsSync(usual) ? [usual] : [];
 }
 
-/** The one file that a command changes: the last that was named, or the usual one, which need not be there. */
+/** Returns the file that a command changes: the last named one, or the default one, which may not exist. */
 export function fileToChange(given: readonly string[], env: Environment): string {
   return given.at(-1) ?? defaultAgentFile(env);
 }

@@ -1,4 +1,4 @@
-/** Changes of agents' files that leave everything else in them as it is: comments, order, form. */
+/** Edits agent files and preserves comments, order and format. */
 import {
   chmodSync,
   existsSync,
@@ -14,17 +14,17 @@ import { isCollection, isMap, isPair, isScalar, parseDocument } from "yaml";
 import { Failure } from "../process/exit.ts";
 import type { FileFormat } from "./read.ts";
 
-/** What is stored of a server. */
+/** Stored keys of a server. */
 export type StoredKey = "server" | "ca" | "authtoken";
 
-/** The key of each format. */
+/** Name of each key by format. */
 const keysOf: Readonly<Record<FileFormat, Readonly<Record<StoredKey, readonly string[]>>>> = {
   own: { server: ["server"], ca: ["ca"], authtoken: ["authtoken"] },
   2: { server: ["server_addr"], ca: ["root_cas"], authtoken: ["authtoken"] },
   3: { server: ["agent", "connect_url"], ca: ["agent", "connect_cas"], authtoken: ["agent", "authtoken"] },
 };
 
-/** `text` with the value set; one that is there is replaced in its place. Throws `Error` where `text` is no map. */
+/** Returns `text` with the value set. An existing value is replaced in place. Throws `Error` if `text` is not a map. */
 export function withKey(text: string, format: FileFormat, key: StoredKey, value: string): string {
   const path = keysOf[format][key];
   const written = /^[A-Za-z0-9_][\w./:@-]*$/.test(value) && !/^\d+$/.test(value) ? value : JSON.stringify(value);
@@ -60,8 +60,8 @@ function endedLine(text: string): string {
 }
 
 /**
- * Replaces the file at once, readable by its owner alone: a crash leaves the old or the new, never a part. A link stays
- * one. Throws `Failure` (usage) where it cannot be written.
+ * Replaces the file atomically, readable by its owner only. A crash leaves the old or the new content. A link is
+ * preserved. Throws `Failure` (usage) if the file cannot be written.
  */
 export function writeAgentFile(path: string, text: string): void {
   const target = existsSync(path) ? realpathSync(path) : path;
@@ -78,7 +78,7 @@ export function writeAgentFile(path: string, text: string): void {
   }
 }
 
-/** The file's text; "" when there is none. Throws `Failure` (usage). */
+/** Returns the file's text, "" if it does not exist. Throws `Failure` (usage). */
 export function readAgentText(path: string): string {
   try {
     return readFileSync(path, "utf8");

@@ -1,4 +1,4 @@
-/** The agent file that `postern config init` writes. Lines that start with `#` and no space are settings to switch on. */
+/** The agent file that `postern config init` writes. Lines with `#` and no space after it are settings to uncomment. */
 export const exampleFile = `# Agent file of Postern. \`postern config check\` checks it, \`postern start --all\` starts every tunnel in it.
 # Remove the # in front of a setting to use it. Paths are relative to this file.
 

@@ -1,16 +1,16 @@
-/** Agents' files as commands show them: without their secrets. */
+/** Hides the secrets in agent files for output. */
 
-/** Keys whose values are secrets or may hold one, at any depth: headers, and what policies do with requests. */
+/** Keys whose values are or may contain secrets, at any depth, such as headers and policy actions. */
 const names =
   "authtoken|api_key|client_secret|secret|proxy_url|proxy|basic_auth|auth|credentials|headers|add|vars|body|value";
 const secretKey = new RegExp(String.raw`^([-+ ] )(\s*(?:-\s+)?["']?(?:${names})["']?\s*:)(.*)$`);
-/** The same inside a map in braces, whose value may be a map or a list itself. */
+/** The same keys in a flow map, whose value may be a map or a list. */
 const inBraces = new RegExp(
   String.raw`\b(${names})(["']?\s*:\s*)(\[[^\]]*\]|\{[^}]*\}|"(?:[^"\\]|\\.)*"|'[^']*'|[^,}\]]+)`,
   "g",
 );
 
-/** @param diff lines as `lineDiff` makes them, each behind its mark */
+/** @param diff lines of `lineDiff`, each after its mark */
 export function withoutSecrets(diff: string): string {
   let secretIndent: number | undefined;
   const lines = diff.split("\n").map((line) => {
@@ -18,7 +18,7 @@ export function withoutSecrets(diff: string): string {
     const isItem = line.slice(2).trimStart().startsWith("-");
     const isBlank = line.slice(2).trim() === "";
     if (secretIndent !== undefined && (indent > secretIndent || (isItem && indent === secretIndent) || isBlank)) {
-      // A list, or a text of several lines, below its key.
+      // A list or a multi-line text below its key.
       return isBlank ? line : `${line.slice(0, 2 + indent)}${isItem ? "- " : ""}***`;
     }
     secretIndent = undefined;

@@ -1,24 +1,24 @@
 /**
- * The vocabulary of agents' files: what each key is read to. Nothing is left out silently: a key that this agent does
- * not act on has a row as well, which says what to do about it.
+ * Vocabulary of agent files: the setting of each key. No key is ignored silently. Keys that this agent does not support
+ * have a row with advice.
  */
 import type { SourceNode } from "./source.ts";
 
 /** One key; `a.b` is the key `b` of the map `a`. */
 export interface KeyRow {
   readonly key: string;
-  /** The setting that it is read to. */
+  /** Setting of the key. */
   readonly setting?: string;
-  /** Texts as the setting reads them, from what is written. Throws `Error` with what it must be. */
+  /** Returns the texts that the setting reads. Throws an `Error` with the allowed values. */
   readonly texts?: (node: SourceNode) => readonly string[] | undefined;
-  /** A path, which is relative to the file, or PEM. */
+  /** Whether the value is PEM, or a path relative to the file. */
   readonly isPath?: true;
-  /** Another setting that is said together with it. */
+  /** Another setting that the key implies. */
   readonly implies?: readonly [setting: string, text: string];
-  /** Refused, with what to do; the texts in `allowed` ask for what is the case anyway. */
+  /** Advice for a refused key. Values in `allowed` are accepted because they request the default. */
   readonly refused?: string;
   readonly allowed?: readonly string[];
-  /** Left out with a warning that says why: always, or only where the value is one of `ignoredTexts`. */
+  /** Reason in the warning for an ignored key. If `ignoredTexts` is set, only these values are ignored. */
   readonly ignored?: string;
   readonly ignoredTexts?: readonly string[];
 }
@@ -32,13 +32,13 @@ const renamed =
 
 const textOf = renamed({});
 
-/** A policy is text to the server, whether it is written as a map or as text. */
+/** The server accepts a policy as text, so a map is converted to text. */
 function policyText(node: SourceNode): readonly string[] | undefined {
   if (node.value?.kind === "map") return [JSON.stringify(node.value.plain)];
   return node.value?.kind === "text" ? [node.value.text] : undefined;
 }
 
-/** A path here would be read as a file, as `--saml` does. */
+/** A path here would be read as a file, as with `--saml`. */
 function webAddress(node: SourceNode): readonly string[] | undefined {
   const texts = textOf(node);
   if (texts?.every((text) => /^https?:\/\//i.test(text)) === false) {
@@ -49,7 +49,7 @@ function webAddress(node: SourceNode): readonly string[] | undefined {
 
 const paths = (key: string, setting: string): KeyRow => ({ key, setting, isPath: true });
 
-/** Modules and what else a tunnel has, by the names that all formats share. */
+/** Modules and other settings of a tunnel, by the names that all formats share. */
 const ofTraffic: readonly KeyRow[] = [
   { key: "metadata", setting: "metadata" },
   { key: "description", setting: "description" },
@@ -113,7 +113,7 @@ const proxyProtocol = (key: string): KeyRow => ({
   texts: renamed({ "": "none", "0": "none" }),
 });
 
-/** Of an entry of `tunnels:`. */
+/** Keys of an entry of `tunnels:`. */
 export const tunnelKeys: readonly KeyRow[] = [
   ...ofTraffic,
   { key: "proto", setting: "proto" },
@@ -131,15 +131,15 @@ export const tunnelKeys: readonly KeyRow[] = [
   paths("key", "key"),
 ];
 
-/** Where an entry is by itself: in files it is the key of the whole. */
+/** Key for the name of a separate entry. In files, the name is the key of the entry. */
 export const nameKey: KeyRow = { key: "name", setting: "name" };
 
-/** Of an entry of `endpoints:`. */
+/** Keys of an entry of `endpoints:`. */
 export const endpointKeys: readonly KeyRow[] = [
   ...ofTraffic,
   nameKey,
   { key: "upstream.url", setting: "addr" },
-  // Bytes are passed on to every service; what a service of HTTP speaks is said by `http1` and `http2`.
+  // All services get bytes unchanged. For HTTP services, `http1` and `http2` set the protocol.
   {
     key: "upstream.protocol",
     setting: "upstreamProtocol",
@@ -156,10 +156,12 @@ export const endpointKeys: readonly KeyRow[] = [
   paths("agent_tls_termination.mutual_tls_certificate_authorities", "mutualTlsCas"),
 ];
 
-/** Of the agent itself, by the names that the vendor's formats share: at the top in version 2, below `agent:` in 3. */
+/**
+ * Keys of the agent itself, by the names that the vendor's formats share: at the top in version 2, below `agent:` in 3.
+ */
 const ofVendorsAgent: readonly KeyRow[] = [
   { key: "authtoken", setting: "authtoken" },
-  // For the commands that call the API.
+  // Used by the commands that call the API.
   { key: "api_key", setting: "apiKey" },
   { key: "region", ignored: "the server's address sets the region" },
   { key: "connect_interface", refused: "the routes of the system choose the interface: remove it" },
@@ -167,13 +169,13 @@ const ofVendorsAgent: readonly KeyRow[] = [
   { key: "console_ui", setting: "screen", texts: renamed({ true: "auto", iftty: "auto", false: "off" }) },
   { key: "console_ui_color", allowed: ["transparent"], ignored: "the screen uses the terminal's background" },
   { key: "crl_noverify", allowed: ["true"], ignored: "the agent does not read revocation lists" },
-  // A list that was named is meant to guard the connection.
+  // A named revocation list is meant to protect the connection.
   { key: "crl_url", refused: "the agent does not read revocation lists: remove it" },
   { key: "dns_resolver_ips", setting: "dnsServer" },
   { key: "heartbeat_interval", setting: "heartbeatInterval" },
   { key: "heartbeat_tolerance", setting: "heartbeatTolerance" },
   { key: "inspect_db_size", setting: "inspectDbSize" },
-  // Without it nothing is kept for the inspector.
+  // Without this size, the inspector captures nothing.
   {
     key: "local_storage",
     setting: "inspectDbSize",
@@ -201,7 +203,7 @@ const authorities = (key: string): KeyRow => ({
 const address = (key: string): KeyRow => ({ key, setting: "server" });
 
 export const agentKeys = {
-  /** Postern's own. */
+  /** Postern's own keys. */
   own: [
     ...ofVendorsAgent.filter(
       ({ setting, ignored, key }: KeyRow) =>
@@ -228,6 +230,6 @@ export const agentKeys = {
 
 const keysOf = (rows: readonly KeyRow[]): ReadonlySet<string> => new Set(rows.map(({ key }) => key));
 
-/** Keys that one format has and the other does not: they tell which format a file without a version is in. */
+/** Keys that only one format has. They decide the format of a file without a version. */
 export const ownOnly: ReadonlySet<string> = keysOf(agentKeys.own).difference(keysOf(agentKeys[2]));
 export const vendorOnly: ReadonlySet<string> = keysOf(agentKeys[2]).difference(keysOf(agentKeys.own));

@@ -1,7 +1,7 @@
-/** The lines that go (`-`) and come (`+`) between two texts, among those that stay. */
+/** Returns the removed (`-`), added (`+`) and unchanged lines between two texts. */
 export function lineDiff(before: string, after: string): string {
   const [old, now] = [before.split("\n"), after.split("\n")];
-  // Lengths of the longest common subsequences of what follows: files are of some hundred lines.
+  // Lengths of the longest common subsequences of the remaining lines. Files have some hundred lines.
   const lengths = Array.from({ length: old.length + 1 }, () => new Uint16Array(now.length + 1));
   for (let at = old.length - 1; at >= 0; at -= 1) {
     const [row, below] = [lengths[at] as Uint16Array, lengths[at + 1] as Uint16Array];

@@ -29,7 +29,7 @@ function read(...texts: readonly string[]) {
     issues: issues.map(({ line, column, message }) => `${line}:${column}: ${message}`),
   };
 }
-/** The one tunnel of a file in which nothing is wrong. */
+/** Returns the only tunnel of a valid file. */
 function tunnelOf(text: string) {
   const { tunnels, issues } = read(text);
   assert.deepEqual(issues, []);
@@ -37,7 +37,7 @@ function tunnelOf(text: string) {
   return tunnels[0] as (typeof tunnels)[number];
 }
 
-/** What the SDKs send for the same (agent-protocol, "Options of a tunnel"). */
+/** The SDKs' equivalents (agent-protocol, "Options of a tunnel"). */
 const options: readonly (readonly [lines: string, sent: object])[] = [
   [
     'basic_auth: ["ann:longenough"]',
@@ -112,7 +112,7 @@ const options: readonly (readonly [lines: string, sent: object])[] = [
 
 describe("a file for an agent", () => {
   for (const [lines, sent] of options) {
-    it(`a file for an agent with ${lines} says it in the protocol's words, in all formats`, () => {
+    it(`a file for an agent with ${lines} is converted to the protocol's members, in all formats`, () => {
       for (const head of ["", 'version: "2"\n']) {
         assert.deepEqual(
           tunnelOf(`${head}tunnels:\n  web:\n    proto: http\n    addr: 3000\n    ${lines}\n`).options,
@@ -139,13 +139,13 @@ describe("a file for an agent", () => {
     ["pooling_enabled: true", { pooling: true }],
     ["bindings: [internal]", { bindings: ["internal"] }],
   ] as const) {
-    it(`a file of version 2 with ${lines} asks for it`, () => {
+    it(`a file of version 2 with ${lines} sets the option`, () => {
       const tunnel = tunnelOf(`version: 2\ntunnels:\n  web:\n    proto: http\n    addr: 3000\n    ${lines}\n`);
       assert.deepEqual({ ...tunnel, ...expected }, tunnel);
     });
   }
 
-  it("a file of version 2 has tunnels of every protocol, and with labels", () => {
+  it("a file of version 2 can have tunnels of every protocol, and with labels", () => {
     const { tunnels, issues } = read(`version: "2"
 tunnels:
   ssh: { proto: tcp, addr: 22, remote_addr: "t.example.com:20022" }
@@ -177,20 +177,20 @@ tunnels:
     ["http://", "http", undefined],
     ["", "https", undefined],
   ] as const) {
-    it(`an endpoint of version 3 at "${url}" is of ${proto}`, () => {
+    it(`an endpoint of version 3 at "${url}" uses ${proto}`, () => {
       const line = url === "" ? "" : `    url: ${url}\n`;
       const tunnel = tunnelOf(`version: 3\nendpoints:\n  - name: one\n${line}    upstream: { url: 3000 }\n`);
       assert.deepEqual([tunnel.proto, tunnel.publish], [proto, { kind: "url", url: place }]);
     });
   }
 
-  it("an endpoint of version 3 says what its service speaks", () => {
+  it("an endpoint of version 3 sets the protocol of its service", () => {
     const upstream = "upstream: { url: 50051, protocol: http2, proxy_protocol: 1 }";
     const tunnel = tunnelOf(`version: 3\nendpoints:\n  - name: rpc\n    ${upstream}\n`);
     assert.deepEqual([tunnel.upstream.http2, tunnel.proxyProtocol], [true, 1]);
   });
 
-  it("a file for an agent says how the agent is run, at the top or below agent:", () => {
+  it("a file for an agent sets the agent's own options, at the top or below agent:", () => {
     for (const [head, indent] of [
       ['version: "2"\n', ""],
       ["version: 3\nagent:\n", "  "],
@@ -322,7 +322,7 @@ tunnels:
     ["tunnels: [", /^1:\d+: this is not valid YAML/],
     ["tunnels:\n  a: { addr: 1 }\n  a: { addr: 2 }", /^3:3: this is not valid YAML: Map keys must be unique/],
   ] as const) {
-    it(`a file for an agent is refused with the place and what to do: ${JSON.stringify(text)}`, () => {
+    it(`a file for an agent is rejected with the position and the fix: ${JSON.stringify(text)}`, () => {
       const { issues } = read(text);
       assert.equal(issues.length, 1, issues.join("\n"));
       if (typeof issue === "string") assert.equal(issues[0], issue);
@@ -330,7 +330,7 @@ tunnels:
     });
   }
 
-  it("a file for an agent never has a secret repeated in what is wrong with it", () => {
+  it("a file for an agent never has its secrets repeated in error messages", () => {
     const { issues } = read(
       "tunnels: { web: { addr: 80, basic_auth: [hunter2], verify_webhook: { secret: hunter3 } } }",
     );
@@ -338,7 +338,7 @@ tunnels:
     assert.doesNotMatch(issues.join(), /hunter/);
   });
 
-  it("every key of a file for an agent is read to something, or says what to do instead", () => {
+  it("every key of a file for an agent is read to a setting or explained", () => {
     const rows: readonly KeyRow[] = [
       ...tunnelKeys,
       ...endpointKeys,
@@ -355,11 +355,11 @@ tunnels:
     );
   });
 
-  it("everything that flags ask of a tunnel has a key in a file for an agent, in each format", () => {
+  it("every flag of a tunnel has a key in a file for an agent, in each format", () => {
     for (const rows of [tunnelKeys, endpointKeys] as readonly (readonly KeyRow[])[]) {
       const known = new Set(rows.map(({ setting }) => setting));
       const without = Object.keys(tunnelSettings).filter((setting) => !known.has(setting));
-      // An endpoint's URL says what these say.
+      // An endpoint's URL implies these settings.
       const ofUrl = ["hostname", "subdomain", "label", "scheme", "remoteAddr", "terminateAt", "crt", "key"];
       assert.deepEqual(without, rows === tunnelKeys ? [] : without.filter((setting) => ofUrl.includes(setting)));
     }

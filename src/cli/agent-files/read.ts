@@ -1,4 +1,4 @@
-/** Agents' files: which format each is in, and what they say together. */
+/** Reads agent files: detects the format of each and merges their settings. */
 import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { Failure } from "../process/exit.ts";
@@ -18,23 +18,23 @@ export interface TunnelEntry {
   readonly values: ReadonlyMap<string, FileValue>;
 }
 
-/** Version 2 and 3 are the vendor's. A file without a version is in the format whose keys it has. */
+/** Versions 2 and 3 are the vendor's. A file without a version has the format that its keys imply. */
 export type FileFormat = "own" | 2 | 3;
 
 export interface AgentFiles {
   readonly formats: readonly (readonly [path: string, format: FileFormat])[];
-  /** Of the agent itself; settings by name. */
+  /** Settings of the agent itself, by name. */
   readonly values: ReadonlyMap<string, FileValue>;
   readonly tunnels: readonly TunnelEntry[];
   readonly issues: readonly FileIssue[];
-  /** Keys that are left out without harm. */
+  /** Keys that can be ignored safely. */
   readonly warnings: readonly FileIssue[];
 }
 
-/** Most that a file may hold, in bytes. */
+/** Maximum size of a file, bytes. */
 const maxFileBytes = 1_048_576;
 
-/** Reads the files; of what several say, the last is taken. Throws `Failure` (usage) for one that cannot be read. */
+/** Reads the files. If several set the same key, the last one wins. Throws `Failure` (usage) for an unreadable file. */
 export function readAgentFiles(paths: readonly string[]): AgentFiles {
   const values = new Map<string, FileValue>();
   const tunnels = new Map<string, TunnelEntry>();
@@ -67,8 +67,8 @@ function readText(path: string): string {
 }
 
 /**
- * One entry by itself, which has its name among its keys: what is wrong is in `issues`. Nothing of it may name a file, as
- * whoever wrote it need not be who runs the agent.
+ * Reads one entry that contains its own name. `issues` lists its errors. The entry must not name files, because its
+ * author and the person who runs the agent may differ.
  */
 export function readEntry(node: SourceNode, form: "tunnel" | "endpoint", issues: FileIssue[]): TunnelEntry | undefined {
   const values = new Map<string, FileValue>();
@@ -111,7 +111,7 @@ class FileReader {
     return "own";
   }
 
-  /** In version 3 everything of the agent is below `agent:`. */
+  /** In version 3, all settings of the agent are below `agent:`. */
   #readTop(entries: readonly SourceEntry[]): void {
     if (this.format !== 3) return this.#rows.readRows(entries, agentKeys[this.format], this.values, "");
     for (const { key, place, node } of entries) {
@@ -148,7 +148,10 @@ class FileReader {
   }
 }
 
-/** Of a file without a version. A key of Postern's own decides, then a key that only the vendor's files have. */
+/**
+ * Returns the format of a file without a version. Postern's own keys decide first, then keys that only the vendor's
+ * files have.
+ */
 function impliedFormat(entries: readonly SourceEntry[]): FileFormat {
   const keys = new Set(entries.map(({ key }) => key));
   if (keys.has("agent")) return 3;

@@ -1,20 +1,20 @@
-/** Reads the keys of a map by their rows (`keys.ts`), wherever it was written. */
+/** Reads the keys of a map by their rows (`keys.ts`), for every source of the map. */
 import { resolve } from "node:path";
 import { nearest } from "../../lib/nearest.ts";
 import type { KeyRow } from "./keys.ts";
 import type { FileIssue, SourceEntry, SourceNode, SourcePlace } from "./source.ts";
 
-/** What a setting is given in a file. */
+/** Value of a setting in a file. */
 export interface FileValue {
   readonly texts: readonly string[];
-  /** As it is written there. */
+  /** The key as written in the file. */
   readonly key: string;
   readonly place: SourcePlace;
-  /** Another key says it by being there. */
+  /** The presence of another key implies this setting. */
   readonly isImplied?: true;
 }
 
-/** Whether it is PEM itself and no path. */
+/** Whether the text is PEM itself and not a path. */
 export function isPem(text: string): boolean {
   return text.trimStart().startsWith("-----BEGIN ");
 }
@@ -24,7 +24,7 @@ export class RowReader {
   readonly #issues: FileIssue[];
   readonly #warnings: FileIssue[];
 
-  /** @param directory that paths are relative to; undefined: none is taken */
+  /** @param directory base of relative paths; undefined: paths are rejected */
   constructor(directory: string | undefined, issues: FileIssue[], warnings: FileIssue[]) {
     this.#directory = directory;
     this.#issues = issues;
@@ -95,7 +95,7 @@ export class RowReader {
     return text === "system" || text === "" || isPem(text) ? text : resolve(this.#directory ?? "", text);
   }
 
-  /** Of a map, or nothing; anything else is an issue. */
+  /** Returns the entries of a map, or none for an absent value. Reports an issue for anything else. */
   entriesOf(node: SourceNode, what: string): readonly SourceEntry[] {
     if (node.value === undefined) return [];
     if (node.value.kind === "map") return node.value.entries;

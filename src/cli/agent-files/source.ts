@@ -1,28 +1,28 @@
-/** YAML of a file with the place of everything in it: what is wrong is told with line and column. */
+/** Parses a YAML file and keeps the position of each value, so that errors have a line and column. */
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } from "yaml";
 import type { Document } from "yaml";
 
 export interface SourcePlace {
   readonly path: string;
-  /** From 1. */
+  /** Counted from 1. */
   readonly line: number;
   readonly column: number;
 }
 
-/** One thing that is wrong with a file. */
+/** One error in a file. */
 export interface FileIssue extends SourcePlace {
-  /** What is wrong, and what to do. */
+  /** What is wrong and how to fix it. */
   readonly message: string;
 }
 
 export interface SourceNode {
   readonly place: SourcePlace;
-  /** Undefined where nothing is written. */
+  /** Undefined for an empty value. */
   readonly value: SourceValue | undefined;
 }
 
 export type SourceValue =
-  /** A number or a truth value as it was written. */
+  /** A number or boolean as written in the file. */
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "list"; readonly items: readonly SourceNode[] }
   | { readonly kind: "map"; readonly entries: readonly SourceEntry[]; readonly plain: unknown };
@@ -35,7 +35,7 @@ export interface SourceEntry {
 
 const maxAliases = 100;
 
-/** Reads `text`; `issues` are of its form. Aliases are followed, a hundred at most. */
+/** Reads `text`; `issues` are errors of its syntax. Follows at most a hundred aliases. */
 export function readSource(path: string, text: string): { readonly root: SourceNode; readonly issues: FileIssue[] } {
   const lines = new LineCounter();
   const document = parseDocument(text, {
@@ -69,7 +69,7 @@ class SourceReader {
     this.#issues = issues;
   }
 
-  /** Of a map, or of a list of maps. */
+  /** Returns the entries of a map or a list of maps. */
   #mergedEntries({ place, value }: SourceNode): readonly SourceEntry[] {
     const maps = value?.kind === "list" ? value.items.map((item) => item.value) : [value];
     return maps.flatMap((map) => {
@@ -106,11 +106,11 @@ class SourceReader {
     for (const { key, value } of node.items) {
       const at = isScalar(key) && key.range ? this.#placeAt(key.range[0]) : place;
       const name = isScalar(key) ? String(key.value) : "";
-      // A merge key is the only one that is read to a symbol.
+      // Only a merge key is parsed to a symbol.
       if (isScalar(key) && typeof key.value === "symbol") merged.push(...this.#mergedEntries(this.read(value, at)));
       else entries.push({ key: name, place: at, node: this.read(value, at) });
     }
-    // A key of the map itself wins, then the first map that is merged.
+    // A key of the map itself wins, then the first merged map.
     const known = new Set(entries.map(({ key }) => key));
     for (const one of merged) {
       if (known.has(one.key)) continue;
@@ -130,7 +130,7 @@ class SourceReader {
   }
 }
 
-/** As it was written where YAML would read a number: `007` and `1_000` stay what they are. */
+/** Returns the text as written where YAML would read a number: `007` and `1_000` keep their form. */
 function scalarText(value: unknown, source: string | undefined): string {
   return typeof value === "string" ? value : (source ?? String(value));
 }

@@ -1,4 +1,4 @@
-/** Brings an agent's file into another format; comments stay with what they are about. */
+/** Converts an agent file to another format. Comments stay with their keys. */
 import { isMap, isScalar, isSeq, parseDocument, Scalar, YAMLMap } from "yaml";
 import type { Document, Pair } from "yaml";
 import type { FileFormat } from "./read.ts";
@@ -7,7 +7,7 @@ import type { KeyRow } from "./keys.ts";
 
 type Target = Exclude<FileFormat, 2>;
 
-/** Names that differ: of the vendor's agent in version 2 and 3, and of Postern's own. */
+/** Names that differ between the vendor's versions 2 and 3 and Postern's own format. */
 const names = [
   { 2: "server_addr", 3: "connect_url", own: "server" },
   { 2: "root_cas", 3: "connect_cas", own: "ca" },
@@ -16,7 +16,7 @@ const names = [
   { 2: "web_allow_hosts", 3: "web_allow_hosts", own: "inspector_hosts" },
 ] as const;
 
-/** Of an endpoint's `upstream`, in Postern's own format. */
+/** Keys of an endpoint's `upstream` in Postern's own format. */
 const ofUpstream: Readonly<Record<string, string>> = {
   url: "addr",
   protocol: "upstream_protocol",
@@ -25,7 +25,7 @@ const ofUpstream: Readonly<Record<string, string>> = {
   tls_verify_cas: "upstream_tls_verify_cas",
 };
 
-/** `text`, in which nothing is wrong, in the format `to`. Throws `Error` where that would be a step back. */
+/** Converts the valid `text` to the format `to`. Throws `Error` for a conversion to an older format. */
 export function upgraded(text: string, from: FileFormat, to: Target): string {
   if (from === to) throw new Error("already has this format");
   if (from === "own") throw new Error("has Postern's own format, which has no older version");
@@ -46,14 +46,14 @@ export function upgraded(text: string, from: FileFormat, to: Target): string {
     const version = top.items.findIndex((pair) => keyOf(pair) === "version");
     if (version >= 0) top.items.splice(version, 1);
     const known = new Set(agentKeys.own.flatMap(({ key, setting }: KeyRow) => (setting === undefined ? [] : [key])));
-    // What asked for nothing but what is the case anyway has no key here.
+    // Settings that only repeat the default have no key here.
     top.items.unshift(...(agent.filter((pair) => known.has(keyOf(pair))) as typeof top.items));
     ownTunnels(document, top);
   }
   return document.toString({ lineWidth: 0 });
 }
 
-/** Takes everything of the agent out of version 2's top. */
+/** Removes the agent's settings from the top level of a version 2 file. */
 function takeOwn(top: YAMLMap): Pair[] {
   const stays = (pair: Pair): boolean => ["version", "tunnels", "endpoints"].includes(keyOf(pair));
   const taken = top.items.filter((pair) => !stays(pair));
@@ -74,11 +74,11 @@ function rename(pair: Pair, from: FileFormat, to: Target): void {
   pair.key.source = row[to];
   if (row.own !== "ca" || to !== "own" || !isScalar(pair.value)) return;
   if (pair.value.value === "host") pair.value = new Scalar("system");
-  // The vendor's own authority is nobody's here.
+  // Postern does not use the vendor's own CA.
   else if (pair.value.value === "trusted") pair.key.value = "trusted";
 }
 
-/** Endpoints become tunnels, beside those that are there. */
+/** Converts endpoints to tunnels and appends them to the existing tunnels. */
 function ownTunnels(document: Document, top: YAMLMap): void {
   const endpoints = top.items.find((pair) => keyOf(pair) === "endpoints");
   top.items = top.items.filter((pair) => pair !== endpoints);

@@ -1,6 +1,6 @@
 /**
- * The vendor's reference of agents' files, versions 2 and 3, key by key and protocol by protocol: each is read to what it
- * asks for, or refused by its name, with its line. The values are ours.
+ * Tests each key and protocol of the vendor's reference for agent files, versions 2 and 3. Each key either becomes a
+ * setting, or is refused by name with its line. The values are ours.
  */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -33,7 +33,7 @@ const restrictions = [
   ["ip_restriction: { deny_cidrs: [192.0.2.0/24] }", "IPRestriction"],
 ] as const;
 
-/** What version 2 and version 3 have in common for HTTP, and the option of the protocol that it becomes. */
+/** HTTP keys that versions 2 and 3 share, with the resulting protocol option. */
 const ofHttp: readonly (readonly [line: string, sent: string])[] = [
   ["circuit_breaker: 0.7", "CircuitBreaker"],
   ["compression: true", "Compression"],
@@ -105,7 +105,7 @@ function check(text: string, sent: string): void {
 
 describe("the vendor's reference of agents' files", () => {
   for (const [proto, lines] of Object.entries(tunnels)) {
-    it(`the vendor's reference of agents' files has keys for ${proto} tunnels that are each read`, () => {
+    it(`the vendor's reference of agents' files: all keys of ${proto} tunnels are read`, () => {
       for (const [line, sent] of lines) {
         check(`version: 2\ntunnels:\n  shop:\n    proto: ${proto}\n    addr: 8080\n    ${line}\n`, sent);
         check(`version: 3\nagent: {}\ntunnels:\n  shop:\n    proto: ${proto}\n    addr: 8080\n    ${line}\n`, sent);
@@ -114,7 +114,7 @@ describe("the vendor's reference of agents' files", () => {
   }
 
   for (const [url, lines] of Object.entries(endpoints)) {
-    it(`the vendor's reference of agents' files has keys for an endpoint at ${url} that are each read`, () => {
+    it(`the vendor's reference of agents' files: all keys of an endpoint at ${url} are read`, () => {
       for (const [line, sent] of lines) {
         check(
           `version: 3\nendpoints:\n  - name: shop\n    url: ${url}\n    upstream: { url: 8080 }\n    ${line}\n`,
@@ -124,7 +124,7 @@ describe("the vendor's reference of agents' files", () => {
     });
   }
 
-  it("the vendor's reference of agents' files names endpoints by a domain, an origin, or a scheme", () => {
+  it("the vendor's reference of agents' files: endpoints are named by a domain, an origin, or a scheme", () => {
     for (const [url, proto] of [
       ["shop.example", "https"],
       ["https://shop.example", "https"],
@@ -147,7 +147,7 @@ describe("the vendor's reference of agents' files", () => {
     ["proto: tls\n    compression: true", /^a tls tunnel does not support "compression"/],
     ["proto: tls\n    crt: some.crt", /^"crt" needs "key"/],
   ] as const) {
-    it(`the vendor's reference of agents' files has no ${line.replaceAll(/\n\s*/g, ", ")}, which is refused by name with its line`, () => {
+    it(`the vendor's reference of agents' files: ${line.replaceAll(/\n\s*/g, ", ")} is refused by name with its line`, () => {
       const { issues } = read(`version: 2\ntunnels:\n  shop:\n    addr: 8080\n    ${line}\n`);
       assert.equal(issues.length, 1, JSON.stringify(issues));
       assert.match(issues[0]?.message ?? "", message);
@@ -155,7 +155,7 @@ describe("the vendor's reference of agents' files", () => {
     });
   }
 
-  /** Keys of the agent itself, what is written, and the setting; undefined: refused, "": ignored with a warning. */
+  /** Key of the agent itself, its value, and the resulting setting. undefined: refused; "": ignored with a warning. */
   const agent: readonly (readonly [key: string, value: string, setting: string | undefined])[] = [
     ["api_key", "abc", "apiKey"],
     ["authtoken", "abc", "authtoken"],
@@ -184,7 +184,7 @@ describe("the vendor's reference of agents' files", () => {
     ["web_addr", "127.0.0.1:4041", "inspector"],
     ["web_allow_hosts", "[shop.example]", "inspectorHost"],
   ];
-  it("the vendor's reference of agents' files has keys of the agent that are each read, or refused with their line", () => {
+  it("the vendor's reference of agents' files: each key of the agent is read, or refused with its line", () => {
     const both = [
       [2, "", [...agent, ["root_cas", "host", "ca"], ["server_addr", "t.shop.example:443", "server"]]],
       [
@@ -216,7 +216,7 @@ describe("the vendor's reference of agents' files", () => {
     }
   });
 
-  it("a file without a version is in the format whose keys it has", () => {
+  it("a file without a version has the format that its keys imply", () => {
     for (const [text, setting] of [
       ["metadata: shelf-7", "sessionMetadata"],
       ["server_addr: t.shop.example:443", "server"],
@@ -237,7 +237,7 @@ describe("the vendor's reference of agents' files", () => {
     );
   });
 
-  it("merge keys bring in the keys of other maps, and a key of the map itself wins", () => {
+  it("merge keys add the keys of other maps, and the map's own keys win", () => {
     const { tunnels: made, issues } = read(`version: 2
 tunnels:
   base: &base { proto: http, addr: 80, inspect: false, traffic_policy: &policy { inbound: [] } }
@@ -269,7 +269,7 @@ tunnels:
     assert.match(many.issues.map(({ message }) => message).join(), /too many aliases/);
   });
 
-  it("the vendor's reference of agents' files has endpoints whose TLS the agent ends, with clients' certificates", () => {
+  it("the vendor's reference of agents' files: the agent terminates an endpoint's TLS and checks client certificates", () => {
     const { issues } = read(`version: 3
 endpoints:
   - name: shop
@@ -286,7 +286,7 @@ endpoints:
     );
   });
 
-  it("the vendor's reference of agents' files has services by a port, a domain, an origin, or a scheme", () => {
+  it("the vendor's reference of agents' files: services are named by a port, a domain, an origin, or a scheme", () => {
     for (const [upstream, text] of [
       ["8080", "http://localhost:8080"],
       ["shop.local", "http://shop.local:80"],
@@ -302,7 +302,7 @@ endpoints:
     }
   });
 
-  it("the vendor's reference of agents' files has endpoints that say how their service is spoken to", () => {
+  it("the vendor's reference of agents' files: endpoints set the protocol of their service", () => {
     for (const [upstream, http2, proxyProtocol] of [
       ["{ url: 8080, protocol: http1 }", false, 0],
       ["{ url: 8080, protocol: http2 }", true, 0],
@@ -328,14 +328,14 @@ endpoints:
     ["labels: [app=web]", /^unknown key "labels"/],
     ["subdomain: shop", /^unknown key "subdomain"/],
   ] as const) {
-    it(`the vendor's reference of agents' files has endpoints whose ${line} is refused by name with its line`, () => {
+    it(`the vendor's reference of agents' files: an endpoint's ${line} is refused by name with its line`, () => {
       const { issues } = read(`version: 3\nendpoints:\n  - name: shop\n    upstream: { url: 8080 }\n    ${line}\n`);
       assert.deepEqual([issues.length, issues[0]?.line], [1, 5]);
       assert.match(issues[0]?.message ?? "", message);
     });
   }
 
-  it("the vendor's reference of agents' files has endpoints of TCP that say so of their service, too", () => {
+  it("the vendor's reference of agents' files: TCP endpoints may repeat the protocol for their service", () => {
     check(
       "version: 3\nendpoints:\n  - name: ssh\n    url: tcp://t.shop.example:21746\n    upstream: { url: 22, protocol: tcp }\n",
       "",

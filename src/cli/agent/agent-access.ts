@@ -1,4 +1,4 @@
-/** How an agent gets in: which server, whom it trusts, and the token that it shows. */
+/** Settings with which an agent connects: the server, the trusted CAs, and the token. */
 import { parseServerAddress } from "../../agent/connect.ts";
 import type { ConnectOptions, ServerAddress } from "../../agent/connect.ts";
 import type { AgentOptions } from "../../agent/agent.ts";
@@ -15,7 +15,7 @@ import type { ValuesOf } from "../../settings/setting.ts";
 import { agentSettings } from "../../settings/agents.ts";
 import { settings } from "../../settings/settings.ts";
 
-/** The files of agents. A command that has it under this name takes settings from them, instead of from one of its own. */
+/** Agent files. A command with this setting reads settings from them instead of from its own file. */
 export const agentConfig = flagOnly(
   many(
     "Agent file with the server and the services to publish: Postern's own format, or ngrok's version 2 or 3. Repeatable, later files override earlier ones (default: agent.yml in ~/.config/postern, if it exists).",
@@ -34,7 +34,7 @@ export const accessSettings = {
 
 type Values = ValuesOf<typeof accessSettings>;
 
-/** Throws `Failure` (usage) where there is nothing to go by. */
+/** Throws `Failure` (usage) if no server is known. */
 export function agentAccess(
   values: Values,
 ): Required<Pick<AgentOptions, "server" | "otherServers" | "ca" | "token" | "connect">> {
@@ -66,7 +66,7 @@ export function agentAccess(
   };
 }
 
-/** The token of the directory that the server was found in. Throws `Failure` (usage) when another one was given. */
+/** Returns the token in the directory of the server. Throws `Failure` (usage) if a different token was set. */
 function tokenFor({ agentAddress }: LocalServer, { data, authtoken }: Pick<Values, "data" | "authtoken">) {
   const own = localAuthtoken(data);
   if (authtoken === undefined || authtoken === own) return own;
@@ -76,7 +76,7 @@ function tokenFor({ agentAddress }: LocalServer, { data, authtoken }: Pick<Value
   );
 }
 
-/** The way to a server. Throws `Failure` (usage). */
+/** Returns the options to connect to a server. Throws `Failure` (usage). */
 export function connectOf({
   connectTimeout,
   dnsServer,
@@ -89,7 +89,7 @@ export function connectOf({
   };
 }
 
-/** How the agent's session is kept, and what is shown of it. Throws `Failure` (usage). */
+/** Returns the options of the agent's session and output. Throws `Failure` (usage). */
 export function sessionOf(values: Values) {
   return {
     metadata: values.sessionMetadata ?? "",

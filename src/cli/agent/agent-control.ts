@@ -1,4 +1,4 @@
-/** What the local API may have a running agent do. */
+/** Actions of the local API on a running agent. */
 import type { Agent } from "../../agent/agent.ts";
 import type { TunnelOptions } from "../../agent/tunnel.ts";
 import { TunnelFailure } from "../../agent/tunnels.ts";
@@ -7,9 +7,9 @@ import { LocalRefusal } from "../../inspector/local-refusal.ts";
 import { askedTunnels } from "./asked-tunnels.ts";
 
 /**
- * @param given the tunnels that the agent began with
- * @param prepare the tunnel as the agent is to have it
- * @param isKnown whether there is a tunnel of this name
+ * @param given tunnels at the start of the agent
+ * @param prepare returns the tunnel's options for the agent
+ * @param isKnown whether a tunnel with this name exists
  * @param end ends the agent
  */
 export function controlOf(
@@ -19,13 +19,13 @@ export function controlOf(
   isKnown: (name: string) => boolean,
   end: () => void,
 ): AgentControl {
-  /** As they were asked for, to be asked for again; some may have ended since. */
+  /** Requested tunnels in their original form, to request them again. Some may have ended. */
   const asked = new Map(given.map((tunnel) => [tunnel.name, tunnel]));
   const add = async (tunnel: TunnelOptions): Promise<void> => {
     await agent.add(await prepare(tunnel));
     asked.set(tunnel.name, tunnel);
   };
-  /** What one entry asks for is there as a whole, or not at all. */
+  /** All tunnels of one entry are added, or none. */
   const addAll = async (tunnels: readonly TunnelOptions[]): Promise<void> => {
     const started: string[] = [];
     try {
@@ -54,7 +54,7 @@ export function controlOf(
       if (tunnels[0]?.name !== name) {
         throw new LocalRefusal("local_tunnel_invalid", `"name" must be "${name}", as in the path, or absent`);
       }
-      // A tunnel of two schemes is two.
+      // A tunnel with two schemes is stored as two tunnels.
       const former = [name, `${name} (http)`].filter(isKnown).flatMap((one) => asked.get(one) ?? []);
       for (const one of former) await agent.remove(one.name);
       try {
@@ -77,5 +77,5 @@ function described(body: object, form: "tunnel" | "endpoint"): readonly TunnelOp
   return tunnels;
 }
 
-/** In the words by which scripts know that they are to try again. */
+/** Scripts recognise this message and retry. */
 const offline = "a successful ngrok tunnel session has not yet been established";

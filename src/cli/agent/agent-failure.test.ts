@@ -1,9 +1,9 @@
-/** Why an agent ended, as a sentence for its user. */
+/** Tests the messages that explain to the user why an agent ended. */
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { agentFailure } from "./agent-failure.ts";
 
-it("an untrusted certificate is explained by its cause: an unknown CA, or a name that it does not have", () => {
+it("an untrusted certificate is explained by its cause: an unknown CA, or a name that is not in the certificate", () => {
   const sentence = (message: string): string =>
     agentFailure({ reason: "untrusted", message }, { host: "192.0.2.1", port: 4443 }).message;
   assert.match(sentence("unable to get local issuer certificate"), /is not trusted \(.+\): set its CA with --ca FILE$/);

@@ -3,7 +3,7 @@ import { visibleLine } from "../../lib/visible-text.ts";
 import type { AgentEnd } from "../../agent/end.ts";
 import { Failure } from "../process/exit.ts";
 
-/** Why an agent ended by itself, as a sentence and an exit code. */
+/** Returns why an agent ended without a signal, as a sentence and an exit code. */
 export function agentFailure(end: AgentEnd, server: ServerAddress): Failure {
   const at = `${server.host}:${server.port}`;
   const { code } = end;

@@ -5,10 +5,10 @@ import { Failure } from "../process/exit.ts";
 import { logFormOf, openLog } from "../process/log-output.ts";
 import type { LogForm } from "../process/log-output.ts";
 
-/** Bytes waiting for a slow disk or reader, beyond which lines are lost (D10). */
+/** Maximum number of bytes that wait for a slow disk or reader. Further lines are lost (D10). */
 const maxWaitingBytes = 4_194_304;
 
-/** The log of an agent, where its settings want it. Throws `Failure` (usage) for a file that cannot be written. */
+/** Opens the agent's log as its settings require. Throws `Failure` (usage) for a file that cannot be written. */
 export function openAgentLog(settings: {
   /** stderr, stdout, false, or a file. */
   readonly log: string;
@@ -33,9 +33,9 @@ export function openAgentLog(settings: {
 
 function openFile(path: string): NodeJS.WritableStream & { readonly writableLength: number } {
   try {
-    // Nobody else needs to know who visits.
+    // Other users must not read who the visitors are.
     const stream = createWriteStream(path, { fd: openSync(path, "a", 0o600) });
-    // A disk that is full costs lines and nothing else.
+    // A full disk costs only log lines.
     stream.on("error", () => {});
     return stream;
   } catch (error) {

@@ -1,4 +1,4 @@
-/** `postern http --sso`: a development identity provider beside the agent, for a server on the same machine. */
+/** `postern http --sso`: runs a development identity provider beside the agent, for a server on the same machine. */
 import type { AgentOptions } from "../../agent/agent.ts";
 import type { TunnelOptions } from "../../agent/tunnel.ts";
 import type { Publication } from "../../agent/publication.ts";
@@ -19,17 +19,20 @@ export const agentSso = flagOnly(
 );
 
 export interface LocalProvider {
-  /** What the agent publishes, behind a login there. */
+  /** Publication with a login at the provider. */
   readonly publish: Publication;
   stop(): Promise<void>;
 }
 
-/** Such a provider is on the loopback, which the server and the browser have in common with it on one machine alone. */
+/**
+ * The provider listens on the loopback address, which the agent shares with the server and browser of the same machine
+ * only.
+ */
 const onLoopback = /^http:\/\/127\.0\.0\.1:\d+$/;
 
 /**
- * Starts a provider where the server that runs on `directory` calls one. Throws `Failure` (usage) when the agent is for
- * another server, or the operator of this one has named no such provider.
+ * Starts a provider if the settings of the server in `directory` name it. Throws `Failure` (usage) for a different
+ * server, or if the server's operator has not named such a provider.
  */
 export async function startLocalProvider(
   { server, publish }: Pick<AgentOptions, "server"> & Pick<TunnelOptions, "publish">,

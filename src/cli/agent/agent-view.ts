@@ -1,4 +1,4 @@
-/** What the commands that publish show: a live screen on a terminal, lines otherwise. */
+/** Output of the publishing commands: a live screen on a terminal, lines otherwise. */
 import type { AgentStatus } from "../../agent/agent.ts";
 import type { ServiceState } from "../../agent/service-watch.ts";
 import type { TunnelOptions } from "../../agent/tunnel.ts";
@@ -13,26 +13,26 @@ export type Watched = Required<Pick<TunnelOptions, "status" | "request" | "servi
 export type Shown = Pick<TunnelOptions, "name" | "publish" | "upstream">;
 
 export interface AgentView {
-  /** Where the agent logs. */
+  /** The agent's log. */
   readonly log: Log;
   readonly status: (status: AgentStatus) => void;
-  /** Shows one tunnel from now on. */
+  /** Shows this tunnel from now on. */
   watch(tunnel: Shown): Watched;
-  /** Where the inspector listens, or why it does not. */
+  /** Shows the inspector's URL, or why it is off. */
   inspector(url: string): void;
   close(): void;
 }
 
-/** Requests are answered 502 until it is back: the tunnel stays. */
+/** Logs whether the service is reachable. The tunnel remains, and requests get 502 in the meantime. */
 export function logService(log: Log, { text }: Upstream, state: ServiceState): void {
   if (state.reachable) log.info("service reachable again", { upstream: text });
   else log.warn("service unreachable", { upstream: text, reason: state.reason });
 }
 
-/** A terminal may be light: a code is light on dark in every one. */
+/** Terminals may be light; these colours draw the code light on dark in each of them. */
 export const qrColours = ["whiteBright", "bgBlack"] as const;
 
-/** The login of visitors, and the URL as a QR code for other devices. */
+/** Returns the visitors' login, and the URL as a QR code for other devices. */
 export function sharedLines(
   url: string | undefined,
   { visitor, qr }: Shared,
@@ -49,7 +49,7 @@ function qrLines(url: string, paint: (line: string) => string): readonly string[
   return lines.map(paint);
 }
 
-/** Where it is published, and to which service. */
+/** Returns the public URL and its service. */
 export function forwardingLine(url: string | undefined, { publish, upstream }: Shown): string {
   const labels =
     publish.kind === "labels" ? Object.entries(publish.labels).map(([name, value]) => `${name}=${value}`) : [];

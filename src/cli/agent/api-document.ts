@@ -1,4 +1,4 @@
-/** The document for `postern plan` and `apply` that equals what a tunnel was asked for: an edge with the same modules. */
+/** Converts a tunnel to an equivalent document for `postern plan` and `apply`: an edge with the same modules. */
 import { routeModules } from "../../edge/agents/opening/route-modules.ts";
 import { parseYamlObject } from "../../lib/yaml.ts";
 import type { JsonObject } from "../../lib/json.ts";
@@ -6,18 +6,18 @@ import type { TunnelOptions } from "../../agent/tunnel.ts";
 import type { TunnelKind } from "./tunnel-of.ts";
 
 export interface ApiDocument {
-  /** Undefined where the address of the edge is not known. */
+  /** Undefined if the address of the edge is unknown. */
   readonly document: JsonObject | undefined;
-  /** What the document leaves out, and why. */
+  /** Settings that the document omits, with the reasons. */
   readonly notes: readonly string[];
 }
 
-/** The label by which the edge finds the agent. */
+/** Label by which the edge finds the agent. */
 export function labelOf(name: string): string {
   return `service=${name}`;
 }
 
-/** @param hostport of the edge; undefined: not known */
+/** @param hostport of the edge; undefined if unknown */
 export function apiDocument(
   name: string,
   kind: TunnelKind,
@@ -32,7 +32,7 @@ export function apiDocument(
   }
   const notes: string[] = [];
   const { modules, objects, missing } = routeModules(tunnel.options ?? {}, name);
-  // A document that lets more people in than the tunnel does would be worse than none.
+  // A document that admits more visitors than the tunnel would be worse than no document.
   if (missing.length > 0) return { document: undefined, notes: missing };
   const policy = policyOf(tunnel, notes);
   const backend = { backend_id: `${name}-agents` };
@@ -72,7 +72,7 @@ function present(fields: Readonly<Record<string, unknown>>): Readonly<Record<str
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
-/** Basic authentication is an action of policies there: before everything that a policy does itself. */
+/** In documents, basic authentication is a policy action, placed before the policy's own actions. */
 function policyOf({ options = {}, trafficPolicy }: TunnelOptions, notes: string[]): object {
   const { credentials = [] } = (options["BasicAuth"] ?? {}) as {
     readonly credentials?: readonly { readonly username: string; readonly cleartext_password: string }[];

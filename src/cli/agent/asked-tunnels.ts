@@ -1,4 +1,4 @@
-/** Tunnels that a running agent is asked for by its local API, in the words of agents' files. */
+/** Reads the tunnels that the local API requests of a running agent. Requests use the keys of agent files. */
 import type { TunnelOptions } from "../../agent/tunnel.ts";
 import { readEntry } from "../agent-files/read.ts";
 import type { FileIssue, SourceNode, SourcePlace } from "../agent-files/source.ts";
@@ -7,7 +7,7 @@ import { tunnelsOfEntry } from "./file-tunnels.ts";
 
 const nowhere: SourcePlace = { path: "", line: 1, column: 1 };
 
-/** The tunnels that `body` describes, or what is wrong with it; there is one for each of its schemes. */
+/** Returns the tunnels that `body` describes, one per scheme, or its errors. */
 export function askedTunnels(
   body: object,
   form: "tunnel" | "endpoint",
@@ -18,7 +18,7 @@ export function askedTunnels(
   return { tunnels, issues: issues.map(({ message }) => message) };
 }
 
-/** JSON as a file would have it. */
+/** Converts JSON to the form of a parsed file. */
 function sourceOf(value: unknown): SourceNode {
   if (value === null || value === undefined) return { place: nowhere, value: undefined };
   if (Array.isArray(value)) return { place: nowhere, value: { kind: "list", items: value.map(sourceOf) } };

@@ -1,21 +1,21 @@
 /**
- * The table from what a tunnel was asked for, by flag or file, to the member of the protocol that carries it
- * (agent-protocol, "Options of a tunnel"): the edge does with it what the module of a route does.
+ * Maps tunnel settings from flags and files to the protocol's members (agent-protocol, "Options of a tunnel"). The edge
+ * applies each member like the module of a route.
  */
 import { readFileSync } from "node:fs";
 import { isPem } from "../agent-files/rows.ts";
 import type { tunnelSettings } from "../../settings/tunnels.ts";
 import type { ValuesOf } from "../../settings/setting.ts";
 
-/** What was asked for; settings that the kind of tunnel does not have are absent. */
+/** Settings of a tunnel. Settings that its kind does not support are absent. */
 export type TunnelValues = Partial<ValuesOf<typeof tunnelSettings>> & {
-  /** The policy itself, where it is not in a file of its own. */
+  /** The policy itself, if it is not in a separate file. */
   readonly trafficPolicy?: string | undefined;
-  /** The metadata of the SAML provider, where it is not in a file of its own. */
+  /** The SAML provider's metadata, if it is not in a separate file. */
   readonly samlMetadata?: string | undefined;
 };
 
-/** Says which setting cannot be what it is. */
+/** Names the setting with the invalid value. */
 export class ValueError extends Error {
   readonly setting: string;
 
@@ -25,7 +25,7 @@ export class ValueError extends Error {
   }
 }
 
-/** Reads the file that a setting names. Throws `ValueError` that names the setting. */
+/** Reads the file that a setting names. Throws a `ValueError` that names the setting. */
 export type ReadFile = (setting: string, path: string) => Buffer;
 
 type Member = Readonly<Record<string, unknown>> | undefined;
@@ -108,7 +108,7 @@ function allowedOf(emails: readonly string[] = [], domains: readonly string[] = 
   return { allow_emails: emails, allow_domains: domains };
 }
 
-/** The members that the values ask for. Throws `ValueError` for a file that cannot be read. */
+/** Returns the members for the values. Throws `ValueError` for an unreadable file. */
 export function bindOptions(values: TunnelValues, readFile: ReadFile): Readonly<Record<string, unknown>> {
   const asked = Object.entries(members).flatMap(([name, make]) => {
     const member = make(values, readFile);
@@ -117,7 +117,7 @@ export function bindOptions(values: TunnelValues, readFile: ReadFile): Readonly<
   return { ...Object.fromEntries(asked), ...mutualTls(values, readFile), ...termination(values, readFile) };
 }
 
-/** Where TLS is ended for connections, they have a member of their own. */
+/** If TLS is terminated for connections, client CAs have a separate member. */
 function mutualTls({ mutualTlsCas = [], terminateAt, crt }: TunnelValues, readFile: ReadFile): Member {
   if (mutualTlsCas.length === 0 || terminateAt === "agent") return undefined;
   const pem = mutualTlsCas.map((one) => readPem("mutualTlsCas", one, readFile)).join("\n");
@@ -135,7 +135,7 @@ function base64Of(setting: string, given: string, readFile: ReadFile): string {
   return Buffer.from(readPem(setting, given, readFile)).toString("base64");
 }
 
-/** Returns PEM as it is, or reads it from the file that `given` names. */
+/** Returns PEM unchanged, or reads it from the file that `given` names. */
 export function readPem(setting: string, given: string, readFile: ReadFile): string {
   return isPem(given) ? given : readFile(setting, given).toString("utf8");
 }
@@ -146,7 +146,7 @@ export const readAnyFile: ReadFile = (setting, path) => {
     return readFileSync(path);
   } catch (error) {
     const why = (error as NodeJS.ErrnoException).code ?? (error as Error).message;
-    // A key in a form that is not PEM is no name of a file.
+    // A key in a format other than PEM is not a file name.
     const what = setting === "key" ? "it as PEM, or a file of that name" : `"${path}"`;
     throw new ValueError(setting, `cannot read ${what}: ${why}`, { cause: error });
   }

@@ -1,4 +1,4 @@
-/** The tunnels of agents' files, with whatever is wrong with them. */
+/** Reads the tunnels of agent files and collects their errors. */
 import { readFileSync } from "node:fs";
 import { parseServerAddress } from "../../agent/connect.ts";
 import { readCertificates } from "../../lib/certificates/x509.ts";
@@ -17,13 +17,13 @@ import type { ReadFile, TunnelValues } from "./bind-options.ts";
 import { tunnelsOf } from "./tunnel-of.ts";
 import type { TunnelKind } from "./tunnel-of.ts";
 
-/** One entry of a file: the tunnels that it comes to. */
+/** Tunnels of one entry in a file. */
 export interface FileTunnel {
   readonly name: string;
   readonly tunnels: readonly TunnelOptions[];
 }
 
-/** What a file says of a tunnel besides what flags can. */
+/** Settings of a tunnel that only files support. */
 const ofFiles = {
   proto: optional("", oneOf(["http", "tcp", "tls"])),
   addr: many("", text),
@@ -31,7 +31,7 @@ const ofFiles = {
   samlMetadata: optional("", text),
 } as const;
 
-/** What says the same as a path of another setting, in the file itself. */
+/** File keys with inline content, and the settings that take the same content as a path. */
 const inline: Readonly<Record<string, keyof typeof ofFiles>> = { saml: "samlMetadata" };
 
 const settingsOf: Readonly<Record<TunnelKind, Settings>> = {
@@ -40,10 +40,10 @@ const settingsOf: Readonly<Record<TunnelKind, Settings>> = {
   tls: tlsTunnelSettings,
 };
 
-/** Longest value that a message repeats, characters. */
+/** Maximum length of a value that a message repeats, characters. */
 const maxShownLength = 200;
 
-/** Reads every entry; those with something wrong are left out, and are in `issues`. */
+/** Reads all entries. Invalid entries are omitted and reported in `issues`. */
 export function fileTunnels(files: AgentFiles): { readonly tunnels: FileTunnel[]; readonly issues: FileIssue[] } {
   const issues: FileIssue[] = [...files.issues];
   for (const [name, value] of files.values) {
@@ -58,7 +58,7 @@ export function fileTunnels(files: AgentFiles): { readonly tunnels: FileTunnel[]
   return { tunnels, issues: issues.toSorted(byPlace) };
 }
 
-/** What an agent checks of its values when it connects, so that a check of the file finds the same. */
+/** Checks values as the agent does when it connects, so that a check of the file finds the same errors. */
 function checkAgentValue(name: string, { texts, key, place }: FileValue, issues: FileIssue[]): void {
   const [text = ""] = texts;
   try {
@@ -69,7 +69,7 @@ function checkAgentValue(name: string, { texts, key, place }: FileValue, issues:
   }
 }
 
-/** What one entry comes to; undefined where something is wrong with it, which is in `issues` then. */
+/** Returns the tunnels of one entry, or undefined if it has errors, which are added to `issues`. */
 export function tunnelsOfEntry(
   { name, place, values }: TunnelEntry,
   issues: FileIssue[],
@@ -109,7 +109,7 @@ export function tunnelsOfEntry(
   }
 }
 
-/** A labelled tunnel has no protocol of its own, and an endpoint has it in its URL. */
+/** A labelled tunnel has no protocol, and an endpoint's URL contains its protocol. */
 function kindOf(values: TunnelEntry["values"], place: SourcePlace, issues: FileIssue[]): TunnelKind | undefined {
   const proto = values.get("proto");
   if (proto) return readValue(ofFiles.proto, proto, issues);
@@ -130,7 +130,7 @@ function readValue<T>(setting: Setting<T>, { texts, key, place }: FileValue, iss
     return setting.read(texts);
   } catch (error) {
     const written = texts.join(", ");
-    // A long text is a document, and may hold secrets.
+    // A long text is a document, and may contain secrets.
     const isHidden = setting.secret || setting.concealed || written.length > maxShownLength;
     const shown = isHidden ? "" : `, and is ${JSON.stringify(written)}`;
     issues.push({ ...place, message: `"${key}" ${(error as Error).message}${shown}` });
@@ -138,7 +138,7 @@ function readValue<T>(setting: Setting<T>, { texts, key, place }: FileValue, iss
   }
 }
 
-/** The key by which files give a setting. */
+/** Returns the key of a setting in files. */
 function keyFor(setting: string): string {
   return `"${tunnelKeys.find((row) => row.setting === setting)?.key ?? setting}"`;
 }

@@ -1,4 +1,4 @@
-/** The inspector beside an agent: nothing of it is loaded where it is off. */
+/** Runs the inspector beside an agent. Its code is not loaded if the inspector is off. */
 import type { AgentStatus } from "../../agent/agent.ts";
 import type { ExchangeKeeper } from "../../agent/exchange-keeper.ts";
 import type { TunnelOptions } from "../../agent/tunnel.ts";
@@ -9,40 +9,41 @@ import type { InspectorAddress } from "../../settings/kinds/agents.ts";
 import { Failure } from "../process/exit.ts";
 import { posternVersion } from "../process/version.ts";
 
-/** Where it listens unless told otherwise: the first of these ports that is free. */
+/** Default address: the first free one of these ports. */
 const usual = { host: "127.0.0.1", ports: Array.from({ length: 100 }, (_, at) => 4040 + at) };
 
 export interface Inspection {
-  /** What passed in all. */
+  /** Totals of the agent's traffic. */
   readonly totals: Totals;
-  /** The tunnel as the agent is to have it. */
+  /** Returns the tunnel's options for the agent. */
   watch(tunnel: TunnelOptions): Promise<TunnelOptions>;
   status(status: AgentStatus): void;
   /** As `AgentOptions.exchanges`. */
   readonly exchanges: ExchangeKeeper;
   /** As `AgentOptions.requestTimes`. */
   requestTimes(lines: Buffer): void;
-  /** Whether there is a tunnel of this name. */
+  /** Whether a tunnel with this name exists. */
   knows(name: string): boolean;
-  /** Has the local API control the agent from now on. */
+  /** Connects the local API to the agent. */
   control(control: AgentControl): void;
-  /** Listens, and resolves with the URL; undefined: it is off. Throws `Failure` (usage) where it cannot. */
+  /**
+   * Listens and resolves with the URL, or undefined if the inspector is off. Throws `Failure` (usage) if it cannot
+   * listen.
+   */
   open(): Promise<string | undefined>;
   close(): Promise<void>;
 }
 
 export interface InspectionOptions {
-  /** Where it listens; undefined: at the usual place. */
+  /** Address to listen on; undefined: the default address. */
   readonly inspector: InspectorAddress | undefined;
-  /** What a call may have as its Host, besides. */
+  /** Additional allowed values of the Host field. */
   readonly inspectorHost: readonly string[];
-  /** Most bytes that are kept; 0: the usual number, -1: none. */
+  /** Maximum number of captured bytes; 0: the default, -1: no capture. */
   readonly inspectDbSize: number;
 }
 
-/**
- * @param isCounted whether what passes is counted, even where nothing is to listen
- */
+/** @param isCounted whether traffic is counted even without a listener */
 export async function makeInspection(
   { inspector: place, inspectorHost, inspectDbSize }: InspectionOptions,
   isCounted: boolean,
@@ -65,7 +66,7 @@ export async function makeInspection(
       shown = { status: state, agent_version: posternVersion(), session: { legs: latencies } };
     },
     exchanges: {
-      // Loaded when somebody asks: most agents are never asked.
+      // Loaded on the first request, because most agents never get one.
       async answer(command, tunnel) {
         const { keepExchanges } = await import("../../inspector/kept-exchanges.ts");
         keeper ??= keepExchanges(inspector);

@@ -1,4 +1,4 @@
-/** What an agent shows on a terminal. */
+/** Output of an agent on a terminal. */
 import { styleText } from "node:util";
 import type { ServerAddress } from "../../agent/connect.ts";
 import type { Totals } from "../../inspector/inspector.ts";
@@ -15,9 +15,9 @@ import { forwardingLine, logService, qrColours, sharedLines } from "./agent-view
 import type { AgentView } from "./agent-view.ts";
 import type { Shared } from "./sharing.ts";
 
-/** @param log gets what the agent says when stderr is not the terminal that the screen is on */
+/** @param log receives the agent's messages if stderr is not the screen's terminal */
 export function liveView({ host, port }: ServerAddress, totals: Totals, log: Log, shared: Shared): AgentView {
-  /** Of the first tunnel. */
+  /** URL of the first tunnel. */
   let url: string | undefined;
   const tunnels: { line: string; trouble: string | undefined }[] = [];
   let state = styleText("yellow", "connecting");
@@ -36,7 +36,7 @@ export function liveView({ host, port }: ServerAddress, totals: Totals, log: Log
     ...numbers(totals),
     ...sharedRows(url, shared),
   ];
-  // What quits is said where keys are taken.
+  // Only a screen that reads keys mentions the key to quit.
   let title = "Postern (press Ctrl+C to stop)";
   const screen = openScreen(screenOn(process.stdout), systemClock, () => ({ title, rows: rows() }));
   const giveBack = takeKeys(process.stdin, () => screen.redraw());
@@ -86,7 +86,7 @@ export function liveView({ host, port }: ServerAddress, totals: Totals, log: Log
         },
         service(reached) {
           shown.trouble = reached.reachable ? undefined : printable(`not reachable: ${reached.reason}`);
-          // When stderr goes elsewhere, the log there says it as well.
+          // If stderr is redirected, the log there contains the message as well.
           if (!process.stderr.isTTY) logService(log, tunnel.upstream, reached);
           screen.changed();
         },
@@ -103,7 +103,7 @@ export function liveView({ host, port }: ServerAddress, totals: Totals, log: Log
   };
 }
 
-/** The QR code is last, so that a low terminal shows everything else. */
+/** The QR code is last, so that a low terminal still shows the other rows. */
 function sharedRows(url: string | undefined, shared: Shared): [string, string][] {
   return sharedLines(url, shared, (one) => styleText([...qrColours], one)).map((line, at) => [
     at === 0 && shared.visitor ? "Login" : "",
@@ -111,7 +111,7 @@ function sharedRows(url: string | undefined, shared: Shared): [string, string][]
   ]);
 }
 
-/** Connections, and requests where there are some. */
+/** Formats the connections, and the requests if there are any. */
 function numbers({ connections, requests }: Totals): [string, string][] {
   const open = connections.read();
   const asked = requests.read();
@@ -119,14 +119,14 @@ function numbers({ connections, requests }: Totals): [string, string][] {
   return asked.count === 0 ? rows : [...rows, ["Requests", paceOf(asked)]];
 }
 
-/** How many, how often, and how long. */
+/** Formats count, rate and duration. */
 function paceOf({ count, rates: [lastMinute = 0, lastFive = 0], percentile }: Measured): string {
   const pace = `${count} total, ${lastMinute.toFixed(1)}/s (5 min: ${lastFive.toFixed(1)}/s)`;
   const [half, most] = [0.5, 0.9].map((share) => renderDuration(percentile(share)));
   return count === 0 ? `${count} total` : `${pace}, p50 ${half}, p90 ${most}`;
 }
 
-/** As the clock on the wall has it. */
+/** Formats the local time of day. */
 function timeOfDay(at: number): string {
   return new Date(at).toTimeString().slice(0, 8);
 }

@@ -1,4 +1,4 @@
-/** The local API of a running agent, as the commands `postern agent …` call it. */
+/** Calls the local API of a running agent, for the commands `postern agent …`. */
 import { text } from "node:stream/consumers";
 import { visibleLine } from "../../lib/visible-text.ts";
 import { request as requestHttp } from "../../lib/http.ts";
@@ -29,13 +29,13 @@ export const localSettings = {
   json: settings.json,
 } as const;
 
-/** An answer's body; an empty object where it has none. */
+/** Body of a response; an empty object if there is none. */
 export type LocalAnswer = Readonly<Record<string, unknown>>;
 
-/** How long the agent may take, milliseconds: a tunnel is answered for by its server. */
+/** Maximum time for the agent's response, milliseconds. The agent may wait for its server. */
 const answerMs = 45_000;
 
-/** Calls it. Throws `Failure` where nothing listens, or the call is refused. */
+/** Calls the API. Throws `Failure` if no agent listens, or if it rejects the call. */
 export async function callAgent(at: Place, method: string, path: string, body?: object): Promise<LocalAnswer> {
   const where = `${at.host.includes(":") ? `[${at.host}]` : at.host}:${at.port}`;
   let answer: { readonly status: number; readonly text: string };
@@ -52,7 +52,7 @@ export async function callAgent(at: Place, method: string, path: string, body?: 
   try {
     read = answer.text === "" ? {} : (JSON.parse(answer.text) as LocalAnswer);
   } catch {
-    // Something else listens there.
+    // Another program listens there.
   }
   if (!read || answer.status >= 400) {
     const details = read?.["details"] as { readonly err?: unknown; readonly code?: string } | undefined;

@@ -6,10 +6,10 @@ import type { AgentView, Shown } from "./agent-view.ts";
 import type { Shared } from "./sharing.ts";
 import { makeRequestLog } from "./request-log.ts";
 
-/** How what is online is told on stdout: as text, as JSON, or as JSON with the tunnel's name. */
+/** Form of messages about online tunnels on stdout: text, JSON, or JSON with the tunnel's name. */
 export type PlainForm = "text" | "json" | "named json";
 
-/** One line on stdout for each tunnel when it is online; the rest is logged. */
+/** Prints one line on stdout for each tunnel that is online. All other messages are logged. */
 export function plainView(log: Log, form: PlainForm, shared: Shared): AgentView {
   const requests = makeRequestLog(log);
   return {

@@ -1,4 +1,4 @@
-/** `--print-config`: the options of a command as an agent file, and as a document for the API. */
+/** `--print-config`: prints the options of a command as an agent file and as an API document. */
 import { resolve } from "node:path";
 import type { TunnelOptions } from "../../agent/tunnel.ts";
 import { renderYaml } from "../../lib/yaml.ts";
@@ -17,7 +17,7 @@ import type { TunnelKind } from "./tunnel-of.ts";
 
 type Values = ValuesOf<typeof accessSettings> & TunnelValues & SharingValues & { readonly json: boolean };
 
-/** Of the tunnel, the edge and the document. */
+/** Name of the tunnel, the edge and the document. */
 const name = "web";
 
 export function printConfig(kind: TunnelKind, values: Values, targets: readonly string[], tunnel: TunnelOptions): void {
@@ -69,19 +69,19 @@ function agentFile(
     if (row) setAt(tunnel, row.key.split("."), written(setting, value, row.isPath === true));
   }
   return {
-    // The directory of a server on this machine has the address, the CA and a token.
+    // The directory of a server on this machine contains the address, the CA and a token.
     ...(isLocal ? { data: resolve(values.data) } : server !== undefined && { server }),
     ...(!isLocal && values.ca !== undefined && { ca: values.ca === "system" ? values.ca : resolve(values.ca) }),
     tunnels: { [name]: tunnel },
   } as JsonObject;
 }
 
-/** Of the one setting that files give by two keys. */
+/** Returns the key for the only setting that has two keys in files. */
 function samlKey(value: unknown): string {
   return /^https?:/i.test(String(value)) ? "saml.idp_metadata_url" : "saml.idp_metadata_file";
 }
 
-/** As a file has it: paths are absolute, since a file's own are relative to the file. */
+/** Formats a value for a file. Paths are absolute, because relative paths in a file refer to the file's directory. */
 function written(setting: string, value: unknown, isPath: boolean): unknown {
   if (Array.isArray(value)) return value.map((one) => written(setting, one, isPath));
   if (setting === "upstreamTimeout") return `${String(value)}ms`;
@@ -95,7 +95,7 @@ function setAt(object: Record<string, unknown>, path: readonly string[], value: 
   else setAt((object[first] ??= {}) as Record<string, unknown>, rest, value);
 }
 
-/** Where an edge serves what the tunnel would; undefined where no fixed address is known. */
+/** Returns the fixed address at which an edge would serve the tunnel; undefined if unknown. */
 function hostportOf(
   kind: TunnelKind,
   values: Values,

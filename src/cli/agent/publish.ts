@@ -1,4 +1,4 @@
-/** What the commands that publish have in common: their settings, and what an agent is made of from them. */
+/** Common parts of the publishing commands: their settings, and how they create an agent. */
 import { describeServiceFault } from "../../agent/service-fault.ts";
 import { oneVisitor } from "../../agent/one-visitor.ts";
 import { reachService } from "../../agent/service-watch.ts";
@@ -22,12 +22,12 @@ import type { SharingValues } from "./sharing.ts";
 import { tunnelsOf } from "./tunnel-of.ts";
 import type { TunnelKind } from "./tunnel-of.ts";
 
-/** Settings of the commands that publish, besides those of their kind of tunnel. */
+/** Settings of the publishing commands, in addition to those of their kind of tunnel. */
 export const publishSettings = { ...accessSettings, json: settings.json } as const;
 
 type Values = ValuesOf<typeof publishSettings> & TunnelValues & SharingValues;
 
-/** Publishes the targets until a signal ends it; resolves with the exit code. Throws `Failure`. */
+/** Publishes the targets until a signal. Resolves with the exit code. Throws `Failure`. */
 export async function publish(
   kind: TunnelKind,
   given: Values,
@@ -94,7 +94,7 @@ function endingOf({ expires, once, upstreamProtocol, proxyProtocol, label = [] }
   };
 }
 
-/** The tunnels that the flags describe. Throws `Failure` (usage) that names the flag. */
+/** Returns the tunnels that the flags describe. Throws a `Failure` (usage) that names the flag. */
 function flagTunnels(kind: TunnelKind, values: Values, targets: readonly string[]): readonly TunnelOptions[] {
   try {
     return tunnelsOf("command_line", kind, targets, values, readAnyFile);

@@ -2,10 +2,10 @@ import type { Log } from "../../lib/log.ts";
 import type { WatchedRequest } from "../../agent/request-watch.ts";
 import { printable } from "../terminal/request-line.ts";
 
-/** Requests logged in a second; of the rest only the number is logged. */
+/** Maximum number of requests logged per second. For further requests, only their number is logged. */
 const perSecond = 100;
 
-/** Logs the requests that an agent saw, within a bound that keeps logging cheaper than forwarding. */
+/** Logs the requests of an agent. A limit keeps logging cheaper than forwarding. */
 export function makeRequestLog(log: Log): { add(request: WatchedRequest): void } {
   let logged = 0;
   let left = 0;

@@ -1,4 +1,4 @@
-/** Runs an agent until a signal or its own end: what it shows, and the exit code. */
+/** Runs an agent until a signal or its own end: its output and exit code. */
 import { startAgent } from "../../agent/agent.ts";
 import type { AgentOptions } from "../../agent/agent.ts";
 import type { TunnelOptions } from "../../agent/tunnel.ts";
@@ -46,21 +46,21 @@ export interface AgentRun
       | "heartbeatToleranceMs"
     > {
   readonly log: Log;
-  /** How what is online is told where there is no screen. */
+  /** Form of messages about online tunnels if there is no screen. */
   readonly form: PlainForm;
-  /** A screen, where stdout is a terminal. */
+  /** Whether to show a screen if stdout is a terminal. */
   readonly screen: boolean;
-  /** What people need to use the URL of the first tunnel; nothing unless given. */
+  /** What people need to use the URL of the first tunnel. Default: nothing. */
   readonly shared?: Shared;
-  /** Opens that URL in a browser. */
+  /** Whether to open that URL in a browser. */
   readonly opens?: boolean;
   /** Called each time that the agent has a session. */
   readonly online?: () => void;
-  /** Ends the agent when it resolves: why. */
+  /** Ends the agent when it resolves with the reason. */
   readonly ending?: Promise<Ending> | undefined;
 }
 
-/** Resolves with the exit code. Throws `Failure` with why the agent has ended by itself. */
+/** Resolves with the exit code. Throws a `Failure` with the reason if the agent ends because of an error. */
 export async function runAgent({
   log,
   form,
@@ -107,7 +107,7 @@ export async function runAgent({
   if (inspection && controlOf) {
     inspection.control(controlOf(agent, given.tunnels, prepare, inspection.knows, () => told.resolve(exitCodes.fine)));
   }
-  // Where nobody asked for a place, the first tunnel does not wait for it, nor need one.
+  // Without a configured address, the first tunnel does not wait for the inspector.
   if (inspection)
     void Promise.resolve(opened ?? inspection.open()).then(
       (url) => url !== undefined && view.inspector(url),
@@ -126,7 +126,7 @@ function sayEnded(form: PlainForm, why: Ending): void {
   process.stdout.write(`${form === "text" ? endings[why] : JSON.stringify({ ended: why })}\n`);
 }
 
-/** Opens the URL in a browser when the tunnel is online for the first time. */
+/** Opens the URL in a browser when the tunnel is first online. */
 function opening(watching: ReturnType<AgentView["watch"]>, log: Log): ReturnType<AgentView["watch"]> {
   let isOpen = false;
   return {
@@ -142,7 +142,7 @@ function opening(watching: ReturnType<AgentView["watch"]>, log: Log): ReturnType
 
 function watched(tunnel: TunnelOptions, { status, request, service }: ReturnType<AgentView["watch"]>): TunnelOptions {
   const { proto = "https" } = tunnel;
-  // A bare connection may be the only one that a service takes; HTTP services take any number.
+  // A service may accept only one plain connection. HTTP services accept any number.
   const isHttp = proto === "https" || proto === "http";
   return { ...tunnel, status, request, ...(isHttp && { service }) };
 }

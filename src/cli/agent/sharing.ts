@@ -1,4 +1,4 @@
-/** Options for sharing a service with people: short forms of what a tunnel may ask for, and how the command shows the URL. */
+/** Options for sharing a service with people: short forms of tunnel options, and how the command shows the URL. */
 import { isIP } from "node:net";
 import { randomText } from "../../lib/ids.ts";
 import { credential, duration } from "../../settings/kinds/agents.ts";
@@ -63,7 +63,7 @@ export interface Shared {
 
 export const notShared: Shared = { visitor: undefined, qr: false };
 
-/** The values with the short forms written out. Throws `Failure` (usage). */
+/** Returns the values with the short forms expanded. Throws `Failure` (usage). */
 export function withSharing<V extends TunnelValues & SharingValues>(
   values: V,
 ): { readonly values: V; readonly shared: Shared } {
@@ -94,7 +94,7 @@ export function isPublicUrl(url: string): boolean {
   return isIP(host.replace(/^\[|\]$/g, "")) === 0 || !/^(?:127\.|\[::1\]$)/.test(host);
 }
 
-/** 82 random bits, in groups that can be read aloud. */
+/** Returns 82 random bits in groups that can be read aloud. */
 function newPassword(): string {
   return Array.from({ length: 4 }, () => randomText(4)).join("-");
 }

@@ -1,4 +1,4 @@
-/** What is stored of a server in the agent file: its address, its CA and the token. */
+/** Stores a server in the agent file: its address, its CA and the token. */
 import { dirname, join } from "node:path";
 import type { ServerAddress } from "../../agent/connect.ts";
 import { renderAddress } from "../../agent/join.ts";
@@ -14,12 +14,12 @@ import { readingOf } from "../process/exit.ts";
 export function storeLogin(path: string, address: ServerAddress, ca: string | undefined, token: string): void {
   const caFile = `${address.host.replaceAll(":", "-")}.pem`;
   if (ca !== undefined) writeAgentFile(join(dirname(path), caFile), ca);
-  // `system` keeps out the CA of a server that may run on this machine.
+  // `system` prevents use of the CA of a server on this machine.
   const values = { server: renderAddress(address), authtoken: token, ca: ca === undefined ? "system" : caFile };
   let content = readAgentText(path);
   const format = content === "" ? "own" : (readAgentFiles([path]).formats[0]?.[1] ?? "own");
   for (const [key, value] of Object.entries(values)) {
-    // The word that ngrok's files use.
+    // The keyword of ngrok's files.
     const written = key === "ca" && value === "system" && format !== "own" ? "host" : value;
     content = readingOf(`"${path}"`, () => withKey(content, format, key as StoredKey, written));
   }

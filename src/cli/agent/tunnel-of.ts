@@ -1,4 +1,4 @@
-/** A tunnel from what it was asked for, by flags or in a file: one for each way in which its URL is reached. */
+/** Creates tunnels from flags or file entries: one per scheme of the URL. */
 import type { PublishedProto, Publication } from "../../agent/publication.ts";
 import { placeOfUrl } from "../../agent/publication.ts";
 import type { TunnelOptions } from "../../agent/tunnel.ts";
@@ -10,11 +10,11 @@ import { utf8Text } from "../../lib/utf8.ts";
 import { bindOptions, namesFile, readAnyFile, readPem, ValueError } from "./bind-options.ts";
 import type { ReadFile, TunnelValues } from "./bind-options.ts";
 
-/** What commands and files call `proto`. */
+/** The value of `proto` in commands and files. */
 export type TunnelKind = "http" | "tcp" | "tls";
 
 /**
- * Throws `ValueError`; its setting is `addr` where it is about the target.
+ * Throws `ValueError`; its setting is `addr` for errors in the target.
  *
  * @param readFile `readNoFile` also refuses targets on this machine's disk
  */
@@ -25,7 +25,7 @@ export function tunnelsOf(
   values: TunnelValues,
   readFile: ReadFile,
 ): TunnelOptions[] {
-  // Before the targets are parsed, which looks for the directory.
+  // Checked before the targets are parsed, because parsing accesses the directory.
   if (readFile !== readAnyFile && targets.some(isOnDisk)) throw new ValueError("addr", namesFile);
   const upstream = withTlsEnd(upstreamOf(kind, targets, values, readFile), values, readFile);
   const asked = bindOptions(values, readFile);
@@ -54,10 +54,10 @@ function isOnDisk(target: string): boolean {
 }
 
 function upstreamOf(kind: TunnelKind, targets: readonly string[], values: TunnelValues, readFile: ReadFile): Upstream {
-  // What the agent has ended TLS for is a bare connection.
+  // After the agent has terminated TLS, the traffic is a plain connection.
   const upstream = parsed(values.terminateAt === "agent" ? "tcp" : kind, targets);
   const { upstreamProtocol, upstreamTlsVerify, upstreamTlsVerifyCas, upstreamServerName } = values;
-  // The header would come behind the TLS handshake, where no service looks for it.
+  // The header would follow the TLS handshake, where services do not expect it.
   if (upstream.tls && (values.proxyProtocol ?? 0) !== 0) {
     throw new ValueError("addr", "cannot be https:// with a PROXY protocol header");
   }
@@ -80,7 +80,7 @@ function upstreamOf(kind: TunnelKind, targets: readonly string[], values: Tunnel
   };
 }
 
-/** The service behind TLS that the agent ends, where it is asked to. */
+/** Returns the upstream behind TLS termination in the agent, if the values request it. */
 function withTlsEnd(upstream: Upstream, values: TunnelValues, readFile: ReadFile): Upstream {
   const { terminateAt, crt, key, mutualTlsCas = [], proxyProtocol = 0 } = values;
   if (terminateAt !== "agent") return upstream;
@@ -116,7 +116,7 @@ function protosOf(kind: TunnelKind, { scheme = [], url }: TunnelValues): readonl
   return [url !== undefined && /^http:/i.test(url) ? "http" : "https"];
 }
 
-/** What says where it is: one of them at most. */
+/** At most one of these settings may give the address. */
 const placed = ["url", "hostname", "subdomain", "remoteAddr", "label"] as const;
 
 function checkTogether(values: TunnelValues, asked: Readonly<Record<string, unknown>>): void {
@@ -138,7 +138,7 @@ function checkTogether(values: TunnelValues, asked: Readonly<Record<string, unkn
 
 function publicationOf(proto: PublishedProto, values: TunnelValues): Publication {
   const { label = [], hostname, remoteAddr, subdomain } = values;
-  // A scheme alone says how it is reached, and leaves the place to the server.
+  // A URL with only a scheme sets the protocol; the server chooses the address.
   const url = values.url?.endsWith("://") ? undefined : values.url;
   if (label.length > 0) {
     const pairs = label.map((one) => [one.slice(0, one.indexOf("=")), one.slice(one.indexOf("=") + 1)] as const);
@@ -156,7 +156,7 @@ function publicationOf(proto: PublishedProto, values: TunnelValues): Publication
   return { kind: "url", url: place, ...(subdomain !== undefined && { subdomain }) };
 }
 
-/** The server checks it: what is wrong is told with its place when the agent connects. */
+/** The server checks the policy and reports errors with their position when the agent connects. */
 function policyOf({ trafficPolicy, trafficPolicyFile }: TunnelValues, readFile: ReadFile): string | undefined {
   if (trafficPolicyFile === undefined) return trafficPolicy;
   const bytes = readFile("trafficPolicyFile", trafficPolicyFile);
@@ -168,7 +168,7 @@ function policyOf({ trafficPolicy, trafficPolicyFile }: TunnelValues, readFile: 
   }
 }
 
-/** The edge sets it, as it sets any other field. */
+/** The edge sets this field like any other. */
 function withHostHeader(
   options: Readonly<Record<string, unknown>>,
   { text }: Upstream,

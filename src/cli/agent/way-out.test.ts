@@ -5,8 +5,8 @@ import { proxiesOf } from "./way-out.ts";
 const server = { host: "t.example.com", port: 4443 };
 const proxyOf = (env: Record<string, string>, at = server, given?: string) => proxiesOf(given, env)?.(at)?.href;
 
-describe("the way out", () => {
-  it("the way out is the proxy of --proxy, else of HTTPS_PROXY, ALL_PROXY or http_proxy", () => {
+describe("proxy selection", () => {
+  it("proxy selection uses --proxy, else HTTPS_PROXY, ALL_PROXY or http_proxy", () => {
     assert.equal(proxyOf({}), undefined);
     assert.equal(proxyOf({ HTTPS_PROXY: "http://a:3128", ALL_PROXY: "socks5://b" }), "http://a:3128/");
     assert.equal(proxyOf({ all_proxy: "socks5://b:1080" }), "socks5://b:1080");
@@ -34,7 +34,7 @@ describe("the way out", () => {
     ["", "localhost", true],
     ["", "t.example.com", false],
   ] as const) {
-    it(`the way out to ${host} has ${isExempt ? "no" : "a"} proxy where NO_PROXY is "${list}"`, () => {
+    it(`proxy selection for ${host} finds ${isExempt ? "no" : "a"} proxy if NO_PROXY is "${list}"`, () => {
       const found = proxyOf({ HTTPS_PROXY: "http://a", NO_PROXY: list }, { host, port: 4443 });
       assert.equal(found === undefined, isExempt);
     });

@@ -1,17 +1,17 @@
-/** Which proxy an agent takes on its way to the server. */
+/** Selects the proxy for an agent's connection to the server. */
 import { BlockList, isIP } from "node:net";
 import type { ServerAddress } from "../../agent/connect.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** In the order in which they are looked at; the last is what some have only. */
+/** In order of precedence. Some systems set only the last. */
 const variables = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy", "http_proxy"] as const;
 
 /**
- * Says which proxy leads to a server; undefined: none.
+ * Returns a function that returns the proxy for a server, or undefined for a direct connection.
  *
  * @param given `--proxy`: a URL, or `none`
- * @throws Error that names the variable, for one that is no proxy
+ * @throws Error that names the variable, if its value is not a proxy URL
  */
 export function proxiesOf(
   given: string | undefined,
@@ -30,10 +30,13 @@ export function proxiesOf(
   return ({ host, port }) => (isExempt(host, port, exempt) ? undefined : url);
 }
 
-/** As other programs read NO_PROXY: names and all below them, addresses, networks, `*`; a port may follow. */
+/**
+ * Parses NO_PROXY like other programs: names with their subdomains, addresses, networks, `*`, each with an optional
+ * port.
+ */
 function isExempt(host: string, port: number, list: string): boolean {
   const name = host.toLowerCase().replace(/\.$/, "");
-  // No proxy leads back to this machine.
+  // Connections to this machine never use a proxy.
   if (name === "localhost" || name.endsWith(".localhost") || name === "::1" || /^127\.\d+\.\d+\.\d+$/.test(name)) {
     return true;
   }

@@ -1,4 +1,4 @@
-/** The management API as the commands call it: which one, with which key, and what a failure means to a script. */
+/** Selects the management API and key for the commands, and converts its failures to exit codes. */
 import type { IncomingMessage } from "node:http";
 import { request as requestHttps } from "node:https";
 import { visibleLine } from "../../lib/visible-text.ts";
@@ -12,7 +12,7 @@ import { localApiKey, ownServer } from "../data/local-server.ts";
 import type { ValuesOf } from "../../settings/setting.ts";
 import { settings } from "../../settings/settings.ts";
 
-/** Largest answer that is read, in bytes: a page of 100 objects with long certificates fits. */
+/** Maximum size of a response, bytes. A page of 100 objects with long certificates fits. */
 const maxAnswerBytes = 67_108_864;
 
 /** Settings of the commands that call the API. */
@@ -23,12 +23,12 @@ export const apiSettings = {
   apiKey: settings.apiKey,
 } as const;
 
-/** The API that the settings name, else the one of the server that runs here. Throws `Failure` (usage). */
+/** Opens the API that the settings name, or the API of the local server. Throws `Failure` (usage). */
 export async function openApi(values: ValuesOf<typeof apiSettings>): Promise<Postern> {
   return new Postern(await placeOf(values));
 }
 
-/** As `openApi`, for single requests. */
+/** Like `openApi`, for single requests. */
 export async function openSend(values: ValuesOf<typeof apiSettings>): Promise<Send> {
   return makeSend(await placeOf(values));
 }
@@ -42,7 +42,7 @@ async function placeOf({ data, apiUrl, apiKey }: ValuesOf<typeof apiSettings>): 
   return { baseUrl: apiUrl, apiKey: key, fetch: sendOverHttp };
 }
 
-/** The API of the server that runs on `directory`, with the key of the same directory. Throws `Failure` (usage). */
+/** Opens the API of the server in `directory`, with the key in the same directory. Throws `Failure` (usage). */
 function localApi(directory: string, given: string | undefined): { readonly baseUrl: string; readonly apiKey: string } {
   const server = ownServer(directory);
   if (!server) {
@@ -64,7 +64,7 @@ function localApi(directory: string, given: string | undefined): { readonly base
   return { baseUrl: server.apiUrl, apiKey };
 }
 
-/** The one in the agent's usual file, where vendors' files have it. */
+/** Reads the key in the default agent file, where vendors' files store it. */
 async function agentFileApiKey(): Promise<string | undefined> {
   const paths = agentFilesOf([], process.env);
   if (paths.length === 0) return undefined;
@@ -72,7 +72,7 @@ async function agentFileApiKey(): Promise<string | undefined> {
   return agentValues(paths, () => {}).get("api_key")?.[0];
 }
 
-/** Names that somebody else has: another attempt with another name may succeed. */
+/** Errors for names in use. Another name may succeed. */
 const takenCodes: ReadonlySet<string> = new Set([
   errorCodes.domain_held,
   errorCodes.hostport_held,
@@ -80,14 +80,16 @@ const takenCodes: ReadonlySet<string> = new Set([
   errorCodes.route_exists,
 ]);
 
-/** What a call threw, as a sentence and an exit code; what is not the API's doing is returned as it is. */
+/**
+ * Returns an error of a call as a sentence and an exit code. Errors that the API did not cause are returned unchanged.
+ */
 export function apiFailure(error: unknown): unknown {
   if (error instanceof PosternConnectionError) {
     return new Failure("unreachable", `cannot reach the API: ${visibleLine(error.message)}`, { cause: error });
   }
   if (!(error instanceof PosternError)) return error;
   const { operation_id: _, ...details } = error.details;
-  // What the message says already is not said twice.
+  // Omits details that the message already contains.
   const more = Object.entries(details).filter(([, text]) => !error.message.includes(text));
   const lines = more.map(([name, text]) => `\n  ${visibleLine(`${name}: ${text}`)}`);
   const sentence = `${visibleLine(error.message)} (${visibleLine(error.code)}, ${error.operationId})${lines.join("")}`;
@@ -101,7 +103,7 @@ function reasonOf({ status, code }: PosternError): ExitName {
   return status < 500 ? "refused" : "unexpected";
 }
 
-/** `fetch` for the SDK without the platform's own, which decodes whatever the server says it has encoded. */
+/** `fetch` for the SDK. The built-in `fetch` decodes every encoding that the server declares. */
 export async function sendOverHttp(url: string, init: FetchInit): Promise<FetchAnswer> {
   const target = new URL(url);
   const { promise, resolve: answered, reject } = Promise.withResolvers<IncomingMessage>();

@@ -1,4 +1,4 @@
-/** What `openapi.json` says of one operation, as far as the command line needs it. */
+/** Reads the parts of an operation in `openapi.json` that the command line needs. */
 import { readOwnFile } from "../../lib/io/own-file.ts";
 import { operations } from "../../../sdk/src/index.ts";
 import type { Operation } from "../../../sdk/src/index.ts";
@@ -6,16 +6,16 @@ import type { ApiDescription, Schema } from "../../api/description/description.t
 
 export interface DescribedOperation extends Operation {
   readonly summary: string;
-  /** What the resource is. */
+  /** Description of the resource. */
   readonly doc: string;
   /** Names of the ids in the path. */
   readonly ids: readonly string[];
-  /** Of the body, with references followed. */
+  /** Fields of the body, with references resolved. */
   readonly fields: Readonly<Record<string, Schema>>;
   readonly required: readonly string[];
-  /** Query parameters: name → what it means. */
+  /** Query parameters: name → description. */
   readonly queryDocs: Readonly<Record<string, string>>;
-  /** Query parameters that are true or false. */
+  /** Boolean query parameters. */
   readonly switches: ReadonlySet<string>;
 }
 
@@ -25,7 +25,10 @@ function description(): ApiDescription {
   return (loaded ??= JSON.parse(readOwnFile("openapi.json").toString()) as ApiDescription);
 }
 
-/** The resources as they are typed, e.g. `edges/https/routes`, each with its verbs; "" for what belongs to none. */
+/**
+ * The resources in their command-line form, e.g. `edges/https/routes`, each with its verbs; "" for operations without a
+ * resource.
+ */
 export function resourceVerbs(): ReadonlyMap<string, readonly Operation[]> {
   const found = new Map<string, Operation[]>();
   for (const operation of operations) {
@@ -53,7 +56,7 @@ export function describeOperation(operation: Operation): DescribedOperation {
   };
 }
 
-/** The schema with references followed and without `null`. */
+/** Returns the schema with references resolved and without `null`. */
 export function plainSchema(schema: Schema): Schema {
   const { description: own } = schema;
   const documented = (found: Schema): Schema => (own === undefined ? found : { ...found, description: own });

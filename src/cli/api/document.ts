@@ -1,4 +1,4 @@
-/** A document of many objects from a file, with what it refers to filled in. */
+/** Reads a document of several objects from a file and resolves its references. */
 import { readFileSync, realpathSync, statSync } from "node:fs";
 import { dirname, resolve, sep } from "node:path";
 import { parseEnv } from "node:util";
@@ -11,7 +11,7 @@ import { named } from "../../settings/kinds/text.ts";
 import { flagOnly, many, optional } from "../../settings/setting.ts";
 import { Failure, readingOf } from "../process/exit.ts";
 
-/** Largest file that is read, bytes. */
+/** Maximum size of a file, bytes. */
 const maxBytes = 4_194_304;
 
 export const documentEnv = flagOnly(
@@ -31,39 +31,39 @@ export const documentEnvFile = flagOnly(
   ),
 );
 
-/** Variables that a document may read. */
+/** Variables that a document may reference. */
 export interface DocumentVariables {
-  /** Names that the caller gave. */
+  /** Variable names that the caller allowed. */
   readonly allowed: readonly string[];
-  /** Variables that come before those of the environment. */
+  /** Path of a file whose variables override the environment. */
   readonly file: string | undefined;
 }
 
-/** A variable that the document needs and that has no value. */
+/** A variable without a value that the document needs. */
 interface MissingVariable {
   readonly path: string;
   readonly name: string;
   readonly isAllowed: boolean;
 }
 
-/** What a document may refer to. */
+/** Files and variables that a document may reference. */
 interface Reach {
-  /** As messages show it. */
+  /** File name as shown in messages. */
   readonly file: string;
-  /** Undefined for standard input, which has no folder. */
+  /** Folder of the file; undefined for standard input. */
   readonly folder: string | undefined;
   readonly env: NodeJS.ProcessEnv;
-  /** Names that the caller gave. */
+  /** Variable names that the caller allowed. */
   readonly variables: readonly string[];
   readonly missing: MissingVariable[];
 }
 
 /**
- * Reads `file`, or standard input for `-`: YAML, of which JSON is a part. `{ $env: NAME }` and `{ $file: PATH }` stand for
- * the value of a variable that the caller named, and for a file in the document's folder; `{ $json: VALUE }` for the text of
- * a JSON value: the document need not be the
- * caller's own work, and what it refers to is sent to the server.
- * @throws Failure for what cannot be read
+ * Reads `file`, or standard input for `-`, as YAML, which includes JSON. `{ $env: NAME }` is the value of a variable
+ * that the caller allowed. `{ $file: PATH }` is the content of a file in the document's folder. `{ $json: VALUE }` is
+ * the text of a JSON value. References are limited because the document may come from someone else, and their values
+ * are sent to the server.
+ * @throws Failure for an unreadable document
  */
 export function readDocumentFile(
   file: string,
@@ -79,7 +79,7 @@ export function readDocumentFile(
     const document = file.endsWith(".json") ? parseJsonObject(bytes) : parseYamlObject(text);
     const missing: MissingVariable[] = [];
     const variables = [...allowed, ...Object.keys(own)];
-    // Files for `--env-file` have empty lines to fill in.
+    // Files for `--env-file` may contain empty values to fill in.
     const set = Object.fromEntries(Object.entries(own).filter(([, value]) => value !== ""));
     const filled = fill(document, "", { file, folder, env: { ...env, ...set }, variables, missing }) as JsonObject;
     if (missing.length > 0) throw missingVariables(file, missing);
@@ -131,7 +131,7 @@ function missingVariables(file: string, missing: readonly MissingVariable[]): Fa
   return new Failure("usage", visibleLine(sentence));
 }
 
-/** The path of a regular file in the document's folder, with links followed. Throws `Failure` (usage). */
+/** Returns the path of a regular file in the document's folder, with links resolved. Throws `Failure` (usage). */
 function withinFolder(path: string, { file, folder }: Reach): string {
   if (folder === undefined) {
     throw new Failure(

@@ -1,20 +1,20 @@
-/** The fields of a body as options, and the body that they make. */
+/** Converts the fields of a body to options, and options to a body. */
 import type { Schema } from "../../api/description/description.ts";
 import { Failure } from "../process/exit.ts";
 import type { Setting } from "../../settings/setting.ts";
 import { plainSchema } from "./description.ts";
 import type { DescribedOperation } from "./description.ts";
 
-/** A field, by its place in the body. */
+/** A field, by its path in the body. */
 export interface FieldOption {
   readonly path: readonly string[];
   readonly setting: Setting<unknown>;
 }
 
-/** Objects inside objects have options of their own; deeper ones are given as JSON. */
+/** Maximum depth of objects whose fields have options. Deeper objects are given as JSON. */
 const maxDepth = 2;
 
-/** `taken` are flags that mean something else already: such a field is given in the document. */
+/** @param taken flags with another meaning; such fields can be set only in the document */
 export function fieldOptions(operation: DescribedOperation, taken: ReadonlySet<string>): FieldOption[] {
   const found: FieldOption[] = [];
   const add = (
@@ -50,7 +50,7 @@ function fieldSetting(schema: Schema, flag: string, doc: string): Setting<unknow
   }
   switch (schema.type) {
     case "string": {
-      // Keys and certificates come from files; a secret on the command line can be seen by others.
+      // Keys and certificates come from files, because other users can see secrets on the command line.
       const fromFile = schema["x-secret"] === true || (schema["x-max-bytes"] ?? 0) > 4096;
       return one("TEXT", (text) => text, fromFile ? { secret: true } : {});
     }
@@ -129,13 +129,13 @@ function readMap(texts: readonly string[], schema: Schema): unknown {
   );
 }
 
-/** One element of a list or map. */
+/** Reads one element of a list or map. */
 function readValue(text: string, schema: Schema): unknown {
   if (schema.type === "string") return text;
   return schema.type === "integer" || schema.type === "number" ? readNumber(text) : readJson(text);
 }
 
-/** `document` with the given options laid over it. Throws `Failure` (usage) where both cannot be. */
+/** Returns `document` with the options merged into it. Throws `Failure` (usage) if they conflict. */
 export function bodyOf(
   document: Readonly<Record<string, unknown>>,
   given: readonly (readonly [path: readonly string[], value: unknown])[],

@@ -7,7 +7,7 @@ import type { Columns } from "../terminal/table.ts";
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** At most `most` objects, page by page: a table, or one JSON array with a line per object. */
+/** Prints at most `most` objects, page by page, as a table or as a JSON array with one object per line. */
 export async function printList(listing: Listing<Row>, most: number, json: boolean): Promise<void> {
   let left = most;
   let columns: Columns | undefined;
@@ -35,10 +35,10 @@ export async function printList(listing: Listing<Row>, most: number, json: boole
   else if (!columns) process.stderr.write("No objects.\n");
 }
 
-/** @param what was done, where the answer has no body */
+/** @param what description of the action, for a response without a body */
 export function printAnswer(what: string, answer: unknown, json: boolean): void {
   if (typeof answer === "object" && answer !== null) {
-    // Of any content that was sent: nothing of it may steer the terminal.
+    // Responses may contain any text, and none of it may control the terminal.
     for (const text of answerOf(answer).warnings) {
       process.stderr.write(`warning: ${visibleLine(text)}\n`);
     }
@@ -49,7 +49,7 @@ export function printAnswer(what: string, answer: unknown, json: boolean): void 
   else process.stdout.write(`${renderObject(answer as Row)}\n`);
 }
 
-/** Resolves when the reader has room for more; at once when it has gone. */
+/** Resolves when the reader can accept more, or immediately if it has closed. */
 async function print(text: string): Promise<void> {
   const { stdout } = process;
   if (stdout.destroyed || stdout.write(text)) return;

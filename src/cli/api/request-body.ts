@@ -1,11 +1,14 @@
-/** The body of one request, as `--data` names it: a JSON text, `@FILE`, or `@-` for the standard input. */
+/** Reads the body of one request from `--data`: a JSON text, `@FILE`, or `@-` for standard input. */
 import { readFileSync } from "node:fs";
 import { Failure } from "../process/exit.ts";
 
-/** Most that a body may hold, in bytes; the API takes less. */
+/** Maximum size of a body, bytes. The API accepts less. */
 const maxBodyBytes = 16_777_216;
 
-/** The object that `given` holds. Throws `Failure` (usage). @param name what messages call it */
+/**
+ * Returns the object in `given`. Throws `Failure` (usage).
+ * @param name name of the option in messages
+ */
 export async function readBody(given: string | undefined, name = "--data"): Promise<Record<string, unknown>> {
   if (given === undefined) return {};
   const isFile = given.startsWith("@");
@@ -31,9 +34,9 @@ function parseJson(text: string, isFile: boolean, name: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch (error) {
-    // The other commands' --data is the directory with everything that is kept.
+    // For the other commands, `--data` is the data directory.
     const own = name === "--data" ? "; to set the data directory, use --data-dir" : "";
-    // The parser's message would quote the document, which may hold secrets.
+    // The parser's message would quote the document, which may contain secrets.
     const hint = isFile ? "check its commas and quotes" : `write JSON, @FILE or @-${own}`;
     throw new Failure("usage", `${name} is not JSON: ${hint}`, { cause: error });
   }

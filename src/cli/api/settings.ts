@@ -1,18 +1,18 @@
-/** Settings that the commands of the API's operations share. */
+/** Settings that all API operation commands share. */
 import { settings } from "../../settings/settings.ts";
 import { count } from "../../settings/kinds/number.ts";
 import { text, visible } from "../../settings/kinds/text.ts";
 import { flagOnly, optional } from "../../settings/setting.ts";
 import { apiSettings } from "./api-client.ts";
 
-/** Of every operation. `--data` is what is sent; the data directory has a longer name here. */
+/** Settings of every operation. `--data` is the request body, so the data directory has a longer name here. */
 export const sharedSettings = {
   ...apiSettings,
   data: { ...settings.data, flag: "data-dir", variable: "POSTERN_DATA" },
   json: settings.json,
 } as const;
 
-/** Of every operation that writes. */
+/** Settings of every operation that writes. */
 export const writeSettings = {
   ifMatch: flagOnly(optional("Change the object only if it still has this ETag.", visible("ETAG"))),
   idempotencyKey: flagOnly(optional("Key that makes the server run the request only once.", visible("KEY"))),

@@ -1,29 +1,29 @@
 import type { Settings, ValuesOf } from "../../settings/setting.ts";
 
-/** One command: what its help says, what it takes, and what it does. */
+/** One command: its help, settings and action. */
 export interface Command<S extends Settings = Settings> {
   /** As typed after `postern`. */
   readonly name: string;
   /** One sentence. */
   readonly doc: string;
-  /** Positional arguments as the usage line shows them, e.g. `[PORT]`. */
+  /** Positional arguments in the usage line, e.g. `[PORT]`. */
   readonly operands: string;
   readonly least: number;
   readonly most: number;
   readonly settings: S;
   readonly examples?: readonly string[];
-  /** Further lines of the help. */
+  /** Additional lines of the help. */
   readonly notes?: readonly string[];
-  /** Arguments after the command's first word or words that belong to its name as well. */
+  /** Number of arguments after the command's first word that are part of its name. */
   readonly taken?: number;
-  /** Resolves with the exit code. Throws `Failure` for what the user can mend. */
+  /** Resolves with the exit code. Throws `Failure` for errors that the user can fix. */
   run(values: ValuesOf<S>, operands: readonly string[]): Promise<number>;
 }
 
-/** A command that is loaded when it is needed. */
+/** A command whose module is loaded on first use. */
 export interface CommandEntry {
   readonly doc: string;
-  /** `args` are those after the name. */
+  /** @param args arguments after the name */
   load(args: readonly string[]): Promise<Command>;
 }
 

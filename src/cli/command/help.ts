@@ -3,10 +3,10 @@ import { flagOf, keyOf, shownValue, variableOf } from "../../settings/setting.ts
 import type { Setting } from "../../settings/setting.ts";
 import type { Command, CommandEntry } from "./command.ts";
 
-/** Columns of the help text. */
+/** Width of the help text, columns. */
 const width = 100;
 
-/** What `postern help` prints. */
+/** Returns the text of `postern help`. */
 export function renderOverview(commands: Readonly<Record<string, CommandEntry>>): string {
   const rows = [...Object.entries(commands).map(([name, { doc }]) => [name, doc] as const), helpRow];
   const column = Math.max(...rows.map(([name]) => name.length)) + 3;
@@ -24,7 +24,7 @@ export function renderOverview(commands: Readonly<Record<string, CommandEntry>>)
 
 const helpRow = ["help", "Print this list, or the help of one command."] as const;
 
-/** What `postern COMMAND --help` prints. */
+/** Returns the text of `postern COMMAND --help`. */
 export function renderHelp(command: Command): string {
   const operands = command.operands === "" ? "" : ` ${command.operands}`;
   return [
@@ -48,7 +48,7 @@ function renderSetting(name: string, setting: Setting<unknown>): string {
   return [`  ${usage}`, ...[setting.doc, sourcesOf(name, setting)].flatMap((text) => wrap(text, "      "))].join("\n");
 }
 
-/** Where else the value may come from. */
+/** Returns the other sources of the value. */
 function sourcesOf(name: string, setting: Setting<unknown>): string {
   const flag = flagOf(name, setting);
   if (setting.flagOnly) return setting.secret ? `[also from a file: ${flag}-file]` : "";

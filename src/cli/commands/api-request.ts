@@ -1,4 +1,4 @@
-/** `postern api METHOD PATH [JSON]`: one request, as the API's reference and the console's pages write it. */
+/** `postern api METHOD PATH [JSON]`: sends one request, written as in the API reference and the console. */
 import { operations } from "../../../sdk/src/index.ts";
 import { apiFailure, openSend } from "../api/api-client.ts";
 import type { apiSettings } from "../api/api-client.ts";
@@ -15,7 +15,7 @@ export function isMethod(word: string): boolean {
   return methods.includes(word);
 }
 
-/** @param method the first word after `api`, which belongs to the name of the command */
+/** @param method first word after `api`, which is part of the command's name */
 export function requestCommand(method: string) {
   return defineCommand({
     name: `api ${method}`,

@@ -1,4 +1,7 @@
-/** `postern api RESOURCE VERB [ID …]`: a command per operation, made from the description of the API; and single requests. */
+/**
+ * `postern api RESOURCE VERB [ID …]`: one command per operation, generated from the description of the API, and single
+ * requests.
+ */
 import type { Listing, Operation } from "../../../sdk/src/index.ts";
 import { apiFailure, openApi } from "../api/api-client.ts";
 import type { apiSettings } from "../api/api-client.ts";
@@ -28,7 +31,7 @@ const sent = flagOnly(
   ),
 );
 
-/** The command that `args` name: an operation's, or one that lists what there is. */
+/** Returns the command for `args`: an operation, or a list of the available ones. */
 export function apiCommand(args: readonly string[]): Command {
   const words = args.findIndex((one) => one.startsWith("-"));
   const [first = "", second] = words < 0 ? args : args.slice(0, words);
@@ -63,7 +66,7 @@ function operationCommand(found: Operation, taken: number): Command {
     taken,
     settings: { ...fieldSettings, ...own },
     async run(values: Readonly<Record<string, unknown>>, operands: readonly string[]) {
-      // An empty id, or one that is a step in a path, would name something else.
+      // An empty id or a path segment such as `..` would address a different resource.
       const wrong = operation.ids.find((_, at) => /^\.{0,2}$/.test(operands[at] ?? ""));
       if (wrong !== undefined) throw new Failure("usage", `${wrong.toUpperCase()} must be an id`);
       const given = fields.flatMap(({ path }) => {
@@ -113,7 +116,7 @@ function queryOption({ queryDocs, switches }: DescribedOperation, name: string):
   return switches.has(name) ? flagOnly({ ...toggle(doc), flag }) : flagOnly(optional(doc, text, { flag }));
 }
 
-/** Fields and query parameters are named apart from the command's own settings. */
+/** Prefixes fields and query parameters to separate them from the command's own settings. */
 function fieldKey(path: readonly string[]): string {
   return `field:${path.join(".")}`;
 }
@@ -143,7 +146,7 @@ const examples = [
   `postern api POST /ip_policies '{"description":"office"}'`,
 ];
 
-/** What there is, for `--help`; anything else is refused. */
+/** Returns the list of resources and operations for `--help`. Anything else is refused. */
 function overview(given: string, resources: ReadonlyMap<string, readonly Operation[]>): Command {
   const column = Math.max(...[...resources.keys()].map((name) => name.length)) + 3;
   const rows = [...resources].map(([name, operations]) => {

@@ -13,7 +13,7 @@ const scripts: Readonly<Record<string, (candidates: Candidates) => string>> = {
   fish: renderFish,
 };
 
-/** `commands` are all that there are. */
+/** @param commands all commands */
 export function completionOf(commands: Readonly<Record<string, CommandEntry>>): Command {
   return defineCommand({
     name: "completion",
@@ -36,7 +36,7 @@ export function completionOf(commands: Readonly<Record<string, CommandEntry>>): 
   }) as Command;
 }
 
-/** What may follow each sequence of words, `` being none. */
+/** Returns the words that may follow each sequence of words. The empty sequence is ``. */
 async function candidates(commands: Readonly<Record<string, CommandEntry>>): Promise<Candidates> {
   const found = new Map<string, readonly string[]>();
   const names = Object.keys(commands);
@@ -74,7 +74,7 @@ function flagsOf({ settings }: Command): string[] {
   return [...flags, "--help"];
 }
 
-/** The values of a placeholder that lists them. */
+/** Returns the values that a placeholder lists. */
 function choices(placeholder: string): string[] {
   return /^[a-z0-9_.:-]+(\|[a-z0-9_.:-]+)+$/i.test(placeholder) && placeholder !== placeholder.toUpperCase()
     ? placeholder.split("|")

@@ -31,7 +31,7 @@ export const configEdit = defineCommand({
   },
 });
 
-/** The editor may come with options of its own. */
+/** The editor's command may include options. */
 async function open(editor: string, path: string): Promise<void> {
   const [program = "", ...options] = editor.split(" ").filter((word) => word !== "");
   const child = spawn(program, [...options, path], { stdio: "inherit" });

@@ -32,7 +32,7 @@ export const configInit = defineCommand({
   },
 });
 
-/** With the login of the file at `path`. */
+/** Adds the login from the file at `path`. */
 function withStored(text: string, path: string): string {
   const values = agentValues([path], () => {});
   const stored = (["server", "ca", "authtoken"] as const satisfies readonly StoredKey[]).flatMap((key) => {

@@ -31,8 +31,8 @@ export const consoleCommand = defineCommand({
 });
 
 /**
- * Writes a page that leads to the link, and returns its path: arguments of a process can be read by every user of the
- * machine, and the link logs in. The page of the call before is removed; its link has been used or will expire.
+ * Writes a page that redirects to the link and returns its path. The link logs in, and all users of the machine can
+ * read the arguments of a process. The page of the previous call is removed: its link is used or will expire.
  */
 function keepLink(url: string): string {
   const own = process.env["XDG_RUNTIME_DIR"];

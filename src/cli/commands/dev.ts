@@ -57,7 +57,7 @@ const own = {
   sso: ssoSetting,
 } as const;
 
-/** For a provider whose usual ports are taken. */
+/** Used if all usual ports of the provider are in use. */
 const anyPort = "http://127.0.0.1:0";
 
 export const dev = defineCommand({
@@ -77,12 +77,12 @@ export const dev = defineCommand({
     const listening = listenersOf(values);
     if (kind !== undefined) checkLoopback(listening);
     const isAlone = reachableListener(listening) === undefined;
-    // Where nobody else can come, routes may ask for its logins, whether the first one does or not.
+    // If other machines cannot connect, any route may require the provider's logins.
     const sso = isAlone ? await startSsoProvider([...ssoIssuers, anyPort], log, keptDevSecret(values.data)) : undefined;
     const options = {
       ...values,
       ...(await freePorts(values)),
-      // Whoever uses this machine may bring such a provider along; nobody else can reach one.
+      // Other processes on this machine may bring such a provider. Other machines cannot reach one.
       loginIssuer: [...values.loginIssuer, ...(isAlone ? ssoIssuers : []), ...(sso ? [sso.issuer] : [])],
       log,
       version: posternVersion(),
@@ -125,7 +125,7 @@ export const dev = defineCommand({
       );
     }
     const ending = await end;
-    // The edge first: it drains, and what it drains is in the agent's hands.
+    // Stop the edge first: its open requests need the agent to drain.
     await platform.stop();
     await agent.close();
     await inspection?.close();
@@ -157,11 +157,11 @@ interface LocalAgent extends Agent {
   readonly server: ServerAddress;
   /** Resolves with the public URL. */
   readonly online: Promise<string>;
-  /** Resolves with the exit code when the local API ends the agent. */
+  /** Resolves with the exit code if the local API stops the agent. */
   readonly told: Promise<number>;
 }
 
-/** Publishes the service through the platform of this process, and shows what comes in. */
+/** Publishes the service through the platform in this process and shows its requests. */
 async function publishLocally(
   platform: Platform,
   upstream: Upstream,
@@ -213,7 +213,7 @@ async function publishLocally(
   return { ...agent, server, online: online.promise, told: told.promise };
 }
 
-/** Where to listen: ports that nobody chose make way for what is there already, which is said. */
+/** Chooses the ports to listen on. Reports each default port that is in use and replaced. */
 async function freePorts(values: Pick<ValuesOf<typeof own>, "apiListen" | "httpsListen" | "agentListen">) {
   const found = { apiListen: values.apiListen, httpsListen: values.httpsListen, agentListen: values.agentListen };
   for (const name of ["apiListen", "httpsListen", "agentListen"] as const) {
@@ -227,7 +227,7 @@ async function freePorts(values: Pick<ValuesOf<typeof own>, "apiListen" | "https
   return found;
 }
 
-/** As `startPlatform`; of another one in the same directory it says where that is. */
+/** Like `startPlatform`. If another platform runs in the same directory, the error includes its address. */
 async function start(options: PlatformOptions): Promise<Platform> {
   try {
     return await startPlatform(options);
@@ -246,14 +246,14 @@ async function start(options: PlatformOptions): Promise<Platform> {
   }
 }
 
-/** The URL of the run before, with the port of this one. */
+/** Returns the URL of the previous run with the port of this one. */
 function urlOfLastRun(directory: string, platform: Platform): string | undefined {
   const url = URL.parse(keptDevUrl(directory) ?? "");
   if (!url?.hostname.endsWith(`.${platform.domain}`)) return undefined;
   return `https://${url.hostname}${platform.publicHttpsPort === 443 ? "" : `:${platform.publicHttpsPort}`}`;
 }
 
-/** Logs in at the console once. */
+/** Returns a link that logs in to the console once. */
 async function linkOf({ apiUrl, apiKey }: Platform): Promise<string> {
   const api = await openApi({ data: "", config: undefined, apiUrl, apiKey });
   return (await api.consoleLinks.create()).url;
@@ -279,18 +279,18 @@ function startReport(
   };
 }
 
-/** With what other routes need, too, to have their visitors log in there. */
+/** Includes the settings that other routes need for logins at this provider. */
 function ssoReport({ issuer, clientId, clientSecret }: SsoProvider): Record<string, unknown> {
   return { sso_url: issuer, sso_client_id: clientId, sso_client_secret: clientSecret };
 }
 
 interface Extras {
   readonly sample: boolean;
-  /** Where the development identity provider is. */
+  /** URL of the development identity provider. */
   readonly sso: string | undefined;
-  /** The console, with a code that logs in once. */
+  /** URL of the console with a code that logs in once. */
   readonly consoleUrl: string | undefined;
-  /** Where the agent's requests are shown; undefined where that is off. */
+  /** URL of the inspector with the agent's requests; undefined if it is off. */
   readonly inspectorUrl: string | undefined;
 }
 
@@ -322,7 +322,7 @@ ${sample ? `Publish your own port instead: ${ownName() === "postern" ? "postern 
 `;
 }
 
-/** The shorter of the path from here and the whole path, quoted where a shell needs it. */
+/** Returns the relative or the absolute path, whichever is shorter, quoted for the shell if necessary. */
 function shortPath(path: string): string {
   const near = relative(process.cwd(), path);
   const shown = near.startsWith("..") || near === "" ? path : near;

@@ -78,11 +78,14 @@ type Edges = AsyncIterable<{ readonly id: string; readonly hostports?: readonly 
 interface Found {
   readonly id: string;
   readonly isEdge: boolean;
-  /** The name that it has there, which may be a wildcard. */
+  /** The matching name at the server, which may be a wildcard. */
   readonly match: string;
 }
 
-/** What `name` leads to, a host or for TCP host and port: names come before wildcards, and edges before endpoints. */
+/**
+ * Finds the edge or endpoint of `name`, a host or, for TCP, host and port. Names win over wildcards, and edges over
+ * endpoints.
+ */
 async function siteFor(
   scheme: string,
   name: string,
@@ -125,7 +128,7 @@ function placeOf(url: string): { readonly scheme: "https" | "http"; readonly hos
   return { scheme, host: parsed.hostname.toLowerCase().replace(/\.$/, "") };
 }
 
-/** `tls://HOST`, with or without a port, or `tcp://HOST:PORT`. */
+/** Parses `tls://HOST`, with or without a port, or `tcp://HOST:PORT`. */
 function connectionAddress(text: string): { readonly scheme: "tls" | "tcp"; readonly name: string } {
   const [, scheme, host = "", port = ""] = /^(tls|tcp):\/\/([\w.*-]+?)\.?(:\d+)?$/i.exec(text) ?? [];
   if (scheme?.toLowerCase() === "tls") return { scheme: "tls", name: host.toLowerCase() };
@@ -137,7 +140,7 @@ function covers(match: string, host: string): boolean {
   return match.startsWith("*.") ? host.endsWith(match.slice(1)) : host === match;
 }
 
-/** Names before wildcards, and the longest wildcard first. */
+/** Names win over wildcards, and the longest wildcard wins. */
 function isCloser(match: string, other: string | undefined): boolean {
   if (other === undefined) return true;
   return other.startsWith("*.") && (!match.startsWith("*.") || match.length > other.length);

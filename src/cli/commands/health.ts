@@ -7,7 +7,7 @@ import { settings } from "../../settings/settings.ts";
 import { defineCommand } from "../command/command.ts";
 import { exitCodes, Failure } from "../process/exit.ts";
 
-/** Time in which the server must answer, in milliseconds. Container runtimes usually allow more. */
+/** Maximum time for the server's response, milliseconds. Container runtimes usually allow more. */
 const answerMs = 4_000;
 
 export const health = defineCommand({
@@ -28,7 +28,7 @@ export const health = defineCommand({
   },
 });
 
-/** An address that reaches a listener from this machine. A minimal container cannot resolve `localhost`. */
+/** Returns an address at which this machine reaches a listener. A minimal container cannot resolve `localhost`. */
 function localHost(host: string | undefined): string {
   if (host === undefined || host === "0.0.0.0") return "127.0.0.1";
   return host === "::" ? "::1" : host;

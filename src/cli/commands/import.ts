@@ -18,7 +18,7 @@ import { httpUrl } from "../../settings/kinds/url.ts";
 import { flagOnly, one, optional, toggle } from "../../settings/setting.ts";
 import { settings } from "../../settings/settings.ts";
 
-/** Reads configuration of other programs. Each returns what it became. */
+/** Reads the configuration of other programs. Each function returns the converted result. */
 type ReadSource = (paths: readonly string[], document: string) => Imported;
 
 const readers: Readonly<Record<string, ReadSource>> = {

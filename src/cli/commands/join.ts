@@ -26,7 +26,7 @@ import { readSecret } from "../terminal/secret.ts";
 
 const { proxy, dnsServer, connectTimeout } = agentSettings;
 
-/** Longest name of an agent token, bytes. */
+/** Maximum length of an agent token's name, bytes. */
 const maxNameBytes = 255;
 const next = "postern http 3000";
 
@@ -70,7 +70,7 @@ export const join = defineCommand({
   },
 });
 
-/** The account that the file's token for this server belongs to; undefined where it has none that works. */
+/** Returns the account of the file's token for this server, or undefined without a working token. */
 async function accountOf(
   path: string,
   code: JoinCode,

@@ -52,7 +52,7 @@ export const login = defineCommand({
   },
 });
 
-/** Of a URL, where that is what people have at hand. */
+/** Returns the address, also from a URL, because people often have only the URL. */
 function addressIn(given: string): string {
   return given.replace(/^(?:https|tls|tcp):\/\//i, "").replace(/\/+$/, "");
 }

@@ -56,7 +56,7 @@ function showProgress(...[table, rows, of]: Parameters<MoveOptions["progress"]>)
   writeDirectly(process.stderr, `\r\u001B[2K${table}: ${inGroups(rows)} of ${inGroups(of)}`);
 }
 
-/** What the operator can mend is in `Unfit` and its like; anything else is a connection or a disk that failed. */
+/** Operators can fix `Unfit` and similar errors. All other errors are failures of a connection or disk. */
 function failureOf(error: unknown): unknown {
   const { name, message, code, cause } = error as Error & { readonly code?: string };
   if (["DATABASE_HELD", "DATABASE_SEALED", "DATABASE_UNFIT"].includes(code ?? "")) {

@@ -9,12 +9,12 @@ import { maxFiles, protocolSetting, readPolicyFile } from "../policy/read-policy
 import { exitCodes } from "../process/exit.ts";
 import { findingsAsJson, renderFindings } from "../terminal/policy-findings.ts";
 
-/** Larger files are no policies that somebody wrote. */
+/** Maximum size of a file, bytes. A larger file is not a hand-written policy. */
 const maxReadBytes = 16 * 1024 * 1024;
 
 type Checked = Pick<PolicyCompilation, "issues" | "warnings">;
 
-/** Everything that is wrong with it, its size included. */
+/** Returns all findings, including an excessive size. */
 function checked(text: string, protocol: Layer): Checked {
   const bytes = Buffer.byteLength(text);
   if (bytes <= maxPolicyBytes) return compilePolicy(text, protocol);
@@ -42,10 +42,10 @@ export const policyCheck = defineCommand({
   run({ protocol, strict, json }, files) {
     let isFine = true;
     for (const file of files) {
-      // A file that is too long is told of like any other fault: those behind it are looked at as well.
+      // A file that is too long is a finding, not a failure, so that the remaining files are still checked.
       const text = readPolicyFile(file, maxReadBytes);
       const found = checked(text, protocol);
-      // Nothing is looked for in what was not read.
+      // Text that was not read cannot be searched.
       const source = Buffer.byteLength(text) > maxPolicyBytes ? "" : text;
       if (found.issues.length > 0 || (strict && found.warnings.length > 0)) isFine = false;
       process.stdout.write(

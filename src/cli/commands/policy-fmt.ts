@@ -42,7 +42,7 @@ export const policyFmt = defineCommand({
   },
 });
 
-/** All of it or nothing, and not over what was written meanwhile. */
+/** Replaces the file atomically, unless it has changed since it was read. */
 function replace(file: string, before: string, text: string): void {
   const beside = `${file}.postern-fmt`;
   try {

@@ -10,7 +10,7 @@ import { defineCommand } from "../command/command.ts";
 import { maxFiles, readPolicyFile } from "../policy/read-policy.ts";
 import { Failure, exitCodes } from "../process/exit.ts";
 
-/** Of policies with their cases. */
+/** Maximum size of a file with policies and cases, bytes. */
 const maxFileBytes = 1024 * 1024;
 
 export const policyTest = defineCommand({
@@ -39,7 +39,7 @@ export const policyTest = defineCommand({
   },
 });
 
-/** Of one test, `{ policy, cases }`, or of a list of them. */
+/** Runs one test, `{ policy, cases }`, or a list of tests. */
 async function resultsOf(file: string): Promise<readonly CaseResult[]> {
   const text = readPolicyFile(file, maxFileBytes);
   let given: unknown;

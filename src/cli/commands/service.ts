@@ -52,7 +52,7 @@ export const service = defineCommand({
   },
 });
 
-/** Throws `Failure` (usage) where the agent would not start. */
+/** Throws `Failure` (usage) if the agent would not start. */
 function factsOf(paths: readonly string[], forAll: boolean): ServiceFacts {
   const config = paths.map((path) => resolve(path));
   if (config.length === 0) {
@@ -72,11 +72,11 @@ function factsOf(paths: readonly string[], forAll: boolean): ServiceFacts {
   };
 }
 
-/** It can read the token, and has no reason to be anybody else. */
+/** This user can read the token, and the service needs no other permissions. */
 function ownerOf(path: string): string {
   const { uid } = statSync(path);
   if (uid === userInfo().uid) return userInfo().username;
-  // launchd knows users by their names alone.
+  // launchd identifies users by name only.
   const { status, stdout } = spawnSync("id", ["-un", String(uid)], { encoding: "utf8" });
   return status === 0 ? stdout.trim() : String(uid);
 }

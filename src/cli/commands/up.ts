@@ -11,7 +11,7 @@ import type { UpPlan } from "../up/plan.ts";
 import { demandService } from "../up/server-service.ts";
 import { upSettings } from "../up/up-settings.ts";
 
-/** Pause between two looks at the DNS with `--wait`. */
+/** Interval of DNS checks with `--wait`, milliseconds. */
 const waitMs = 10_000;
 
 export const up = defineCommand({

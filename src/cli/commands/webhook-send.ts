@@ -14,7 +14,7 @@ import { named } from "../../settings/kinds/text.ts";
 import { flagOnly, one, optional } from "../../settings/setting.ts";
 import { settings } from "../../settings/settings.ts";
 
-/** Most of a body that is sent, and of an answer that is shown, in bytes. */
+/** Maximum size of a sent body and of a shown response, bytes. */
 const maxBodyBytes = 5_242_880;
 const timeoutMs = 30_000;
 
@@ -65,7 +65,7 @@ function withoutSecret(headers: Readonly<Record<string, string>>, secret = ""): 
 interface Answer {
   readonly status: number;
   readonly body: string;
-  /** Why the edge refused it, and the request that an operator may ask about. */
+  /** The edge's error code, and the request id that an operator can look up. */
   readonly error_code: string | null;
   readonly request_id: string | null;
 }
@@ -78,7 +78,7 @@ function signedSample(provider: string, secret: string | undefined, body: Buffer
   }
 }
 
-/** `@FILE`, `@-` for the standard input, else the text itself. */
+/** Reads `@FILE`, `@-` for standard input, or the text itself. */
 function readBody(given: string): Buffer {
   if (!given.startsWith("@")) return Buffer.from(given);
   const path = given.slice(1);
@@ -95,7 +95,9 @@ function contentType(body: Buffer): string {
   return /^\s*[[{]/.test(body.toString("latin1", 0, 64)) ? "application/json" : "application/x-www-form-urlencoded";
 }
 
-/** The CA that was named. For names of this machine, otherwise the local server's CA as well as the system's. */
+/**
+ * Returns the named CA. For names of this machine, the default is the local server's CA in addition to the system's.
+ */
 function trusted(given: string | undefined, directory: string, { hostname }: URL): string[] | undefined {
   const isHere = /(^|\.)localhost$|^127(?:\.\d+){3}$|^\[::1\]$/.test(hostname);
   const authorities = trustedAuthorities(given, isHere ? directory : undefined);
@@ -112,7 +114,7 @@ async function send(
     method: "POST",
     headers: { host: url.host, ...headers, "content-length": String(body.length) },
     signal: AbortSignal.timeout(timeoutMs),
-    // RFC 6761 §6.3: names under localhost are this machine, whatever the resolver thinks.
+    // RFC 6761 §6.3: names under localhost are this machine, whatever the resolver returns.
     ...(/(^|\.)localhost$/.test(url.hostname) && { hostname: "127.0.0.1", servername: url.hostname }),
     ...(ca && { ca }),
   };

@@ -1,4 +1,4 @@
-/** Opens the directory that holds everything a server keeps: database, keys, certificates, the first credentials. */
+/** Opens the directory with all data of a server: database, keys, certificates, the first credentials. */
 import { X509Certificate, createPrivateKey, randomBytes } from "node:crypto";
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -14,15 +14,15 @@ export interface DataDirectory {
   readonly authority: KeyedCertificate;
   readonly apiKey: string;
   readonly authtoken: string;
-  /** The first one seals stored secrets, all open them. */
+  /** The first key seals stored secrets. All keys open them. */
   readonly sealingKeys: readonly Buffer[];
   /** 32 bytes. */
   readonly tunnelSecret: Buffer;
-  /** The credentials were made just now. */
+  /** Whether this start created the credentials. */
   readonly firstStart: boolean;
 }
 
-/** Values chosen by the operator instead of random ones. */
+/** Values that the operator chose instead of random ones. */
 export interface ChosenSecrets {
   readonly apiKey: string | undefined;
   readonly authtoken: string | undefined;
@@ -31,9 +31,9 @@ export interface ChosenSecrets {
 }
 
 /**
- * Opens the directory, making what is missing. Throws `Failure` (usage) when it cannot be used. Before anything is made,
- * all that is there is read, and `accepts` is asked whether the database goes with these sealing keys (none: they would
- * be made); what it throws leaves the directory as it was.
+ * Opens the directory and creates missing files. Throws `Failure` (usage) if it is unusable. First it reads all
+ * existing files and calls `accepts` to check whether the database fits the sealing keys (none: new keys would be
+ * created). If `accepts` throws, the directory is unchanged.
  */
 export async function openDataDirectory(
   path: string,
@@ -83,7 +83,7 @@ function makeWritable(path: string): void {
     writeFileSync(probe, "");
     rmSync(probe);
   } catch (error) {
-    // A start needs no room while there is nothing to be made (S3).
+    // A start that creates nothing needs no disk space (S3).
     if (["ENOSPC", "EDQUOT"].includes((error as NodeJS.ErrnoException).code ?? "")) return;
     throw unwritable(path, error);
   }
@@ -103,7 +103,7 @@ function readKey(path: string, file: string, content: string): Buffer {
   return fail(`"${join(path, file)}" is damaged: it must hold 32 bytes in base64; restore it from a backup`);
 }
 
-/** The server's own CA; undefined when it is still to be made. */
+/** Returns the server's own CA, or undefined if it does not exist yet. */
 function readAuthority(path: string): KeyedCertificate | undefined {
   const keyPem = readSecret(path, dataFiles.caKey);
   const certificatePem = readPublic(path, dataFiles.caCertificate);
@@ -114,7 +114,10 @@ function readAuthority(path: string): KeyedCertificate | undefined {
   );
 }
 
-/** The server's own CA, which must be able to issue certificates now. @throws Failure (usage) if it is not */
+/**
+ * Returns the server's own CA, which must be able to issue certificates now.
+ * @throws Failure (usage) if it cannot
+ */
 export function readUsableAuthority(path: string): KeyedCertificate {
   const authority = readAuthority(path) ?? fail(`"${join(path, dataFiles.caCertificate)}" is missing: restore it`);
   const name = join(path, dataFiles.caCertificate);
@@ -133,13 +136,13 @@ export function readUsableAuthority(path: string): KeyedCertificate {
 async function makeAuthority(path: string): Promise<KeyedCertificate> {
   const commonName = `Postern development CA ${randomBytes(3).toString("hex")}`;
   const authority = await createAuthority({ commonName, now: Date.now() });
-  // The key first: a start that was cut short leaves no certificate that someone could have come to trust.
+  // Write the key first: an interrupted start then leaves no certificate that clients may already trust.
   writeWhole(path, dataFiles.caKey, authority.keyPem.trim(), 0o600);
   writeWhole(path, dataFiles.caCertificate, authority.certificatePem.trim(), 0o644);
   return authority;
 }
 
-/** Puts the authority that all nodes share where commands of this machine find it. */
+/** Stores the CA that all nodes share for the commands on this machine. */
 export function keepAuthority(path: string, authority: KeyedCertificate): void {
   writeWhole(path, dataFiles.caKey, authority.keyPem.trim(), 0o600);
   writeWhole(path, dataFiles.caCertificate, authority.certificatePem.trim(), 0o644);

@@ -1,26 +1,28 @@
-/** The files of a data directory, one by one. A secret's has mode 0600, and one that others can read is refused. */
+/**
+ * Reads and writes single files of a data directory. A secret has mode 0600, and one that others can read is refused.
+ */
 import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Failure } from "../process/exit.ts";
 
-/** What is in the directory, by file name. */
+/** Files of the directory. */
 export const dataFiles = {
   caCertificate: "ca.pem",
   caKey: "ca.key",
   apiKey: "api-key",
   authtoken: "authtoken",
   tunnelSecret: "tunnel.key",
-  /** Where a running server can be reached; no secrets. */
+  /** Addresses of a running server, without secrets. */
   server: "server.json",
-  /** What `postern dev` keeps: the public URL. */
+  /** Public URL of `postern dev`. */
   dev: "dev.json",
-  /** What the development identity provider asks of it, so that routes go on after a restart. */
+  /** Client secret for the development identity provider, stored so that routes still work after a restart. */
   devLogin: "dev-login",
 } as const;
 
 /**
- * The secret in `file`, or undefined when there is no such file. Throws `Failure` (usage) when others than the
- * owner can read it, or it cannot be read.
+ * Returns the secret in `file`, or undefined if it does not exist. Throws `Failure` (usage) if other users can read it,
+ * or this user cannot.
  */
 export function readSecret(path: string, file: string): string | undefined {
   const name = join(path, file);
@@ -41,8 +43,8 @@ export function readSecret(path: string, file: string): string | undefined {
 }
 
 /**
- * Throws `Failure` (usage) unless the directory, and each of `files` that exists, belongs to the user who runs the
- * command and can be written by no other user.
+ * Throws `Failure` (usage) unless the current user owns the directory and each existing one of `files`, and no other
+ * user can write to them.
  */
 export function checkOwned(path: string, files: readonly string[]): void {
   if (process.platform === "win32") return;
@@ -63,7 +65,7 @@ export function checkOwned(path: string, files: readonly string[]): void {
   }
 }
 
-/** The content of a file that holds no secret, or undefined when there is none. */
+/** Returns the content of a file without secrets, or undefined if it does not exist. */
 export function readPublic(path: string, file: string): string | undefined {
   try {
     return readFileSync(join(path, file), "utf8");
@@ -73,7 +75,7 @@ export function readPublic(path: string, file: string): string | undefined {
   }
 }
 
-/** Replaces a file's content at once: a crash leaves the old or the new, never a part. */
+/** Replaces a file's content atomically: a crash leaves the old or the new content. */
 export function writeWhole(path: string, file: string, content: string, mode: number): void {
   const name = join(path, file);
   const draft = `${name}.new`;
@@ -91,7 +93,7 @@ export function removeFile(path: string, file: string): void {
   rmSync(join(path, file), { force: true });
 }
 
-/** Says what to do about a directory that cannot be written. */
+/** Returns a message with the fix for a directory that cannot be written. */
 export function unwritable(path: string, error: unknown): Failure {
   const code = (error as NodeJS.ErrnoException).code ?? (error as Error).message;
   return new Failure(

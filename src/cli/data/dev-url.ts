@@ -1,4 +1,4 @@
-/** What `postern dev` had the last time, and has again: its public URL, and the secret of its logins. */
+/** Values that `postern dev` reuses in its next run: its public URL, and the secret of its logins. */
 import { randomBytes } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { dataFiles, readPublic, readSecret, writeWhole } from "./data-files.ts";
@@ -7,7 +7,7 @@ export function keepDevUrl(directory: string, url: string): void {
   writeWhole(directory, dataFiles.dev, JSON.stringify({ url }), 0o644);
 }
 
-/** Undefined where there is none, or none that can be read. */
+/** Undefined if the file is missing or invalid. */
 export function keptDevUrl(directory: string): string | undefined {
   try {
     return (JSON.parse(readPublic(directory, dataFiles.dev) ?? "null") as { url?: string } | null)?.url;
@@ -16,7 +16,10 @@ export function keptDevUrl(directory: string): string | undefined {
   }
 }
 
-/** Made when it is first asked for; undefined where it cannot be kept. Throws `Failure` (usage) where others can read it. */
+/**
+ * Creates the secret on the first call. Returns undefined if it cannot be stored. Throws `Failure` (usage) if other
+ * users can read it.
+ */
 export function keptDevSecret(directory: string): string | undefined {
   const known = readSecret(directory, dataFiles.devLogin);
   if (known !== undefined) return known;
@@ -26,7 +29,7 @@ export function keptDevSecret(directory: string): string | undefined {
     writeWhole(directory, dataFiles.devLogin, made, 0o600);
     return made;
   } catch {
-    // Why the directory cannot be used is said by the start.
+    // The start reports why the directory is unusable.
     return undefined;
   }
 }

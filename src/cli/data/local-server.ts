@@ -1,15 +1,15 @@
 import { checkOwned, dataFiles, readPublic, readSecret, removeFile, writeWhole } from "./data-files.ts";
 
-/** Where the server of a data directory can be reached, for the other commands on the same machine. */
+/** Addresses of a data directory's server, for other commands on the same machine. */
 export interface LocalServer {
   readonly apiUrl: string;
   /** `host:port` of the agent listener. */
   readonly agentAddress: string;
-  /** Where visitors come back to from their logins, such as `https://idp.localhost:8443`. */
+  /** URL to which visitors return from their logins, such as `https://idp.localhost:8443`. */
   readonly idpUrl: string;
-  /** Where HTTPS is listened on. */
+  /** HTTPS port of the server. */
   readonly httpsPort: number;
-  /** OpenID issuers that routes may name wherever they are. */
+  /** OpenID issuers that routes may use regardless of their address. */
   readonly loginIssuers: readonly string[];
   readonly pid: number;
 }
@@ -22,18 +22,18 @@ export function withdrawServer(directory: string): void {
   removeFile(directory, dataFiles.server);
 }
 
-/** The running server of `directory`; undefined when there is none. */
+/** Returns the running server of `directory`, or undefined. */
 export function findServer(directory: string): LocalServer | undefined {
   const server = parseServer(readPublic(directory, dataFiles.server));
   return server && isAlive(server.pid) ? server : undefined;
 }
 
 /**
- * The running server of `directory`, for a command that sends credentials to it. Throws `Failure` (usage) where somebody
- * else could have written its address.
+ * Returns the running server of `directory`, for a command that sends credentials to it. Throws `Failure` (usage) if
+ * another user could have written its address.
  *
- * G12: the address goes with the credentials and the CA of the same directory, and with no others: a directory is found by
- * its place, and a downloaded one must not receive what the caller keeps elsewhere.
+ * G12: the address is used only with the credentials and the CA of the same directory. A directory is found by its
+ * place, and a downloaded one must not receive the caller's other credentials.
  */
 export function ownServer(directory: string): LocalServer | undefined {
   const server = findServer(directory);

@@ -3,10 +3,10 @@ import { Failure } from "../process/exit.ts";
 import { dataFiles, readPublic } from "./data-files.ts";
 
 /**
- * PEM of the authorities that `--ca` names; undefined for the system's.
+ * Returns the PEM of the CAs in `--ca`, or undefined for the system's CAs.
  *
- * @param directory the data directory that the server's address was read from. Without one, a CA that is found by its
- *   place must not replace the system's.
+ * @param directory data directory from which the server's address was read. Without one, a CA that is found by its
+ * place must not replace the system's.
  */
 export function trustedAuthorities(given: string | undefined, directory: string | undefined): string | undefined {
   if (given === "system") return undefined;

@@ -1,4 +1,4 @@
-/** The line from an agent to its server, step by step: name, way, connection, certificate, protocol. */
+/** Checks the line from an agent to its server step by step: name, route, connection, certificate, protocol. */
 import { lookup } from "node:dns/promises";
 import { connect as connectTcp, isIP } from "node:net";
 import type { Socket } from "node:net";
@@ -17,7 +17,7 @@ import type { Finding } from "./finding.ts";
 
 export interface AgentLine {
   readonly server: ServerAddress;
-  /** PEM; the system's authorities unless given. */
+  /** CA certificates, PEM. Default: the system's. */
   readonly ca: string | undefined;
   readonly token: string;
   readonly connect: ConnectOptions;
@@ -26,10 +26,10 @@ export interface AgentLine {
 
 const stepMs = 10_000;
 const soonMs = 14 * 86_400_000;
-/** Clocks that differ by less are as good as the same, milliseconds. */
+/** Largest difference between the clocks that is not reported, milliseconds. */
 const skewMs = 5_000;
 
-/** Findings in the order of the steps; the first that is wrong is the last. */
+/** Returns the findings in the order of the steps, up to the first failure. */
 export async function checkAgentLine(line: AgentLine): Promise<readonly Finding[]> {
   const findings: Finding[] = [];
   for await (const finding of steps(line)) {
@@ -103,7 +103,7 @@ async function* secured(line: AgentLine, socket: Socket): AsyncGenerator<Finding
     ...(isIP(server.host) ? { host: server.host } : { servername: server.host }),
     ca: ca ?? [...getCACertificates("system"), ...getCACertificates("bundled")],
     minVersion: "TLSv1.2",
-    // Judged below, by what it shows.
+    // The certificate is checked below.
     rejectUnauthorized: false,
   });
   try {
@@ -208,7 +208,7 @@ function* judged(shown: X509Certificate, socket: TLSSocket, { server, ca, clock 
     };
 }
 
-/** Or what is wrong. */
+/** Returns the addresses, or the message of the error. */
 async function addressesOf(host: string): Promise<readonly string[] | string> {
   if (isIP(host)) return [host];
   // RFC 6761 §6.3.

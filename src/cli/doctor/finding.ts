@@ -1,12 +1,12 @@
 import { visibleLine } from "../../lib/visible-text.ts";
 
-/** What a check has found. */
+/** Result of one check. */
 export interface Finding {
-  /** `warning`: it works, and perhaps not for everybody. */
+  /** `warning`: it works, but perhaps not for all clients. */
   readonly outcome: "fine" | "warning" | "wrong";
-  /** The name or object that it is about. */
+  /** Name or object that was checked. */
   readonly about: string;
-  /** What is, and where it is not as it should be, what to do. */
+  /** The state that was found and, for a problem, how to fix it. */
   readonly message: string;
 }
 
@@ -16,7 +16,7 @@ export function lineOf({ outcome, about, message }: Finding): string {
   return `${marks[outcome]} ${visibleLine(`${about}: ${message}`)}`;
 }
 
-/** On stdout: a line each, or as JSON. */
+/** Prints the findings to stdout, one per line or as JSON. */
 export function printFindings(findings: readonly Finding[], json: boolean): void {
   process.stdout.write(
     json ? `${JSON.stringify({ findings })}\n` : findings.map((finding) => `${lineOf(finding)}\n`).join(""),

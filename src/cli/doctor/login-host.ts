@@ -1,4 +1,4 @@
-/** Whether the login host can be found, answers as this server does, and shows a certificate that browsers take. */
+/** Checks that the login host resolves, is served by this server, and has a certificate that browsers trust. */
 import { lookup } from "node:dns/promises";
 import { request as requestHttps } from "node:https";
 import type { IncomingMessage } from "node:http";
@@ -9,11 +9,11 @@ import type { Finding } from "./finding.ts";
 export interface LoginHost {
   readonly host: string;
   readonly domain: string;
-  /** The port of HTTPS in public URLs. */
+  /** HTTPS port of public URLs. */
   readonly port: number;
-  /** PEM of the server's own authority, where it runs on this machine. */
+  /** Certificate of the server's own CA, PEM, if the server runs on this machine. */
   readonly ownCa: string | undefined;
-  /** Resolves a name; the system's resolver by default. */
+  /** Resolves a name. Default: the system's resolver. */
   readonly addressesOf?: (host: string) => Promise<readonly string[]>;
 }
 
@@ -51,7 +51,7 @@ export async function checkLoginHost({
   return findings;
 }
 
-/** RFC 6761 §6.3: names under localhost are this machine, whatever the resolver thinks. */
+/** RFC 6761 §6.3: names under localhost are this machine, whatever the resolver returns. */
 async function lookUp(host: string): Promise<readonly string[]> {
   if (/(?:^|\.)localhost$/.test(host)) return ["127.0.0.1"];
   try {
@@ -69,12 +69,12 @@ interface Asked {
 
 interface Shown {
   readonly certificate: X509Certificate;
-  /** Why the authorities that everybody trusts do not vouch for it. */
+  /** Why public CAs do not verify the certificate. */
   readonly distrust: string | undefined;
   readonly text: string;
 }
 
-/** What is at the path of the keys, and the certificate that was shown: good or not, which is judged afterwards. */
+/** Returns the response at the path of the keys and the certificate. The certificate is checked afterwards. */
 async function keysAt({ host, port, address }: Asked): Promise<Shown> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const request = requestHttps({

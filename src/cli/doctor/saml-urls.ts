@@ -1,8 +1,11 @@
-/** Whether the addresses that SAML providers were told of are those at which this server takes their answers. */
+/** Checks that the URLs registered with SAML providers are the URLs at which this server accepts their responses. */
 import type { Postern } from "../../../sdk/src/index.ts";
 import type { Finding } from "./finding.ts";
 
-/** They never change by themselves, for providers hold them; so they can be left behind. @param base of the login host */
+/**
+ * The URLs never change automatically because providers store them. They can therefore become outdated.
+ * @param base of the login host
+ */
 export async function samlUrls(api: Postern, base: string): Promise<readonly Finding[]> {
   const findings: Finding[] = [];
   for await (const { routes } of api.edges.https.list()) {

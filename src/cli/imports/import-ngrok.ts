@@ -1,4 +1,4 @@
-/** Agent files of ngrok. They work as they are: the report says what will behave differently, key by key. */
+/** Checks agent files of ngrok, which work unchanged. The report lists what will behave differently, key by key. */
 import { readYaml } from "../../import/formats/yaml.ts";
 import type { SourceNode } from "../../import/formats/tree.ts";
 import { Ledger } from "../../import/ledger/ledger.ts";
@@ -13,11 +13,11 @@ import type { FileIssue } from "../agent-files/source.ts";
 import { ValueError } from "../agent/bind-options.ts";
 import { tunnelsOfEntry } from "../agent/file-tunnels.ts";
 
-/** Keys that decide who gets in. */
+/** Keys that control access. */
 const guards =
   /^(?:basic_auth|oauth|oidc|saml|ip_restriction|cidr_|mutual_tls|verify_webhook|user_agent|traffic_policy|policy|crl_url|root_cas|connect_cas|.*mutual_tls)/;
 
-/** What differs although the key works. */
+/** Differences of keys that work. */
 const differences: Readonly<Record<string, string>> = {
   authtoken: "the token must be one of this server: create it with `postern api credentials create`, and replace it",
   api_key: "the key must be one of this server",
@@ -46,7 +46,7 @@ export function importNgrok(path: string, text: string): Imported {
 
 const unread = "is another file";
 
-/** The import reads no other files, and so does not check them. */
+/** The import reads no other files, so it does not check them. */
 const readNothing = (setting: string): never => {
   throw new ValueError(setting, unread);
 };
@@ -77,7 +77,7 @@ function lineOf({ key, setting, refused, ignored }: FileKeyRow, prefix: string):
     : { key: at, kind: "mapped differently", text: differs };
 }
 
-/** Says it about the setting at the place of the issue, and otherwise about what contains the place. */
+/** Reports an issue at the setting in its place, or else at the setting that contains the place. */
 function sayIssue(node: SourceNode, issue: FileIssue, ledger: Ledger, key = ""): boolean {
   const { value } = node;
   const text = `the agent refuses the file: ${issue.message}`;

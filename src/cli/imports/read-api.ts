@@ -1,4 +1,4 @@
-/** Reads the answers of the hosted service's API: from the service itself, or from a folder of saved answers. */
+/** Reads responses of the hosted service's API: from the service itself, or from a folder with saved responses. */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { PosternError, makeSend } from "../../../sdk/src/index.ts";
@@ -12,18 +12,18 @@ import type { JsonObject } from "../../lib/json.ts";
 import { apiFailure, sendOverHttp } from "../api/api-client.ts";
 import { readSourceBytes } from "./read-source.ts";
 
-/** Files of a folder. */
+/** Maximum number of files in a folder. */
 const maxFiles = 1_000;
-/** Bytes of one saved answer. */
+/** Maximum size of a saved response, bytes. */
 const maxAnswerBytes = 16_777_216;
 
 export interface ApiAnswers {
   readonly objects: readonly ApiObject[];
-  /** What could not be read. */
+  /** Lines about data that could not be read. */
   readonly report: readonly ReportLine[];
 }
 
-/** Reads every page of every collection. A collection that the service does not have is skipped. */
+/** Reads every page of every collection. Skips collections that the service does not have. */
 export async function readLiveApi(baseUrl: string, apiKey: string): Promise<ApiAnswers> {
   const send = makeSend({ baseUrl, apiKey, fetch: sendWithVersion });
   const objects: ApiObject[] = [];
@@ -49,7 +49,7 @@ async function* pagesOf(send: Send, path: string): AsyncGenerator<JsonObject> {
     const page = (await send("GET", path + query, undefined, {})) as JsonObject;
     yield page;
     const next = page["next_page_uri"];
-    // Only the cursor is used: the key is for this address and no other.
+    // Only the cursor is used, because the key must not be sent to another address.
     const before =
       typeof next === "string" ? URL.parse(next, "http://unused.invalid")?.searchParams.get("before_id") : undefined;
     if (!before || seen.has(before)) return;
@@ -58,12 +58,12 @@ async function* pagesOf(send: Send, path: string): AsyncGenerator<JsonObject> {
   }
 }
 
-/** The hosted service demands the version of its API in a header field. */
+/** The hosted service requires its API version in a header field. */
 function sendWithVersion(url: string, init: FetchInit): Promise<FetchAnswer> {
   return sendOverHttp(url, { ...init, headers: { ...init.headers, "ngrok-version": "2" } });
 }
 
-/** Reads every `.json` file of a folder, in the order of their names. Subfolders and links are refused. */
+/** Reads every `.json` file of a folder, sorted by name. Subfolders and links are refused. */
 export function readSavedAnswers(folder: string): ApiAnswers {
   const entries = readdirSync(folder, { withFileTypes: true }).filter(({ name }) => name.endsWith(".json"));
   if (entries.length === 0)

@@ -1,10 +1,10 @@
-/** Reads files of strangers, within bounds. */
+/** Reads untrusted files within limits. */
 import { closeSync, fstatSync, openSync, readFileSync } from "node:fs";
 import { constants } from "node:fs";
 import { utf8Text } from "../../lib/utf8.ts";
 import { ImportIssue } from "../../import/report/report.ts";
 
-/** Bytes of one configuration file. */
+/** Maximum size of a configuration file, bytes. */
 const maxTextBytes = 1_048_576;
 
 /** @throws ImportIssue for files that are missing, too large, or no regular files */
@@ -27,7 +27,7 @@ export function readSourceBytes(path: string, maxBytes: number): Buffer {
   }
 }
 
-/** The text of a configuration file. */
+/** Returns the text of a configuration file. */
 export function readSourceText(path: string): string {
   const bytes = readSourceBytes(path, maxTextBytes);
   let text: string;

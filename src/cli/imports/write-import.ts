@@ -1,4 +1,4 @@
-/** Writes what an import made, and prints its report. */
+/** Writes the result of an import and prints its report. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { secretsFile } from "../../import/report/secrets.ts";
@@ -9,7 +9,8 @@ import { visibleLine } from "../../lib/visible-text.ts";
 import { Failure } from "../process/exit.ts";
 
 /**
- * Writes the files to `folder`, readable by their owner only. A file with other content stays, unless `force`.
+ * Writes the files to `folder`, readable by their owner only. A file with other content is not replaced, unless
+ * `force`.
  * @throws Failure (usage) that names the files, before anything is written
  */
 export function writeImport(imported: Imported, folder: string, force: boolean): readonly string[] {
@@ -36,7 +37,7 @@ export function writeImport(imported: Imported, folder: string, force: boolean):
 
 const marks = { mapped: "=", "mapped differently": "~", "left out": "-" } as const;
 
-/** One line for each setting, then the counts. */
+/** Returns one line per setting, then the counts. */
 export function renderReport(report: readonly ReportLine[]): string {
   const lines = inOrder(report).map(({ place, key, kind, text, guardsAccess }) => {
     const guard = kind === "left out" && guardsAccess ? "! " : "";
@@ -52,12 +53,12 @@ export function renderReport(report: readonly ReportLine[]): string {
   return `${lines.join("")}\n${summary}\n${warning}`;
 }
 
-/** Whether a pointer already says the key. */
+/** Whether the pointer already contains the key. */
 function repeats({ pointer }: ReportLine["place"], key: string): boolean {
   return pointer !== undefined && pointer.slice(1).replaceAll("/", ".") === key.replaceAll(/\[(\d+)\]/g, ".$1");
 }
 
-/** The next commands. */
+/** Returns the next commands. */
 export function renderFiles(paths: readonly string[]): string {
   const named = (pattern: RegExp): readonly string[] => paths.filter((one) => pattern.test(one));
   const [secrets] = named(/secrets\.env$/);

@@ -1,4 +1,4 @@
-/** `postern serve --check`: what a start would do to the database, without starting or changing anything. */
+/** `postern serve --check`: reports what a start would do to the database. Starts and changes nothing. */
 import { systemClock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { PlatformSettings } from "../../settings/settings.ts";
@@ -9,15 +9,18 @@ import { posternVersion } from "../process/version.ts";
 import { checkListeners } from "./start-failure.ts";
 
 export interface StartCheck {
-  /** `create`: there is no database. `migrate`: the steps of `pending` are due. `none`: the tables are up to date. */
+  /**
+   * `create`: the database does not exist. `migrate`: the steps in `pending` are due. `none`: the tables are up to
+   * date.
+   */
   readonly change: "create" | "migrate" | "none";
   /** Names of the migration steps, in order. */
   readonly pending: readonly string[];
-  /** Where the start writes a backup before it migrates; absent if it takes none. */
+  /** Path of the backup that the start writes before it migrates; absent if it writes none. */
   readonly backup?: string;
 }
 
-/** @throws Failure (usage) if the start would be refused: newer data, another sealing key, a database in use */
+/** @throws Failure (usage) if the start would be refused: newer data, another sealing key, or a database in use */
 export async function checkStart(settings: PlatformSettings, log: Log): Promise<StartCheck> {
   checkListeners(settings);
   const { data, database } = settings;

@@ -1,4 +1,4 @@
-/** `--sso`: the development identity provider, and what `postern dev` publishes asking for logins there. */
+/** `--sso`: the development identity provider, and the routes of `postern dev` that require its logins. */
 import { isIP } from "node:net";
 import type { Publication } from "../../agent/publication.ts";
 import { forbiddenAddress } from "../../lib/upstream-address.ts";
@@ -15,8 +15,8 @@ import type { SsoProvider } from "../../sso/provider.ts";
 const issuerAt = (port: number): string => `http://127.0.0.1:${port}`;
 
 /**
- * Where the provider is: at the first of these that is free, as a stable issuer keeps sessions over restarts. `postern dev`
- * has them all named, so that agents on the same machine can bring one along.
+ * URLs of the provider, which uses the first free one. A stable issuer keeps sessions across restarts. `postern dev`
+ * allows all of them, so that agents on the same machine can bring a provider.
  */
 export const ssoIssuers: readonly string[] = [4780, 4781, 4782, 4783].map(issuerAt);
 
@@ -28,7 +28,7 @@ export const ssoSetting = flagOnly(
   ),
 );
 
-/** A listener that others than this machine can reach; undefined when there is none. */
+/** Returns a listener that other machines can reach, or undefined. */
 export function reachableListener(
   listeners: Readonly<Record<string, ListenAddress | undefined>>,
 ): { readonly name: string; readonly host: string } | undefined {
@@ -40,7 +40,7 @@ export function reachableListener(
   return undefined;
 }
 
-/** What believes everybody must be reached by nobody else. Throws `Failure` (usage). */
+/** The provider accepts every login, so no other machine may reach it. Throws `Failure` (usage). */
 export function checkLoopback(listeners: Readonly<Record<string, ListenAddress | undefined>>): void {
   const reachable = reachableListener(listeners);
   if (!reachable) return;
@@ -56,8 +56,8 @@ function isLoopback(host: string): boolean {
 }
 
 /**
- * The provider, at the first of `issuers` whose port nobody has; its code is loaded where it is asked for alone. Throws
- * `Failure` (usage) where all are taken.
+ * Starts the provider at the first of `issuers` whose port is free. Its code is loaded only here. Throws `Failure`
+ * (usage) if all ports are in use.
  */
 export async function startSsoProvider(
   issuers: readonly string[],
@@ -83,7 +83,7 @@ export async function startSsoProvider(
   );
 }
 
-/** Tells the provider whom it serves; what the agent publishes then, and where if that is known. */
+/** Registers the route with the provider. Returns the agent's options, and the public URL if it is known. */
 export async function protect(
   sso: SsoProvider,
   kind: "oidc" | "saml",

@@ -1,23 +1,23 @@
-/** How many edges a server runs, and whether they can listen on the same ports. */
+/** Decides how many edges a server runs, and whether they can listen on the same ports. */
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { availableParallelism } from "node:os";
 import type { ListenAddress } from "../../settings/kinds/address.ts";
 import { Failure } from "../process/exit.ts";
 
-/** Whether the system gives each of several listeners on one port its part of the connections (SO_REUSEPORT). */
+/** Whether the system distributes connections to several listeners on one port (SO_REUSEPORT). */
 function sharesPorts(platform: string): boolean {
   return platform !== "darwin" && platform !== "win32";
 }
 
-/** One core is for the control plane, and for everything else on the machine. */
+/** One core is left for the control plane and other programs. */
 export function usualEdges(): number {
   return sharesPorts(process.platform) ? Math.max(1, availableParallelism() - 1) : 1;
 }
 
 /**
- * Throws `Failure` (usage) where several edges cannot be; rejects as listening does where another program has a port of
- * theirs: sharing it, they would each get a part of the other's connections and not see that anything is wrong.
+ * Throws `Failure` (usage) if several edges are not possible. Rejects like `listen` if another program uses one of
+ * their ports. If they shared the port, each would silently get part of the other's connections.
  */
 export async function checkEdges(
   edges: number,

@@ -1,17 +1,18 @@
-/** A port for a listener whose address nobody chose: the usual one, or the next that is free. */
+/** Finds a port for a listener without a configured address: the default port, or the next free one. */
 import { createServer } from "node:net";
 import type { ListenAddress } from "../../settings/kinds/address.ts";
 import type { Setting } from "../../settings/setting.ts";
 
-/** Ports that are tried. */
+/** Maximum number of ports that are tried. */
 const maxTries = 100;
 
 /**
- * The address to listen on by `setting`, whose value is `given`: one that somebody chose as it is, else the first
- * free port from the default up. Somebody may still be faster: then listening fails, and says so.
+ * Returns the address to listen on for `setting` with the value `given`. A configured address is used unchanged.
+ * Otherwise the first free port from the default up is used. If another program takes the port first, listening fails
+ * with an error.
  */
 export async function withFreePort(setting: Setting<ListenAddress>, given: ListenAddress): Promise<ListenAddress> {
-  // A value that was written down is an object of its own, also where it says the same.
+  // A configured value is a separate object, even if it equals the default.
   if (given !== setting.read(undefined)) return given;
   for (let port = given.port; port < given.port + maxTries; port += 1) {
     if (!(await isTaken({ ...given, port }))) return { ...given, port };
@@ -19,7 +20,7 @@ export async function withFreePort(setting: Setting<ListenAddress>, given: Liste
   return given;
 }
 
-/** Whether listening there fails because of somebody else; another failure is left to who listens in earnest. */
+/** Whether the port is in use. Other failures are left to the real listener. */
 function isTaken({ host, port }: ListenAddress): Promise<boolean> {
   return new Promise((resolve) => {
     const probe = createServer();

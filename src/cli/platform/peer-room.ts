@@ -1,4 +1,6 @@
-/** Where the edges of one process meet: a directory that nobody else may enter, and a secret that nobody else has. */
+/**
+ * Rendezvous of the edges of one process: a directory that only this user can enter, and a secret that only they have.
+ */
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -6,7 +8,7 @@ import { join } from "node:path";
 import type { UnixPlace } from "../../edge/peers/unix-transport.ts";
 
 export interface PeerRoom {
-  /** A place for one start of an edge: the sockets of those that died are left behind. */
+  /** Returns a place for one start of an edge. The sockets of dead edges remain. */
   place(): UnixPlace;
   close(): void;
 }

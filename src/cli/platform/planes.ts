@@ -1,4 +1,4 @@
-/** Control plane and edges in threads of their own, linked: what each is started with, and in which order they end. */
+/** Runs the control plane and the edges in linked threads: their start options and the order in which they stop. */
 import type { Clock } from "../../lib/clock.ts";
 import type { KeyedCertificate } from "../../lib/certificates/x509.ts";
 import type { Log } from "../../lib/log.ts";
@@ -26,28 +26,28 @@ export interface PlanesOptions {
   readonly settings: PlatformSettings;
   readonly kept: DataDirectory;
   readonly version: string;
-  /** For routes whose makers ask for one; undefined where there is none. */
+  /** Development identity provider offered to the makers of routes; undefined without one. */
   readonly developmentProvider: DevelopmentProvider | undefined;
   readonly clock: Clock;
   readonly log: Log;
-  /** How long each plane may take to finish what is under way, milliseconds. */
+  /** Maximum time for each plane to drain, milliseconds. */
   readonly drainMs: number;
 }
 
 export interface Planes {
-  /** Resolves when all run for the first time; rejects when one cannot, with all ended. */
+  /** Resolves when all planes run for the first time. Rejects, with all planes stopped, if one cannot start. */
   readonly started: Promise<ControlPlanePorts & EdgePorts>;
-  /** Drains the edges and then the control plane, and ends them. */
+  /** Drains and stops the edges, then the control plane. */
   stop(): Promise<void>;
-  /** Has the edges show certificates of another authority from the next handshake on. */
+  /** The edges present certificates of the new CA from the next handshake. */
   replaceAuthority(authority: KeyedCertificate): void;
-  /** Ends the control plane alone; the edges serve on. */
+  /** Stops the control plane only. The edges continue to serve. */
   stopControlPlane(): Promise<void>;
-  /** Starts a control plane that was stopped; on the port it had. */
+  /** Starts a stopped control plane on its previous port. */
   startControlPlane(): Promise<void>;
 }
 
-/** Over the time that a plane gives itself; milliseconds. */
+/** Margin over the time that a plane allows itself, milliseconds. */
 const stopMarginMs = 1_000;
 
 export function startPlanes(options: PlanesOptions): Planes {
@@ -73,7 +73,7 @@ export function startPlanes(options: PlanesOptions): Planes {
       options: (ports) => controlPlaneOptions(options, ports?.apiPort ?? apiPort),
     });
   let control = startControl();
-  /** @param first the ports that another edge has chosen */
+  /** @param first ports that another edge has chosen */
   const startEdge = (at: number, first?: EdgePorts): Supervised<EdgePorts> => {
     const take = takeEnds[at] as (typeof takeEnds)[number];
     const edge = supervise<EdgeThreadOptions, EdgePorts>({
@@ -90,7 +90,7 @@ export function startPlanes(options: PlanesOptions): Planes {
     edges[at] = edge;
     return edge;
   };
-  /** All listen where the first one does. */
+  /** If the first edge can listen, all can. */
   const startEdges = async (): Promise<EdgePorts> => {
     const ports = await startEdge(0).started;
     await Promise.all(takeEnds.slice(1).map((_take, at) => startEdge(at + 1, ports).started));
@@ -100,7 +100,7 @@ export function startPlanes(options: PlanesOptions): Planes {
   const allStarted = async (): Promise<ControlPlanePorts & EdgePorts> => {
     try {
       const controlStarted = control.started;
-      // Edges of nodes have the keys that all nodes have.
+      // All nodes of a cluster share these keys.
       if (options.settings.cluster) ({ sharedKeys } = await controlStarted);
       const [controlPorts, edgePorts] = await Promise.all([controlStarted, startEdges()]);
       apiPort = controlPorts.apiPort;
@@ -116,7 +116,7 @@ export function startPlanes(options: PlanesOptions): Planes {
     async stop() {
       const boundMs = options.settings.drainDelay * 1000 + drainMs + stopMarginMs;
       const beganAt = clock.monotonic();
-      // One's agents serve the visitors of all: none is ended before all have finished theirs.
+      // The agents of one edge serve the visitors of all edges, so every edge must drain before one stops.
       await Promise.all(edges.map((edge) => edge.drain(boundMs)));
       await stopEdges(Math.max(stopMarginMs, beganAt + boundMs - clock.monotonic()));
       await control.stop(drainMs + stopMarginMs);
@@ -134,7 +134,7 @@ export function startPlanes(options: PlanesOptions): Planes {
   };
 }
 
-/** @param apiPort that of the run before */
+/** @param apiPort port of the previous run */
 function controlPlaneOptions(
   { settings, kept, version, developmentProvider }: PlanesOptions,
   apiPort: number | undefined,
@@ -149,7 +149,7 @@ function controlPlaneOptions(
   };
 }
 
-/** @param ports of the run before, or of another edge */
+/** @param ports ports of the previous run or of another edge */
 function edgeOptions(
   { settings, version, drainMs }: PlanesOptions,
   ports: EdgePorts | undefined,
@@ -169,7 +169,7 @@ function edgeOptions(
   };
 }
 
-/** How the edge `at` and others reach one another; undefined where it is the only one. */
+/** Returns how edge `at` and the other edges reach each other; undefined for a single edge. */
 function peerOptions(
   { peerListen }: PlatformSettings,
   at: number,
@@ -183,7 +183,7 @@ function peerOptions(
   return { count, beside, nodes };
 }
 
-/** A plane that is started again listens where it did, also where it had chosen the port itself. */
+/** A restarted plane listens on its previous port, also if it was chosen automatically. */
 function atPort(listen: ListenAddress, port: number | undefined): ListenAddress {
   return { ...listen, port: port ?? listen.port };
 }

@@ -1,4 +1,6 @@
-/** The platform as one process: opens the data directory, runs both planes on it, and tells where they are. */
+/**
+ * Runs the platform as one process: opens the data directory, starts both planes on it, and returns their addresses.
+ */
 import { join } from "node:path";
 import type { DevelopmentProvider } from "../../api/logins/addresses-operation.ts";
 import { systemClock } from "../../lib/clock.ts";
@@ -19,10 +21,10 @@ import { checkListeners, startFailure } from "./start-failure.ts";
 export interface PlatformOptions extends PlatformSettings {
   readonly log: Log;
   readonly version: string;
-  /** An identity provider on this machine that believes whoever comes, to be offered to those who make routes. */
+  /** Identity provider on this machine that accepts every login, offered to the makers of routes. */
   readonly developmentProvider?: DevelopmentProvider | undefined;
   readonly clock?: Clock;
-  /** How long each plane may take to finish what is under way, milliseconds; 10 s unless given. */
+  /** Maximum time for each plane to drain, milliseconds. Default: 10 s. */
   readonly drainMs?: number;
 }
 
@@ -32,32 +34,31 @@ export interface Platform {
   readonly httpsPort: number;
   readonly httpPort: number | undefined;
   readonly agentPort: number;
-  /** The port in public URLs. */
+  /** HTTPS port in public URLs. */
   readonly publicHttpsPort: number;
-  /** Where visitors come back to from their logins. */
+  /** URL to which visitors return from their logins. */
   readonly idpUrl: string;
   readonly domain: string;
   readonly apiKey: string;
   readonly authtoken: string;
   readonly caPem: string;
   readonly caFile: string;
-  /** The credentials were made by this start. */
+  /** Whether this start created the credentials. */
   readonly firstStart: boolean;
-  /** Reads again what can be read again while it runs: the server's own CA. Failures are logged. */
+  /** Reloads what can be reloaded while it runs: the server's own CA. Failures are logged. */
   reload(): void;
-  /** Drains and ends both planes. */
+  /** Drains and stops both planes. */
   stop(): Promise<void>;
-  /** Ends the control plane alone; the edge serves on. */
+  /** Stops the control plane only. The edge continues to serve. */
   stopControlPlane(): Promise<void>;
-  /** Starts a control plane that was stopped; on the port it had. */
+  /** Starts a stopped control plane on its previous port. */
   startControlPlane(): Promise<void>;
 }
 
 const defaultDrainMs = 10_000;
 
 /**
- * Resolves when both planes are ready. Throws `Failure` (usage) when the data directory cannot be used or a port
- * is taken.
+ * Resolves when both planes are ready. Throws `Failure` (usage) if the data directory is unusable or a port is in use.
  */
 export async function startPlatform(options: PlatformOptions): Promise<Platform> {
   const { log, version, developmentProvider, data, domain, clock = systemClock, drainMs = defaultDrainMs } = options;
@@ -88,7 +89,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
       pid: process.pid,
     });
   } catch (error) {
-    // It serves nonetheless (S3).
+    // The platform serves traffic anyway (S3).
     log.error("commands on this machine will not find the server automatically: set its address for each command", {
       error,
     });
@@ -127,7 +128,7 @@ async function openKept(options: PlatformOptions, clock: Clock): Promise<DataDir
   const { data, bootstrapApiKey: apiKey, bootstrapAuthtoken: authtoken, log } = options;
   const chosen = { apiKey, authtoken, sealingKey: options.sealingKey };
   return await openDataDirectory(data, chosen, async (sealingKey) => {
-    // Storage is loaded into this thread only by a start that has something to make for what is stored already.
+    // Load storage into this thread only if this start must create something for existing data.
     if (!mayHold(options.database, data)) return;
     try {
       const { checkStore } = await import("../../storage/opening/open.ts");
@@ -138,7 +139,7 @@ async function openKept(options: PlatformOptions, clock: Clock): Promise<DataDir
   });
 }
 
-/** Where this machine reaches a listener. */
+/** Returns the host at which this machine reaches a listener. */
 function hostOf(address: ListenAddress): string {
   if (address.host === undefined || address.host === "0.0.0.0" || address.host === "::") return "localhost";
   return address.host.includes(":") ? `[${address.host}]` : address.host;

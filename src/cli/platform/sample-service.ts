@@ -2,13 +2,10 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createServer } from "../../lib/http.ts";
 
-/** Most of a request's body that is shown, in bytes. */
+/** Maximum size of the request body that is shown, bytes. */
 const maxBodyBytes = 4096;
 
-/**
- * The service that `postern dev` publishes when it is given none: it answers with the request as it arrived.
- * Listens on a free loopback port.
- */
+/** Default service of `postern dev`: it responds with the request that it received. Listens on a free loopback port. */
 export async function startSampleService(): Promise<{ readonly port: number; stop(): Promise<void> }> {
   const server = createServer(
     { keepAliveTimeout: 60_000, requestTimeout: 60_000, maxHeaderSize: 65_536 },

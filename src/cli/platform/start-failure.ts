@@ -1,11 +1,11 @@
-/** Sentences for what goes wrong at start-up, each saying what to do. */
+/** Explains failures at start-up, with the next step. */
 import { renderListen } from "../../settings/kinds/address.ts";
 import type { ListenAddress } from "../../settings/kinds/address.ts";
 import { placeSettings } from "../../settings/places.ts";
 import { flagOf } from "../../settings/setting.ts";
 import { Failure } from "../process/exit.ts";
 
-/** The platform's listeners, by the settings that place them, as sentences name them. */
+/** The platform's listeners, by the settings of their addresses, as named in messages. */
 export const listeners = {
   apiListen: "the management API",
   httpsListen: "the HTTPS edge",
@@ -16,8 +16,8 @@ export const listeners = {
 type Listeners = Readonly<Record<keyof typeof listeners, ListenAddress | undefined>>;
 
 /**
- * Throws `Failure` (usage) where two listeners are to be at one place: several edges, and nodes, share their ports
- * (SO_REUSEPORT), so that the system would let both listen and give each of them a part of the other's connections.
+ * Throws `Failure` (usage) if two listeners have the same address. Edges and nodes share their ports (SO_REUSEPORT), so
+ * the system would accept both listeners and distribute the connections between them.
  */
 export function checkListeners(addresses: Listeners): void {
   const names = Object.keys(listeners) as (keyof Listeners)[];
@@ -42,7 +42,7 @@ function isEverywhere({ host }: ListenAddress): boolean {
   return host === undefined || host === "0.0.0.0" || host === "::";
 }
 
-/** The failure of a plane to start as one sentence; a fault of the program is returned as it was. */
+/** Returns a plane's failure to start as one sentence. Bugs of the program are returned unchanged. */
 export function startFailure(error: unknown, addresses: Listeners): unknown {
   const { code, port, address } = error as NodeJS.ErrnoException & { port?: number; address?: string };
   const { what, flag, at } = listenerAt(addresses, port, address);
@@ -70,7 +70,7 @@ export function startFailure(error: unknown, addresses: Listeners): unknown {
   return name === "Error" ? new Failure("unexpected", `the start failed: ${message}`, { cause: error }) : error;
 }
 
-/** The listener that failed: found by its port, or where the port was to be any, by its host. */
+/** Returns the failed listener, found by its port or, for an automatic port, by its host. */
 function listenerAt(
   addresses: Listeners,
   port: number | undefined,

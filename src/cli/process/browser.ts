@@ -1,12 +1,15 @@
 import { spawn } from "node:child_process";
 
-/** What opens a file or URL in the browser that the system prefers. */
+/** Programs that open a file or URL in the system's default browser. */
 const openers: Partial<Record<NodeJS.Platform, readonly [command: string, ...args: string[]]>> = {
   darwin: ["open"],
   win32: ["rundll32", "url.dll,FileProtocolHandler"],
 };
 
-/** Opens `target` in a browser on this machine. @param failed receives the reason when that is not possible */
+/**
+ * Opens `target` in a browser on this machine.
+ * @param failed receives the reason if that is not possible
+ */
 export function openInBrowser(target: string, failed: (why: string) => void): void {
   const [command, ...args] = openers[process.platform] ?? ["xdg-open"];
   const browser = spawn(command, [...args, target], { stdio: "ignore", detached: true });

@@ -1,24 +1,24 @@
 import { errorCode } from "../../lib/errors.ts";
 import type { RefusalName } from "../../lib/errors.ts";
 
-/** What a command's exit code says; scripts rely on it. */
+/** Meaning of a command's exit code. Scripts rely on it. */
 export const exitCodes = {
   fine: 0,
   unexpected: 1,
   /** Usage or configuration. */
   usage: 2,
-  /** Credentials refused. */
+  /** Credentials rejected. */
   credentials: 3,
   /** Server unreachable. */
   unreachable: 4,
   /** Name not available. */
   nameTaken: 5,
-  /** Upstream unreachable, where it is required (`--require-upstream`). */
+  /** Upstream unreachable although it is required (`--require-upstream`). */
   upstream: 6,
-  /** Refused by policy or limit. */
+  /** Rejected by a policy or limit. */
   refused: 7,
   planHasChanges: 8,
-  /** An import left out a setting that protects something. */
+  /** An import omitted a setting that protects something. */
   importLeftGuards: 8,
   /** Something may need attention soon (`postern status`). */
   warning: 9,
@@ -27,7 +27,7 @@ export const exitCodes = {
 
 export type ExitName = keyof typeof exitCodes;
 
-/** What a failure is called where nobody gave it a code. */
+/** Default error codes of failures. */
 const codes: Readonly<Partial<Record<ExitName, RefusalName>>> = {
   usage: "command_usage",
   credentials: "command_credentials",
@@ -37,10 +37,10 @@ const codes: Readonly<Partial<Record<ExitName, RefusalName>>> = {
   refused: "command_refused",
 };
 
-/** Ends a command with one sentence on stderr and the exit code of `reason`; no stack is shown. */
+/** Ends a command with one sentence on stderr and the exit code of `reason`, without a stack. */
 export class Failure extends Error {
   readonly reason: ExitName;
-  /** Of the catalogue: that of whoever refused, where it gave one. */
+  /** Error code of the catalogue; the server's own code if it sent one. */
   readonly code: string;
 
   constructor(reason: ExitName, sentence: string, options: ErrorOptions & { readonly code?: string | undefined } = {}) {
@@ -54,7 +54,7 @@ export class Failure extends Error {
   }
 }
 
-/** What `parse` gives; the `Error` with which it says what a value must be becomes the `Failure` (usage) that names it. */
+/** Returns the result of `parse`. Turns an `Error` about the value into a `Failure` (usage) that names the value. */
 export function readingOf<T>(what: string, parse: () => T): T {
   try {
     return parse();

@@ -1,19 +1,19 @@
 import { makeLog } from "../../lib/log.ts";
 import type { Log, LogLevel } from "../../lib/log.ts";
 
-/** Which lines are logged, and how they look. */
+/** Level and format of the log. */
 export interface LogForm {
   readonly level: LogLevel;
   readonly format: "text" | "json";
 }
 
-/** Bytes waiting for a slow reader of stderr, beyond which lines are lost. */
+/** Maximum number of bytes that wait for a slow reader of stderr. Further lines are lost. */
 const maxWaitingBytes = 4_194_304;
 
 let isReady = false;
 let lostBytes = 0;
 
-/** As the settings say: text on a terminal, and JSON otherwise, where no format was chosen. */
+/** Returns the form in the settings. Default format: text on a terminal, otherwise JSON. */
 export function logFormOf(settings: {
   readonly logLevel: LogForm["level"];
   readonly logFormat: LogForm["format"] | undefined;
@@ -21,7 +21,7 @@ export function logFormOf(settings: {
   return { level: settings.logLevel, format: settings.logFormat ?? (process.stderr.isTTY ? "text" : "json") };
 }
 
-/** The log of this thread, on stderr. */
+/** Opens the log of this thread, on stderr. */
 export function openLog(form: LogForm): Log {
   const own = { ...form, now: Date.now, monotonic: () => performance.now() };
   return makeLog({
@@ -36,14 +36,14 @@ export function openLog(form: LogForm): Log {
 }
 
 /**
- * Writes lines to stderr. A disk that is full, and a reader that is slow or has gone, cost lines and nothing else
- * (D10). False when they are lost for certain.
+ * Writes lines to stderr. A full disk or a slow or closed reader costs only lines (D10). Returns false if the lines are
+ * certainly lost.
  */
 export function writeLines(lines: string | Uint8Array): boolean {
   const { stderr } = process;
   if (!isReady) {
     isReady = true;
-    // What cannot be written is counted where it was written; without a listener the process would end.
+    // Lost lines are counted where they were written. Without a listener, the error would end the process.
     stderr.on("error", () => {});
   }
   if (stderr.writableLength > maxWaitingBytes) {

@@ -1,13 +1,13 @@
 import { exitCodes } from "./exit.ts";
 
 /**
- * Signals this soon after the first are the same wish, milliseconds: a terminal sends Ctrl+C to every process of
- * the group, and npm and the launcher pass it on as well.
+ * Signals within this time of the first count as the same signal, milliseconds. A terminal sends Ctrl+C to every
+ * process of the group, and npm and the launcher forward it as well.
  */
 const sameWishMs = 500;
 
 /**
- * Calls `reload` on SIGHUP. A process in a terminal keeps the usual meaning, which is that the terminal has closed, and
+ * Calls `reload` on SIGHUP. A process in a terminal keeps the usual meaning: the terminal has closed, and the process
  * ends.
  */
 export function onReload(reload: () => void): void {
@@ -15,13 +15,13 @@ export function onReload(reload: () => void): void {
 }
 
 /**
- * Resolves on the first SIGINT or SIGTERM with the exit code that is due; a second one ends the process at once.
- * The process lives on until then.
+ * Resolves on the first SIGINT or SIGTERM with the exit code. A second signal ends the process immediately. Keeps the
+ * process alive until then.
  */
 export function interrupted(): Promise<number> {
   const { promise, resolve } = Promise.withResolvers<number>();
   let first: number | undefined;
-  // Signal handlers alone do not keep a process, nor do the timers of an agent between two attempts.
+  // Signal handlers and the agent's retry timers do not keep a process alive.
   const keepAlive = setInterval(() => {}, 2 ** 30);
   const onSignal = (signal: NodeJS.Signals): void => {
     const now = performance.now();

@@ -1,6 +1,6 @@
 import type { Log } from "../../lib/log.ts";
 
-/** Warns when a server runs from its sources. The launcher names the file that runs in the first argument. */
+/** Warns if a server runs from its sources. The launcher passes the path of the running file as the first argument. */
 export function warnOfSources(log: Log): void {
   if (!process.argv[1]?.endsWith(".ts")) return;
   log.warn(

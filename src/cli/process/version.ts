@@ -5,7 +5,7 @@ import { readOwnFile } from "../../lib/io/own-file.ts";
 
 interface Manifest {
   readonly version: string;
-  /** Written into the manifest of a release. */
+  /** Written to the manifest of a release. */
   readonly commit?: string;
 }
 
@@ -16,12 +16,12 @@ export function posternVersion(): string {
   return manifest().version;
 }
 
-/** How a user of this program types its name: npm runs it in a checkout, and a release is installed. */
+/** Returns the program's name as users type it: through npm in a checkout, or the installed name. */
 export function ownName(): string {
   return manifest().commit === undefined ? "npx postern" : "postern";
 }
 
-/** The commit that this program was built from; undefined where that is unknown. */
+/** Returns the commit of this build, or undefined if unknown. */
 export function posternCommit(): string | undefined {
   const { commit } = manifest();
   if (commit !== undefined) return commit;
@@ -37,7 +37,7 @@ export function posternCommit(): string | undefined {
   }
 }
 
-/** As the first call found it: the files of a running process may be replaced. */
+/** Cached at the first call, because files of a running process may be replaced. */
 function manifest(): Manifest {
   return (kept ??= JSON.parse(readOwnFile("package.json").toString()) as Manifest);
 }

@@ -1,4 +1,4 @@
-/** Codes are read back here by the standard's rules, with error correction checked and without the encoder's code. */
+/** Decodes codes by the standard's rules, with error correction checked and without the encoder's code. */
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { encodeQr } from "./encode.ts";
@@ -7,7 +7,7 @@ import { renderQr } from "./render.ts";
 type Code = readonly (readonly boolean[])[];
 
 const formats = [0x5412, 0x5125, 0x5e7c, 0x5b4b, 0x45f9, 0x40ce, 0x4f97, 0x4aa0];
-/** Level M: bytes of the blocks' data, and of error correction for each block (ISO/IEC 18004, tables 7 and 9). */
+/** Level M: number of data bytes and error correction bytes of each block (ISO/IEC 18004, tables 7 and 9). */
 const blocksOf: readonly (readonly [data: readonly number[], check: number])[] = [
   [[16], 10],
   [[28], 16],
@@ -22,7 +22,7 @@ const blocksOf: readonly (readonly [data: readonly number[], check: number])[] =
 ];
 const centres = [[], [18], [22], [26], [30], [34], [6, 22, 38], [6, 24, 42], [6, 26, 46], [6, 28, 50]];
 
-/** The text of a code; throws where anything of it breaks the standard. */
+/** Returns the text of a code. Throws if the code breaks the standard. */
 function read(code: Code): string {
   const size = code.length;
   const version = (size - 17) / 4;
@@ -112,7 +112,7 @@ for (let value = 1; powers.length < 255;) {
   value = value * 2 > 255 ? (value * 2) ^ 285 : value * 2;
 }
 
-/** The block as a polynomial at 2^root: 0 for every root where nothing is wrong. */
+/** Evaluates the block as a polynomial at 2^root: 0 for every root of a correct block. */
 function syndrome(block: readonly number[], root: number): number {
   return block.reduce((sum, byte, index) => {
     if (byte === 0) return sum;
@@ -123,20 +123,20 @@ function syndrome(block: readonly number[], root: number): number {
 
 const url = "https://swift-badger-mpk9t5.t.example.com/";
 for (let length = 1; length <= 213; length += length < 14 ? 13 : 7) {
-  it(`a QR code of ${length} bytes is read back`, () => {
+  it(`a QR code of ${length} bytes can be read back`, () => {
     const text = (url + "x".repeat(213)).slice(0, length);
     assert.equal(read(encodeQr(text) as Code), text);
   });
 }
 
-it("a QR code of the longest and of a too long text, and of text beyond ASCII", () => {
+it("a QR code of the longest text, of a text that is too long, and of a text beyond ASCII", () => {
   assert.equal(read(encodeQr("y".repeat(213)) as Code).length, 213);
   assert.equal(encodeQr("y".repeat(214)), undefined);
   assert.deepEqual(renderQr("y".repeat(214)), []);
   assert.equal(read(encodeQr("https://bücher.example/ä") as Code), "https://bücher.example/ä");
 });
 
-it("a rendered QR code shows two rows in a line, with a light margin", () => {
+it("a rendered QR code has two rows per line and a light margin", () => {
   const code = encodeQr(url) as Code;
   const lines = renderQr(url);
   assert.equal(lines.length, Math.ceil((code.length + 4) / 2));

@@ -1,10 +1,10 @@
-/** QR codes (ISO/IEC 18004) of short texts: byte mode, error correction level M, versions 1 to 10. */
+/** Encodes short texts as QR codes (ISO/IEC 18004): byte mode, error correction level M, versions 1 to 10. */
 import { drawPatterns, formatted, maskBit, placeData } from "./grid.ts";
 import type { Grid } from "./grid.ts";
 import { penaltyOf } from "./penalty.ts";
 import { errorCorrection } from "./reed-solomon.ts";
 
-/** Of level M, by version: error correction bytes of each block, blocks, and all bytes. */
+/** Level M, by version: error correction bytes per block, number of blocks, and total bytes. */
 const versions: readonly (readonly [correction: number, blocks: number, total: number])[] = [
   [10, 1, 26],
   [16, 1, 44],
@@ -18,7 +18,7 @@ const versions: readonly (readonly [correction: number, blocks: number, total: n
   [26, 5, 346],
 ];
 
-/** The modules by row; true is dark. Undefined for a text of more than 213 bytes. */
+/** Returns the modules by row; true is dark. Returns undefined for a text of more than 213 bytes. */
 export function encodeQr(text: string): readonly (readonly boolean[])[] | undefined {
   const bytes = Buffer.from(text);
   const version = 1 + versions.findIndex((_, at) => bytes.length <= capacityOf(at + 1));
@@ -37,12 +37,12 @@ function dataBytesOf(version: number): number {
   return total - correction * blocks;
 }
 
-/** Mode and length take 12 bits, and 20 from version 10 on. */
+/** Mode and length take 12 bits; from version 10 they take 20. */
 function capacityOf(version: number): number {
   return dataBytesOf(version) - (version < 10 ? 2 : 3);
 }
 
-/** Mode, length, text, end and padding. */
+/** Returns mode, length, text, end and padding. */
 function dataOf(text: Buffer, version: number): number[] {
   const bits: number[] = [];
   const push = (value: number, count: number): void => {
@@ -61,7 +61,7 @@ function dataOf(text: Buffer, version: number): number[] {
   return data;
 }
 
-/** Blocks one byte at a time, the data first. Later blocks may have one byte of data more. */
+/** Interleaves the blocks byte by byte, data first. Later blocks may have one more data byte. */
 function interleaved(data: readonly number[], version: number): number[] {
   const [correction, count] = versions[version - 1] as (typeof versions)[number];
   const short = Math.floor(data.length / count);

@@ -1,4 +1,4 @@
-/** The modules of a QR code: the patterns that readers find it by, the data between them, and the format. */
+/** Modules of a QR code: the finder patterns, the data between them, and the format. */
 
 /** By row; true is dark. */
 export type Grid = boolean[][];
@@ -44,7 +44,7 @@ export function drawPatterns(version: number): Patterns {
 
 type SetModule = (x: number, y: number, dark: boolean) => void;
 
-/** A square around x, y: dark by the distance to the centre. */
+/** Draws a square around x, y. The distance to the centre decides which modules are dark. */
 function drawRings(
   size: number,
   x: number,
@@ -69,7 +69,7 @@ function alignmentPlaces(version: number, size: number): number[] {
   return [6, ...Array.from({ length: count - 1 }, (_, at) => size - 7 - step * (count - 2 - at))];
 }
 
-/** Eighteen bits at two corners: the version, and twelve that check it. */
+/** Draws the version at two corners as eighteen bits, twelve of which are check bits. */
 function drawVersion(version: number, size: number, set: SetModule): void {
   const bits = (version << 12) | remainder(version, 12, 0x1f25);
   for (let at = 0; at < 18; at += 1) {
@@ -80,7 +80,7 @@ function drawVersion(version: number, size: number, set: SetModule): void {
   }
 }
 
-/** Where each of the fifteen bits of the format is: twice. */
+/** Returns the two places of each of the fifteen format bits. */
 function formatPlaces(size: number): readonly (readonly (readonly [x: number, y: number])[])[] {
   return Array.from({ length: 15 }, (_, bit) => {
     const near = bit < 6 ? bit : bit < 8 ? bit + 1 : bit === 8 ? 7 : 14 - bit;
@@ -90,7 +90,7 @@ function formatPlaces(size: number): readonly (readonly (readonly [x: number, y:
   });
 }
 
-/** With the format of level M (0) and the mask. */
+/** Adds the format of level M (0) and the mask. */
 export function formatted(grid: Grid, mask: number): Grid {
   const bits = ((mask << 10) | remainder(mask, 10, 0x537)) ^ 0x5412;
   for (const [bit, places] of formatPlaces(grid.length).entries()) {
@@ -99,14 +99,14 @@ export function formatted(grid: Grid, mask: number): Grid {
   return grid;
 }
 
-/** Of a division of polynomials over GF(2), with `count` zeros behind the value. */
+/** Returns the remainder of a division of polynomials over GF(2), with `count` zeros after the value. */
 function remainder(value: number, count: number, divisor: number): number {
   let rest = value;
   for (let at = 0; at < count; at += 1) rest = (rest << 1) ^ ((rest >>> (count - 1)) * divisor);
   return rest;
 }
 
-/** Two columns at a time from the right, upwards and downwards in turn; the column of the timing pattern is left out. */
+/** Fills two columns at a time from the right, alternately upwards and downwards, and skips the timing column. */
 export function placeData(grid: Grid, isFree: Patterns["isFree"], bytes: readonly number[]): void {
   const size = grid.length;
   let bit = 0;

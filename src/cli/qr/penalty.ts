@@ -1,4 +1,4 @@
-/** How hard a QR code is to read (ISO/IEC 18004 §7.8.3): the mask with the lowest penalty is used. */
+/** Computes how hard a QR code is to read (ISO/IEC 18004 §7.8.3). The mask with the lowest penalty is used. */
 import type { Grid } from "./grid.ts";
 
 export function penaltyOf(grid: Grid): number {
@@ -9,7 +9,7 @@ export function penaltyOf(grid: Grid): number {
   );
 }
 
-/** Runs of one colour, and what looks like a finder pattern. */
+/** Counts runs of one colour and patterns that resemble a finder pattern. */
 function linePenalty(line: string): number {
   const runs = line.match(/0{5,}|1{5,}/g) ?? [];
   const alike = runs.reduce((sum, run) => sum + run.length - 2, 0);
@@ -17,7 +17,7 @@ function linePenalty(line: string): number {
   return alike + finders * 40;
 }
 
-/** Squares of two by two. */
+/** Counts squares of two by two modules. */
 function blockPenalty(grid: Grid): number {
   let count = 0;
   for (let y = 1; y < grid.length; y += 1) {

@@ -1,6 +1,6 @@
 /** Error correction of QR codes (ISO/IEC 18004 §7.5): arithmetic in GF(2⁸) modulo x⁸ + x⁴ + x³ + x² + 1. */
 
-/** The remainder of `data` divided by the generator polynomial of this degree. */
+/** Returns the remainder of `data` divided by the generator polynomial of this degree. */
 export function errorCorrection(data: readonly number[], degree: number): number[] {
   const generator = generatorOf(degree);
   const rest = Array.from({ length: degree }, () => 0);
@@ -13,7 +13,7 @@ export function errorCorrection(data: readonly number[], degree: number): number
   return rest;
 }
 
-/** The product of (x − 2⁰) … (x − 2^(degree − 1)), without its leading 1. */
+/** Returns the product of (x − 2⁰) … (x − 2^(degree − 1)), without its leading 1. */
 function generatorOf(degree: number): number[] {
   const result: number[] = Array.from({ length: degree }, (_, at) => (at === degree - 1 ? 1 : 0));
   let root = 1;

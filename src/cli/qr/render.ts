@@ -1,11 +1,11 @@
 import { encodeQr } from "./encode.ts";
 
-/** Light modules around the code. */
+/** Number of light modules around the code. */
 const quiet = 2;
-/** A character shows two rows; its block is light, as terminals are dark. */
+/** A character shows two rows. Its block is light because terminals are dark. */
 const blocks = { "true true": " ", "true false": "▄", "false true": "▀", "false false": "█" } as const;
 
-/** The lines that show `text` as a QR code; none where it is too long. */
+/** Returns the lines that show `text` as a QR code, or none if the text is too long. */
 export function renderQr(text: string): readonly string[] {
   const code = encodeQr(text);
   if (!code) return [];

@@ -1,4 +1,4 @@
-/** Installs the agent as a service of this system, and starts and stops it. Nothing is done that is not printed. */
+/** Installs the agent as a system service, starts and stops it. Prints every action. */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { homedir, userInfo } from "node:os";
@@ -14,21 +14,24 @@ export interface ServiceSystem {
   readonly install: readonly Words[];
   readonly start: readonly Words[];
   readonly stop: readonly Words[];
-  /** What ends it, where it runs, before it is taken away; whether it did is all the same. */
+  /** Commands that stop the service before its removal. Their failures are ignored. */
   readonly ending: readonly Words[];
   readonly uninstall: readonly Words[];
-  /** After the file is gone. */
+  /** Commands after the file was deleted. */
   readonly afterwards: readonly Words[];
 }
 
 type Words = readonly [program: string, ...words: string[]];
 
 const unit = "postern-agent.service";
-/** Nobody has logged in as this user, so that its own systemd does not run. */
+/** This user has no login session, so the user's systemd does not run. */
 const noSession =
   "run the command in a login session of this user, keep the user's services with `loginctl enable-linger`, or use --system for the whole machine";
 
-/** @param forAll a service of the system; else of the user. Throws `Failure` (usage) where there is none known here */
+/**
+ * @param forAll whether the service belongs to the system instead of the user. Throws `Failure` (usage) on unsupported
+ * systems
+ */
 export function serviceSystem(forAll: boolean, platform: NodeJS.Platform, env: NodeJS.ProcessEnv): ServiceSystem {
   if (platform === "linux") return systemd(forAll, env);
   if (platform === "darwin") return launchd(forAll);
@@ -73,7 +76,7 @@ function launchd(forAll: boolean): ServiceSystem {
   };
 }
 
-/** Writes the file and makes it known to the system. Throws `Failure`. */
+/** Writes the file and registers it with the system. Throws `Failure`. */
 export function installService(system: ServiceSystem, facts: ServiceFacts, print: (line: string) => void): void {
   try {
     mkdirSync(dirname(system.file), { recursive: true });
@@ -85,7 +88,7 @@ export function installService(system: ServiceSystem, facts: ServiceFacts, print
   runAll(system.install, print);
 }
 
-/** Throws `Failure` where it is not installed. */
+/** Throws `Failure` if the service is not installed. */
 export function uninstallService(system: ServiceSystem, print: (line: string) => void): void {
   demandInstalled(system);
   for (const [program, ...words] of system.ending) {
@@ -97,7 +100,7 @@ export function uninstallService(system: ServiceSystem, print: (line: string) =>
   runAll(system.afterwards, print);
 }
 
-/** Throws `Failure` where it is not installed, or a command fails. */
+/** Throws `Failure` if the service is not installed, or a command fails. */
 export function controlService(system: ServiceSystem, what: "start" | "stop", print: (line: string) => void): void {
   demandInstalled(system);
   runAll(system[what], print);

@@ -4,12 +4,12 @@ import { describe, it } from "node:test";
 import { serverUnit } from "./server-unit.ts";
 
 describe("the systemd unit of a server", () => {
-  it("the systemd unit of a server is that of the Debian package", () => {
+  it("the systemd unit of a server equals the one in the Debian package", () => {
     const facts = { program: ["/usr/bin/postern"], config: "/etc/postern/postern.yaml", data: "/var/lib/postern" };
     assert.equal(serverUnit(facts), readFileSync("scripts/release/debian/postern.service", "utf8"));
   });
 
-  it("the systemd unit of a server may write to a data directory elsewhere", () => {
+  it("the systemd unit of a server can write to a data directory elsewhere", () => {
     const unit = serverUnit({
       program: ["/opt/node", "/opt/postern/bin/postern.js"],
       config: "/srv/p.yaml",

@@ -12,7 +12,7 @@ const facts = {
 };
 
 describe("the file of a service", () => {
-  it("a systemd unit runs the agent for ever, with words that mean what they are", () => {
+  it("a systemd unit runs the agent permanently and quotes its words", () => {
     const unit = systemdUnit(facts);
     assert.match(
       unit,
@@ -25,7 +25,7 @@ describe("the file of a service", () => {
     assert.match(systemdUnit({ ...facts, user: "ann" }), /^ProtectSystem=strict$/m);
   });
 
-  it("a property list of launchd runs the agent for ever, with words that mean what they are", () => {
+  it("a property list of launchd runs the agent permanently and escapes its words", () => {
     const plist = launchdPlist({ ...facts, config: ["/Users/a&b/<x>.yml"], user: "ann" });
     assert.match(plist, /<string>start<\/string>\n {4}<string>--all<\/string>\n {4}<string>--config<\/string>/);
     assert.match(plist, /<string>\/Users\/a&amp;b\/&lt;x&gt;\.yml<\/string>/);
@@ -33,7 +33,7 @@ describe("the file of a service", () => {
     assert.match(plist, /<key>KeepAlive<\/key>\n {2}<true\/>/);
   });
 
-  it("a property list of launchd is one to a parser, with keys and kinds of launchd.plist(5), whatever is in its words", () => {
+  it("a property list of launchd is valid, with keys and types of launchd.plist(5), for any words", () => {
     const config = ["/Users/a&b/<x>]]>.yml", '/Users/ünï "quoted"/--.yml'];
     for (const user of [undefined, "ann"]) {
       const read = readPlist(launchdPlist({ ...facts, config, user }));
@@ -49,14 +49,14 @@ describe("the file of a service", () => {
     }
   });
 
-  it("a service of launchd is ended before it is taken away, whether it runs or not", () => {
+  it("a service of launchd is stopped before its removal, whether it runs or not", () => {
     const { ending, uninstall, start, stop } = serviceSystem(true, "darwin", {});
     assert.deepEqual(ending, stop);
     assert.deepEqual(uninstall, [["launchctl", "disable", "system/dev.postern.agent"]]);
     assert.deepEqual(start, [["launchctl", "bootstrap", "system", "/Library/LaunchDaemons/dev.postern.agent.plist"]]);
   });
 
-  it("the file of a service is where its system looks, and other systems are refused by name", () => {
+  it("the file of a service is where its system looks, and other systems are rejected by name", () => {
     assert.equal(serviceSystem(true, "linux", {}).file, "/etc/systemd/system/postern-agent.service");
     assert.match(serviceSystem(false, "darwin", {}).file, /\/Library\/LaunchAgents\/dev\.postern\.agent\.plist$/);
     assert.throws(() => serviceSystem(false, "win32", {}), /of win32 to run `postern start --all`/);
@@ -72,7 +72,7 @@ interface Node {
 
 type PlistValue = string | number | boolean | PlistValue[] | { [key: string]: PlistValue };
 
-/** As far as the DTD of property lists goes for what a service needs. Throws for anything else. */
+/** Parses the part of the property list DTD that a service needs. Throws for anything else. */
 function readPlist(text: string): PlistValue {
   const { DOMParser } = createRequire(import.meta.url)("@xmldom/xmldom") as {
     readonly DOMParser: new (options: object) => {

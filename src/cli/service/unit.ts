@@ -1,17 +1,17 @@
-/** The files by which a system runs an agent as a service: a systemd unit, or a property list of launchd. */
+/** Writes the files with which a system runs an agent as a service: a systemd unit, or a property list for launchd. */
 
 export interface ServiceFacts {
-  /** What starts Postern: program and first arguments, absolute paths. */
+  /** Program and first arguments that start Postern, absolute paths. */
   readonly program: readonly string[];
-  /** The agent's files, absolute. */
+  /** Agent files, absolute paths. */
   readonly config: readonly string[];
-  /** Whose process it is; undefined for a service of the user who installs it. */
+  /** User of the process; undefined for a service of the installing user. */
   readonly user: string | undefined;
-  /** Where the log goes on a system that keeps none itself. */
+  /** Log file on systems without their own service log. */
   readonly logFile: string;
 }
 
-/** What the service runs: everything that its files describe. */
+/** Returns the service's command, which publishes everything in its files. */
 function commandOf({ program, config }: ServiceFacts): readonly string[] {
   return [...program, "start", "--all", ...config.flatMap((path) => ["--config", path])];
 }
@@ -41,7 +41,7 @@ WantedBy=${user === undefined ? "default.target" : "multi-user.target"}
 `;
 }
 
-/** What an agent needs nothing of; for users' own services the kernel may not grant all of it. */
+/** Restrictions that do not affect an agent. The kernel may not allow all of them for users' own services. */
 const hardened = `ProtectSystem=strict
 ProtectKernelTunables=true
 ProtectKernelModules=true
@@ -53,7 +53,7 @@ RestrictRealtime=true
 LockPersonality=true
 `;
 
-/** A word of ExecStart: `%` and `$` would be replaced. */
+/** Quotes a word of ExecStart, in which systemd would replace `%` and `$`. */
 export function quoteSystemd(word: string): string {
   const plain = word.replaceAll("%", "%%").replaceAll("$", "$$$$");
   return /^[\w./:@%+=$,-]+$/.test(plain) ? plain : `"${plain.replaceAll(/["\\]/g, "\\$&")}"`;

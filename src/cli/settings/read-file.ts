@@ -1,4 +1,4 @@
-/** Files that settings come from: the YAML file that `--config` names, and those that hold one secret each. */
+/** Reads settings from files: the YAML file of `--config`, and files with one secret each. */
 import { readFileSync } from "node:fs";
 import { utf8Text } from "../../lib/utf8.ts";
 import { nearest } from "../../lib/nearest.ts";
@@ -6,10 +6,10 @@ import { keyOf } from "../../settings/setting.ts";
 import type { Settings } from "../../settings/setting.ts";
 import { Failure } from "../process/exit.ts";
 
-/** Most that a settings or secret file may hold, in bytes. */
+/** Maximum size of a settings or secret file, bytes. */
 const maxFileBytes = 1_048_576;
 
-/** The secret that a file holds, without the end of its line. */
+/** Returns the secret in a file, without the line break at its end. */
 export function readSecret(path: string, origin: string): string {
   return readText(path, origin).replace(/\r?\n$/, "");
 }
@@ -25,8 +25,8 @@ function readText(path: string, origin: string): string {
 }
 
 /**
- * The keys of a settings file, each with its values as text. Throws `Failure` (usage) for what it cannot be.
- * @param known every setting that any command has: other keys are refused
+ * Returns the keys of a settings file, each with its values as text. Throws `Failure` (usage) for an invalid file.
+ * @param known settings of all commands; other keys are refused
  */
 export async function readConfig(path: string, known: Settings): Promise<Map<string, string[]>> {
   const { parseDocument } = await import("yaml");

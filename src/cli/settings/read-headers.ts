@@ -4,7 +4,7 @@ import { flagOnly, many } from "../../settings/setting.ts";
 
 export const headerSetting = flagOnly(many("Header field; repeatable.", named("NAME:VALUE"), { short: "H" }));
 
-/** `NAME: VALUE` lines as fields, names in lower case. Throws `Failure` (usage). */
+/** Parses `NAME: VALUE` lines into fields with lower-case names. Throws `Failure` (usage). */
 export function readHeaders(lines: readonly string[]): Record<string, string> {
   const fields: Record<string, string> = {};
   for (const line of lines) {

@@ -27,7 +27,7 @@ describe("settings", () => {
     throw new Error("was not refused");
   };
 
-  it("settings come from flags, else the environment, else the file, else the default", async () => {
+  it("settings come from flags, then the environment, then the file, then the default", async () => {
     const config = file("order.yml", "domain: file.example\nmetadata: from file\n");
     const env = { POSTERN_DOMAIN: "env.example", POSTERN_CONFIG: config };
     assert.equal((await read(["--domain", "flag.example"], env)).domain, "flag.example");
@@ -37,7 +37,7 @@ describe("settings", () => {
     assert.equal((await read([])).domain, "localhost");
   });
 
-  it("settings that are secrets are read from files too, without the line's end", async () => {
+  it("settings with secrets can be read from files, without the line break at the end", async () => {
     const secret = file("secret", "from-a-file\n");
     assert.equal((await read(["--token-file", secret])).authtoken, "from-a-file");
     assert.equal((await read([], { POSTERN_AUTHTOKEN_FILE: secret })).authtoken, "from-a-file");
@@ -45,7 +45,7 @@ describe("settings", () => {
     assert.equal((await read(["--config", config])).authtoken, "from-a-file");
   });
 
-  it("settings that may be repeated are lists in the file and comma-separated in the environment", async () => {
+  it("settings that can be repeated are lists in the file and comma-separated in the environment", async () => {
     const config = file("labels.yml", "label:\n  - app=web\n  - dc=eu\n");
     assert.deepEqual((await read(["--label", "a=b", "--label", "c=d"])).label, ["a=b", "c=d"]);
     assert.deepEqual((await read([], { POSTERN_LABEL: "a=b,c=d" })).label, ["a=b", "c=d"]);
@@ -94,7 +94,7 @@ describe("settings", () => {
     ],
     ["a file that is not there", ["--config", "/nonexistent.yml"], /--config: cannot read "\/nonexistent.yml"/],
   ] as const) {
-    it(`settings refuse ${what} in one sentence`, async () => assert.match(await refused([...args]), message));
+    it(`settings reject ${what} in one sentence`, async () => assert.match(await refused([...args]), message));
   }
 
   for (const [what, content, message] of [
@@ -104,11 +104,11 @@ describe("settings", () => {
     ["a list where one value belongs", "domain: [a, b]\n", /domain must be one value/],
     ["a list where settings belong", "- a\n", /must hold settings/],
   ] as const) {
-    it(`settings refuse a file with ${what}`, async () =>
+    it(`settings reject a file with ${what}`, async () =>
       assert.match(await refused(["--config", file("bad.yml", content)]), message));
   }
 
-  it("settings name the variable that a bad value came from", async () => {
+  it("settings name the variable with the bad value", async () => {
     assert.match(await refused([], { POSTERN_API_LISTEN: "nowhere" }), /^POSTERN_API_LISTEN must be PORT.*"nowhere"$/);
   });
 

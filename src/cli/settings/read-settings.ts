@@ -6,11 +6,11 @@ import { nearest } from "../../lib/nearest.ts";
 import { flagOf, keyOf, variableOf } from "../../settings/setting.ts";
 import type { Setting, Settings, ValuesOf } from "../../settings/setting.ts";
 
-/** Where settings may come from; `args` are those after the command's name. */
+/** Sources of settings. `args` are the arguments after the command's name. */
 export interface Sources {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Every setting that any command knows: others in the file are refused. */
+  /** Settings of all commands. Other keys in the file are refused. */
   readonly known: Settings;
 }
 
@@ -20,9 +20,8 @@ export interface Given<S extends Settings> {
 }
 
 /**
- * The values of `settings`: from flags, else the environment, else the file that `--config` names, or an agent's files,
- * else defaults.
- * Throws `Failure` (usage) that names the setting, where the value came from, and what it must be.
+ * Returns the values of `settings` from flags, then the environment, then the file of `--config` or the agent files,
+ * then defaults. Throws a `Failure` (usage) that names the setting, the source of the value, and the allowed values.
  */
 export async function readSettings<const S extends Settings>(settings: S, sources: Sources): Promise<Given<S>> {
   const flags = readFlags(settings, sources.args);
@@ -44,7 +43,7 @@ export async function readSettings<const S extends Settings>(settings: S, source
   return { values: values as ValuesOf<S>, positionals: flags.positionals };
 }
 
-/** Some settings mean nothing without another. */
+/** Checks settings that require another setting. */
 function checkNeeds(settings: Settings, values: Readonly<Record<string, unknown>>): void {
   for (const [name, setting] of Object.entries(settings)) {
     const other = setting.needs === undefined ? undefined : settings[setting.needs];
@@ -64,7 +63,7 @@ interface Found {
 }
 
 interface Flags {
-  /** By setting name; `name` + "File" for a secret's file. */
+  /** By setting name; `name` + "File" for the file of a secret. */
   readonly texts: Map<string, string[]>;
   readonly positionals: readonly string[];
 }
@@ -129,7 +128,7 @@ function fromEnvironment(name: string, setting: Setting<unknown>, env: Sources["
   return secretIn(path, setting, `${origin}_FILE`);
 }
 
-/** A file holds one secret, or one a line where there may be several. */
+/** A file contains one secret, or one per line if the setting can be repeated. */
 function secretIn(path: string, setting: Setting<unknown>, origin: string): Found {
   const text = readSecret(path, origin);
   return { texts: setting.many ? text.split(/\r?\n/).filter((line) => line !== "") : [text], origin };
@@ -149,15 +148,15 @@ interface ValuesOfFile {
   readonly values: ReadonlyMap<string, readonly string[]>;
 }
 
-/** The file with settings, or the files of agents where the command takes those. */
+/** Reads the file with settings, or the agent files if the command uses them. */
 async function fileOf(settings: Settings, flags: Flags, { env, known }: Sources): Promise<ValuesOfFile> {
   const { agentConfig } = settings;
   if (agentConfig) {
     const given = fromFlags("agentConfig", agentConfig, flags.texts)?.texts;
-    // A data directory that was named means the server that runs there, whoever is logged in elsewhere.
+    // An explicit data directory selects its own server, regardless of logins at other servers.
     const isHere = given === undefined && (flags.texts.has("data") || (env.POSTERN_DATA ?? "") !== "");
     const paths = isHere ? [] : agentFilesOf(given, env);
-    // Most commands have none, and start the sooner without a reader of YAML.
+    // Most commands use no file, and start faster without loading the YAML parser.
     if (paths.length === 0) return { values: new Map() };
     const { agentValues } = await import("../agent-files/agent-values.ts");
     const warn = (warning: string): void => void process.stderr.write(`postern: ${warning}\n`);

@@ -1,31 +1,31 @@
-/** What `postern status` asks the API, and what it reads of this machine. */
+/** Collects the data of `postern status` from the API and this machine. */
 import { statfsSync } from "node:fs";
 import { PosternError } from "../../../sdk/src/index.ts";
 import type { Node, Postern, ProblemList, Request, ReservedDomain, TLSCertificate } from "../../../sdk/src/index.ts";
 
 export interface ServerState {
-  /** Why the server accepts no traffic; undefined when it does. */
+  /** Why the server accepts no traffic; undefined if it does. */
   readonly notReady: string | undefined;
-  /** Why the database stores no writes; undefined when it does. */
+  /** Why the database stores no writes; undefined if it does. */
   readonly noWrites: string | undefined;
-  /** Undefined where the key may not list them. */
+  /** Undefined if the key may not list them. */
   readonly nodes: readonly Node[] | undefined;
-  /** Connected edges of the answering server; undefined where its metrics are not for this machine. */
+  /** Connected edges of the responding server; undefined if this machine may not read its metrics. */
   readonly edges: number | undefined;
   readonly certificates: readonly TLSCertificate[];
   readonly domains: readonly ReservedDomain[];
   readonly agents: number;
   readonly endpoints: number;
-  /** A count of agents, endpoints, certificates or domains reached this. */
+  /** Maximum number of objects that were counted: agents, endpoints, certificates or domains. */
   readonly most: number;
   readonly problems: ProblemList["problems"];
-  /** The newest request that failed. */
+  /** The newest failed request. */
   readonly lastFailure: Request | undefined;
-  /** Of the data directory on this machine; undefined for a server elsewhere. */
+  /** Disk of the data directory on this machine; undefined for a remote server. */
   readonly disk: { readonly freeBytes: number; readonly totalBytes: number } | undefined;
 }
 
-/** Objects of a kind that are read. */
+/** Maximum number of objects read per kind. */
 const most = 1_000;
 
 /**
@@ -61,7 +61,7 @@ async function upTo<T>(list: AsyncIterable<T>): Promise<readonly T[]> {
   return found;
 }
 
-/** Undefined where the key may not ask. */
+/** Returns undefined if the key has no permission. */
 async function allowed<T>(asked: Promise<T>): Promise<T | undefined> {
   try {
     return await asked;

@@ -1,4 +1,4 @@
-/** What the state of a server means to its operator: one line for each subject, and whether somebody has to act. */
+/** Judges the state of a server: one line per subject, and whether the operator must act. */
 import type { ServerState } from "./collect.ts";
 
 export type Level = "fine" | "warning" | "critical";
@@ -10,7 +10,7 @@ export interface Check {
 }
 
 const dayMs = 86_400_000;
-/** Automatic certificates are renewed a month before they expire, so that fewer days mean failed attempts. */
+/** Certificates are renewed a month before they expire, so fewer days indicate failed attempts. */
 const warningDays = 21;
 const criticalDays = 7;
 const warningShare = 0.15;
@@ -37,7 +37,7 @@ export function judge(state: ServerState, now: number): readonly Check[] {
   ];
 }
 
-/** The highest level of all. */
+/** Returns the highest level. */
 export function worst(checks: readonly Check[]): Level {
   return (["critical", "warning"] as const).find((level) => checks.some((one) => one.level === level)) ?? "fine";
 }

@@ -1,4 +1,4 @@
-/** The same table of candidates as a script for each shell; nothing is run while completing. */
+/** Writes the same table of candidates as a script for each shell. Completion runs no command. */
 
 /** Words that may follow a sequence of words. */
 export type Candidates = ReadonlyMap<string, readonly string[]>;
@@ -6,7 +6,7 @@ export type Candidates = ReadonlyMap<string, readonly string[]>;
 /** Longest sequence, in words: `api RESOURCE VERB`. */
 const longest = 3;
 
-/** Takes the longest known sequence of the words before the one to be completed. */
+/** Uses the longest known sequence of the words before the cursor. */
 function posixFunction(candidates: Candidates): string {
   const cases = [...candidates].map(
     ([words, next]) => `    ${quote(words)}) printf '%s' ${quote(next.join(" "))} ;;\n`,
@@ -37,7 +37,7 @@ export function renderBash(candidates: Candidates): string {
     posixFunction(candidates),
     "_postern() {\n",
     "  local current line\n",
-    // The line itself, because bash splits words at `=` and `:`, which options have.
+    // Read the line itself, because bash splits words at `=` and `:`, which options contain.
     '  line="${COMP_LINE:0:COMP_POINT}"\n',
     "  local -a words\n",
     '  read -r -a words <<< "$line"\n',
@@ -47,7 +47,7 @@ export function renderBash(candidates: Candidates): string {
     '  COMPREPLY=($(compgen -W "$next" -- "$current"))\n',
     "  local found index\n",
     '  case "$current" in *=*)\n',
-    // What stands before the last `=` is on the line already.
+    // The text before the last `=` is already on the line.
     '    for index in "${!COMPREPLY[@]}"; do found="${COMPREPLY[index]}"; COMPREPLY[index]="${found#"${current%%=*}="}"; done ;;\n',
     "  esac\n",
     "}\n",

@@ -1,6 +1,6 @@
 import { createInterface } from "node:readline/promises";
 
-/** Asks a question on the terminal. Everything but "y" or "yes" means no. */
+/** Asks a question on the terminal. Every reply except "y" or "yes" means no. */
 export async function confirm(question: string): Promise<boolean> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {

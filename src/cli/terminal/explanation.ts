@@ -6,7 +6,7 @@ import type { Explanation } from "../../../sdk/src/index.ts";
 const marks = { passed: "✓", changed: "~", skipped: "·", denied: "✗", answered: "=" } as const;
 const colours = { passed: "green", changed: "yellow", skipped: "dim", denied: "red", answered: "cyan" } as const;
 
-/** An explanation for people: one line for each decision, then how it ends. */
+/** Formats an explanation for people: one line per decision, then the result. */
 export function renderExplanation(given: Explanation): string {
   const told = visibleLines(given);
   const lines: string[] = [];

@@ -1,17 +1,17 @@
-/** What commands print: colours are ours alone, and nothing else that a terminal would obey reaches it. */
+/** Guards the output of commands: only Postern's own colours reach the terminal, and no other control sequence. */
 import { randomBytes } from "node:crypto";
 import { styleText } from "node:util";
 import { visibleText } from "../../lib/visible-text.ts";
 
-/** Stands for an escape of ours until the stream is reached: no stranger knows it. */
+/** Placeholder for Postern's own escape until it reaches the stream. The text of others cannot contain it. */
 const ownEscape = `\u{f0000}${randomBytes(9).toString("base64url")}\u{f0000}`;
 
 type Write = NodeJS.WriteStream["write"];
 
-/** The streams that are guarded, with the way around the guard. */
+/** The guarded streams with their original `write`. */
 const unguarded = new Map<NodeJS.WriteStream, Write>();
 
-/** Colours text where `stream` takes colours. */
+/** Colours text if `stream` supports colours. */
 export function style(format: Parameters<typeof styleText>[0], text: string, stream: NodeJS.WritableStream): string {
   return styleText(format, text, { stream }).replaceAll("\u001b", ownEscape);
 }
@@ -40,12 +40,12 @@ export function guardOutput(): () => void {
   };
 }
 
-/** Writes what draws on the terminal itself. Its texts are made visible where they are drawn. */
+/** Writes control sequences of the terminal directly. The caller makes texts visible before it draws them. */
 export function writeDirectly(stream: NodeJS.WriteStream, text: string): boolean {
   return (unguarded.get(stream) ?? stream.write.bind(stream))(text);
 }
 
-/** Writes a document: byte for byte into a file or pipe, and visibly on a terminal. */
+/** Writes a document: byte for byte to a file or pipe, with visible control characters to a terminal. */
 export function writeDocument(stream: NodeJS.WriteStream, text: string): boolean {
   return stream.isTTY ? stream.write(text) : writeDirectly(stream, text);
 }

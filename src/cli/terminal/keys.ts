@@ -1,4 +1,4 @@
-/** Single keys of a terminal, taken as they are pressed. */
+/** Reads single keys from the terminal as the user presses them. */
 import { readFileSync } from "node:fs";
 
 type Input = Pick<NodeJS.ReadStream, "isTTY" | "setRawMode" | "resume" | "pause" | "on" | "off" | "unref">;
@@ -7,9 +7,9 @@ const interrupt = "\u0003";
 const suspend = "\u001A";
 
 /**
- * `q` ends this process as SIGTERM does; Ctrl+C, Ctrl+Z and Ctrl+\ do what they always do, which the terminal leaves to
- * us while it hands out single keys. Returns what gives the terminal back as it was; undefined where there is none to
- * read from, or it is another process's at present.
+ * `q` ends this process as SIGTERM does. Ctrl+C, Ctrl+Z and Ctrl+\ keep their meaning, which a terminal in raw mode
+ * leaves to the program. Returns a function that restores the terminal. Returns undefined without a terminal, or while
+ * another process uses it.
  */
 export function takeKeys(input: Input, redraw: () => void): (() => void) | undefined {
   if (!input.isTTY || !isInForeground()) return undefined;
@@ -39,7 +39,7 @@ export function takeKeys(input: Input, redraw: () => void): (() => void) | undef
   take();
   input.on("data", pressed);
   process.on("SIGCONT", goOn);
-  // However it ends: a second signal does not wait for anything.
+  // Restore the terminal on every exit: a second signal ends the process immediately.
   process.once("exit", giveBack);
   return () => {
     input.off("data", pressed);
@@ -49,10 +49,10 @@ export function takeKeys(input: Input, redraw: () => void): (() => void) | undef
   };
 }
 
-/** Whoever reads from the terminal in the background is stopped for it. Known on Linux; elsewhere taken to be so. */
+/** The system stops a background process that reads from the terminal. Known on Linux; assumed elsewhere. */
 function isInForeground(): boolean {
   try {
-    // The name may have spaces and brackets; behind it: state, ppid, pgrp, session, tty_nr, tpgid (proc(5)).
+    // The name may contain spaces and brackets. After it: state, ppid, pgrp, session, tty_nr, tpgid (proc(5)).
     const stat = readFileSync("/proc/self/stat", "latin1");
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     return fields[2] === fields[5];

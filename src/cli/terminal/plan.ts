@@ -1,4 +1,4 @@
-/** What a document changes, for people: a line per object and one per field. */
+/** Formats the changes of a document for people: one line per object and one per field. */
 import type { styleText } from "node:util";
 import { visibleLine, visibleLines } from "../../lib/visible-text.ts";
 import { style as styled } from "./guarded-output.ts";
@@ -6,7 +6,7 @@ import type { Plan } from "../../../sdk/src/index.ts";
 
 type Change = Plan["changes"][number];
 
-/** Characters of a value that are shown. */
+/** Maximum length of a shown value, characters. */
 const maxShown = 120;
 
 const marks = {
@@ -16,9 +16,9 @@ const marks = {
   unchanged: [" ", "dim"],
 } as const;
 
-/** Ends with a line break. `output` decides whether there are colours. */
+/** Ends with a line break. `output` decides whether colours are used. */
 export function renderPlan(given: Plan, output: NodeJS.WritableStream): string {
-  // Values are shown as JSON, and made visible in it.
+  // Values are shown as JSON, which makes them visible.
   const plan = { ...visibleLines(given), changes: given.changes };
   const style = (format: Parameters<typeof styleText>[0], text: string): string => styled(format, text, output);
   const lines: string[] = [];
@@ -28,7 +28,7 @@ export function renderPlan(given: Plan, output: NodeJS.WritableStream): string {
     const [mark, colour] = marks[change.action];
     const note = adopted ? style("dim", "  the document takes it over") : "";
     lines.push(`${style(colour, `${mark} ${change.kind} ${visibleLine(nameOf(change))}`)}${note}`);
-    // What an object was is of no use once it goes.
+    // The old fields of a deleted object are not shown.
     if (change.action === "delete") continue;
     const width = Math.max(...change.fields.map(({ path }) => path.length), 0);
     for (const { path, before, after } of change.fields) {

@@ -1,4 +1,4 @@
-/** What is wrong with a policy, or doubtful in it, for people: a line each, and the place in the expression. */
+/** Formats the errors and warnings of a policy for people: one line each, and the position in the expression. */
 import type { styleText } from "node:util";
 import { visibleLine } from "../../lib/visible-text.ts";
 import { style as styled } from "./guarded-output.ts";
@@ -9,7 +9,7 @@ import type { PolicyIssue, PolicyWarning } from "../../policy/policy-issue.ts";
 
 type Found = Pick<PolicyCompilation, "issues" | "warnings">;
 
-/** Ends with a line break. `output` decides whether there are colours. */
+/** Ends with a line break. `output` decides whether colours are used. */
 export function renderFindings(
   file: string,
   text: string,
@@ -32,7 +32,7 @@ export function renderFindings(
   ].join("");
 }
 
-/** The same for programs. */
+/** Returns the same findings for programs. */
 export function findingsAsJson(file: string, text: string, { issues, warnings }: Found): object {
   const placeOf = policyPlaces(text);
   const plain = (finding: PolicyWarning): object => ({
@@ -48,7 +48,7 @@ export function findingsAsJson(file: string, text: string, { issues, warnings }:
   };
 }
 
-/** Characters of a line that are shown around the place. */
+/** Maximum length of the shown part of a line, characters. */
 const width = 100;
 
 function excerpt({ at }: PolicyWarning, mark: (caret: string) => string): string {
@@ -59,7 +59,7 @@ function excerpt({ at }: PolicyWarning, mark: (caret: string) => string): string
   return `    ${shown}\n    ${" ".repeat(at.column - 1 - start)}${mark("^")}\n`;
 }
 
-/** One sign for each sign, so that the caret below stands in its place. */
+/** Replaces each character by one character, so that the caret below points to the right place. */
 function printable(text: string): string {
   return Array.from(text, (sign) => (visibleLine(sign) === sign ? sign : "\u{fffd}")).join("");
 }

@@ -1,4 +1,4 @@
-/** A rule of a policy in a dry run, for people: its conditions, the values that decided them, and what it did. */
+/** Formats a rule of a policy in a dry run for people: its conditions, the values that decided them, and its effect. */
 import { visibleLine } from "../../lib/visible-text.ts";
 import { style } from "./guarded-output.ts";
 
@@ -14,7 +14,7 @@ interface Rule {
 
 const colours: Readonly<Record<string, "green" | "red" | "dim">> = { true: "green", false: "dim", error: "red" };
 
-/** Lines below the step that tells of the rule. */
+/** Lines below the step of the rule. */
 export function ruleLines({ values, matched, failed }: Rule, indent: string): string[] {
   const counts = failed > 0 ? `matched ${matched} times, failed ${failed}` : `matched ${matched} times`;
   const lines = values.flatMap(({ expression, outcome, parts }) => {

@@ -1,19 +1,22 @@
 import { styleText } from "node:util";
 
-/** A request as the agent saw it pass. */
+/** A request as the agent observed it. */
 export interface RequestLine {
   readonly method: string;
   readonly target: string;
-  /** 0 when the connection ended without an answer. */
+  /** 0 if the connection ended without a response. */
   readonly status: number;
   readonly durationMs: number;
-  /** Wall clock at its end, milliseconds since 1970. */
+  /** Wall-clock time of its end, milliseconds since 1970. */
   readonly at: number;
 }
 
 const longestMethod = 16;
 
-/** `12:03:17 GET  /path    200  3 ms`, at most `columns` wide, with the status coloured. Nothing in it commands the terminal. */
+/**
+ * Formats `12:03:17 GET  /path    200  3 ms` in at most `columns` columns, with a coloured status. The result contains
+ * no control sequences from visitors.
+ */
 export function renderRequest(line: RequestLine, columns: number): string {
   const time = new Date(line.at).toTimeString().slice(0, 8);
   const left = `${time}  ${printable(line.method).slice(0, longestMethod).padEnd(6)} `;
@@ -25,7 +28,7 @@ export function renderRequest(line: RequestLine, columns: number): string {
   return `${left}${target}  ${styleText(colourOf(line.status), status)} ${duration}`;
 }
 
-/** The text without anything that a terminal could take for a command: what visitors send is shown here. */
+/** Removes control sequences from text that visitors sent. */
 export function printable(text: string): string {
   return text.replaceAll(/[^\x20-\x7e]/g, "?");
 }

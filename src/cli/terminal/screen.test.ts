@@ -8,7 +8,7 @@ import { openScreen } from "./screen.ts";
 import type { Screen, ScreenState } from "./screen.ts";
 import { fit, shownText } from "./text-width.ts";
 
-/** What of a terminal's stream the screen uses. */
+/** The parts of a terminal's stream that the screen uses. */
 function outputOf(terminal: EventEmitter & { write(text: string): boolean }): Parameters<typeof openScreen>[0] {
   return terminal as unknown as Parameters<typeof openScreen>[0];
 }
@@ -33,7 +33,7 @@ describe("the live screen", () => {
     screen = openScreen(output, clock, () => state);
   });
 
-  it("the live screen is drawn five times a second at most, however much happens", () => {
+  it("the live screen is drawn at most five times a second", () => {
     for (let round = 0; round < 20; round += 1) {
       for (let count = 0; count < 50; count += 1) screen.request({ ...request, target: `/${round * 50 + count}` });
       clock.pass(50);
@@ -42,19 +42,19 @@ describe("the live screen", () => {
     assert.match(drawings.at(-1) ?? "", /\/999 /);
   });
 
-  it("the live screen is not drawn again where nothing has changed", () => {
+  it("the live screen is not drawn again without a change", () => {
     for (let round = 0; round < 3; round += 1) {
       show({ title: "Postern", rows: [["Status", "online"]] });
       clock.pass(200);
     }
     assert.equal(drawings.length, 1);
-    // Something else has written to the terminal.
+    // Another program wrote to the terminal.
     screen.redraw();
     clock.pass(200);
     assert.equal(drawings.length, 2);
   });
 
-  it("the live screen shows numbers that change by themselves within a second", () => {
+  it("the live screen updates changing numbers within a second", () => {
     show({ title: "Postern", rows: [["Rate", "5"]] });
     clock.pass(400);
     state = { title: "Postern", rows: [["Rate", "4"]] };
@@ -65,7 +65,7 @@ describe("the live screen", () => {
     assert.equal(clock.pending, 0);
   });
 
-  it("the live screen shows nothing of a visitor's bytes that a terminal could take for a command", () => {
+  it("the live screen removes control sequences that visitors sent", () => {
     screen.request({ ...request, target: "/\u001B]0;owned\u0007\u009b2J" });
     clock.pass(200);
     const shown = stripVTControlCharacters(drawings[0] ?? "");
@@ -74,21 +74,21 @@ describe("the live screen", () => {
     assert(codes.every((code) => code === 10 || code === 13 || (code >= 32 && code < 127) || code > 159));
   });
 
-  it("the live screen cuts lines that would wrap", () => {
+  it("the live screen cuts lines that are too wide", () => {
     show({ title: "title", rows: [["Status", "x".repeat(500)]] });
     screen.request({ ...request, target: `/${"y".repeat(500)}` });
     screen.close();
     for (const line of stripVTControlCharacters(drawings[0] ?? "").split("\n")) assert(line.length <= 61, line);
   });
 
-  it("the live screen shows the last requests, newest first", () => {
+  it("the live screen lists the last requests, newest first", () => {
     for (let count = 1; count <= 30; count += 1) screen.request({ ...request, target: `/${count}` });
     screen.close();
     const targets = [...(drawings[0] ?? "").matchAll(/GET +\/(\d+)/g)].map((match) => Number(match[1]));
     assert.deepEqual(targets, [30, 29, 28, 27, 26, 25, 24, 23, 22, 21]);
   });
 
-  it("the live screen is one whole drawing after each change of the terminal's size", () => {
+  it("the live screen is drawn completely after each change of the terminal's size", () => {
     const terminal = new Terminal(100, 24);
     const live = openScreen(outputOf(terminal), clock, () => ({
       title: "Postern",
@@ -130,7 +130,7 @@ describe("the live screen", () => {
     assert.equal(terminal.listenerCount("resize"), 0);
   });
 
-  it("the live screen counts wide characters as two columns, and lets none of the user's own text be a command", () => {
+  it("the live screen counts wide characters as two columns and removes control sequences from the user's own text", () => {
     assert.equal(fit("東京東京", 8), "東京東京");
     assert.equal(fit("東京東京", 7), "東京東…");
     assert.equal(fit("東京東京", 6), "東京…");

@@ -1,15 +1,15 @@
-/** The agent's live screen on a terminal: redrawn in place, a few times a second at most. */
+/** The agent's live screen on a terminal. It is redrawn in place, a few times a second at most. */
 import { styleText } from "node:util";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import { renderRequest } from "./request-line.ts";
 import type { RequestLine } from "./request-line.ts";
 import { fit } from "./text-width.ts";
 
-/** Requests shown. */
+/** Maximum number of shown requests. */
 const shownRequests = 10;
-/** Least time between two drawings, milliseconds. */
+/** Minimum time between two drawings, milliseconds. */
 const redrawMs = 200;
-/** Numbers that change by themselves are looked at so often, milliseconds. */
+/** Interval at which changing numbers are read, milliseconds. */
 const lookMs = 1_000;
 
 export interface ScreenState {
@@ -19,28 +19,28 @@ export interface ScreenState {
 }
 
 export interface Screen {
-  /** The state is another. */
+  /** Call when the state has changed. */
   changed(): void;
   request(line: RequestLine): void;
-  /** Something else may have written to the terminal. */
+  /** Call when another program may have written to the terminal. */
   redraw(): void;
-  /** Draws a last time and leaves the cursor below. */
+  /** Draws a last time and leaves the cursor below the screen. */
   close(): void;
 }
 
 export interface ScreenOutput extends Pick<NodeJS.WriteStream, "columns" | "rows" | "on" | "off"> {
-  /** Writes past the guard of what commands print. */
+  /** Writes directly, without the output guard. */
   write(text: string): unknown;
 }
 
-/** @param state is asked for what is shown, at each drawing */
+/** @param state returns the values to show; called for each drawing */
 export function openScreen(output: ScreenOutput, clock: Clock, state: () => ScreenState): Screen {
   let requests: RequestLine[] = [];
   let height = 0;
   /** Columns and rows of the last drawing. */
   let size = "";
   let due: Timer | undefined;
-  /** What is on the screen. */
+  /** Text that the screen shows. */
   let drawn = "";
 
   const draw = (): void => {
@@ -56,16 +56,18 @@ export function openScreen(output: ScreenOutput, clock: Clock, state: () => Scre
       "",
     ];
     const recent = requests.toReversed().map((line) => renderRequest(line, columns - 1));
-    // The cursor's own line is below.
+    // Leave one row for the cursor.
     const lines = [...head, ...recent].slice(0, Math.max(1, rows - 1));
     const text = lines.map((line) => `\u001B[2K${fit(line, columns - 1)}`).join("\n");
-    // A terminal may be far away: what it shows already is not sent again.
+    // The connection to the terminal may be slow, so text that it already shows is not sent again.
     if (text === drawn && size === `${columns} ${rows}`) return;
     drawn = text;
     output.write(`${start(columns, rows)}${text}\n\u001B[J`);
     height = lines.length;
   };
-  /** Goes to where the drawing before began. Where that is after a change of size, only the terminal knows. */
+  /**
+   * Moves the cursor to the start of the previous drawing. After a change of size, only the terminal knows that place.
+   */
   const start = (columns: number, rows: number): string => {
     const before = size;
     size = `${columns} ${rows}`;

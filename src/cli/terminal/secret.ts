@@ -1,14 +1,17 @@
-/** A secret from whoever runs a command: typed at a terminal without being shown, or from what stdin is led from. */
+/** Reads a secret: typed at the terminal without echo, or from redirected stdin. */
 import { text } from "node:stream/consumers";
 
 const interrupt = "\u0003";
 const end = "\u0004";
 const rubout = /[\b\u007F]/;
 const eraseLine = "\u0015";
-/** More is no secret that anybody types or pastes. */
+/** Maximum length of a secret, characters. */
 const maxLength = 65_536;
 
-/** Without white space around it; "" for none. @param prompt what is asked for on a terminal, on stderr */
+/**
+ * Returns the secret without surrounding white space, "" if it is empty.
+ * @param prompt shown on stderr if stdin is a terminal
+ */
 export async function readSecret(prompt: string): Promise<string> {
   const { stdin } = process;
   return stdin.isTTY ? (await typed(stdin, prompt)).trim() : (await text(stdin)).trim();

@@ -1,12 +1,12 @@
-/** Objects of the API as text for people: a table of many, or the fields of one. */
+/** Formats API objects as text for people: several as a table, one as its fields. */
 import { visibleLine } from "../../lib/visible-text.ts";
 import { style as styled } from "./guarded-output.ts";
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** Fields that say little in a row, or repeat another. */
+/** Fields left out of tables because they add little or repeat another field. */
 const leftOut: ReadonlySet<string> = new Set(["uri", "metadata"]);
-/** Widest column, in characters. */
+/** Maximum width of a column, characters. */
 const maxColumn = 60;
 const gap = "  ";
 
@@ -15,7 +15,7 @@ export interface Columns {
   readonly widths: readonly number[];
 }
 
-/** What `rows` need; columns in which all are empty are left out. */
+/** Returns the columns for `rows`, without empty columns. */
 export function columnsOf(rows: readonly Row[], width = Number.POSITIVE_INFINITY): Columns {
   const known = [...new Set(rows.flatMap((row) => Object.keys(row)))].filter((name) => !leftOut.has(name));
   const filled = known.filter((name) => rows.some((row) => cell(row[name]) !== ""));
@@ -27,7 +27,7 @@ export function columnsOf(rows: readonly Row[], width = Number.POSITIVE_INFINITY
     ...filled.filter((one) => one === "created_at"),
   ]) {
     const own = Math.min(maxColumn, Math.max(name.length, ...rows.map((row) => lengthOf(cell(row[name])))));
-    // What does not fit on the terminal is left out, and shown by `get`.
+    // Columns that do not fit on the terminal are left out. `get` shows them.
     if (names.length > 0 && used + own > width) continue;
     names.push(name);
     widths.push(own);
@@ -55,7 +55,7 @@ export function renderRow(row: Row, { names, widths }: Columns): string {
   return cells.join(gap).trimEnd();
 }
 
-/** One object: a line per field, objects inside indented. */
+/** Formats one object: one line per field, nested objects indented. */
 export function renderObject(object: Row, indent = ""): string {
   const entries = Object.entries(object).map(([name, value]) => [visibleLine(name), value] as const);
   const column = Math.max(...entries.map(([name]) => name.length));
@@ -79,7 +79,7 @@ export function renderObject(object: Row, indent = ""): string {
     .join("\n");
 }
 
-/** A value on one line. */
+/** Formats a value on one line. */
 function cell(value: unknown): string {
   if (value === null || value === undefined || value === "") return "";
   if (typeof value === "string") return visibleLine(value);
@@ -118,7 +118,7 @@ function lengthOf(text: string): number {
   return signsOf(text).length;
 }
 
-/** What a reader takes for one sign each. */
+/** Splits text into the characters that a reader perceives (grapheme clusters). */
 function signsOf(text: string): string[] {
   return Array.from(segmenter.segment(text), ({ segment }) => segment);
 }

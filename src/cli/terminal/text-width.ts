@@ -1,10 +1,10 @@
-/** Text on a terminal: how many columns it takes, and what of it may be shown. */
+/** Text on a terminal: its width in columns, and the characters that are safe to show. */
 import { stripVTControlCharacters } from "node:util";
 
-/** Of two columns: East Asian wide and fullwidth characters, and what is drawn as emoji (UAX #11). */
+/** Characters two columns wide: East Asian wide and fullwidth characters, and emoji (UAX #11). */
 const wide =
   /[\u1100-\u115F\u2E80-\u303E\u3041-\uA4CF\uA960-\uA97C\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF01-\uFF60\uFFE0-\uFFE6\u{1F300}-\u{1FAFF}\u{20000}-\u{3FFFD}]|\p{Emoji_Presentation}/u;
-/** Of none: they belong to the character before. */
+/** Characters without a width, which belong to the character before them. */
 const joined = /^(?:\p{M}|[\u200B-\u200D])$/u;
 
 function widthOf(character: string): number {
@@ -13,8 +13,7 @@ function widthOf(character: string): number {
 }
 
 /**
- * `line` in at most `columns` columns: one that would wrap would be drawn over wrongly the next time. It is cut
- * without its colours.
+ * Cuts `line` to `columns` columns, because a wrapped line would break the next drawing. A cut line loses its colours.
  */
 export function fit(line: string, columns: number): string {
   const plain = stripVTControlCharacters(line);
@@ -39,7 +38,10 @@ function cut(text: string, columns: number): string {
   return kept;
 }
 
-/** Text of the user's own, in any script, without what a terminal would take for a command or turn around. */
+/**
+ * Returns the user's own text, in any script, without control sequences and without characters that change the text
+ * direction.
+ */
 export function shownText(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}]/gu, "?");
 }

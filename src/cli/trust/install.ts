@@ -1,4 +1,4 @@
-/** Runs the commands that make this machine trust a CA, or undoes them. Each command is shown before it runs. */
+/** Runs the commands that add a CA to this machine's trust stores or remove it. Prints each command before it runs. */
 import { spawnSync } from "node:child_process";
 import { visibleLine } from "../../lib/visible-text.ts";
 import type { TrustStore, Words } from "./stores.ts";

@@ -10,7 +10,7 @@ const lines = (stores: readonly TrustStore[]): string[] =>
   stores.flatMap((store) => commandsOf(store, false).map((words) => words.join(" ")));
 
 describe("stores of trusted CAs", () => {
-  it("stores of trusted CAs on macOS and Windows are those of the user", () => {
+  it("stores of trusted CAs on macOS and Windows belong to the user", () => {
     assert.deepEqual(lines(trustStores(trusted, true, systemOf("darwin"))), [
       "security add-trusted-cert -r trustRoot -k /nowhere/Library/Keychains/login.keychain-db /srv/ca.pem",
     ]);
@@ -20,13 +20,13 @@ describe("stores of trusted CAs", () => {
     assert.deepEqual(lines(trustStores(trusted, false, systemOf("win32"))), ["certutil -delstore -user Root 0F"]);
   });
 
-  it("stores of trusted CAs that need root are changed through sudo by other users, and directly by root", () => {
+  it("stores of trusted CAs that need root are changed directly by root and through sudo by other users", () => {
     const store = { name: "the system", commands: [["update-ca-trust"]] as const, needsRoot: true };
     assert.deepEqual(commandsOf(store, false), [["sudo", "update-ca-trust"]]);
     assert.deepEqual(commandsOf(store, true), [["update-ca-trust"]]);
   });
 
-  it("stores of trusted CAs without their program are skipped, and a failure in one does not affect the next", () => {
+  it("stores of trusted CAs without their program are skipped, and one failure does not affect the next store", () => {
     const run = ([program]: readonly [string, ...string[]]): string | undefined =>
       program === "fails" ? "fails exited with 1" : undefined;
     const outcomes = changeStores(

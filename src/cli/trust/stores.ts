@@ -1,4 +1,4 @@
-/** Where systems and browsers keep trusted CAs, and the commands that add or remove one. */
+/** Lists the trust stores of systems and browsers, and the commands that add or remove a CA. */
 import { existsSync, globSync } from "node:fs";
 import { join } from "node:path";
 
@@ -6,12 +6,12 @@ import { join } from "node:path";
 export type Words = readonly [program: string, ...words: string[]];
 
 export interface TrustStore {
-  /** For people. */
+  /** Name for people. */
   readonly name: string;
   /** Commands in order. All of them need root if `needsRoot` is set. */
   readonly commands: readonly Words[];
   readonly needsRoot: boolean;
-  /** A program that is missing here, and its package. The store is then skipped. */
+  /** A missing program and its package. The store is skipped. */
   readonly missing?: string;
 }
 
@@ -22,7 +22,7 @@ export interface TrustedCa {
   readonly id: string;
   /** Hexadecimal, without colons. */
   readonly serialNumber: string;
-  /** SHA-1 in hexadecimal, without colons: macOS names certificates by it. */
+  /** SHA-1 in hexadecimal, without colons. macOS identifies certificates by it. */
   readonly fingerprint: string;
 }
 
@@ -36,7 +36,7 @@ export interface TrustSystem {
 const debianFolder = "/usr/local/share/ca-certificates";
 const fedoraFolder = "/etc/pki/ca-trust/source/anchors";
 
-/** The stores of this system, with the commands that add or remove the CA. */
+/** Returns the stores of this system with the commands that add or remove the CA. */
 export function trustStores(ca: TrustedCa, isInstall: boolean, system: TrustSystem): readonly TrustStore[] {
   if (system.platform === "darwin") return [keychain(ca, isInstall, system.home)];
   if (system.platform === "win32") return [windowsStore(ca, isInstall)];

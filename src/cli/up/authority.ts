@@ -7,7 +7,7 @@ import type { Finding } from "../doctor/finding.ts";
 
 export interface AuthorityAnswer {
   readonly finding: Finding;
-  /** From the `Date` field, milliseconds since 1970; undefined without an answer. */
+  /** Time in the `Date` field, milliseconds since 1970; undefined without a response. */
   readonly date?: number;
   /** Address of the terms of service, which `--email` accepts. */
   readonly terms?: string;

@@ -88,7 +88,7 @@ async function finish(plan: UpPlan, values: UpValues, checks: UpChecks, print: P
   return isReady ? exitCodes.fine : exitCodes.unexpected;
 }
 
-/** The API of the started server, once it is ready. Its key is in the data directory. */
+/** Opens the API of the started server once it is ready. Its key is in the data directory. */
 async function openReadyApi({ data }: UpPlan, { apiListen }: UpValues): Promise<Postern> {
   const { host = "0.0.0.0", port } = apiListen;
   const apiUrl = `http://${renderListen({ host: host === "0.0.0.0" ? "127.0.0.1" : host, port })}`;
@@ -117,7 +117,7 @@ async function isReady(url: string): Promise<boolean> {
   return promise;
 }
 
-/** A request to the login host through DNS and the public port, as visitors send it. */
+/** Sends a request to the login host through DNS and the public port, as visitors do. */
 function testPublicName({ domain, idpHost, publicPort, data, resolve: resolveName }: UpPlan): Promise<Finding[]> {
   return checkLoginHost({
     host: idpHost,

@@ -1,4 +1,4 @@
-/** Everything that `postern up` checks before it changes anything. */
+/** Checks that `postern up` runs before it changes anything. */
 import type { Finding } from "../doctor/finding.ts";
 import { checkAuthority } from "./authority.ts";
 import { checkClock, checkDisk, checkDurableWrites, checkOpenFiles } from "./machine.ts";

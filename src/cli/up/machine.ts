@@ -109,7 +109,7 @@ function nearestDirectory(path: string): string {
   try {
     if (statSync(path).isDirectory()) return path;
   } catch {
-    // It does not exist yet.
+    // The directory does not exist yet.
   }
   return nearestDirectory(dirname(path));
 }

@@ -11,7 +11,7 @@ export interface ServerNames {
   readonly idpHost: string;
 }
 
-/** Where a name leads, by address family. */
+/** Addresses of a name, by address family. */
 export interface NameAddresses {
   readonly v4: readonly string[];
   readonly v6: readonly string[];
@@ -22,7 +22,7 @@ export type ResolveName = (name: string) => Promise<NameAddresses>;
 
 /** The addresses at which visitors reach this machine. */
 export interface OwnAddresses extends NameAddresses {
-  /** No address is public, so a router forwards traffic to this machine, and its address is unknown here. */
+  /** Whether all local addresses are private, so that a router with an unknown address forwards the traffic. */
   readonly isBehindNat: boolean;
 }
 
@@ -103,7 +103,7 @@ function judge(about: string, { v4, v6 }: NameAddresses, own: OwnAddresses): Fin
   return { outcome: "wrong", about, message };
 }
 
-/** Lines for a zone file, and the same as a table for web forms. */
+/** Formats the records for a zone file, and as a table for web forms. */
 export function renderRecords(missing: NameCheck["missing"], own: OwnAddresses): string {
   const valueOf = (type: "A" | "AAAA"): string => {
     const known = type === "A" ? own.v4 : own.v6;

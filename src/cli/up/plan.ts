@@ -8,7 +8,7 @@ import { ownAddresses, resolveWith } from "./names.ts";
 import type { OwnAddresses, ResolveName, ServerNames } from "./names.ts";
 import type { UpValues } from "./up-settings.ts";
 
-/** A server to set up, as far as the checks and the start need it. */
+/** Values of the server for the checks and the start. */
 export interface UpPlan extends ServerNames {
   readonly own: OwnAddresses;
   readonly resolve: ResolveName;
@@ -22,7 +22,7 @@ export interface UpPlan extends ServerNames {
   readonly acmeDirectory: string;
   /** PEM; the system's CAs if undefined. */
   readonly acmeCa: string | undefined;
-  /** A systemd service runs the server. */
+  /** Whether a systemd service runs the server. */
   readonly isService: boolean;
 }
 

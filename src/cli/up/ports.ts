@@ -1,4 +1,4 @@
-/** Whether the server can listen on its ports, and which program holds a port that is in use. */
+/** Checks whether the server can listen on its ports, and which program uses an occupied port. */
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { createServer } from "node:net";
 import { once } from "node:events";
@@ -7,12 +7,12 @@ import { renderListen } from "../../settings/kinds/address.ts";
 import type { Finding } from "../doctor/finding.ts";
 
 export interface NeededPort {
-  /** For people: "HTTPS", "agents". */
+  /** Shown to people: "HTTPS", "agents". */
   readonly purpose: string;
   readonly address: ListenAddress;
 }
 
-/** The process that listens on a port, as far as this user may see it. */
+/** Process that listens on a port, as far as this user may see it. */
 interface PortHolder {
   readonly pid: number;
   readonly command: string;

@@ -12,7 +12,7 @@ import type { ThreadData } from "./thread-messages.ts";
 
 export interface ControlPlaneThreadOptions {
   readonly settings: ControlPlaneSettings;
-  /** The first one seals stored secrets, all open them. */
+  /** The first key seals stored secrets. All keys open them. */
   readonly sealingKeys: readonly Uint8Array[];
   readonly version: string;
   readonly developmentProvider: DevelopmentProvider | undefined;
@@ -22,7 +22,7 @@ export interface ControlPlaneThreadOptions {
 
 export interface ControlPlanePorts {
   readonly apiPort: number;
-  /** What all nodes have in common; undefined for a server that is alone. */
+  /** Keys that all nodes share; undefined for a single server. */
   readonly sharedKeys: SharedKeys | undefined;
 }
 

@@ -17,7 +17,7 @@ export interface EdgeThreadOptions {
   readonly tunnelSecret: Uint8Array;
   readonly serverVersion: string;
   readonly drainMs: number;
-  /** Where there are other edges beside it. */
+  /** Set if there are other edges. */
   readonly peers: PeerOptions | undefined;
 }
 

@@ -3,10 +3,12 @@ import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { holdThreadPrograms } from "../../../lib/thread-programs.ts";
 
-/** Beside the bundled programs: the files that threads load. See `scripts/bundle.ts`. */
+/** Lists the files that threads load; stored beside the bundled programs. See `scripts/bundle.ts`. */
 const listName = "threads.json";
 
-/** Holds the programs of all threads open when this process runs from a bundle. Sources are read anew at each start. */
+/**
+ * Keeps the programs of all threads open if this process runs from a bundle. Source files are read again at each start.
+ */
 export function holdBundledThreads(): void {
   const directory = dirname(fileURLToPath(import.meta.url));
   const list = join(directory, listName);
@@ -15,7 +17,9 @@ export function holdBundledThreads(): void {
   holdThreadPrograms(files.map((file) => pathToFileURL(join(directory, file))));
 }
 
-/** Leaves a working directory that was removed: Node starts no thread there. Only the main thread may change it. */
+/**
+ * Leaves a deleted working directory, in which Node starts no threads. Only the main thread may change the directory.
+ */
 export function leaveRemovedDirectory(): void {
   if (statSync(".").nlink === 0) process.chdir("/");
 }

@@ -4,9 +4,9 @@ import type { MessagePort } from "node:worker_threads";
 export type LineEnd = "control plane" | "edge";
 
 /**
- * The line between the control plane and one edge. Each start of either takes an end of it: the first starts the two
- * ends of one line, a later start an end of a new one, whose other end waits for the other's first start, or is given
- * by `relink` to the one that runs on.
+ * Connects the control plane and one edge. The first start of each takes one end of the same line. A later start takes
+ * one end of a new line. The other end waits for the first start of the other plane, or `relink` passes it to the plane
+ * that still runs.
  */
 export function makeLine(relink: (to: LineEnd, end: MessagePort) => void): (of: LineEnd) => MessagePort {
   const { port1, port2 } = new MessageChannel();

@@ -4,13 +4,13 @@ import { MessageChannel, receiveMessageOnPort } from "node:worker_threads";
 import { controlPlanePortLink, edgePortLink } from "./port-link.ts";
 
 describe("the link between two threads", () => {
-  it("the link between two threads passes on what was said at once in one piece, before anybody else is answered", async () => {
+  it("the link between two threads passes messages of one turn together, before any response is sent", async () => {
     const { port1, port2 } = new MessageChannel();
     const link = controlPlanePortLink();
     link.attach(port1);
     link.send({ type: "metrics_request", call: 1 });
     link.send({ type: "metrics_request", call: 2 });
-    // An answer to the write that was told of is written no sooner than this.
+    // The response to the reported write is sent no earlier than this.
     await Promise.resolve();
     const passed = receiveMessageOnPort(port2)?.message as readonly string[] | undefined;
     assert.deepEqual(
@@ -20,7 +20,7 @@ describe("the link between two threads", () => {
     port1.close();
   });
 
-  it("the link between two threads passes on a long message before the next is written, in their order", () => {
+  it("the link between two threads passes a long message before the next is written, in order", () => {
     const { port1, port2 } = new MessageChannel();
     const link = controlPlanePortLink();
     link.attach(port1);
@@ -37,7 +37,7 @@ describe("the link between two threads", () => {
     port1.close();
   });
 
-  it("the link between two threads gives away the bytes of packed objects, in turn with what else is said", () => {
+  it("the link between two threads transfers the bytes of packed objects in order with other messages", () => {
     const { port1, port2 } = new MessageChannel();
     const link = controlPlanePortLink();
     link.attach(port1);

@@ -2,23 +2,29 @@ import type { MessagePort } from "node:worker_threads";
 import { contain } from "../../../lib/boundary.ts";
 import type { Downward, Link, Upward } from "../../../routing/planes/messages.ts";
 
-/** A link over a message port that may be replaced when the other plane was started anew. */
+/** A link over a message port that can be replaced when the other plane restarts. */
 export interface PortLink<Out, In> extends Link<Out, In> {
-  /** From now on messages go through `port`; what the old one still had is lost, as when a line is cut. */
+  /** Sends all further messages through `port`. Messages in the old port are lost, as on a broken connection. */
   attach(port: MessagePort): void;
 }
 
-/** What may wait to be passed on together, in characters: of a snapshot the other thread reads one part while the next is written. */
+/**
+ * Maximum length of the messages that wait to be passed together, characters. The other thread reads one part of a
+ * snapshot while this thread writes the next.
+ */
 const mostWaiting = 1_048_576;
 
-/** @param bytesOf what goes with a message as it is, and is gone here then; undefined for most, which are plain JSON */
+/**
+ * @param bytesOf returns the bytes that are transferred with a message and unusable here afterwards; undefined for most
+ * messages, which are plain JSON
+ */
 function portLink<Out, In>(
   bytesOf: (message: Out) => Uint8Array<ArrayBuffer> | undefined,
 ): PortLink<Out, In> & { lost(handler: () => void): void } {
   let port: MessagePort | undefined;
   let handler: ((message: In) => void) | undefined;
   let lost: () => void = () => {};
-  // Listening starts the port: before there is a handler, what comes waits in it.
+  // Listening starts the port. Without a handler, messages wait in the port.
   const listen = (): void => {
     const current = port;
     if (!current || !handler) return;
@@ -41,9 +47,9 @@ function portLink<Out, In>(
     if (said.length > 0) port?.postMessage(said, buffers);
   };
   return {
-    // A large configuration crosses as text in two thirds of the time that cloning its objects takes; and what is said at
-    // once crosses together, since waking the other thread costs more than most messages. No later than that: whoever is
-    // answered next, on whichever thread, must not be ahead of what was said here.
+    // A large configuration crosses as text in two thirds of the time that cloning its objects takes. Messages of one
+    // turn cross together, because waking the other thread costs more than most messages. They cross no later than
+    // that: no client may get a response before the other thread has the messages.
     send(message) {
       if (!port) return;
       if (waiting.length === 0) queueMicrotask(flush);
@@ -72,7 +78,7 @@ function portLink<Out, In>(
   };
 }
 
-/** The control plane's end: an edge that is new to it says hello by itself, and one that dies is gone at once. */
+/** The control plane's end. A new edge says hello first, and a dead one is reported immediately. */
 export function controlPlanePortLink(): PortLink<Downward, Upward> {
   const line = portLink<Downward, Upward>((message) =>
     message.type === "snapshot" ? message.packed?.objects : undefined,
@@ -87,14 +93,11 @@ export function controlPlanePortLink(): PortLink<Downward, Upward> {
 }
 
 export interface EdgePortLink extends PortLink<Upward, Downward> {
-  /** Resolves when the edge has put a configuration into effect. */
+  /** Resolves when the edge has applied a configuration. */
   readonly configured: Promise<void>;
 }
 
-/**
- * The edge's end: says hello to a control plane that was started anew, and tells it again of the sessions and
- * tunnels that are open.
- */
+/** The edge's end. Says hello to a restarted control plane and reports its open sessions and tunnels again. */
 export function edgePortLink(): EdgePortLink {
   const configured = Promise.withResolvers<void>();
   const line = portLink<Upward, Downward>(() => undefined);
@@ -102,7 +105,7 @@ export function edgePortLink(): EdgePortLink {
   let draining: Upward | undefined;
   const sessions = new Map<string, Upward>();
   const tunnels = new Map<string, Upward>();
-  /** A hello begins anew: what is open is told once more. */
+  /** A hello starts over, so the open sessions and tunnels are reported again. */
   const greet = (): void => {
     if (!hello) return;
     line.send(hello);

@@ -7,21 +7,24 @@ import { openLog } from "../../process/log-output.ts";
 import type { PortLink } from "./port-link.ts";
 import type { FromThread, ThreadData, ThreadError, ToThread } from "./thread-messages.ts";
 
-/** A started plane: what the other threads must know of it, and how it ends. */
+/** A started plane: the addresses that other threads need, and how to stop it. */
 export interface Plane<Ports> {
   readonly ports: Ports;
-  /** Takes over the server's certificate authority. */
+  /** Switches to this certificate authority of the server. */
   replaceAuthority?(authority: KeyedCertificate): void;
-  /** Finishes what is under way for those outside, within a bound of its own; other planes may still need it. */
+  /** Finishes the open requests of clients within its own time limit. Other planes may still need it afterwards. */
   drain?(): Promise<void>;
-  /** Finishes what is under way, within a bound of its own. */
+  /** Finishes its open work within its own time limit. */
   stop(): Promise<void>;
 }
 
-/** What an error outside every boundary does to the thread, see `outlive`. */
+/** Effect of an unhandled error on the thread, see `outlive`. */
 export type LastResort = "goes on" | "ends";
 
-/** Runs a plane in this worker thread until it is told to stop. @param links one for each port that it was given */
+/**
+ * Runs a plane in this worker thread until the main thread stops it.
+ * @param links one for each port that the thread got
+ */
 export async function runThread<Ports, Out, In>(
   links: readonly PortLink<Out, In>[],
   lastResort: LastResort,
@@ -66,13 +69,13 @@ export async function runThread<Ports, Out, In>(
   }
 }
 
-/** More exceptions than this in a minute say that the thread is not what it should be. */
+/** Maximum number of unhandled exceptions per minute. More indicate a broken thread. */
 const maxExceptionsPerMinute = 60;
 
 /**
- * A rejection outside every boundary has ended its own chain and interrupted nothing, so each thread goes on. An exception
- * has left its callback half done: traffic goes on, because others' connections are worth more, unless it happens again
- * and again; a plane with state in memory ends, and is started again from what is stored.
+ * An unhandled rejection has only ended its own promise chain, so every thread continues. An exception has interrupted
+ * its callback halfway. A thread with traffic continues, because other connections matter more, unless exceptions
+ * repeat. A plane with state in memory stops and restarts from stored data.
  */
 function outlive(lastResort: LastResort): void {
   process.on("unhandledRejection", (error) => reportFailure("task", error));
@@ -90,9 +93,9 @@ function outlive(lastResort: LastResort): void {
   process.on("uncaughtException", caught);
 }
 
-/** Resolves when the last lines of the log are out of this thread: it is ended next. */
+/** Resolves when the last log lines have left this thread, so that it can be stopped. */
 async function logged(): Promise<void> {
-  // What is logged while a turn writes is written by the next one.
+  // Lines that are logged during one turn's write are written in the next turn.
   for (let turn = 0; turn < 2; turn += 1) await new Promise((resolve) => setImmediate(resolve));
   await new Promise((resolve) => process.stderr.write("", resolve));
 }

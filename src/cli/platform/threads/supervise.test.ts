@@ -6,7 +6,7 @@ import { silentLog } from "../../../lib/log.ts";
 import { supervise } from "./supervise.ts";
 
 describe("a supervised thread", { timeout: 60_000 }, () => {
-  /** Resolves with how often the thread was started, and how that ended. */
+  /** Resolves with the number of starts and the result. */
   async function startWith(failures: number): Promise<{ readonly starts: number; readonly outcome: string }> {
     const starts = new SharedArrayBuffer(4);
     const thread = supervise<FailingStarts, object>({
@@ -24,7 +24,7 @@ describe("a supervised thread", { timeout: 60_000 }, () => {
     return { starts: Atomics.load(new Int32Array(starts), 0), outcome };
   }
 
-  it("a supervised thread that crashes before it is ready is started three times more", async () => {
+  it("a supervised thread restarts three times if it crashes before it is ready", async () => {
     assert.deepEqual(await startWith(3), { starts: 4, outcome: "ready" });
   });
 

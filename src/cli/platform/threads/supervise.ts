@@ -11,14 +11,14 @@ import { prepareHeaps } from "./heap.ts";
 import { leaveRemovedDirectory } from "./hold-programs.ts";
 import type { FromThread, ThreadData, ThreadError, ToThread } from "./thread-messages.ts";
 
-/** Pause before a crashed thread is started again, doubling up to the longest; milliseconds. */
+/** Pause before a crashed thread restarts, doubled up to the maximum, milliseconds. */
 const firstPauseMs = 100;
 const longestPauseMs = 5_000;
-/** So many times it may crash before it is ready for the first time; what it refuses to start with is not tried again. */
+/** Maximum number of crashes before the first ready state. A refusal to start is not retried. */
 const firstStarts = 3;
-/** What it hung on lately, and is refused. */
+/** Maximum number of remembered work items on which the thread hung, and which it now rejects. */
 const mostRefused = 1_000;
-/** A thread that ran this long starts over with the first pause. */
+/** A thread that ran this long restarts after the first pause. */
 const steadyMs = 60_000;
 
 const noDetails = { code: undefined, port: undefined, address: undefined };
@@ -26,30 +26,30 @@ const noDetails = { code: undefined, port: undefined, address: undefined };
 export interface ThreadPlan<Options, Ports> {
   readonly name: string;
   readonly file: URL;
-  /** Bounds of its heap; V8's own where nothing is said. */
+  /** Limits of its heap. Default: V8's. */
   readonly heap?: ResourceLimits;
   readonly log: Log;
   readonly logForm: LogForm;
   readonly clock: Clock;
-  /** Seconds without a sign of life after which it is ended and started again; 0: never. */
+  /** Maximum seconds without a sign of life before the thread is stopped and restarted; 0: never. */
   readonly watchSeconds: number;
-  /** Options for a start; `ports` of the run before, so that chosen ports are kept. */
+  /** Returns the options for a start. `ports` are those of the previous run, so that automatic ports stay the same. */
   options(ports: Ports | undefined): Options;
-  /** Its lines, asked for before each start. */
+  /** Returns its lines; called before each start. */
   lines(): readonly MessagePort[];
 }
 
-/** A worker thread that is started again when it dies. */
+/** A worker thread that is restarted when it dies. */
 export interface Supervised<Ports> {
-  /** Resolves when it runs for the first time; rejects when it cannot. */
+  /** Resolves when the thread runs for the first time. Rejects if it cannot start. */
   readonly started: Promise<Ports>;
-  /** Gives it a new line in place of the one `at`: what is at its other end was started anew. */
+  /** Replaces line `at` after the plane at its other end has restarted. */
   relink(at: number, port: MessagePort): void;
-  /** Sends it a message, unless it is being restarted. */
+  /** Sends a message to the thread, unless it is restarting. */
   tell(message: ToThread): void;
-  /** Has it finish what is under way, within `boundMs`; it is not started again from now on. Ended by `stop`. */
+  /** Finishes open work within `boundMs`. The thread is not restarted from now on. Follow with `stop`. */
   drain(boundMs: number): Promise<void>;
-  /** Ends it, gracefully within `boundMs`, and leaves it ended. */
+  /** Stops the thread within `boundMs`, gracefully if possible, and does not restart it. */
   stop(boundMs: number): Promise<void>;
 }
 
@@ -57,7 +57,7 @@ export function supervise<Options, Ports>(plan: ThreadPlan<Options, Ports>): Sup
   let worker: Worker | undefined;
   let ports: Ports | undefined;
   let stopping = false;
-  /** Its first start could not be made: another one would end in the same way. */
+  /** The first start was refused, and another attempt would end in the same way. */
   let isRefused = false;
   let startError: Error | undefined;
   let crashes = 0;
@@ -65,7 +65,7 @@ export function supervise<Options, Ports>(plan: ThreadPlan<Options, Ports>): Sup
   let restart: Timer | undefined;
   let startedAt = 0;
   let exited: Promise<void> = Promise.resolve();
-  /** What was asked last was done, or will not be. */
+  /** Called when the last request has been done or cannot be done. */
   let done: () => void = () => {};
   const first = Promise.withResolvers<Ports>();
   first.promise.catch(() => {});
@@ -112,7 +112,7 @@ export function supervise<Options, Ports>(plan: ThreadPlan<Options, Ports>): Sup
     restart = plan.clock.after(pauseMs, start);
   };
 
-  /** Asks the running thread for its end, or the beginning of it. */
+  /** Asks the running thread to stop or drain. */
   const ask = (running: Worker, message: ToThread, boundMs: number): Promise<void> =>
     new Promise((resolve) => {
       const bound = plan.clock.after(boundMs, () => {
@@ -150,11 +150,11 @@ export function supervise<Options, Ports>(plan: ThreadPlan<Options, Ports>): Sup
   };
 }
 
-/** What runs of a thread have hung on, in the order in which they did. */
+/** Work on which previous runs of a thread hung, oldest first. */
 class RefusedWork {
   readonly marks: number[] = [];
 
-  /** 0: it is not known what that was. */
+  /** 0: the work is unknown. */
   add(mark: number): void {
     if (mark === 0) return;
     this.marks.push(mark);
@@ -164,15 +164,15 @@ class RefusedWork {
 
 interface ThreadNews<Ports> {
   ready(ports: Ports): void;
-  /** It has done what it was asked for. */
+  /** Called when the thread has done the request. */
   done(): void;
-  /** It refused to start, or an error that nobody caught ends it. */
+  /** Called when the thread refused to start, or an uncaught error ends it. */
   failed(error: ThreadError, refuses: boolean): void;
-  /** It has ended, in whatever way. */
+  /** Called when the thread has ended for any reason. */
   gone(): void;
 }
 
-/** @param ports of its run before */
+/** @param ports ports of its previous run */
 function startThread<Options, Ports>(
   plan: ThreadPlan<Options, Ports>,
   ports: Ports | undefined,
