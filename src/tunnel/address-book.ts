@@ -1,4 +1,4 @@
-/** What is remembered of addresses that connected without authenticating, so that each can do only so much of it. */
+/** Tracks addresses that connect without authenticating, and limits each of them. */
 import { readAddress } from "../lib/address.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { TunnelLimits } from "./limits.ts";
@@ -6,11 +6,11 @@ import type { TunnelLimits } from "./limits.ts";
 interface Entry {
   unauthenticated: number;
   wrongTokens: number;
-  /** When `wrongTokens` began to be counted, monotonic. */
+  /** Monotonic time at which the count of `wrongTokens` began. */
   since: number;
 }
 
-/** Addresses with nothing but old wrong tokens are swept out when there are more than this. */
+/** Above this number of addresses, those with only old wrong tokens are removed. */
 const maxEntries = 50_000;
 
 export class AddressBook {
@@ -24,7 +24,7 @@ export class AddressBook {
     this.#limits = limits;
   }
 
-  /** Whether a connection from this address is heard at all; cheap, to be asked before the TLS handshake too. */
+  /** Whether to accept a connection from this address. Cheap enough to call before the TLS handshake. */
   admits(ip: string): boolean {
     if (this.#unauthenticated >= this.#limits.maxUnauthenticated) return false;
     const entry = this.#entries.get(networkOf(ip));
@@ -38,7 +38,7 @@ export class AddressBook {
     this.#entry(ip).unauthenticated += 1;
   }
 
-  /** The connection has authenticated or is over. */
+  /** Call when the connection has authenticated or ended. */
   settled(ip: string): void {
     this.#unauthenticated -= 1;
     const key = networkOf(ip);
@@ -72,7 +72,7 @@ export class AddressBook {
     return this.#clock.monotonic() - entry.since >= this.#limits.wrongTokenWindowMs;
   }
 
-  /** Drops what is old; when everything is recent, the half that came first. */
+  /** Removes old entries. If all are recent, removes the older half. */
   #sweep(): void {
     for (const [key, entry] of this.#entries) {
       if (entry.unauthenticated === 0 && this.#isOld(entry)) this.#entries.delete(key);
@@ -87,7 +87,7 @@ export class AddressBook {
   }
 }
 
-/** One IPv4 address, or the /64 that an IPv6 host may choose from. */
+/** Returns an IPv4 address, or the /64 network from which an IPv6 host can choose addresses. */
 function networkOf(ip: string): string {
   const words = new Uint32Array(4);
   const family = readAddress(ip, words);

@@ -1,4 +1,4 @@
-/** What an agent is told: to update itself, to stop, to connect anew, or that a tunnel of its is over; and what it is asked. */
+/** Commands to an agent: update, stop, reconnect, or note that a tunnel has ended. Also questions to it. */
 import type { Clock } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
 import type { RefusalName } from "../lib/errors.ts";
@@ -14,14 +14,14 @@ import { WholeReader } from "./whole-reader.ts";
 import { streamType } from "./typed-stream.ts";
 import { parseWireError, wireCode } from "./wire-error.ts";
 
-/** Where an agent is reached. */
+/** Connection to an agent. */
 interface Reached {
   readonly mux: Mux;
   readonly clock: Clock;
   readonly limits: TunnelLimits;
 }
 
-/** Carries a command to an agent, or a question: see `tellAgent` and `askAgent`. */
+/** Sends a command or a question to an agent: see `tellAgent` and `askAgent`. */
 export function commandAgent(
   at: Reached,
   agent: AuthMessage,
@@ -32,9 +32,10 @@ export function commandAgent(
 }
 
 /**
- * Resolves with what the agent says, which is not read here: texts of this size would take the thread's time from traffic.
- * Rejects with a `Refusal`: `exchange_unsupported`, where nothing is asked; `command_timeout`, after which a replay may be
- * under way; `exchange_agent_gone`; or `command_failed`, where the answer is cut or too long.
+ * Resolves with the agent's response as text. It is not parsed here, because large texts would take the thread's time
+ * from traffic. Rejects with a `Refusal`: `exchange_unsupported` if the agent answers no questions; `command_timeout`,
+ * after which a replay may still run; `exchange_agent_gone`; or `command_failed` if the response is incomplete or too
+ * long.
  */
 function askAgent({ mux, clock, limits }: Reached, agent: AuthMessage, command: ExchangeCommand): Promise<string> {
   if (!agent.keepsExchanges) return Promise.reject(new Refusal("exchange_unsupported"));
@@ -63,7 +64,7 @@ function askAgent({ mux, clock, limits }: Reached, agent: AuthMessage, command: 
   });
 }
 
-/** Resolves with the text of a `SessionPulse`, after `commandMs` at the latest. */
+/** Resolves with the text of a `SessionPulse` within `commandMs`. */
 export function askPulse({ mux, clock, limits }: Reached, heartbeat: Heartbeat | undefined): Promise<string> {
   return new Promise((resolve) => {
     const done = (_isThere: boolean, latencyMs?: number): void => {
@@ -76,8 +77,8 @@ export function askPulse({ mux, clock, limits }: Reached, heartbeat: Heartbeat |
 }
 
 /**
- * Resolves when the agent has taken the command. Rejects with a `Refusal`: `command_unsupported` where it has said that it
- * takes none of these, `command_timeout`, or `command_failed` with what it answers.
+ * Resolves when the agent has accepted the command. Rejects with a `Refusal`: `command_unsupported` if the agent
+ * declared no support, `command_timeout`, or `command_failed` with the agent's error.
  */
 function tellAgent(at: Reached, agent: AuthMessage, command: SessionCommand): Promise<void> {
   const why = agent.unsupported[command.name];
@@ -94,13 +95,13 @@ function tellAgent(at: Reached, agent: AuthMessage, command: SessionCommand): Pr
   });
 }
 
-/** Has an agent of ours connect elsewhere, and keep what it has here until that is done; others are not told. */
+/** Makes a Postern agent connect elsewhere; its session here stays open until then. Other agents are not affected. */
 export function moveAgentAway({ mux, clock, limits }: Reached, agent: AuthMessage): void {
   if (agent.kind !== "postern" || agent.unsupported.restart !== "") return;
   call(mux, clock, streamType.restart, { Drain: true }, limits.commandMs, () => {});
 }
 
-/** A tunnel that the agent knows is over, and why; before version 3 of the protocol there is no message for it. */
+/** Notifies the agent that a tunnel has ended, and why. Protocol versions before 3 have no such message. */
 export function tellStopped(mux: Mux, agent: AuthMessage, id: string, message: string, reason: RefusalName): void {
   const stream = agent.version === "3" ? mux.open() : undefined;
   if (!stream) return;

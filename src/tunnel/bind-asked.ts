@@ -1,4 +1,4 @@
-/** What a bind asks for: read once, and its proof checked once, however often it is answered anew. */
+/** A parsed bind request. It is parsed and its proof checked once, however often the bind is repeated. */
 import { openOptions } from "./bind-options.ts";
 import type { JsonObject } from "./json-message.ts";
 import { parseBind } from "./messages.ts";
@@ -6,13 +6,13 @@ import type { Proofs } from "./proofs.ts";
 import type { BindRequest } from "./server-hooks.ts";
 
 export interface BindAsked {
-  /** With the secrets of its options in the clear. */
+  /** Contains the decrypted secrets of its options. */
   readonly request: BindRequest;
-  /** The id that it brings, where that is proven, with the proof. */
+  /** The requested id and its proof, if valid. */
   readonly proven: { readonly id: string; readonly token: string } | undefined;
 }
 
-/** Ids that a returning agent may bring: short and safe in a file name, since agents make socket paths of them. */
+/** Ids that a reconnecting agent may send: short and safe in a file name, because agents use them in socket paths. */
 const adoptable = /^[A-Za-z0-9_-]{1,64}$/;
 
 /** Throws `Refusal`. */

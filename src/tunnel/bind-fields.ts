@@ -1,12 +1,12 @@
 /**
- * What a question for a tunnel may ask for beside its options. What is not offered here is refused by name: an agent
- * whose wish is left out silently would publish something other than it was told to.
+ * Checks the additional fields of a tunnel request. Unsupported fields are refused by name. If they were ignored, an
+ * agent would publish something other than the user requested.
  */
 import { Refusal } from "../lib/errors.ts";
 import { member } from "./json-message.ts";
 import type { JsonObject } from "./json-message.ts";
 
-/** Members that are read, in lower case. */
+/** Known members, in lower case. */
 const known = {
   bind: new Set(["id", "proto", "forwardsto", "forwardsproto", "opts", "extra"]),
   extra: new Set([
@@ -23,12 +23,15 @@ const known = {
   labelled: new Set(["labels", "forwardsto", "forwardsproto", "metadata", "proxyproto", "requesttimes"]),
 } as const;
 
-/** Where an endpoint is reached by everybody who reaches the server; the others need networks that are not here. */
+/**
+ * Binding of endpoints that every client of the server can reach. Other bindings need networks that Postern does not
+ * have.
+ */
 const publicBinding = "public";
-/** Reached by the account's own traffic policies. */
+/** Binding of endpoints that only the account's own traffic policies can reach. */
 const internalBinding = "internal";
 
-/** Throws `agent_option_unsupported` for a member of `holder` that asks for something and that nobody reads. */
+/** Throws `agent_option_unsupported` if an unknown member of `holder` has a value. */
 export function demandKnown(holder: JsonObject, kind: keyof typeof known): void {
   for (const [name, value] of Object.entries(holder)) {
     if (known[kind].has(name.toLowerCase()) || asksNothing(value)) continue;
@@ -36,7 +39,7 @@ export function demandKnown(holder: JsonObject, kind: keyof typeof known): void 
   }
 }
 
-/** Throws `agent_option_unsupported` for what the `Extra` of a bind asks for and is not done. */
+/** Throws `agent_option_unsupported` for unsupported values in the `Extra` of a bind. */
 export function demandDone(extra: JsonObject): void {
   demandKnown(extra, "extra");
   const bindings = member(extra, "Bindings");
@@ -57,7 +60,7 @@ export function demandDone(extra: JsonObject): void {
   }
 }
 
-/** What agents send where nothing is wanted. */
+/** Whether agents send the value by default. */
 function asksNothing(value: unknown): boolean {
   if (Array.isArray(value)) return value.length === 0;
   if (typeof value === "object" && value !== null) return Object.keys(value).length === 0;
@@ -68,7 +71,7 @@ function unsupported(name: string, why: string): Refusal {
   return new Refusal("agent_option_unsupported", `open or change a tunnel with "${name.slice(0, 100)}": ${why}`);
 }
 
-/** Whether the bindings that it asks for have this one. */
+/** Whether the requested bindings include this one. */
 export function isBoundTo(extra: JsonObject, binding: typeof publicBinding | typeof internalBinding): boolean {
   const bindings = member(extra, "Bindings");
   return (Array.isArray(bindings) ? (bindings as readonly unknown[]) : [bindings]).includes(binding);

@@ -1,6 +1,6 @@
 /**
- * The Opts of a bind. Agents send the ones of our answer when they reconnect, so that the name in them is asked for
- * again; secrets in them come back in the sealed form that the protocol has a place for (agent-protocol, "Options of a tunnel").
+ * The Opts of a bind. Agents send the Opts of our response when they reconnect, which requests the same name again.
+ * Secrets in them are returned in the protocol's sealed form (agent-protocol, "Options of a tunnel").
  */
 import { member, memberKey } from "./json-message.ts";
 import type { JsonObject } from "./json-message.ts";
@@ -8,7 +8,7 @@ import type { Proofs } from "./proofs.ts";
 
 interface SecretPlace {
   readonly option: string;
-  /** The list of the option's members that hold the secret; the option itself without it. */
+  /** Name of the list whose elements contain the secret; undefined if the option itself contains it. */
   readonly list?: string;
   readonly clear: string;
   readonly sealed: string;
@@ -22,7 +22,7 @@ const secretPlaces: readonly SecretPlace[] = [
   { option: "TLSTermination", clear: "key", sealed: "sealed_key" },
 ];
 
-/** The options with every secret that we sealed for this account in the clear. */
+/** Returns the options with every secret decrypted that this server sealed for the account. */
 export function openOptions(options: JsonObject, proofs: Proofs, accountId: string): JsonObject {
   return replaceSecrets(options, (holder, place) => {
     const sealed = holder[place.sealed];
@@ -32,7 +32,7 @@ export function openOptions(options: JsonObject, proofs: Proofs, accountId: stri
   });
 }
 
-/** What the answer echoes: as asked, with the name that was given, and without a secret in the clear. */
+/** Returns the options for the response: as requested, with the assigned name and without plain-text secrets. */
 export function echoOptions(
   options: JsonObject,
   given: { readonly url: string; readonly hostname: string; readonly address: string; readonly proto: string },

@@ -1,4 +1,4 @@
-/** Where a bind wants to be published: agents say it by URL, by name and by address, which then must agree (§5). */
+/** The requested public address of a bind. Agents send it as URL, name and address, which must agree (§5). */
 import { Refusal } from "../lib/errors.ts";
 import { textMember } from "./json-message.ts";
 import type { JsonObject } from "./json-message.ts";
@@ -10,7 +10,10 @@ const maxName = 255;
 const maxUrl = 4096;
 const nameMembers = ["Hostname", "Domain", "Subdomain"] as const;
 
-/** Throws `agent_request_invalid` for what contradicts itself, `agent_option_unsupported` for what `proto` has not. */
+/**
+ * Throws `agent_request_invalid` for contradictions, `agent_option_unsupported` for parts that `proto` does not
+ * support.
+ */
 export function readPlace(options: JsonObject, proto: BindRequest["proto"]): BindPlace {
   const url = readUrl(textMember(options, "URL", maxUrl), proto);
   const [hostname, domain, subdomain] = nameMembers.map((name) => textMember(options, name, maxName)) as [
@@ -27,21 +30,23 @@ export function readPlace(options: JsonObject, proto: BindRequest["proto"]): Bin
   if (address !== "") throw foreign("Addr", proto);
   const named = one("URL", url.hostname, "Hostname", one("Hostname", hostname, "Domain", domain));
   if (named === "") return { hostname: "", subdomain, address: "" };
-  // Our answer's Hostname comes back beside the Subdomain that it was made of.
+  // A reconnecting agent sends the Hostname of our response together with the Subdomain that produced it.
   if (subdomain !== "" && !named.toLowerCase().startsWith(`${subdomain.toLowerCase()}.`)) {
     throw contradiction("Subdomain", subdomain, "Hostname", named);
   }
   return { hostname: named, subdomain: "", address: "", ...(url.port === undefined ? {} : { port: url.port }) };
 }
 
-/** What both say, or the one that says something. */
+/** Returns the value that both give, or the only one given. */
 function one(name: string, value: string, otherName: string, other: string): string {
   const same = value.toLowerCase().replace(/\.$/, "") === other.toLowerCase().replace(/\.$/, "");
   if (value !== "" && other !== "" && !same) throw contradiction(name, value, otherName, other);
   return value === "" ? other : value;
 }
 
-/** Go agents since 1.11 name what they want by URL, "" for anything; all bring back the one of our answer. */
+/**
+ * Go agents since 1.11 send the requested URL, "" for any. All agents send the URL of our response when they reconnect.
+ */
 function readUrl(
   text: string,
   proto: BindRequest["proto"],

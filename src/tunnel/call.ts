@@ -1,4 +1,4 @@
-/** A question on a stream of its own: type and one JSON object there, one JSON object back (§4). */
+/** A request on a separate stream: type and one JSON object as request, one JSON object as response (§4). */
 import type { Clock } from "../lib/clock.ts";
 import type { Mux } from "./mux/mux.ts";
 import { discard } from "./mux/stream.ts";
@@ -6,16 +6,16 @@ import type { MuxStream } from "./mux/stream.ts";
 import { JsonReceiver } from "./json-message.ts";
 import type { JsonObject } from "./json-message.ts";
 
-/** Largest message, bytes (A11). */
+/** Maximum size of a message, bytes (A11). */
 export const maxMessageBytes = 1024 * 1024;
 
-/** The answer did not come in time. */
+/** The response did not arrive in time. */
 export class CallTimeout extends Error {}
 
-/** Told once, in the turn in which the answer came, so that nothing that follows it can be seen first. */
+/** Called once, in the same turn as the response arrives, before any later message is processed. */
 export type Answered = (error: Error | undefined, answer: JsonObject) => void;
 
-/** Asks. The stream is ended when the answer is there, because an end before it confuses some agents (§4.5). */
+/** Sends a request. The stream ends after the response, because an earlier end confuses some agents (§4.5). */
 export function call(
   mux: Mux,
   clock: Clock,
@@ -44,7 +44,7 @@ export function call(
   stream.write(renderMessage(type, question));
 }
 
-/** Type and object in one frame. */
+/** Returns type and object in one frame. */
 export function renderMessage(type: number, message: JsonObject): Buffer {
   const text = JSON.stringify(message);
   const bytes = Buffer.allocUnsafe(4 + Buffer.byteLength(text));
@@ -53,14 +53,14 @@ export function renderMessage(type: number, message: JsonObject): Buffer {
   return bytes;
 }
 
-/** Answers and ends: Rust agents read to the end of the stream (§4). */
+/** Sends a response and ends the stream: Rust agents read to the end of the stream (§4). */
 export function answer(stream: MuxStream, message: JsonObject): void {
   stream.receiver = discard;
   stream.write(Buffer.from(JSON.stringify(message)));
   stream.end();
 }
 
-/** Streams whose question was answered, and that the peer has not ended yet. Only so many are put up with. */
+/** Streams with a response that the peer has not ended yet. Their number is limited. */
 export class AnsweredStreams {
   readonly #max: number;
   #streams: MuxStream[] = [];

@@ -1,4 +1,4 @@
-/** One connection of an agent to the server: asks, and takes the streams that the server opens. */
+/** One connection of an agent to the server: sends requests and accepts the streams that the server opens. */
 import type { Socket } from "node:net";
 import { letGo } from "../lib/boundary.ts";
 import { WindowReserve } from "../lib/io/receive-window.ts";
@@ -33,7 +33,7 @@ const windowBudget = 64 * 1024 * 1024;
 const maxText = 4096;
 const usualAnswerMs = 30_000;
 const maxAnswered = 32;
-/** Streams of the server open at once: what it may have itself, and some for its questions. */
+/** Maximum number of open streams of the server: its limit for public connections, and some for its requests. */
 const maxIncoming = 17_000;
 
 export class ClientConnection {
@@ -42,11 +42,11 @@ export class ClientConnection {
   readonly #mux: Mux;
   readonly #tunnels = new Set<string>();
   readonly #answered = new AnsweredStreams(maxAnswered);
-  /** Streams of the server that carry no public connection: its heartbeat, and its questions. */
+  /** Streams of the server without a public connection: its heartbeat and its requests. */
   readonly #asides = new Set<MuxStream>();
   #heartbeat: Heartbeat | undefined;
   #isOpen = false;
-  /** The server can tell how long requests took there. */
+  /** Whether the server can report request times. */
   #canTellTimes = false;
 
   constructor(socket: Socket, options: ClientOptions, handlers: ClientHandlers, failed: (error: Error) => void) {
@@ -229,7 +229,7 @@ export class ClientConnection {
     return this.#promise(streamType.patchTunnel, question, () => undefined);
   }
 
-  /** Streams that the server has opened meanwhile come before its answer. */
+  /** Streams that the server opened in the meantime arrive before its response. */
   #unbind(tunnelId: string): Promise<void> {
     return this.#promise(streamType.unbind, { Id: tunnelId, Extra: null }, () => void this.#tunnels.delete(tunnelId));
   }
@@ -243,7 +243,7 @@ export class ClientConnection {
     for (const stream of this.#asides) if (stream.over) this.#asides.delete(stream);
   }
 
-  /** `read` runs in the turn of the answer, so that a tunnel is known before its first stream. */
+  /** `read` runs in the same turn as the response, so that a tunnel is known before its first stream. */
   #promise<T>(type: number, question: JsonObject, read: (reply: JsonObject) => T): Promise<T> {
     return new Promise((resolve, reject) => {
       this.#ask(type, question, this.#options.answerMs ?? usualAnswerMs, (error, reply) => {
@@ -316,7 +316,7 @@ export class ClientConnection {
     }
   };
 
-  /** Without an answer, which says so. */
+  /** Resets the stream, which tells the server that the type is unknown. */
   #unknown(stream: MuxStream): void {
     stream.receiver = discard;
     stream.end();
@@ -329,7 +329,7 @@ export class ClientConnection {
     this.#read(stream, (message) => answerExchange(stream, type, message, exchange, (error) => bug?.(error)));
   }
 
-  /** G4: only for tunnels that this session asked for. */
+  /** G4: only for tunnels that this session requested. */
   readonly #proxied = (header: ProxiedHeader, stream: MuxStream): void => {
     if (this.#tunnels.has(header.tunnelId)) {
       this.#handlers.proxied(header.tunnelId, header, stream);

@@ -1,4 +1,4 @@
-/** What the agent's side of the protocol is asked for and tells; the counterpart of server-hooks.ts. */
+/** Interface of the protocol's agent side; the counterpart of server-hooks.ts. */
 import type { ByteStream } from "../lib/io/byte-stream.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { SessionCommand } from "../routing/planes/messages.ts";
@@ -8,44 +8,44 @@ import type { ProxiedHeader } from "./proxy-header.ts";
 export interface ClientOptions {
   readonly clock: Clock;
   readonly token: string;
-  /** Of the session to resume, with its `cookie`; "" for a new one. */
+  /** Id of the session to resume, with its `cookie`; "" for a new session. */
   readonly clientId: string;
   readonly cookie: string;
   readonly metadata: string;
-  /** 32 hex digits, the same for all sessions that have their tunnels together; a session by itself unless given. */
+  /** 32 hex digits, the same for all sessions that share their tunnels. Default: a session without others. */
   readonly agentId?: string;
-  /** The agent's own version. */
+  /** Version of the agent. */
   readonly version: string;
   readonly os: string;
   readonly arch: string;
-  /** Commands that this agent carries out. */
+  /** Commands that this agent supports. */
   readonly commands: readonly SessionCommand["name"][];
-  /** 10 s and 15 s unless given. */
+  /** Default: 10 s and 15 s. */
   readonly heartbeatIntervalMs?: number;
   readonly heartbeatToleranceMs?: number;
-  /** How long the server may take to answer a question; 30 s unless given. */
+  /** Maximum time for the server's response. Default: 30 s. */
   readonly answerMs?: number;
-  /** The same for the first question, whether the token is known; as the others unless given. */
+  /** Maximum time for the response to the login, which checks the token. Default: as for other requests. */
   readonly loginMs?: number | undefined;
 }
 
 export interface ClientHandlers {
   /**
-   * A public connection to a tunnel of this session. The receiver must be set before returning, for bytes may follow
-   * at once.
+   * Called for a public connection to a tunnel of this session. Set the receiver before returning, because bytes may
+   * follow immediately.
    */
   proxied(tunnelId: string, header: ProxiedHeader, stream: ByteStream): void;
-  /** Carries a command out; its failure is told to whoever asked for it. */
+  /** Runs a command. The server receives its failure. */
   command(command: SessionCommand): Promise<void>;
-  /** Says what has been kept of a request, or sends it again; without it the server is told that nobody can be asked. */
+  /** Returns captured requests or replays one. Without it, the agent declares that it supports neither. */
   exchange?: AnswerExchange;
-  /** The server is about to stop: another session is to be opened elsewhere, beside this one, which it will close. */
+  /** The server is about to stop. Open another session elsewhere beside this one, which the server will close. */
   moveAway?(): void;
-  /** How long requests took at the server, of tunnels that want it told: lines as `request-times.ts` has them. */
+  /** Receives request times at the server, for tunnels that requested them, as lines of `request-times.ts`. */
   times?(lines: Buffer): void;
   /** The server ended a tunnel. */
   stopped(tunnelId: string, message: string, code: string): void;
-  /** A handler or a receiver threw; the session is over if that was in the middle of its input. */
+  /** Called when a handler or receiver threw. If that interrupted its input, the session ends. */
   bug?(error: unknown): void;
   /** Called once. `error` unless `close` was called. */
   closed(error: Error | undefined): void;
@@ -61,19 +61,19 @@ export interface ClientBind {
   readonly forwardsProto?: "" | "http1" | "http2";
   readonly metadata?: string;
   readonly proxyProtocol?: 0 | 1 | 2;
-  /** Further options, as the protocol names them (agent-protocol, "Options of a tunnel"). */
+  /** Additional options, by their protocol names (agent-protocol, "Options of a tunnel"). */
   readonly options?: Readonly<Record<string, unknown>>;
-  /** As JSON or YAML. */
+  /** JSON or YAML. */
   readonly trafficPolicy?: string;
-  /** `public`, `internal`; the server's own choice unless given. */
+  /** `public`, `internal`. Default: the server's choice. */
   readonly bindings?: readonly string[];
-  /** What the endpoint is for. */
+  /** Description of the endpoint. */
   readonly description?: string;
-  /** Others of the account may serve the same URL, if they ask for it as well. */
+  /** Whether other endpoints of the account may serve the same URL, if they also set this. */
   readonly pooling?: boolean;
-  /** The server is to tell how long its requests took there; of one that cannot nothing is asked. */
+  /** Whether the server should report its request times. Ignored for servers that cannot. */
   readonly wantsTimes?: boolean;
-  /** What an earlier session was given, to get it again. */
+  /** Values from an earlier session, to restore the tunnel. */
   readonly resume?: { readonly id: string; readonly token: string };
 }
 
@@ -82,7 +82,7 @@ export interface BoundTunnel {
   readonly url: string;
   readonly hostname: string;
   readonly address: string;
-  /** Proves the id after a reconnect. */
+  /** Proves ownership of the id after a reconnect. */
   readonly token: string;
 }
 
@@ -92,46 +92,46 @@ export interface ClientLabelled {
   readonly forwardsProto?: "" | "http1" | "http2";
   readonly metadata?: string;
   readonly proxyProtocol?: 0 | 1 | 2;
-  /** As of a bind. */
+  /** Like `wantsTimes` of a bind. */
   readonly wantsTimes?: boolean;
 }
 
-/** As in `ClientSession`. */
+/** Like the members of `ClientSession`. */
 export type ServerCount = Pick<ClientSession, "edges" | "nodes">;
 
 export interface ClientSession {
-  /** To resume the session with, together with `cookie`. */
+  /** Resumes the session, together with `cookie`. */
   readonly clientId: string;
   readonly cookie: string;
   readonly accountName: string;
   readonly region: string;
   readonly serverVersion: string;
-  /** The server's wall clock when it answered, milliseconds since 1970; 0: it does not say. */
+  /** The server's wall clock at its response, milliseconds since 1970; 0 if not sent. */
   readonly serverTime: number;
-  /** How many edges the server has: with a session at each, requests need no hop between them. */
+  /** Number of the server's edges. With a session at each, requests need no hop between edges. */
   readonly edges: number;
-  /** Which of them this session is at; "" where there is one. */
+  /** Edge of this session; "" for a server with one edge. */
   readonly edgeId: string;
-  /** Of how many nodes the server is one; 0 for one that is by itself. */
+  /** Number of the server's nodes; 0 for a server without a cluster. */
   readonly nodes: number;
-  /** Which of them this session is at. */
+  /** Node of this session. */
   readonly nodeId: string;
-  /** How many edges and nodes there are now. */
+  /** Returns the current number of edges and nodes. */
   count(): Promise<ServerCount>;
   /**
-   * Rejects with `Refusal` when the server names a reason of the catalogue. `bound` is called in the turn of the answer,
-   * before anything that comes for the tunnel.
+   * Rejects with `Refusal` if the server sends a reason of the catalogue. `bound` is called in the same turn as the
+   * response, before anything else arrives for the tunnel.
    */
   bind(request: ClientBind, bound?: (tunnel: BoundTunnel) => void): Promise<BoundTunnel>;
-  /** The tunnel's id; `started` as for `bind`. */
+  /** Returns the tunnel's id. `started` is called like `bound` of `bind`. */
   startLabelled(request: ClientLabelled, started?: (id: string) => void): Promise<string>;
-  /** Puts another traffic policy into effect; the present one stays when it is refused. */
+  /** Replaces the traffic policy. If the server refuses the new policy, the old one remains. */
   changePolicy(tunnelId: string, trafficPolicy: string): Promise<void>;
-  /** The server sends nothing more; what is under way goes on. */
+  /** The server opens no more streams for the tunnel. Open streams continue. */
   unbind(tunnelId: string): Promise<void>;
   close(): void;
-  /** Public connections that are under way. */
+  /** Number of open public connections. */
   readonly openStreams: number;
-  /** Shortest round trip seen, milliseconds; 0 while unknown. */
+  /** Shortest measured round trip, milliseconds; 0 if unknown. */
   readonly roundTripMs: number;
 }

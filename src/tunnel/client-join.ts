@@ -1,4 +1,4 @@
-/** The agent's side of a join: the secret of an invitation there, an agent token back. */
+/** The agent's side of a join: sends the secret of an invitation and receives an agent token. */
 import type { Socket } from "node:net";
 import type { Clock } from "../lib/clock.ts";
 import { call } from "./call.ts";
@@ -10,7 +10,7 @@ import { parseWireError } from "./wire-error.ts";
 
 const maxText = 4096;
 
-/** Takes over a verified connection, and closes it. Rejects with `Refusal` where the server gives a reason. */
+/** Uses and closes a verified connection. Rejects with `Refusal` if the server sends a reason. */
 export function sendJoin(
   socket: Socket,
   { secret, name }: { readonly secret: Buffer; readonly name: string },

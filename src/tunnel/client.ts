@@ -1,9 +1,11 @@
-/** The agent's side of the protocol: one session over one connection that the caller dialled. */
+/** The agent's side of the protocol: one session over one open connection. */
 import type { Socket } from "node:net";
 import { ClientConnection } from "./client-connection.ts";
 import type { ClientHandlers, ClientOptions, ClientSession } from "./client-hooks.ts";
 
-/** Authenticates over a connected socket, which this takes over. Rejects with `Refusal` where a reason is given. */
+/**
+ * Authenticates over a connected socket and owns it from then on. Rejects with `Refusal` if the server sends a reason.
+ */
 export function connectSession(
   socket: Socket,
   options: ClientOptions,

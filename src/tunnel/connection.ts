@@ -1,4 +1,4 @@
-/** One connection to the agent listener: authenticates, then gives its messages to the session. */
+/** One connection to the agent listener: authenticates, then passes its messages to the session. */
 import type { Socket } from "node:net";
 import { normaliseAddress } from "../lib/address.ts";
 import { letGo, reportFailure } from "../lib/boundary.ts";
@@ -26,35 +26,35 @@ import type { Reply } from "./session.ts";
 import { streamType, TypeReceiver } from "./typed-stream.ts";
 import { renderWireError } from "./wire-error.ts";
 
-/** What connections share. */
+/** Shared state of all connections. */
 export interface ConnectionHost extends Omit<SessionParts, "mux"> {
   readonly serverVersion: string;
   readonly edgeId: string;
   readonly nodeId: () => string;
   readonly addresses: AddressBook;
-  /** Looks for agents that have gone silent. */
+  /** Timers that detect silent agents. */
   readonly silence: SharedTimers;
-  /** Live sessions by id; a leg of a client has an id of its own. */
+  /** Live sessions by id. Each leg of a client has a separate id. */
   readonly sessions: Map<string, ServerSession>;
-  /** Connections that are not over. */
+  /** Open connections. */
   readonly connections: Set<AgentConnection>;
-  /** The server is about to stop. */
+  /** Whether the server is about to stop. */
   isRetiring: boolean;
 }
 
-/** Answered streams that the agent leaves half open. */
+/** Maximum number of streams with a response that the agent leaves half open. */
 const maxAnswered = 32;
 
-/** A refused agent has this long to read why and go away itself: GOAWAY would drop the answer (§2.4). */
+/** Time for a refused agent to read the reason and disconnect. GOAWAY would drop the response (§2.4). */
 const refusedMs = 2000;
 
-/** Rust agents are given this long to learn of a tunnel from our answer, unless they end its stream first. */
+/** Time for Rust agents to process our response about a tunnel, unless they end its stream first. */
 const learnMs = 50;
 
-/** Any other message of a connection that has not authenticated, bytes (G1). */
+/** Maximum size of any other message before authentication, bytes (G1). */
 const maxUnauthenticatedBytes = 1024;
 
-/** Types of streams that carry one question. */
+/** Types of streams that carry one request. */
 const asked: ReadonlySet<number> = new Set([
   streamType.auth,
   streamType.bind,
@@ -80,11 +80,11 @@ export class AgentConnection {
   #accountName = "";
   #authBegun = false;
   #heartbeat: Heartbeat | undefined;
-  /** Not counted among the unauthenticated any more. */
+  /** Whether the connection no longer counts as unauthenticated. */
   #settled = false;
   #refused = false;
 
-  /** Takes the socket over. */
+  /** Takes ownership of the socket. */
   static begin(host: ConnectionHost, socket: Socket): void {
     host.connections.add(new AgentConnection(host, socket));
   }
@@ -128,7 +128,7 @@ export class AgentConnection {
     );
   }
 
-  /** The agent has opened a stream, and its message is not whole. */
+  /** Called if the message of a stream from the agent is not complete in time. */
   #overdue(stream: MuxStream): void {
     this.#host.log.info("agent message not complete in time", { ip: this.#ip });
     stream.abort();
@@ -166,7 +166,7 @@ export class AgentConnection {
     stream.receiver = receiver;
   }
 
-  /** @param roomTaken what the message keeps of the session's room until its turn */
+  /** @param roomTaken bytes of the session's room that the message occupies until its turn */
   #inTurn(type: number, stream: MuxStream, message: JsonObject, roomTaken: number): void {
     if (!stream.over && !this.#messages.take()) {
       this.#host.clock.after(this.#messages.waitMs(), () => this.#inTurn(type, stream, message, roomTaken));
@@ -241,7 +241,7 @@ export class AgentConnection {
     }
   }
 
-  /** Answers an agent that brings the secret of an invitation. The connection carries nothing else. */
+  /** Answers an agent with the secret of an invitation. The connection is used for nothing else. */
   async #join(stream: MuxStream, message: JsonObject): Promise<void> {
     let reply: JsonObject;
     try {
@@ -286,13 +286,13 @@ export class AgentConnection {
     this.#session = session;
     sessions.set(session.id, session);
     this.#mux.maxIncoming = limits.maxAgentStreams;
-    // Only Rust agents leave Nagle's algorithm on.
+    // Only Rust agents use Nagle's algorithm.
     this.#mux.answersAtOnce = agent.kind === "rust";
     this.#mux.sleepsThroughResets = agent.kind === "rust";
     const maxWindow = this.#maxWindow(agent);
     if (maxWindow > 0) this.#mux.windows.allow(maxWindow, new WindowReserve(limits.windowBudget));
     hooks.opened(session);
-    // Agents beat, too, and at this end there are thousands of sessions.
+    // Agents send heartbeats as well, and this end has thousands of sessions.
     this.#heartbeat = new Heartbeat(this.#mux, clock, { ...heartbeatOf(agent), inSilence: this.#host.silence }, () =>
       this.#mux.fail(new ProtocolViolation(errorCode.protocol, "heartbeat missed")),
     );
@@ -310,7 +310,7 @@ export class AgentConnection {
     this.#last(stream, renderRefusedAuth(renderWireError(refusal)));
   }
 
-  /** Answers a connection that gets no session. */
+  /** Sends a response to a connection that gets no session. */
   #last(stream: MuxStream, reply: JsonObject): void {
     this.#refused = true;
     answer(stream, reply);

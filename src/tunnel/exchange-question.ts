@@ -1,4 +1,4 @@
-/** The agent's side of questions about what it has kept of requests (agent-protocol, "Captured requests at agents"). */
+/** The agent's side of requests for captured traffic (agent-protocol, "Captured requests at agents"). */
 import { letGo } from "../lib/boundary.ts";
 import { Refusal } from "../lib/errors.ts";
 import { agentRefusals } from "../lib/errors/agents.ts";
@@ -10,14 +10,14 @@ import type { MuxStream } from "./mux/stream.ts";
 import { discard } from "./mux/stream.ts";
 import { streamType } from "./typed-stream.ts";
 
-/** Largest answer, bytes: two bodies in base64, and their heads. */
+/** Maximum size of a response, bytes: two bodies in base64, and their heads. */
 export const maxExchangeBytes = 1024 * 1024;
 const maxIdBytes = 255;
 
-/** Resolves with the text of an object. Rejects with a `Refusal` that `agentRefusals` has. */
+/** Resolves with the text of an object. Rejects with a `Refusal` in `agentRefusals`. */
 export type AnswerExchange = (command: ExchangeCommand) => Promise<string>;
 
-/** Throws `Refusal` for a question that cannot be read. */
+/** Throws `Refusal` for an invalid request. */
 export function parseExchangeQuestion(type: number, message: JsonObject): ExchangeCommand {
   const text = (name: string): string => textMember(message, name, maxIdBytes);
   const asked = { requestId: text("RequestId"), tunnelId: text("TunnelId") };
@@ -28,7 +28,7 @@ export function parseExchangeQuestion(type: number, message: JsonObject): Exchan
   return { name: "replay", ...asked, replayId };
 }
 
-/** Answers on the stream, and ends it; what fails here, or cannot be read, is answered by a reset. */
+/** Sends the response on the stream and ends it. Resets the stream for errors and for invalid requests. */
 export function answerExchange(
   stream: MuxStream,
   type: number,

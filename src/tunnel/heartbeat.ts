@@ -1,4 +1,7 @@
-/** Heartbeats (agent-protocol, "Streams"): four bytes there, the same four back, for ever on one stream. */
+/**
+ * Heartbeats (agent-protocol, "Streams"): one side sends four bytes, the peer returns them. One stream serves all
+ * heartbeats.
+ */
 import { randomFillSync } from "node:crypto";
 import type { ByteReceiver } from "../lib/io/byte-stream.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
@@ -11,20 +14,20 @@ import { streamType } from "./typed-stream.ts";
 const beatLength = 4;
 const heartbeatType = Buffer.alloc(4);
 heartbeatType.writeUInt32BE(streamType.heartbeat);
-/** Chance for a beat, on its way into a number. */
+/** Random bytes that are converted to a number. */
 const chance = Buffer.alloc(beatLength);
 
-/** A beat as bytes of its own: a stream may keep them until they can go. */
+/** Returns the bytes of a beat in a new buffer, because a stream may store them until it can send them. */
 function beatBytes(beat: number): Buffer {
   const bytes = Buffer.allocUnsafe(beatLength);
   writeUint32(bytes, 0, beat);
   return bytes;
 }
 
-/** Returns the peer's beats, whole, because Rust agents read each with a single call. */
+/** Returns the peer's beats. Each beat is written whole, because Rust agents read it with a single call. */
 export class HeartbeatEcho implements ByteReceiver {
   readonly #stream: MuxStream;
-  /** What has come of the beat: a number, since a buffer for every session is a cost. */
+  /** The received part of the beat. It is a number because a buffer per session would cost memory. */
   #beat = 0;
   #length = 0;
 
@@ -38,13 +41,13 @@ export class HeartbeatEcho implements ByteReceiver {
       this.#length += 1;
       if (this.#length < beatLength) continue;
       this.#length = 0;
-      // A peer that sends beats and does not take their echoes loses those; its credit bounds neither.
+      // If a peer does not read the echoes, further echoes are dropped. Flow control limits neither direction here.
       if (this.#stream.queued === 0) this.#stream.write(beatBytes(this.#beat));
     }
     this.#stream.consumed(bytes.length);
   }
 
-  /** Ours is ended too, since nothing will be echoed any more. */
+  /** End our side too, because no more echoes will follow. */
   ended(): void {
     this.#stream.end();
   }
@@ -55,22 +58,24 @@ export class HeartbeatEcho implements ByteReceiver {
 
 export interface HeartbeatOptions {
   readonly intervalMs: number;
-  /** How long an echo may take. */
+  /** Maximum time for an echo. */
   readonly toleranceMs: number;
   /**
-   * Beats when the peer has been silent for an interval, not every interval: whatever it sends, beats of its own above
-   * all, says that it is there. A silent peer is late after interval and tolerance, as otherwise. Silence is looked for
-   * by these timers, which may be late by a step.
+   * Beats only after the peer has been silent for an interval. Any bytes of the peer, usually its own beats, show that
+   * it is alive. A silent peer is still detected after interval plus tolerance. These timers detect the silence and may
+   * be late by a step.
    */
   readonly inSilence?: SharedTimers;
 }
 
-/** What a peer's own beat may be late by before its silence is answered with one of ours; of the tolerance at most a quarter. */
+/**
+ * Time to wait for a late beat of the peer before sending our own, milliseconds. At most a quarter of the tolerance.
+ */
 const maxSlackMs = 1000;
 
 /**
- * Beats at once and then every interval, and measures round trips. The stream is never ended: that makes the echo
- * loop of Rust agents spin (§3).
+ * Beats immediately and then every interval, and measures round trips. The stream is never ended, because an end makes
+ * the echo loop of Rust agents spin (§3).
  */
 export class Heartbeat implements ByteReceiver {
   readonly #mux: Mux;
@@ -78,7 +83,7 @@ export class Heartbeat implements ByteReceiver {
   readonly #intervalMs: number;
   readonly #toleranceMs: number;
   readonly #silence: SharedTimers | undefined;
-  /** 0 when it beats whatever comes. */
+  /** 0 if it beats regardless of the peer's bytes. */
   readonly #slackMs: number;
   readonly #late: () => void;
   readonly #stream: MuxStream | undefined;
@@ -88,10 +93,10 @@ export class Heartbeat implements ByteReceiver {
   #echoed = 0;
   #sentAt = 0;
   #bytesBefore = 0;
-  /** Who asked whether the peer is there. */
+  /** Callers of `ask` that wait for a result. */
   #asking: Set<(isThere: boolean, tookMs?: number) => void> | undefined;
 
-  /** `late` is called once, when neither the echo nor anything else came within the tolerance. */
+  /** `late` is called once if neither the echo nor other bytes arrive within the tolerance. */
   constructor(mux: Mux, clock: Clock, options: HeartbeatOptions, late: () => void) {
     this.#mux = mux;
     this.#clock = clock;
@@ -109,8 +114,8 @@ export class Heartbeat implements ByteReceiver {
   }
 
   /**
-   * Beats at once, and calls `done` once: with true and what it took when the echo has come, and after `withinMs` with
-   * whether anything came at all, since an echo queues behind what is being sent.
+   * Beats immediately, and calls `done` once: when the echo arrives, with true and the round trip. Otherwise after
+   * `withinMs`, with whether any bytes arrived, because an echo may queue behind other data.
    */
   ask(withinMs: number, done: (isThere: boolean, tookMs?: number) => void): void {
     const before = this.#mux.bytesReceived;
@@ -151,7 +156,7 @@ export class Heartbeat implements ByteReceiver {
   ended(): void {}
   drained(): void {}
 
-  /** Without the stream nothing more can be known of the peer. */
+  /** Without the stream, the peer can no longer be monitored. */
   closed(): void {
     this.stop();
     if (!this.#mux.over) this.#late();
@@ -170,7 +175,7 @@ export class Heartbeat implements ByteReceiver {
     }
     const silentMs = this.#clock.monotonic() - this.#mux.heardAt;
     const lateMs = silentMs - this.#intervalMs - this.#slackMs;
-    // What this process was late by itself, beyond a step, is not the peer's silence.
+    // A delay of this process beyond a step is not the peer's silence.
     if (lateMs >= 0) this.#beat(this.#toleranceMs - this.#slackMs - Math.min(lateMs, this.#silence.stepMs));
     this.#next = this.#wakeAfter(lateMs < 0 ? -lateMs : this.#intervalMs);
   };
@@ -184,7 +189,7 @@ export class Heartbeat implements ByteReceiver {
     this.#watch(toleranceMs);
   }
 
-  /** Waits out the tolerance, and again while anything at all comes: an echo queues behind what is being sent. */
+  /** Waits for the tolerance, and again while any bytes arrive, because an echo may queue behind other data. */
   #watch(toleranceMs: number): void {
     this.#bytesBefore = this.#mux.bytesReceived;
     this.#check = this.#clock.after(toleranceMs, () => {

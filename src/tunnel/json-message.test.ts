@@ -9,7 +9,7 @@ describe("the end of a JSON object", () => {
   const bytes = Buffer.from(text);
   const end = bytes.indexOf("\n{") === 1 ? bytes.lastIndexOf("\n{") : -1;
 
-  it("the end of a JSON object is found wherever the bytes are cut", () => {
+  it("the end of a JSON object is found for every split of the bytes", () => {
     for (let cut = 0; cut <= end; cut += 1) {
       const scan = new JsonEnd();
       const first = scan.find(bytes.subarray(0, cut));
@@ -18,7 +18,7 @@ describe("the end of a JSON object", () => {
     }
   });
 
-  it("the end of a JSON object is that of every random object", () => {
+  it("the end of a JSON object is found in random objects", () => {
     const random = seededRandom(11);
     for (let round = 0; round < 500; round += 1) {
       const one = Buffer.from(JSON.stringify({ x: randomValue(random, 4) }));
@@ -28,7 +28,7 @@ describe("the end of a JSON object", () => {
   });
 
   for (const wrong of ["[]", '"text"', "1", "}", "\u0000\u007f"]) {
-    it(`the end of a JSON object is not looked for in ${JSON.stringify(wrong)}`, () => {
+    it(`the end of a JSON object is not searched in ${JSON.stringify(wrong)}`, () => {
       assert.throws(() => new JsonEnd().find(Buffer.from(wrong)), { reason: "agent_request_invalid" });
     });
   }
@@ -45,13 +45,13 @@ describe("a JSON message", () => {
     return seen;
   };
 
-  it("a JSON message is told once, also when more follows", () => {
+  it("a JSON message is reported once, even if more bytes follow", () => {
     const { told, consumed } = receive(100, '{"a"', ":1}", '{"b":2}');
     assert.deepEqual(told, [{ a: 1 }]);
     assert.equal(consumed, 7);
   });
 
-  it("a JSON message is refused when it is too large, ends early or is no JSON", () => {
+  it("a JSON message is rejected if it is too large, ends early or is not JSON", () => {
     for (const parts of [['{"a":"xxxxxx', 'xxxx"}'], ['{"a":'], ["{a:1}"], [""]]) {
       const { told } = receive(16, ...parts);
       assert.equal((told[0] as { reason?: string }).reason, "agent_request_invalid", parts.join(""));
@@ -59,14 +59,14 @@ describe("a JSON message", () => {
     }
   });
 
-  it("a JSON message gives members by name in any case, the exact one first", () => {
+  it("a JSON message returns members by name in any case, preferring the exact name", () => {
     assert.equal(member({ authtoken: 1, AuthToken: 2 }, "AuthToken"), 2);
     assert.equal(member({ Authtoken: 1 }, "AuthToken"), 1);
     assert.equal(member({}, "toString"), undefined);
     assert.equal(member(JSON.parse('{"__proto__":{"x":1}}') as never, "x"), undefined);
   });
 
-  it("D9: a JSON message lists its members once, however many of them are asked for", () => {
+  it("D9: a JSON message lists its members once, however many of them are read", () => {
     let lists = 0;
     const many = Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`Member${index}`, index]));
     const message = new Proxy(many, {
@@ -79,7 +79,7 @@ describe("a JSON message", () => {
     assert.equal(lists, 1);
   });
 
-  it("a JSON message takes what Go leaves out or sends as null for empty, and nothing else", () => {
+  it("a JSON message treats absent and null members as empty, as Go does, and rejects other types", () => {
     assert.equal(textMember({ a: null }, "A", 10), "");
     assert.deepEqual(objectMember({}, "A"), {});
     assert.equal(countMember({ a: null }, "A"), 0);
@@ -89,7 +89,7 @@ describe("a JSON message", () => {
     for (const value of [-1, "5", {}, Number.NaN]) assert.throws(() => countMember({ a: value }, "a"), /not a number/);
   });
 
-  it("a JSON message counts the bytes of a text, not its characters", () => {
+  it("a JSON message limits texts by bytes, not characters", () => {
     assert.equal(textMember({ a: "ééééé" }, "a", 10), "ééééé");
     assert.throws(() => textMember({ a: "ééééé" }, "a", 9), /longer than 9 bytes/);
   });

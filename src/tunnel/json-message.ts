@@ -1,4 +1,4 @@
-/** One JSON object on a stream whose sender does not end it, so that its end is found by its braces (§4). */
+/** One JSON object on a stream that its sender does not end, so that braces mark its end (§4). */
 import type { ByteReceiver, ByteStream } from "../lib/io/byte-stream.ts";
 import { Refusal } from "../lib/errors.ts";
 import { GatheredBytes } from "../lib/gathered-bytes.ts";
@@ -10,13 +10,13 @@ const backslash = 0x5c;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
-/** Finds where the first object ends, over any cuts. */
+/** Finds the end of the first object, for any split of the bytes. */
 export class JsonEnd {
   #depth = 0;
   #inString = false;
   #escaped = false;
 
-  /** The index after the closing brace; -1 when it is not in these bytes. Throws when no object begins. */
+  /** Returns the index after the closing brace, or -1 if these bytes do not contain it. Throws if no object begins. */
   find(bytes: Uint8Array): number {
     for (let at = 0; at < bytes.length; at += 1) {
       const byte = bytes[at] as number;
@@ -34,7 +34,7 @@ export class JsonEnd {
   }
 }
 
-/** How many bytes the unfinished messages of a session may have, together. */
+/** Limits the total size of a session's unfinished messages, bytes. */
 export class MessageRoom {
   readonly maxBytes: number;
   #taken = 0;
@@ -58,12 +58,12 @@ export class MessageRoom {
   }
 }
 
-/** Collects one object, then calls `done` once: with it, or with the error. */
+/** Collects one object, then calls `done` once with the object or an error. */
 export class JsonReceiver implements ByteReceiver {
   readonly #stream: ByteStream;
   readonly #maxBytes: number;
   readonly #room: MessageRoom | undefined;
-  /** Taken of the room; whoever is told of the message gives it back. */
+  /** Bytes taken from the room. The receiver of the message returns them. */
   roomTaken = 0;
   readonly #done: (error: Error | undefined, message: JsonObject) => void;
   readonly #end = new JsonEnd();
@@ -132,19 +132,19 @@ export class JsonReceiver implements ByteReceiver {
   }
 }
 
-/** A member by its name in any case: the SDKs do not agree on spellings (§4). */
+/** Returns a member by its name in any case, because SDKs use different spellings (§4). */
 export function member(object: JsonObject, name: string): unknown {
   if (Object.hasOwn(object, name)) return object[name];
   const key = memberKey(object, name);
   return key === undefined ? undefined : object[key];
 }
 
-/** How the object spells `name`. */
+/** Returns the object's spelling of `name`. */
 export function memberKey(object: JsonObject, name: string): string | undefined {
   let keys = keysOf.get(object);
   if (!keys) {
     keys = new Map();
-    // The first of several spellings counts.
+    // The first of several spellings wins.
     for (const key of Object.keys(object)) {
       const lower = key.toLowerCase();
       if (!keys.has(lower)) keys.set(lower, key);
@@ -154,10 +154,12 @@ export function memberKey(object: JsonObject, name: string): string | undefined 
   return keys.get(name.toLowerCase());
 }
 
-/** The keys of an object by their lower case: a message is asked for many names. Objects of messages do not change. */
+/**
+ * Keys of an object by their lower-case form, because a message is read by many names. Message objects do not change.
+ */
 const keysOf = new WeakMap<JsonObject, Map<string, string>>();
 
-/** A string member, "" when absent or null. Throws `Refusal` when it is of another type or too long. */
+/** Returns a string member, "" if absent or null. Throws `Refusal` if it has another type or is too long. */
 export function textMember(object: JsonObject, name: string, maxBytes: number): string {
   const value = member(object, name) ?? "";
   if (typeof value !== "string") throw new Refusal("agent_request_invalid", `"${name}" is not a string.`);
@@ -167,7 +169,7 @@ export function textMember(object: JsonObject, name: string, maxBytes: number): 
   return value;
 }
 
-/** An object member, empty when absent or null. */
+/** Returns an object member, empty if absent or null. */
 export function objectMember(object: JsonObject, name: string): JsonObject {
   const value = member(object, name) ?? {};
   if (typeof value !== "object" || Array.isArray(value)) {
@@ -176,7 +178,7 @@ export function objectMember(object: JsonObject, name: string): JsonObject {
   return value as JsonObject;
 }
 
-/** A whole number of 0 or more, 0 when absent or null. */
+/** Returns a whole number of 0 or more, 0 if absent or null. */
 export function countMember(object: JsonObject, name: string): number {
   const value = member(object, name) ?? 0;
   if (typeof value !== "number" || !(value >= 0)) {

@@ -14,7 +14,7 @@ function counted() {
 const free = (): boolean => false;
 
 describe("the ids of labelled tunnels", () => {
-  it("D9: ids of many tunnels with the same labels cost two codes each, however many there are", () => {
+  it("D9: ids of many tunnels with the same labels cost two codes each, regardless of their number", () => {
     const { ids, made } = counted();
     const given = new Set<string>();
     for (let count = 0; count < 2_000; count += 1) given.add(ids.take("web", (id) => given.has(id)));
@@ -22,7 +22,7 @@ describe("the ids of labelled tunnels", () => {
     assert.ok(made.length <= 4_000, `${made.length} codes`);
   });
 
-  it("ids of one request are the same in the same order, and the lowest free one comes first", () => {
+  it("ids of one request have the same order, and the lowest free one is used first", () => {
     const { ids } = counted();
     assert.deepEqual(
       [1, 2, 3, 4].map(() => ids.take("web", free)),
@@ -38,7 +38,7 @@ describe("the ids of labelled tunnels", () => {
     assert.equal(ids.take("web", free), "web-0");
   });
 
-  it("ids that something else in the session has are left out", () => {
+  it("ids in use elsewhere in the session are skipped", () => {
     const { ids } = counted();
     assert.equal(
       ids.take("web", (id) => id === "web-0" || id === "web-1"),

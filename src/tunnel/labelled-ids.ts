@@ -1,30 +1,30 @@
 import { SortedNumbers } from "../lib/sorted-numbers.ts";
 
-/** The ordinals that tunnels of one request have. */
+/** Ordinals of the tunnels of one request. */
 interface Ordinals {
   next: number;
-  /** Below `next`, and free again. */
+  /** Free ordinals below `next`. */
   readonly free: SortedNumbers;
   used: number;
 }
 
 /**
- * The ids of a session's labelled tunnels. A request always gets the same ids in the same order: the one of the lowest
- * ordinal that is free (§4.3). The cost does not grow with the number of tunnels.
+ * Ids of a session's labelled tunnels. A request always gets the same ids in the same order, lowest free ordinal first
+ * (§4.3). The cost does not grow with the number of tunnels.
  */
 export class LabelledIds {
   readonly #idOf: (request: string, ordinal: number) => string;
   readonly #byRequest = new Map<string, Ordinals>();
   readonly #given = new Map<string, { readonly request: string; readonly ordinal: number }>();
 
-  /** @param idOf the id of a request with an ordinal; always the same */
+  /** @param idOf returns the id of a request and an ordinal; deterministic */
   constructor(idOf: (request: string, ordinal: number) => string) {
     this.#idOf = idOf;
   }
 
   /** @param isTaken whether something else in the session has the id */
   take(request: string, isTaken: (id: string) => boolean): string {
-    // The first id names the request: requests can be long.
+    // The first id identifies the request, because requests can be long.
     const name = this.#idOf(request, 0);
     let ordinals = this.#byRequest.get(name);
     if (!ordinals) this.#byRequest.set(name, (ordinals = { next: 0, free: new SortedNumbers(), used: 0 }));
@@ -40,7 +40,7 @@ export class LabelledIds {
     }
   }
 
-  /** Harmless for ids that were not given here. */
+  /** Ignores ids that were not assigned here. */
   release(id: string): void {
     const given = this.#given.get(id);
     const ordinals = given && this.#byRequest.get(given.request);

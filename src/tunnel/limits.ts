@@ -1,54 +1,59 @@
-/** How much one agent, or one address, may ask of the server; and what is known of each kind of agent. */
+/** Limits per agent and per address, and the properties of each kind of agent. */
 import type { AgentKind } from "./messages.ts";
 
 export interface TunnelLimits {
-  /** From the end of the TLS handshake to a complete Auth (A11). */
+  /** Maximum time from the end of the TLS handshake to a complete Auth (A11). */
   readonly authenticationMs: number;
-  /** Largest Auth, bytes (G1). */
+  /** Maximum size of Auth, bytes (G1). */
   readonly maxAuthBytes: number;
-  /** Streams of a connection that has not authenticated. */
+  /** Maximum number of streams of an unauthenticated connection. */
   readonly maxUnauthenticatedStreams: number;
-  /** Connections that have not authenticated: of one address, and of all. */
+  /** Maximum number of unauthenticated connections, per address and in total. */
   readonly maxUnauthenticatedPerAddress: number;
   readonly maxUnauthenticated: number;
-  /** Wrong tokens of one address within `wrongTokenWindowMs`; then its connections are closed unheard. */
+  /**
+   * Maximum number of wrong tokens per address within `wrongTokenWindowMs`. Further connections are closed immediately.
+   */
   readonly maxWrongTokens: number;
   readonly wrongTokenWindowMs: number;
-  /** Streams that an agent has open at once. */
+  /** Maximum number of open streams of an agent. */
   readonly maxAgentStreams: number;
-  /** Streams that an agent opens: on average, and at once. Beyond it the session ends. */
+  /** Maximum rate of new streams of an agent: average and burst. Above it the session ends. */
   readonly agentStreamsPerSecond: number;
   readonly agentStreamBurst: number;
-  /** Messages that an agent has answered: on average, and at once. Beyond it they wait. */
+  /** Maximum rate of answered messages per agent: average and burst. Further messages wait. */
   readonly messagesPerSecond: number;
   readonly messageBurst: number;
-  /** From the opening of an agent's stream until its message is whole. */
+  /** Maximum time from the opening of an agent's stream to its complete message. */
   readonly messageMs: number;
-  /** Of a session's messages that are not whole, or wait for their turn, together, bytes. */
+  /** Maximum total size of a session's messages that are incomplete or wait, bytes. */
   readonly maxWaitingMessages: number;
   readonly maxTunnels: number;
-  /** Public connections that wait for a stream, per session, and for how long. */
+  /** Maximum number and waiting time of public connections that wait for a stream, per session. */
   readonly maxWaiting: number;
   readonly maxWaitMs: number;
-  /** How long the holder of a name that another agent asks for may take to show that it is there. */
+  /** Maximum time in which the holder of a requested name must show that it is alive. */
   readonly askMs: number;
-  /** Sessions that are asked so for one bind; those beyond count as being there. */
+  /** Maximum number of sessions that are checked for one bind. Further sessions count as alive. */
   readonly maxAsked: number;
-  /** How long an agent may take to carry out a command. */
+  /** Maximum time for an agent to run a command. */
   readonly commandMs: number;
-  /** How long it may take to say what it has kept of a request, and to send that again. */
+  /** Maximum time for an agent to return or replay a captured request. */
   readonly exchangeMs: number;
-  /** Largest window of one stream to an agent that can grow it, bytes; and the sum of what is grown per session. */
+  /**
+   * Maximum window of one stream to an agent that supports larger windows, and maximum total growth per session, bytes.
+   */
   readonly maxWindow: number;
   readonly windowBudget: number;
-  /** Proxied streams open at once. */
+  /** Maximum number of open proxied streams. */
   readonly maxStreams: Readonly<Record<AgentKind, number>>;
   /**
-   * The same with those that we are done with and that the agent may still have: Rust agents end the session at the
-   * 513th of both sides together, and drop those of clients that went away only when their service ends them (A3).
+   * Maximum number of open proxied streams including closed ones that the agent may still hold. Rust agents end the
+   * session at the 513th stream of both sides together. They drop streams of disconnected clients only when their
+   * service ends them (A3).
    */
   readonly maxHeld: Readonly<Record<AgentKind, number>>;
-  /** Streams of one tunnel that the agent has not taken up (A5); beyond 128, Go agents reset them. */
+  /** Maximum number of streams per tunnel that the agent has not accepted (A5). Go agents reset streams beyond 128. */
   readonly maxUnaccepted: Readonly<Record<AgentKind, number>>;
 }
 
@@ -81,7 +86,7 @@ export const defaultTunnelLimits: TunnelLimits = {
   maxUnaccepted: { rust: 48, go: 96, postern: 16_384 },
 };
 
-/** Agents choose their heartbeat (§3), within reason. */
+/** Agents choose their heartbeat within these limits (§3). */
 const defaultIntervalMs = 10_000;
 const defaultToleranceMs = 15_000;
 

@@ -1,4 +1,6 @@
-/** Requests of agents, read; and the answers in exactly the spellings that the SDKs know (agent-protocol, "Streams"). */
+/**
+ * Parses requests of agents, and writes responses in the exact spellings that SDKs expect (agent-protocol, "Streams").
+ */
 import { Refusal } from "../lib/errors.ts";
 import { hashJoinSecret } from "../lib/join-code.ts";
 import { demandDone, demandKnown, isBoundTo } from "./bind-fields.ts";
@@ -12,14 +14,14 @@ const maxMetadata = 4096;
 const maxText = 4096;
 const maxName = 255;
 const maxLabels = 32;
-/** Bytes of a traffic policy, and room for what is said of a longer one. */
+/** Maximum size of a traffic policy, with room for an error message about a longer one, bytes. */
 const maxPolicy = 131_072;
 
-/** Which implementation the peer is, because they need different treatment. */
+/** Implementation of the peer, because implementations need different treatment. */
 export type AgentKind = "rust" | "go" | "postern";
 
 export interface AuthMessage {
-  /** 3 understands StopTunnel. */
+  /** Version 3 supports StopTunnel. */
   readonly version: "2" | "3";
   readonly clientId: string;
   readonly token: string;
@@ -28,22 +30,22 @@ export interface AuthMessage {
   readonly os: string;
   readonly metadata: string;
   readonly kind: AgentKind;
-  /** 0 when the agent has none. */
+  /** 0 if the agent sends no heartbeat. */
   readonly heartbeatIntervalMs: number;
   readonly heartbeatToleranceMs: number;
-  /** "" when the agent carries out the command, else why not. */
+  /** "" if the agent supports the command, else the reason why not. */
   readonly unsupported: Readonly<Record<"stop" | "restart" | "update", string>>;
-  /** Largest window that the agent can have, bytes; 0 for one that knows only the fixed window. */
+  /** Maximum window that the agent supports, bytes; 0 for a fixed window. */
   readonly maxWindow: number;
-  /** Above 0 for further connections of one client. */
+  /** Above 0 for additional connections of one client. */
   readonly leg: number;
-  /** It can be asked what it has kept of requests. */
+  /** Whether it returns captured requests. */
   readonly keepsExchanges: boolean;
-  /** The same for all sessions of one agent of ours, which have its tunnels together; "" for a session by itself. */
+  /** The same for all sessions of one Postern agent, which share its tunnels; "" for a single session. */
   readonly agentId: string;
 }
 
-/** Ids that agents make up for themselves: 128 bits. */
+/** Ids that agents generate: 128 bits. */
 const agentIdShape = /^[0-9a-f]{32}$/;
 
 const tooOld = "The agent is too old for this command.";
@@ -90,18 +92,18 @@ export function parseAuth(message: JsonObject): AuthMessage {
 export interface JoinMessage {
   /** SHA-256 of the code's secret, hexadecimal. */
   readonly secretHash: string;
-  /** What the agent's machine is called. */
+  /** Name of the agent's machine. */
   readonly name: string;
 }
 
-/** The secret itself goes no further than here. */
+/** Only the hash of the secret is passed on. */
 export function parseJoin(message: JsonObject): JoinMessage {
   const secret = Buffer.from(textMember(message, "Secret", maxName), "base64url");
   return { secretHash: hashJoinSecret(secret), name: textMember(message, "Name", maxName) };
 }
 
 export interface BindMessage extends BindRequest {
-  /** What proves `id` after a reconnect. */
+  /** Proves ownership of `id` after a reconnect. */
   readonly token: string;
 }
 
@@ -186,19 +188,19 @@ export interface AuthAnswer {
   readonly cookie: string;
   readonly accountName: string;
   readonly sessionId: string;
-  /** 0 is left out. */
+  /** 0 is omitted. */
   readonly maxWindow: number;
-  /** How many edges the server has, for agents that can have a session at each; 1 is left out. */
+  /** Number of the server's edges, for agents that can have a session at each; 1 is omitted. */
   readonly edges: number;
-  /** Which of them answers. */
+  /** Edge that responds. */
   readonly edgeId: string;
-  /** Of how many nodes the server is one, for the same agents; 0 for a server that is none, which is left out. */
+  /** Number of the server's nodes, for the same agents; 0 for a server without a cluster, which is omitted. */
   readonly nodes: number;
-  /** Which of them answers. */
+  /** Node that responds. */
   readonly nodeId: string;
-  /** The server's wall clock, milliseconds since 1970, for agents that compare it with theirs; 0 is left out. */
+  /** The server's wall clock, milliseconds since 1970, for agents that compare clocks; 0 is omitted. */
   readonly time: number;
-  /** It tells how long requests took, where a tunnel asks for that. */
+  /** Whether the server reports request times to tunnels that request them. */
   readonly tellsTimes: boolean;
 }
 

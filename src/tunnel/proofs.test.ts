@@ -8,7 +8,7 @@ describe("proofs", () => {
   const same = makeProofs(Buffer.alloc(32, 1));
   const other = makeProofs(Buffer.alloc(32, 2));
 
-  it("A8: proofs hold after a restart, and only under the same secret", () => {
+  it("A8: proofs remain valid after a restart, and only under the same secret", () => {
     assert.ok(same.provesSession(proofs.cookie("ts_1"), "ts_1"));
     assert.ok(!other.provesSession(proofs.cookie("ts_1"), "ts_1"));
     assert.ok(!proofs.provesSession(proofs.cookie("ts_1"), "ts_2"));
@@ -18,12 +18,12 @@ describe("proofs", () => {
     assert.ok(!proofs.provesTunnel(proofs.tunnelToken("ac_1", "tn_1"), "ac_1", "tn_2"));
   });
 
-  it("proofs do not confuse what they are made of", () => {
+  it("proofs differ for different splits of the same parts", () => {
     assert.notEqual(proofs.tunnelToken("a", "bc"), proofs.tunnelToken("ab", "c"));
     assert.notEqual(proofs.labelledId("a", "b1", 2), proofs.labelledId("a", "b", 12));
   });
 
-  it("proofs make ids of labelled tunnels that look like any other, and sort by the time of their session", () => {
+  it("proofs make ids of labelled tunnels that look like other ids and sort by the time of their session", () => {
     assert.match(proofs.labelledId("ts_1", "[]", 0), /^tn_[0-9a-z]{27}$/);
     const clients = [1_600_000_000_000, 1_700_000_000_000, 1_700_000_000_001].map((nowMs) => newId("ts", nowMs));
     const ids = clients.map((clientId) => proofs.labelledId(clientId, "[]", 0));
@@ -49,7 +49,7 @@ describe("proofs", () => {
     assert.equal(proofs.unseal("ac_1 OAuth", "AAAA"), undefined);
   });
 
-  it("proofs need a secret of 32 bytes", () => {
+  it("proofs require a secret of 32 bytes", () => {
     assert.throws(() => makeProofs(Buffer.alloc(31)), /31 bytes/);
   });
 });

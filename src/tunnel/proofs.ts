@@ -1,6 +1,6 @@
 /**
- * What agents bring back after a reconnect, proven without remembering anything (A8): authentication codes and
- * sealed values under the server's own key, which therefore also hold after a restart.
+ * Proofs that agents send back after a reconnect, verified without stored state (A8). They are authentication codes and
+ * sealed values under the server's key, so they remain valid after a restart.
  */
 import { createCipheriv, createDecipheriv, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { derivedId } from "../lib/ids.ts";
@@ -9,17 +9,19 @@ const nonceLength = 12;
 const tagLength = 16;
 
 export interface Proofs {
-  /** What proves a ClientId when its session is resumed. */
+  /** Returns the proof of a ClientId for resuming its session. */
   cookie(clientId: string): string;
   provesSession(cookie: string, clientId: string): boolean;
-  /** What proves that a tunnel id was given to this account. */
+  /** Returns the proof that a tunnel id was assigned to this account. */
   tunnelToken(accountId: string, tunnelId: string): string;
   provesTunnel(token: string, accountId: string, tunnelId: string): boolean;
-  /** The id of a labelled tunnel: the same for the same request of the same client, sorted by when that first came. */
+  /**
+   * Returns the id of a labelled tunnel: the same for the same request of the same client, sorted by the first request.
+   */
   labelledId(clientId: string, request: string, ordinal: number): string;
-  /** Base64 of `text`, encrypted; opens only under the same `purpose`. */
+  /** Returns the Base64 of the encrypted `text`, which opens only under the same `purpose`. */
   seal(purpose: string, text: string): string;
-  /** Undefined when it was not sealed here for this purpose. */
+  /** Undefined if this server did not seal it for this purpose. */
   unseal(purpose: string, sealed: string): string | undefined;
 }
 
@@ -28,7 +30,7 @@ export function makeProofs(secret: Buffer): Proofs {
   if (secret.length < 32) throw new Error(`the tunnel server's secret has ${secret.length} bytes, not 32`);
   const mac = (...parts: readonly string[]): Buffer => {
     const hash = createHmac("sha256", secret);
-    // Each part with its length, so that no two lists of parts are the same bytes.
+    // Each part is preceded by its length, so that different lists have different bytes.
     for (const part of parts) hash.update(`${Buffer.byteLength(part)}:${part}`);
     return hash.digest();
   };

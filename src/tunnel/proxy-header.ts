@@ -1,11 +1,11 @@
-/** What precedes the bytes of a public connection on its stream (agent-protocol, "Streams"). */
+/** Header before the bytes of a public connection on its stream (agent-protocol, "Streams"). */
 import type { ByteReceiver } from "../lib/io/byte-stream.ts";
 import { textMember } from "./json-message.ts";
 import type { JsonObject } from "./json-message.ts";
 import type { MuxStream } from "./mux/stream.ts";
 import type { ProxyHeader } from "./server-hooks.ts";
 
-/** The header as the agent's side sees it. */
+/** The header on the agent's side. */
 export interface ProxiedHeader {
   readonly tunnelId: string;
   /** `ip:port` or `[v6]:port`. */
@@ -20,7 +20,7 @@ const typeText = "\0\0\0\x03";
 const lengthBytes = 8;
 const maxHeaderBytes = 4096;
 
-/** Type, length and header in Latin-1; everything in it is ASCII. */
+/** Returns type, length and header in Latin-1. All its characters are ASCII. */
 export function renderProxyHeader(header: ProxyHeader): string {
   const text = JSON.stringify({
     Id: header.tunnelId,
@@ -32,7 +32,7 @@ export function renderProxyHeader(header: ProxyHeader): string {
   return `${typeText}${String.fromCharCode(text.length & 255, text.length >> 8)}\0\0\0\0\0\0${text}`;
 }
 
-/** Reads the header behind the type, then calls `begin`, which must set the receiver of what follows. */
+/** Reads the header after the type, then calls `begin`, which must set the receiver of the remaining bytes. */
 export class ProxyHeaderReceiver implements ByteReceiver {
   readonly #stream: MuxStream;
   readonly #begin: (header: ProxiedHeader, stream: MuxStream) => void;

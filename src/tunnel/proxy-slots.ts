@@ -1,6 +1,6 @@
 /**
- * Who may open a proxied stream now: at most so many per session (A3), and so many per tunnel that the agent has not
- * taken up (A5), because more would block or end its whole session. The rest wait, tunnels taking turns.
+ * Limits proxied streams per session (A3), and unaccepted streams per tunnel (A5), because more would block or end the
+ * session. Further connections wait, and the tunnels take turns.
  */
 import { contain, reportFailure } from "../lib/boundary.ts";
 import type { ByteStream } from "../lib/io/byte-stream.ts";
@@ -13,14 +13,14 @@ import type { NoStream, PendingStream, ProxyHeader, TakeStream } from "./server-
 
 export interface SlotLimits {
   readonly maxStreams: number;
-  /** With those that are over here and that the agent may not have dropped yet. */
+  /** Includes closed streams that the agent may not have dropped yet. */
   readonly maxHeld: number;
   readonly maxUnaccepted: number;
   readonly maxWaiting: number;
   readonly maxWaitMs: number;
 }
 
-/** Somebody who waits for a stream. */
+/** A connection that waits for a stream. */
 class Waiter implements PendingStream {
   readonly header: ProxyHeader;
   readonly take: TakeStream;
@@ -40,21 +40,21 @@ class Waiter implements PendingStream {
 }
 
 /**
- * A stream on which neither side has said anything cannot be seen to be taken up. After this it is believed to be:
- * else silent visitors would keep everybody else out.
+ * A stream without bytes from either side gives no sign of acceptance. After this time it counts as accepted, because
+ * silent visitors would otherwise block all others.
  */
 const silentMs = 2000;
 
 const lookAgainMs = 50;
 
-/** The slots of one tunnel. */
+/** Slots of one tunnel. */
 class TunnelSlots implements StreamWatcher {
   readonly #slots: ProxySlots;
-  /** Not taken up by the agent, with the time of opening. */
+  /** Streams that the agent has not accepted, with their opening time. */
   readonly unaccepted = new Map<MuxStream, number>();
   /** In order of arrival. */
   readonly waiting = new Set<Waiter>();
-  /** The agent may not know the tunnel yet. */
+  /** Whether the agent may not know the tunnel yet. */
   held = true;
   gone = false;
 
@@ -82,12 +82,12 @@ export class ProxySlots {
   readonly #clock: Clock;
   readonly #limits: SlotLimits;
   readonly #tunnels = new Map<string, TunnelSlots>();
-  /** Tunnels that have somebody waiting, in order of their turns. */
+  /** Tunnels with waiting connections, in order of their turns. */
   #hungry: Set<TunnelSlots> | undefined;
   #waitingCount = 0;
   #openCount = 0;
   #heldCount = 0;
-  /** Of streams that the agent has not dropped yet. */
+  /** Timers for streams that the agent has not dropped yet. */
   #drops: Set<Timer> | undefined;
   #serving = false;
   #lookAgain: Timer | undefined;
@@ -98,14 +98,14 @@ export class ProxySlots {
     this.#limits = limits;
   }
 
-  /** Proxied streams open now. */
+  /** Number of open proxied streams. */
   get openCount(): number {
     return this.#openCount;
   }
 
   /**
-   * Nothing is opened for it before `release`: visitors may find the tunnel before the agent has been told of it, and an
-   * agent breaks off what it does not know.
+   * Opens no streams before `release`. Visitors may find the tunnel before the agent does, and an agent resets streams
+   * of unknown tunnels.
    */
   add(tunnelId: string): void {
     this.#tunnels.set(tunnelId, new TunnelSlots(this));
@@ -118,7 +118,7 @@ export class ProxySlots {
     this.freed();
   }
 
-  /** Whoever waits for the tunnel gets nothing. */
+  /** Waiting connections of the tunnel get no stream. */
   remove(tunnelId: string): void {
     const slots = this.#tunnels.get(tunnelId);
     if (!slots) return;
@@ -141,7 +141,7 @@ export class ProxySlots {
     return undefined;
   }
 
-  /** Nothing is opened for it any more. False when that has happened already. */
+  /** Cancels the wait. Returns false if a stream was already opened. */
   withdraw(waiter: Waiter): boolean {
     const slots = this.#tunnels.get(waiter.header.tunnelId);
     if (!slots?.waiting.delete(waiter)) return false;
@@ -150,7 +150,7 @@ export class ProxySlots {
     return true;
   }
 
-  /** The session has ended. */
+  /** Call when the session has ended. */
   close(): void {
     this.#lookAgain?.cancel();
     this.#lookAgain = undefined;
@@ -164,7 +164,7 @@ export class ProxySlots {
     this.freed();
   }
 
-  /** The agent drops a stream, `afterMs` from now. */
+  /** The agent drops a stream `afterMs` from now. */
   forgotten(afterMs: number): void {
     if (afterMs === 0 || this.#limits.maxHeld === Infinity) {
       this.#heldCount -= 1;
@@ -179,11 +179,11 @@ export class ProxySlots {
     (this.#drops ??= new Set()).add(drop);
   }
 
-  /** There may be room for somebody who waits. */
+  /** Call when a slot may be free for a waiting connection. */
   freed(): void {
     const hungry = this.#hungry;
     if (this.#serving || this.#waitingCount === 0 || !hungry) return;
-    // Whoever is served may free a slot at once; the loop sees that, so it need not be entered again.
+    // A served connection may free a slot immediately. The loop handles that, so it is not entered again.
     this.#serving = true;
     try {
       this.#serve(hungry);
@@ -254,7 +254,7 @@ export class ProxySlots {
     give(take, stream);
   }
 
-  /** Waiting has an end, and silent streams come of age, without anything happening on the session. */
+  /** Waits time out and silent streams become accepted without an event on the session, so a timer is needed. */
   #lookLater(): void {
     if (this.#lookAgain) return;
     this.#lookAgain = this.#clock.after(lookAgainMs, () => {
@@ -280,7 +280,7 @@ function first<T>(set: ReadonlySet<T>): T | undefined {
   return set.values().next().value;
 }
 
-/** A taker that throws ends its own stream: the session, and everybody else who waits, go on. */
+/** If a taker throws, only its stream ends. The session and other waiting connections continue. */
 function give(take: TakeStream, stream: ByteStream | undefined, why?: NoStream): void {
   try {
     take(stream, why);

@@ -1,27 +1,29 @@
-/** How long requests took at the edge, as agents that ask for it are told (agent-protocol, "Between Postern's own agent and server"). */
+/**
+ * Request times at the edge, for agents that request them (agent-protocol, "Between Postern's own agent and server").
+ */
 import { AnsweredStreams } from "./call.ts";
 import type { Mux } from "./mux/mux.ts";
 import { streamType } from "./typed-stream.ts";
 
-/** Lines that are told together, bytes. */
+/** Maximum size of lines that are sent together, bytes. */
 export const maxTimesBytes = 65_536;
-/** Streams of them that the agent has not read yet: of one that reads none, the oldest go. */
+/** Maximum number of streams that the agent has not read yet. Beyond it the oldest are dropped. */
 const maxUnread = 8;
 
-/** Of one request, milliseconds. */
+/** Times of one request, milliseconds. */
 export interface RequestTimes {
-  /** From its head's arrival until it was sent on to the agent. */
+  /** From the arrival of its head until it was sent to the agent. */
   readonly edgeMs: number;
-  /** From then until its answer began to come back. */
+  /** From then until the response began. */
   readonly waitMs: number;
 }
 
-/** A line: the request's id and both times in microseconds. */
+/** Returns a line: the request's id and both times in microseconds. */
 export function timesLine(requestId: string, { edgeMs, waitMs }: RequestTimes): string {
   return `${requestId} ${Math.round(edgeMs * 1000)} ${Math.round(waitMs * 1000)}\n`;
 }
 
-/** Tells one agent. */
+/** Sends request times to one agent. */
 export class TimesTeller {
   readonly #mux: Mux;
   readonly #told = new AnsweredStreams(maxUnread);
@@ -31,7 +33,7 @@ export class TimesTeller {
   }
 
   tell(lines: string): void {
-    // What shows how quick everything is must not make a line slower that is full.
+    // The request times must not slow down a congested connection.
     const stream = this.#mux.outbox.jammed ? undefined : this.#mux.open();
     if (!stream) return;
     stream.write(rendered(lines));
@@ -40,7 +42,7 @@ export class TimesTeller {
   }
 }
 
-/** What a stream that tells them carries: its type, and lines in ASCII. */
+/** Returns the content of a stream with request times: its type and ASCII lines. */
 function rendered(lines: string): Buffer {
   const bytes = Buffer.allocUnsafe(4 + lines.length);
   bytes.writeUInt32BE(streamType.requestTimes);
@@ -48,7 +50,7 @@ function rendered(lines: string): Buffer {
   return bytes;
 }
 
-/** What the lines say of a request; undefined where that is nothing. */
+/** Returns the times of a request in the lines, or undefined. */
 export function findTimes(lines: Buffer, requestId: string): RequestTimes | undefined {
   const at = lines.lastIndexOf(`${requestId} `, lines.length, "latin1");
   if (at < 0) return undefined;

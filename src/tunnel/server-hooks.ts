@@ -1,11 +1,11 @@
-/** What the tunnel protocol's server side asks of whoever keeps the register of agents (the edge). */
+/** Interface between the protocol's server side and the register of agents (the edge). */
 import type { ByteStream } from "../lib/io/byte-stream.ts";
 import type { RefusalName } from "../lib/errors.ts";
 import type { AgentCommand } from "../routing/planes/messages.ts";
 
 export interface AuthRequest {
   readonly token: string;
-  /** "" for a new session, else the id of the one that is resumed; already proven by its cookie. */
+  /** "" for a new session, else the id of the resumed session, already proven by its cookie. */
   readonly resumes: string;
   readonly agentVersion: string;
   readonly os: string;
@@ -15,34 +15,34 @@ export interface AuthRequest {
 }
 
 export interface BindRequest {
-  /** The id from before a reconnect, proven by its token; "" for a new tunnel. */
+  /** Id from before a reconnect, proven by its token; "" for a new tunnel. */
   readonly id: string;
   readonly proto: "http" | "https" | "tcp" | "tls";
   /** Requested host name without port, or "". */
   readonly hostname: string;
   /** First label under the server's domain, or "". */
   readonly subdomain: string;
-  /** Port in the requested URL of a tunnel that is not tcp; undefined for whichever it is published at. */
+  /** Port in the requested URL of a tunnel other than tcp; undefined for the default. */
   readonly port?: number;
   /** Requested `host:port` of a tcp tunnel, or "". */
   readonly address: string;
   readonly forwardsTo: string;
   readonly forwardsProto: "" | "http1" | "http2";
-  /** Only policies of the account reach it. */
+  /** Whether only policies of the account reach it. */
   readonly isInternal?: boolean;
-  /** Everybody is to reach it, and the agent has said so. */
+  /** Whether the agent explicitly requested a public endpoint. */
   readonly isPublic?: boolean;
-  /** Other endpoints of the account that ask for it as well may serve the same URL. */
+  /** Whether other endpoints of the account may serve the same URL, if they also set this. */
   readonly pools?: boolean;
-  /** What the endpoint is called, and what it is for; "" or absent where the agent does not say. */
+  /** Name and description of the endpoint; "" or absent if the agent sends none. */
   readonly name?: string;
   readonly description?: string;
   readonly metadata: string;
-  /** 0, 1 or 2: PROXY protocol header to write before the bytes of each stream, of HTTP ones too. */
+  /** 0, 1 or 2: version of the PROXY protocol header before the bytes of each stream, including HTTP. */
   readonly proxyProtocol: 0 | 1 | 2;
-  /** Our own agent, to show it: how long its requests took at the edge. */
+  /** Set by the Postern agent to show how long its requests took at the edge. */
   readonly wantsTimes?: boolean;
-  /** Options of the agent as sent, for what the register supports. */
+  /** Options as the agent sent them, for features of the register. */
   readonly options: Readonly<Record<string, unknown>>;
 }
 
@@ -51,37 +51,37 @@ export interface LabelRequest {
   readonly forwardsTo: string;
   readonly forwardsProto: "" | "http1" | "http2";
   readonly metadata: string;
-  /** As of a bind; only our own agent asks for it. */
+  /** Like `proxyProtocol` of a bind. Only the Postern agent sets it. */
   readonly proxyProtocol?: 0 | 1 | 2;
-  /** As of a bind. */
+  /** Like `wantsTimes` of a bind. */
   readonly wantsTimes?: boolean;
 }
 
-/** What becomes of a tunnel that is open; absent members stay as they are. */
+/** Changes of an open tunnel. Absent members stay the same. */
 export interface TunnelChange {
   readonly name?: string;
   readonly description?: string;
   readonly metadata?: string;
-  /** JSON or YAML; "" for none. */
+  /** JSON or YAML; "" for no policy. */
   readonly trafficPolicy?: string;
   readonly pools?: boolean;
 }
 
-/** Whether the agents of sessions were there when they were asked. */
+/** Whether the agents of sessions answered the liveness check. */
 export type Asked = ReadonlyMap<AgentSession, boolean>;
 
-/** What has come of the claim of a name, over the repetitions of one bind: the register's own notes. */
+/** State of the name's claim across the repetitions of one bind, used by the register. */
 export interface BindProgress {
   granted?: { readonly name: string; readonly replaces: readonly string[] } | undefined;
   conflicts?: number;
   isSilent?: boolean;
-  /** What the answer waits for, once there is a tunnel: calls `done` once and soon. */
+  /** Set if the response must wait after the tunnel exists: calls `done` once and soon. */
   ready?: (done: () => void) => void;
-  /** What was compiled beforehand, held until the options are; absent while nothing was. */
+  /** Result of an earlier compilation, held until the options are compiled; absent before. */
   prepared?: unknown;
 }
 
-/** A name must be claimed first, or options be compiled: then the bind is repeated. */
+/** A name must be claimed first, or options compiled. Then the bind is repeated. */
 export interface Unclaimed {
   /** Calls `done` once and soon. */
   claim(done: () => void): void;
@@ -93,7 +93,7 @@ export interface Bound {
   readonly address: string;
 }
 
-/** An agent without a token: it brings the secret of an invitation instead. */
+/** An agent without a token joins with the secret of an invitation. */
 export interface JoinRequest {
   /** SHA-256 of the secret, hexadecimal. */
   readonly secretHash: string;
@@ -105,7 +105,7 @@ export interface JoinRequest {
 export interface ServerHooks {
   /** Returns the token of a new credential. Rejects with `Refusal` (agent_code_unknown, agent_join_unavailable). */
   join(request: JoinRequest): Promise<{ readonly token: string; readonly accountName: string }>;
-  /** Throws `Refusal`. Called with a proven `resumes`; a live session of that id is replaced (A9). */
+  /** Throws `Refusal`. Called with a proven `resumes`; a live session with that id is replaced (A9). */
   authenticate(request: AuthRequest): {
     readonly accountId: string;
     readonly accountName: string;
@@ -113,10 +113,9 @@ export interface ServerHooks {
   };
   opened(session: AgentSession): void;
   /**
-   * Throws `Refusal`. `id` is the one to use: new ones are made by the protocol layer. Where another session of the same
-   * credential serves what is asked for, and it is not known whether its agent is there, nothing is bound: the answer
-   * names the session to be asked, and the bind is repeated with what `asked` says of it. Likewise a claim; `progress`
-   * is the same for all repetitions.
+   * Throws `Refusal`. `id` is the id to use; the protocol layer creates new ones. If another session of the same
+   * credential may serve the name, nothing is bound. The result names the session to check, and the bind is repeated
+   * with the result in `asked`. A claim works the same way. `progress` is the same for all repetitions.
    */
   bind(
     session: AgentSession,
@@ -125,26 +124,26 @@ export interface ServerHooks {
     asked: Asked,
     progress?: BindProgress,
   ): Bound | { readonly ask: AgentSession } | Unclaimed;
-  /** A bind is not repeated any more: its agent has gone meanwhile. */
+  /** The bind is not repeated, because its agent has disconnected. */
   abandoned(id: string, progress: BindProgress): void;
   label(session: AgentSession, id: string, request: LabelRequest, progress?: BindProgress): void;
-  /** Throws `Refusal`: the tunnel is then as it was. Repeated like a bind. */
+  /** Throws `Refusal` and leaves the tunnel unchanged. Repeated like a bind. */
   patch(session: AgentSession, tunnelId: string, change: TunnelChange, progress?: BindProgress): Unclaimed | undefined;
-  /** The agent or the end of its session takes a tunnel away. */
+  /** The agent or the end of its session removes a tunnel. */
   unbind(session: AgentSession, tunnelId: string): void;
-  /** Called once; every tunnel was unbound before. */
+  /** Called once, after every tunnel was unbound. */
   closed(session: AgentSession): void;
 }
 
-/** Why there is no stream: its tunnel or session has ended, or its agent can take no more for now. */
+/** Why no stream is available: the tunnel or session has ended, or the agent has reached a limit. */
 export type NoStream = "tunnel_gone" | "tunnel_busy";
 
-/** Called once, unless what waits is withdrawn; without a stream there is a reason. */
+/** Called once, unless the wait is withdrawn. Without a stream there is a reason. */
 export type TakeStream = (stream: ByteStream | undefined, why?: NoStream) => void;
 
-/** A stream that is waited for. */
+/** A wait for a stream. */
 export interface PendingStream {
-  /** Nobody wants it any more: it is not opened, and `take` is not called. False when that is too late. */
+  /** Cancels the wait: no stream is opened and `take` is not called. Returns false if it is too late. */
   withdraw(): boolean;
 }
 
@@ -153,7 +152,7 @@ export interface AgentSession {
   readonly id: string;
   readonly accountId: string;
   readonly credentialId: string;
-  /** The same for all sessions of one agent, which have its tunnels together; "" for a session by itself. */
+  /** The same for all sessions of one agent, which share its tunnels; "" for a single session. */
   readonly agentId: string;
   readonly agentVersion: string;
   readonly os: string;
@@ -161,31 +160,31 @@ export interface AgentSession {
   readonly ip: string;
   /** Milliseconds since 1970. */
   readonly startedAt: number;
-  /** Proxied streams open now. */
+  /** Number of open proxied streams. */
   readonly openStreams: number;
   /**
-   * A stream for one public connection, or for HTTP requests one after another, given to `take` as soon as there is
-   * one, often before this returns. Waits for a free slot when the agent has as many as it can take (A3, A5), and
-   * then returns what waits.
+   * Opens a stream for one public connection, or for consecutive HTTP requests. `take` receives it as soon as possible,
+   * often before this function returns. If the agent is at its limit (A3, A5), the call waits for a free slot and
+   * returns the wait.
    */
   openProxy(header: ProxyHeader, take: TakeStream): PendingStream | undefined;
-  /** Asks the agent for a sign of life, and calls `done` once and soon with whether it came. */
+  /** Checks that the agent is alive, and calls `done` once and soon with the result. */
   ask(done: (isThere: boolean) => void): void;
   /**
-   * Resolves with what the agent says where it was asked something. Rejects with `Refusal` (command_unsupported,
-   * command_failed, command_timeout, exchange_unsupported, exchange_agent_gone).
+   * Resolves with the agent's response to a question. Rejects with `Refusal` (command_unsupported, command_failed,
+   * command_timeout, exchange_unsupported, exchange_agent_gone).
    */
   command(command: AgentCommand): Promise<string | undefined>;
   /**
-   * Tells an agent that can have two sessions to open another one elsewhere; it stays here until this one is closed. Of
-   * others, which would leave at once, nothing is asked.
+   * Makes an agent that supports two sessions open another one elsewhere. It stays here until this session is closed.
+   * Other agents would disconnect immediately, so they get no command.
    */
   moveAway(): void;
-  /** Tells the agent that a tunnel is over, where it understands that. */
+  /** Notifies the agent that a tunnel has ended, if it supports the message. */
   stopTunnel(tunnelId: string, message: string, reason: RefusalName): void;
-  /** Tells the agent how long requests took here, of tunnels that want it: lines as `request-times.ts` has them. */
+  /** Sends request times at this edge, for tunnels that requested them, as lines of `request-times.ts`. */
   tellTimes(lines: string): void;
-  /** Says goodbye and closes the connection. */
+  /** Sends GOAWAY and closes the connection. */
   close(reason: string): void;
 }
 
@@ -196,6 +195,6 @@ export interface ProxyHeader {
   readonly proto: "http" | "https" | "tcp" | "tls";
   readonly edgeType: "endpoint" | "tcp_edge" | "tls_edge" | "https_edge";
   readonly passthroughTls: boolean;
-  /** PROXY protocol header that follows the JSON header, when the tunnel asked for one. */
+  /** PROXY protocol header after the JSON header, if the tunnel requested one. */
   readonly preamble?: Uint8Array;
 }

@@ -1,4 +1,4 @@
-/** The server's side of the agent protocol: connections in, sessions out (docs/agent-protocol.md). */
+/** The server's side of the agent protocol: accepts connections and creates sessions (docs/agent-protocol.md). */
 import type { Socket } from "node:net";
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
@@ -11,38 +11,38 @@ import { makeProofs } from "./proofs.ts";
 import type { AgentSession, ServerHooks } from "./server-hooks.ts";
 import { SharedTimers } from "./shared-timers.ts";
 
-/** By so much may the silence of an agent be noticed late, which its tolerance then is shorter by; milliseconds. */
+/** Maximum delay in detecting a silent agent, by which its tolerance is shortened, milliseconds. */
 const silenceStepMs = 250;
 
 export interface AgentServerOptions {
   readonly clock: Clock;
   readonly log: Log;
-  /** At least 32 bytes, the same after a restart: proves what agents bring back (A8). */
+  /** At least 32 bytes, the same after a restart. Proves the values that agents send back (A8). */
   readonly secret: Buffer;
   readonly region: string;
   readonly serverVersion: string;
-  /** At how many edges agents of ours may have a session, which they are told when they connect; 1 unless given. */
+  /** Number of edges at which Postern agents may have sessions, sent when they connect. Default: 1. */
   readonly edges?: () => number;
-  /** Which of them this is; told with their number. */
+  /** Id of this edge, sent with the number of edges. */
   readonly edgeId?: string;
-  /** Of how many nodes the server is one; 0, as unless given: of none. */
+  /** Number of the server's nodes. Default: 0, no cluster. */
   readonly nodes?: () => number;
-  /** Which of them this is; told with their number. */
+  /** Id of this node, sent with the number of nodes. */
   readonly nodeId?: () => string;
   readonly limits?: Partial<TunnelLimits>;
 }
 
 export interface AgentServer {
-  /** Takes over a connected socket, after its TLS handshake. Closes it at once when `admits` says no. */
+  /** Takes ownership of a socket after its TLS handshake. Closes it immediately if `admits` returns false. */
   accept(socket: Socket): void;
-  /** Whether an address may connect now; to be asked before a TLS handshake is spent on it. */
+  /** Whether an address may connect now. Call before the TLS handshake to save its cost. */
   admits(ip: string): boolean;
   /** Live sessions by id. */
   readonly sessions: ReadonlyMap<string, AgentSession>;
-  /** From now on turns away agents of ours, which then try elsewhere; SDKs would not come back for a long time. */
+  /** Turns Postern agents away from now on, so that they connect elsewhere. SDKs would not return for a long time. */
   retire(): void;
   readonly isRetired: boolean;
-  /** Says goodbye to every agent and closes all connections. */
+  /** Sends GOAWAY to every agent and closes all connections. */
   close(reason: string): void;
 }
 

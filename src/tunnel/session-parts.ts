@@ -5,7 +5,7 @@ import type { Mux } from "./mux/mux.ts";
 import type { Proofs } from "./proofs.ts";
 import type { ServerHooks } from "./server-hooks.ts";
 
-/** What a session is made of. */
+/** Parts of a session. */
 export interface SessionParts {
   readonly mux: Mux;
   readonly hooks: ServerHooks;
@@ -14,7 +14,7 @@ export interface SessionParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly region: string;
-  /** At how many edges and nodes agents of ours may have a session. */
+  /** Number of edges and nodes at which Postern agents may have sessions. */
   readonly edges: () => number;
   readonly nodes: () => number;
 }

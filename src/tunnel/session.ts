@@ -1,4 +1,4 @@
-/** One authenticated agent on the server's side: its tunnels, what it asks, and what it is asked. */
+/** One authenticated agent on the server's side: its tunnels, its requests, and the requests to it. */
 import { Refusal } from "../lib/errors.ts";
 import type { RefusalName } from "../lib/errors.ts";
 import { newId } from "../lib/ids.ts";
@@ -31,24 +31,24 @@ import { renderWireError } from "./wire-error.ts";
 
 export interface Reply {
   readonly body: JsonObject;
-  /** To be called when the agent knows of it; not needed when undefined. */
+  /** Call when the agent knows about the tunnel; undefined if not needed. */
   readonly answered?: () => void;
-  /** Whether the agent needs some time for that. */
+  /** Whether the agent needs time to learn about the tunnel. */
   readonly learnsLate?: boolean;
 }
 
-/** A bind that must wait for what another session says. */
+/** A bind that waits for the result from another session. */
 interface Unasked {
   readonly ask: AgentSession;
 }
 
-/** A question of an agent, over the repetitions of its answering. */
+/** A request of an agent, across its repetitions. */
 interface Attempt {
   readonly asked: Map<AgentSession, boolean>;
   readonly progress: BindProgress;
-  /** Of the tunnel that a bind makes. */
+  /** Id of the tunnel that a bind creates. */
   id: string | undefined;
-  /** What a bind asks for: read once, and its proof checked once. */
+  /** The parsed request of a bind, with its proof checked. */
   asking?: BindAsked;
 }
 
@@ -70,7 +70,7 @@ export class ServerSession implements AgentSession {
   readonly #labelledIds = new LabelledIds((request, ordinal) =>
     this.#parts.proofs.labelledId(this.clientId, request, ordinal),
   );
-  /** Tunnels that their agent is yet to be told of, with why they are over already. */
+  /** Tunnels whose response is not sent yet, with the reason if they have already ended. */
   #unanswered: Map<string, Refusal | undefined> | undefined;
   readonly #times: TimesTeller;
   #heartbeat: Heartbeat | undefined;
@@ -106,7 +106,7 @@ export class ServerSession implements AgentSession {
     return this.#slots.open(header, take);
   }
 
-  /** The heartbeat of its connection. */
+  /** Heartbeat of its connection. */
   set heartbeat(heartbeat: Heartbeat) {
     this.#heartbeat = heartbeat;
   }
@@ -127,7 +127,7 @@ export class ServerSession implements AgentSession {
 
   stopTunnel(tunnelId: string, message: string, reason: RefusalName): void {
     if (this.#unanswered?.has(tunnelId)) {
-      // It is told by the answer, which is the first that the agent hears of the tunnel.
+      // The response reports the end, because the agent does not know the tunnel before it.
       this.#unanswered.set(tunnelId, new Refusal(reason, message));
       return;
     }
@@ -143,7 +143,8 @@ export class ServerSession implements AgentSession {
   }
 
   /**
-   * Calls `done` with the answer to a message, now or when others were asked; undefined for an unknown type.
+   * Calls `done` with the response to a message, immediately or after other sessions were checked; undefined for an
+   * unknown type.
    * @param isWanted whether the agent still waits for it
    */
   answer(type: number, message: JsonObject, isWanted: () => boolean, done: (reply: Reply | undefined) => void): void {
@@ -173,7 +174,7 @@ export class ServerSession implements AgentSession {
     replyOrAsk();
   }
 
-  /** Answers at once, or when the tunnel is where visitors look for it. */
+  /** Responds immediately, or when visitors can reach the tunnel. */
   #whenReady(
     { id, progress: { ready } }: Attempt,
     answer: () => Reply | undefined,
@@ -184,7 +185,7 @@ export class ServerSession implements AgentSession {
     ready(() => done(answer()));
   }
 
-  /** The answer to a bind; the refusal where its tunnel was stopped before it could be given. */
+  /** Returns the response to a bind, or the refusal if its tunnel was stopped before the response. */
   #stillOpen(id: string | undefined, reply: Reply | undefined): Reply | undefined {
     const refusal = id === undefined ? undefined : this.#unanswered?.get(id);
     if (id !== undefined) this.#unanswered?.delete(id);
@@ -202,7 +203,7 @@ export class ServerSession implements AgentSession {
     return { body, answered: () => this.#slots.release(tunnelId), learnsLate: this.#learnsLate };
   }
 
-  /** The connection is over. */
+  /** Call when the connection has ended. */
   ended(): void {
     this.#slots.close();
     for (const tunnelId of this.#tunnels) this.#tell(() => this.#parts.hooks.unbind(this, tunnelId));
@@ -210,7 +211,7 @@ export class ServerSession implements AgentSession {
     this.#tell(() => this.#parts.hooks.closed(this));
   }
 
-  /** What fails for one tunnel must not keep the others from being taken away. */
+  /** An error in one tunnel must not prevent the removal of the others. */
   #tell(hook: () => void): void {
     try {
       hook();
@@ -317,14 +318,14 @@ export class ServerSession implements AgentSession {
     return this.#parts.hooks.patch(this, id, change, attempt.progress) ?? { Error: "" };
   }
 
-  /** Ids that are not known are no error: Rust agents unbind twice (§4.4). */
+  /** Unknown ids are not an error: Rust agents unbind twice (§4.4). */
   #unbind(message: JsonObject): JsonObject {
     const id = textMember(message, "Id", 255);
     if (this.#forget(id)) this.#parts.hooks.unbind(this, id);
     return { Error: "" };
   }
 
-  /** False when the session does not have the tunnel. */
+  /** Returns false if the session does not have the tunnel. */
   #forget(id: string): boolean {
     if (!this.#tunnels.delete(id)) return false;
     this.#slots.remove(id);
@@ -332,7 +333,7 @@ export class ServerSession implements AgentSession {
     return true;
   }
 
-  /** The same again after a reconnect, because the request has no id to adopt (§4.3). */
+  /** Returns the same id after a reconnect, because the request contains none (§4.3). */
   #labelledId(request: LabelRequest): string {
     const labels = Object.entries(request.labels).sort(([a], [b]) => (a < b ? -1 : 1));
     const key = JSON.stringify([labels, request.metadata, request.forwardsTo]);
@@ -346,7 +347,7 @@ export class ServerSession implements AgentSession {
     }
   }
 
-  /** Rust agents accept streams in another task than the one that learns of the tunnel from our answer. */
+  /** Rust agents accept streams in a different task than the one that processes our response about the tunnel. */
   get #learnsLate(): boolean {
     return this.#agent.kind === "rust";
   }

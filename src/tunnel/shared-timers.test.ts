@@ -4,7 +4,7 @@ import { makeManualClock } from "../../test/support/clock.ts";
 import { SharedTimers } from "./shared-timers.ts";
 
 describe("shared timers", () => {
-  it("shared timers are called together, none before its time and none later than a step", () => {
+  it("shared timers are called together, never early and at most one step late", () => {
     const clock = makeManualClock();
     const timers = new SharedTimers(clock, 250);
     const start = clock.monotonic();
@@ -19,7 +19,7 @@ describe("shared timers", () => {
     assert.equal(clock.pending, 0);
   });
 
-  it("a shared timer is not called once it is cancelled, also by one that is due with it", () => {
+  it("a shared timer is not called after cancellation, even by a timer that is due at the same time", () => {
     const clock = makeManualClock();
     const timers = new SharedTimers(clock, 250);
     const called: string[] = [];

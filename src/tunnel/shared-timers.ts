@@ -1,8 +1,8 @@
 import type { Clock, Timer } from "../lib/clock.ts";
 
 /**
- * Timers of thousands of sessions, each of which may be late by up to a step: those that are due in the same step are
- * called one after the other in one turn, so that an idle process wakes up once for all of them.
+ * Timers of thousands of sessions, each of which may be late by up to a step. Timers that are due in the same step run
+ * in one turn, so that an idle process wakes up once for all of them.
  */
 export class SharedTimers {
   readonly stepMs: number;
@@ -14,13 +14,13 @@ export class SharedTimers {
     this.stepMs = stepMs;
   }
 
-  /** Calls `run` once, after `delayMs` at the earliest, and once at most a step, and 2 ms, more have passed. */
+  /** Calls `run` once after `delayMs`, at most one step and 2 ms late. */
   after(delayMs: number, run: () => void): Timer {
     const now = this.#clock.monotonic();
     const number = Math.ceil((now + delayMs) / this.stepMs);
     let step = this.#steps.get(number);
     if (!step) {
-      // Node rounds down, by up to a millisecond.
+      // Node rounds down by up to a millisecond.
       const timer = this.#clock.after(Math.ceil(number * this.stepMs - now) + 1, () => step?.end(true));
       this.#steps.set(number, (step = new Step(timer, () => this.#steps.delete(number))));
     }

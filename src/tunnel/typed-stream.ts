@@ -1,4 +1,4 @@
-/** Every stream starts with four bytes that say what it is for (agent-protocol, "Streams"). */
+/** Every stream starts with four bytes for its purpose (agent-protocol, "Streams"). */
 import type { ByteReceiver } from "../lib/io/byte-stream.ts";
 import type { MuxStream } from "./mux/stream.ts";
 
@@ -14,7 +14,7 @@ export const streamType = {
   serverInfo: 8,
   stopTunnel: 9,
   patchTunnel: 10,
-  /** Between our own agent and server alone. */
+  /** Used only between Postern's own agent and server. */
   requestTimes: 11,
   exchange: 12,
   replay: 13,
@@ -22,7 +22,7 @@ export const streamType = {
   heartbeat: 0xffff_ffff,
 } as const;
 
-/** Reads the type, then hands the stream on: `begin` must set its receiver, which gets the bytes that follow. */
+/** Reads the type, then calls `begin`, which must set the receiver of the remaining bytes. */
 export class TypeReceiver implements ByteReceiver {
   readonly #stream: MuxStream;
   readonly #begin: (type: number, stream: MuxStream) => void;
@@ -30,7 +30,7 @@ export class TypeReceiver implements ByteReceiver {
   #type = 0;
   #length = 0;
 
-  /** @param gone called when the stream is over before its type has come */
+  /** @param gone called if the stream ends before its type has arrived */
   constructor(stream: MuxStream, begin: (type: number, stream: MuxStream) => void, gone?: () => void) {
     this.#gone = gone;
     this.#stream = stream;

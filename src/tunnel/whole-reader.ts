@@ -2,7 +2,9 @@ import type { ByteReceiver } from "../lib/io/byte-stream.ts";
 import { GatheredBytes } from "../lib/gathered-bytes.ts";
 import type { MuxStream } from "./mux/stream.ts";
 
-/** Reads a stream to its end. `done` is called once: with all of it, or undefined where it was cut or is too long. */
+/**
+ * Reads a stream to its end. Calls `done` once with all bytes, or with undefined if the stream was cut or is too long.
+ */
 export class WholeReader implements ByteReceiver {
   readonly #stream: MuxStream;
   readonly #maxBytes: number;
@@ -10,7 +12,7 @@ export class WholeReader implements ByteReceiver {
   readonly #bytes = new GatheredBytes();
   #isSettled = false;
 
-  /** @param maxBytes of what is not too long */
+  /** @param maxBytes maximum length */
   constructor(stream: MuxStream, maxBytes: number, done: (bytes: Buffer | undefined) => void) {
     this.#stream = stream;
     this.#maxBytes = maxBytes;
@@ -19,7 +21,7 @@ export class WholeReader implements ByteReceiver {
 
   data(bytes: Buffer): void {
     if (this.#bytes.length + bytes.length > this.#maxBytes) return this.#stream.abort();
-    // What is kept must not hold the much larger buffer that it came in.
+    // Copy the bytes, so that they do not retain the much larger receive buffer.
     this.#bytes.add(this.#bytes.length === 0 ? Buffer.from(bytes) : bytes);
     this.#stream.consumed(bytes.length);
   }

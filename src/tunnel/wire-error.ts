@@ -1,8 +1,8 @@
-/** The text in which answers carry a refusal: message, blank line, code (agent-protocol, "Streams"). */
+/** Text of a refusal in responses: message, blank line, code (agent-protocol, "Streams"). */
 import { catalogue, Refusal } from "../lib/errors.ts";
 import type { RefusalName } from "../lib/errors.ts";
 
-/** Agents read the code only under this prefix; the number is the catalogue's. */
+/** Agents recognise only codes with this prefix. The number is the catalogue's. */
 const codePrefix = "ERR_NGROK_";
 
 const names = new Map<number, RefusalName>(
@@ -13,17 +13,17 @@ export function renderWireError(refusal: Refusal): string {
   return `${refusal.message}\n\n${wireCode(refusal.reason)}\n`;
 }
 
-/** The code as agents read it. */
+/** Returns the code in the agents' form. */
 export function wireCode(reason: RefusalName): string {
   return `${codePrefix}${catalogue[reason].number}`;
 }
 
-/** What a code alone says; undefined for one that the catalogue does not have. */
+/** Returns the reason of a code, or undefined if the catalogue does not have it. */
 export function parseWireCode(code: string): RefusalName | undefined {
   return names.get(Number(/^ERR_[A-Z]+_(\d{1,9})$/.exec(code)?.[1]));
 }
 
-/** A `Refusal` where the catalogue has the code, else an `Error` with the whole text. */
+/** Returns a `Refusal` if the catalogue has the code, else an `Error` with the whole text. */
 export function parseWireError(text: string): Error {
   const parts = /^([^]*?)\s*ERR_[A-Z]+_(\d{1,9})\s*$/.exec(text);
   const reason = parts ? names.get(Number(parts[2])) : undefined;

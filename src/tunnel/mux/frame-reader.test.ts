@@ -5,7 +5,7 @@ import { headerLength, writeHeader, writeUint32 } from "./frame.ts";
 import { FrameReader } from "./frame-reader.ts";
 import type { FrameHandler } from "./frame-reader.ts";
 
-/** Notes frames in a form that does not depend on where chunks were cut. */
+/** Records frames in a form that does not depend on how chunks were split. */
 class Notes implements FrameHandler {
   readonly seen: string[] = [];
   payload = "";
@@ -90,7 +90,7 @@ const understood = [
 ];
 
 describe("the frame reader", () => {
-  it("the frame reader reads a conversation cut in two at any byte", () => {
+  it("the frame reader reads a conversation split in two at any byte", () => {
     for (let cut = 0; cut <= conversation.length; cut += 1) {
       const notes = new Notes([7]);
       const reader = new FrameReader(notes);
@@ -114,7 +114,7 @@ describe("the frame reader", () => {
     }
   });
 
-  it("the frame reader hands payloads out without copying them", () => {
+  it("the frame reader passes payloads on without copying them", () => {
     const chunk = Buffer.concat([frame(1, 2, 3, "one"), frame(1, 0, 3, "two")]);
     const parts: Buffer[] = [];
     const notes = new Notes();
@@ -129,7 +129,7 @@ describe("the frame reader", () => {
     );
   });
 
-  it("the frame reader reads nothing more once it is stopped, also within a chunk", () => {
+  it("the frame reader reads nothing after it is stopped, even within a chunk", () => {
     const notes = new Notes();
     const reader = new FrameReader(notes);
     notes.data = () => reader.stop();
@@ -144,12 +144,12 @@ describe("the frame reader", () => {
     ["RST of 3 bytes", frame(0, 0, 3, "abc")],
     ["WNDINC of 8 bytes", frame(2, 0, 3, words(1, 1))],
   ] as const) {
-    it(`the frame reader refuses ${what}`, () => {
+    it(`the frame reader rejects ${what}`, () => {
       assert.throws(() => new FrameReader(new Notes()).read(bytes), { name: "Error" });
     });
   }
 
-  it("G1: the frame reader takes garbage without keeping any of it", () => {
+  it("G1: the frame reader accepts garbage without storing it", () => {
     const random = seededRandom(2);
     for (let round = 0; round < 200; round += 1) {
       const notes = new Notes();

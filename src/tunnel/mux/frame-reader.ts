@@ -1,19 +1,19 @@
-/** Cuts what arrives into frames without copying payloads: each chunk is walked once and handed out in parts. */
+/** Splits input into frames without copying payloads. Each chunk is read once and passed on in parts. */
 import { errorCode, frameType, headerLength, maxWindow, ProtocolViolation, readUint32 } from "./frame.ts";
 
-/** Told of frames in the order of their bytes. May throw `ProtocolViolation`. */
+/** Receives frames in the order of their bytes. May throw `ProtocolViolation`. */
 export interface FrameHandler {
-  /** The header of a DATA frame; false skips its payload, and `dataEnds` is not called. */
+  /** The header of a DATA frame. Returning false skips its payload, and `dataEnds` is not called. */
   dataBegins(streamId: number, flags: number, length: number): boolean;
-  /** A part of the payload of the DATA frame that was begun. */
+  /** A part of the payload of the current DATA frame. */
   data(bytes: Buffer): void;
-  /** The DATA frame that was begun is complete. */
+  /** The current DATA frame is complete. */
   dataEnds(): void;
   reset(streamId: number, code: number): void;
   windowIncrement(streamId: number, increment: number): void;
-  /** The session is over; nothing is read after it. */
+  /** The session has ended. Nothing is read after this. */
   goAway(code: number): void;
-  /** A frame type of a later protocol; its body is skipped. */
+  /** A frame type of a later protocol. Its body is skipped. */
   unknownFrame(length: number): void;
 }
 
@@ -26,7 +26,7 @@ const over = 4;
 
 export class FrameReader {
   readonly #handler: FrameHandler;
-  /** A header or a fixed body that chunk borders cut in two. */
+  /** A header or fixed body that spans chunks. */
   readonly #scratch = new Uint8Array(headerLength);
   #scratchLength = 0;
   #state = inHeader;
@@ -38,12 +38,12 @@ export class FrameReader {
     this.#handler = handler;
   }
 
-  /** Nothing more is handed out, also from the chunk being read. */
+  /** Passes nothing more on, not even the rest of the current chunk. */
   stop(): void {
     this.#state = over;
   }
 
-  /** Takes the next bytes of the connection. */
+  /** Reads the next bytes of the connection. */
   read(chunk: Buffer): void {
     const end = chunk.length;
     let at = 0;
@@ -115,7 +115,7 @@ export class FrameReader {
       this.#state = inBody;
       this.#left = 4;
     } else if (type === frameType.goAway) {
-      // Rust peers write the length of the text alone, so the fixed part is read whatever the header says (§2.4).
+      // Rust peers write only the length of the text, so the fixed part is read regardless of the header (§2.4).
       this.#state = inBody;
       this.#left = 8;
     } else {

@@ -23,19 +23,19 @@ export const errorCode = {
   enhanceYourCalm: 10,
 } as const;
 
-/** Every stream starts with this much credit in both directions, bytes (§2.3). */
+/** Initial credit of every stream in both directions, bytes (§2.3). */
 export const initialWindow = 262_144;
 
-/** Largest payload that we put into one frame, bytes. Larger ones are read all the same. */
+/** Maximum payload of our frames, bytes. Larger frames can still be read. */
 export const maxPayload = 65_536;
 
-/** Credit beyond this overflows the 31 bits of the field. */
+/** Maximum credit; more overflows the 31 bits of the field. */
 export const maxWindow = 0x7fff_ffff;
 
-/** Never opened by either side: credit for it is how A1 answers at once without saying anything. */
+/** Id that neither side opens. Credit for it lets A1 trigger an immediate ACK without an effect. */
 export const unusedStreamId = 0x7fff_fffe;
 
-/** The peer broke the protocol; the session ends with this code in GOAWAY. */
+/** The peer violated the protocol. The session ends with this code in GOAWAY. */
 export class ProtocolViolation extends Error {
   readonly code: number;
 

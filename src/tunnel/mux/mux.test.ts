@@ -13,7 +13,7 @@ import { Mux } from "./mux.ts";
 import type { MuxHandler } from "./mux.ts";
 import type { MuxStream } from "./stream.ts";
 
-/** What arrives on a stream, taken on at once unless told otherwise. */
+/** Collects the bytes of a stream. Default: reads them immediately. */
 class Sink {
   readonly stream: MuxStream;
   bytes = 0;
@@ -147,7 +147,7 @@ describe("the multiplexer", { timeout: 30_000 }, () => {
     return new Sink(stream);
   }
 
-  it("the multiplexer carries bytes both ways and closes when both ends have ended", async () => {
+  it("the multiplexer carries bytes both ways and closes a stream after both ends have ended", async () => {
     const { server, agent } = await pair();
     const near = open(server);
     near.stream.write(Buffer.from("ping"));
@@ -164,12 +164,12 @@ describe("the multiplexer", { timeout: 30_000 }, () => {
     assert.deepEqual([server.mux.streamCount, agent.mux.streamCount], [0, 0]);
   });
 
-  it("the multiplexer opens odd streams from 3 as the agent and even ones from 2 as the server", async () => {
+  it("the multiplexer opens odd streams from 3 as the agent and even streams from 2 as the server", async () => {
     const { server, agent } = await pair();
     assert.deepEqual([server.mux.open()?.id, server.mux.open()?.id, agent.mux.open()?.id], [2, 4, 3]);
   });
 
-  it("the multiplexer says what one turn wrote to a stream in one frame, its end included", async () => {
+  it("the multiplexer sends the writes of one turn in one frame, including the stream's end", async () => {
     const [left, right] = await socketPair();
     const server = end(left, "server");
     const { stream } = open(server);
@@ -213,7 +213,7 @@ describe("the multiplexer", { timeout: 30_000 }, () => {
     }
   });
 
-  it("D3: a reader that takes nothing on holds up one window and no other stream of the multiplexer", async () => {
+  it("D3: a stalled reader blocks one window and no other stream of the multiplexer", async () => {
     const { server, agent } = await pair();
     const stalled = open(server);
     const flowing = open(server);
@@ -241,7 +241,7 @@ describe("the multiplexer", { timeout: 30_000 }, () => {
     await held.until(() => held.bytes === 2 * initialWindow);
   });
 
-  it("the multiplexer gives a waiting stream its turn between the frames of a busy one", async () => {
+  it("the multiplexer serves a waiting stream between the frames of a busy one", async () => {
     const [left, right] = await socketPair();
     const server = end(left, "server");
     const busy = open(server);
@@ -278,7 +278,7 @@ describe("the multiplexer", { timeout: 30_000 }, () => {
     assert.equal(server.mux.streamCount, 0);
   });
 
-  it("the multiplexer aborts a stream that the peer has not heard of without a word", async () => {
+  it("the multiplexer aborts a stream silently if the peer does not know it", async () => {
     const { server, agent } = await pair();
     open(server).stream.abort();
     open(server).stream.write(Buffer.from("next"));
@@ -287,7 +287,7 @@ describe("the multiplexer", { timeout: 30_000 }, () => {
     assert.equal(agent.incomingStreams.length, 1);
   });
 
-  it("the multiplexer lets what is under way for an aborted stream run out", async () => {
+  it("the multiplexer drains frames in transit for an aborted stream", async () => {
     const { server, agent } = await pair();
     const near = open(server);
     near.stream.write(Buffer.from("go"));
@@ -302,7 +302,7 @@ describe("the multiplexer", { timeout: 30_000 }, () => {
     assert.equal(near.bytes, 0);
   });
 
-  it("the multiplexer refuses streams beyond the number that may be open", async () => {
+  it("the multiplexer refuses streams beyond the limit of open streams", async () => {
     const [left, right] = await socketPair();
     const server = end(left, "server", { maxIncoming: 2 });
     const agent = end(right, "agent");
@@ -317,7 +317,7 @@ describe("the multiplexer", { timeout: 30_000 }, () => {
     while (server.incomingStreams.length < 3) await server.next();
   });
 
-  it("the multiplexer closes every stream once with the reason when the connection breaks", async () => {
+  it("the multiplexer closes every stream once with the reason if the connection breaks", async () => {
     const { server, agent } = await pair();
     const near = open(server);
     near.stream.write(Buffer.from("x"));
@@ -330,7 +330,7 @@ describe("the multiplexer", { timeout: 30_000 }, () => {
     assert.equal(server.mux.open(), undefined);
   });
 
-  it("the multiplexer says goodbye, and the peer's streams end", async () => {
+  it("the multiplexer sends GOAWAY, and the peer's streams end", async () => {
     const { server, agent } = await pair();
     const near = open(server);
     near.stream.write(Buffer.from("x"));
@@ -342,7 +342,7 @@ describe("the multiplexer", { timeout: 30_000 }, () => {
   });
 
   for (const method of ["data", "ended", "drained", "closed"] as const) {
-    it(`the multiplexer ends one stream and not the session when its receiver throws in ${method}`, async () => {
+    it(`the multiplexer ends one stream and not the session if its receiver throws in ${method}`, async () => {
       const reported: unknown[] = [];
       logFailuresTo({ error: (_event, { error }) => void reported.push(error) });
       const { server, agent } = await pair();
@@ -414,7 +414,7 @@ describe("the multiplexer", { timeout: 30_000 }, () => {
       });
     }
 
-    it("the multiplexer cuts off a peer that goes on opening streams beyond its limit", async () => {
+    it("the multiplexer cuts off a peer that continues to open streams beyond its limit", async () => {
       const [left, right] = await socketPair();
       const server = end(left, "server", { maxIncoming: 10 });
       for (let id = 3; id < 30_000; id += 2) right.write(frame(1, 2, id, Buffer.from("x")));
@@ -424,7 +424,7 @@ describe("the multiplexer", { timeout: 30_000 }, () => {
     });
   });
 
-  it("the multiplexer cuts a peer off that does not take its goodbye", async () => {
+  it("the multiplexer cuts off a peer that does not read its GOAWAY", async () => {
     const [left, right] = await socketPair();
     const clock = makeManualClock();
     right.pause();

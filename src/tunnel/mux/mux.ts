@@ -1,6 +1,6 @@
 /**
- * Many streams over one connection, both ends of it (agent-protocol, "Frames"). The agent is the side that opens odd
- * streams. What a turn of the event loop writes goes out at its end, streams taking turns frame by frame.
+ * Many streams over one connection, for both ends (agent-protocol, "Frames"). The agent opens the streams with odd ids.
+ * Writes of an event-loop turn are sent at its end, one frame per stream in turn.
  */
 import type { Socket } from "node:net";
 import { contain, endUnit } from "../../lib/boundary.ts";
@@ -17,34 +17,34 @@ import { MuxStream } from "./stream.ts";
 import type { StreamHost } from "./stream.ts";
 import { TokenBucket } from "./token-bucket.ts";
 
-/** Payload that one turn hands to the socket, bytes; the rest waits for the next, so that input gets its turn too. */
+/** Maximum payload per turn, bytes. The rest waits for the next turn, so that input is also processed. */
 const maxPerTurn = 256 * 1024;
 
-/** Frames that do nothing (empty, unknown, for streams long gone) are taken at this rate, then the session ends. */
+/** Maximum rate of frames without effect (empty, unknown, for closed streams). Above it the session ends. */
 const idleFramesPerSecond = 2000;
 const idleFrameBurst = 20_000;
 
-/** What may still come for a stream that we opened and that is over: a window in the frames of Rust agents (§2.3). */
+/** Maximum number of late frames for a stream that we opened and closed: one window in frames of Rust agents (§2.3). */
 const idleFramesPerStream = 64;
 
-/** A peer that does not take our goodbye is cut off after this. */
+/** Time after which a peer that does not read our GOAWAY is cut off. */
 const goodbyeMs = 1000;
 
 export interface MuxOptions {
   readonly side: "agent" | "server";
   readonly clock: Clock;
-  /** Streams of the peer open at once; one more is refused. */
+  /** Maximum number of open streams of the peer. Further streams are refused. */
   readonly maxIncoming: number;
-  /** The peer leaves Nagle's algorithm on (A1). */
+  /** Whether the peer uses Nagle's algorithm (A1). */
   readonly answersAtOnce: boolean;
 }
 
 export interface MuxHandler {
-  /** A stream of the peer; `receiver` must be set before returning. */
+  /** Called for a stream of the peer. Set `receiver` before returning. */
   incoming(stream: MuxStream): void;
-  /** A receiver threw. */
+  /** Called when a receiver threw. */
   bug(error: unknown): void;
-  /** Called once, after every stream was closed. `error` unless `close` was called. */
+  /** Called once, after every stream was closed. `error` is set unless `close` was called. */
   closed(error: Error | undefined): void;
 }
 
@@ -57,7 +57,7 @@ export class Mux implements StreamHost, FrameHandler, TurnTask {
   readonly #reader: FrameReader;
   readonly #idleFrames: TokenBucket;
   readonly #streams = new Map<number, MuxStream>();
-  /** Streams that have something to send, in order of their turns; served ones are cut off now and then. */
+  /** Streams with data to send, in order of their turns. Served ones are removed in batches. */
   #ready: MuxStream[] = [];
   #served = 0;
   #nextId: number;
@@ -67,19 +67,19 @@ export class Mux implements StreamHost, FrameHandler, TurnTask {
   #currentFlags = 0;
   #scheduled = false;
   #over = false;
-  /** A1: bytes came in this turn; bytes came in the turn before, and nothing was written since. */
+  /** A1: whether bytes arrived in this turn, and whether bytes arrived in the previous turn without a write since. */
   #heard = false;
   #unanswered = false;
-  /** All bytes that came, to tell a silent peer from a busy one. */
+  /** Number of received bytes, to distinguish a silent peer from a busy one. */
   bytesReceived = 0;
-  /** When the last of them came, see `Clock.monotonic`. */
+  /** Time of the last received bytes, see `Clock.monotonic`. */
   heardAt: number;
   maxIncoming: number;
   answersAtOnce: boolean;
-  /** Until it is known which agent it is. */
+  /** Value until the kind of agent is known. */
   sleepsThroughResets: boolean;
 
-  /** The socket must be connected, and nobody else may read or write it. */
+  /** The socket must be connected. No other code may read or write it. */
   constructor(socket: Socket, options: MuxOptions, handler: MuxHandler) {
     this.#socket = socket;
     this.#handler = handler;
@@ -97,7 +97,7 @@ export class Mux implements StreamHost, FrameHandler, TurnTask {
     readInTurns(socket, {
       broke: (error) => this.broke(error),
       receive: (bytes) => this.#heardFrom(bytes),
-      // the outbox learns of each write when it is done
+      // The outbox is notified of each finished write.
       drained: () => undefined,
       ended: () => this.#finish(new Error("peer closed the connection")),
       failed: (error) => this.#finish(error),
@@ -109,17 +109,20 @@ export class Mux implements StreamHost, FrameHandler, TurnTask {
     return this.#over;
   }
 
-  /** Streams open now, of both sides. */
+  /** Number of open streams of both sides. */
   get streamCount(): number {
     return this.#streams.size;
   }
 
-  /** Streams of the peer that are open now. */
+  /** Number of open streams of the peer. */
   get incomingCount(): number {
     return this.#incomingCount;
   }
 
-  /** A new stream; the peer hears of it with the first write. Undefined when the session is over or out of ids. */
+  /**
+   * Opens a stream, which the first write announces to the peer. Returns undefined if the session has ended or has no
+   * ids left.
+   */
   open(): MuxStream | undefined {
     if (this.#over || this.#nextId >= unusedStreamId) return undefined;
     const stream = new MuxStream(this, this.#nextId, true);
@@ -128,19 +131,19 @@ export class Mux implements StreamHost, FrameHandler, TurnTask {
     return stream;
   }
 
-  /** Ends every stream, says goodbye and closes the connection. */
+  /** Ends every stream, sends GOAWAY and closes the connection. */
   close(code: number, text: string): void {
     if (this.#over) return;
     this.#sayGoodbye(code, text);
     this.#finish(undefined);
   }
 
-  /** As `close`, for a peer that broke the protocol or does not answer any more. */
+  /** Like `close`, for a peer that violated the protocol or stopped responding. */
   fail(violation: ProtocolViolation): void {
     if (!this.#over) this.#fail(violation);
   }
 
-  /** Ends the session, because its own code threw. */
+  /** Ends the session because its own code threw. */
   broke(error: unknown): void {
     this.#fail(error);
   }
@@ -244,8 +247,8 @@ export class Mux implements StreamHost, FrameHandler, TurnTask {
   }
 
   /**
-   * What was under way when we ended a stream is ignored, since the peer has our RST. For a stream that never was
-   * there is an answer, at a limited rate (§2.2).
+   * Frames in transit for a stream that we ended are ignored, because the peer has our RST. Frames for a stream that
+   * never existed get a response, at a limited rate (§2.2).
    */
   #dataForGoneStream(streamId: number, flags: number, length: number, known: boolean): void {
     if (length < 1024) this.#idleFrame();
@@ -316,7 +319,7 @@ export class Mux implements StreamHost, FrameHandler, TurnTask {
     this.#served = 0;
   }
 
-  /** A1: a peer with Nagle's algorithm on waits for our ACK, and the kernel's delayed one costs it 40 ms. */
+  /** A1: a peer with Nagle's algorithm waits for our ACK, and the kernel's delayed ACK costs it 40 ms. */
   #answerAtOnce(wrote: boolean): void {
     if (wrote || this.#socket.writableLength > 0) {
       this.#heard = false;
@@ -369,7 +372,7 @@ export class Mux implements StreamHost, FrameHandler, TurnTask {
     this.#handler.closed(error);
   }
 
-  /** Lets the socket write what it has, but not for long. */
+  /** Gives the socket a limited time to write its remaining data. */
   #hangUp(): void {
     if (this.#socket.destroyed) return;
     const timer = this.#clock.after(goodbyeMs, () => this.#socket.destroy());

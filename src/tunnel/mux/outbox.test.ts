@@ -1,4 +1,4 @@
-/** What waits for an agent that reads nothing. */
+/** Data that waits for an agent that does not read. */
 import assert from "node:assert/strict";
 import type { Socket } from "node:net";
 import { Writable } from "node:stream";
@@ -7,7 +7,7 @@ import { frameType } from "./frame.ts";
 import { Outbox } from "./outbox.ts";
 
 describe("the outbox of a tunnel connection", () => {
-  it("D3: the outbox of a tunnel connection is jammed and flooded by many small pieces as by few large ones", async () => {
+  it("D3: the outbox of a tunnel connection has the same limits for many small pieces as for few large ones", async () => {
     let release = (): void => {};
     const socket = new Writable({ writev: (_chunks, done) => void (release = done) });
     const outbox = new Outbox(socket as unknown as Socket, () => {});

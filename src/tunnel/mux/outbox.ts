@@ -1,19 +1,19 @@
 /**
- * What a turn of the event loop has to say, gathered into one write: frame headers and small payloads are copied
- * into a pooled block, larger payloads go by reference between them.
+ * Gathers the output of an event-loop turn into one write. Frame headers and small payloads are copied into a pooled
+ * block. Larger payloads are passed by reference.
  */
 import type { Socket } from "node:net";
 import { listener } from "../../lib/boundary.ts";
 import { leastPieceBytes } from "../../lib/gathered-bytes.ts";
 import { flagFin, frameType, headerLength, maxPayload, writeHeader, writeUint32 } from "./frame.ts";
 
-/** Payloads up to this are copied: below it a copy costs less than one more part in a vectored write. */
+/** Maximum size of copied payloads. Below it, a copy costs less than another part of a vectored write. */
 export const maxCopied = 4096;
 
-/** More than this waiting in the socket, bytes, and streams hold on. */
+/** Number of bytes waiting in the socket from which streams pause. */
 const jammedAt = 512 * 1024;
 
-/** Control frames may go beyond `jammedAt`, since what provokes them is limited; never beyond this. */
+/** Limit for control frames, which may exceed `jammedAt` because their causes are limited. */
 const floodedAt = 4 * 1024 * 1024;
 
 const slabLength = 64 * 1024;
@@ -24,21 +24,21 @@ export class Outbox {
   readonly #socket: Socket;
   readonly #written: () => void;
   #slab: Buffer | undefined;
-  /** Full blocks that the socket may still be reading. */
+  /** Full blocks that the socket may still read. */
   readonly #spent: Buffer[] = [];
-  /** The part of the block that the socket does not have yet. */
+  /** Start of the part of the block that the socket does not have yet. */
   #from = 0;
   #at = 0;
   #corked = false;
-  /** Given to the socket since it has last taken everything. */
+  /** Number of pieces given to the socket since it was last empty. */
   #pieces = 0;
   #wrote = false;
-  /** The last DATA frame, while it can still be made longer in place. */
+  /** The last DATA frame, while it can still be extended in place. */
   #tailId = 0;
   #tailAt = 0;
   #tailLength = 0;
 
-  /** `written` is called whenever the socket has taken a write. */
+  /** @param written called when the socket has finished a write */
   constructor(socket: Socket, written: () => void) {
     this.#socket = socket;
     this.#written = listener(socket, () => {
@@ -50,7 +50,7 @@ export class Outbox {
     });
   }
 
-  /** So much waits for the peer that streams should wait too. */
+  /** Whether so much data waits for the peer that streams should pause. */
   get jammed(): boolean {
     return this.#waiting >= jammedAt;
   }
@@ -59,12 +59,12 @@ export class Outbox {
     return this.#waiting >= floodedAt;
   }
 
-  /** Bytes that wait for the peer. Each piece counts as what it takes at least. */
+  /** Bytes that wait for the peer. Each piece counts with a minimum size. */
   get #waiting(): number {
     return Math.max(this.#socket.writableLength, this.#pieces * leastPieceBytes);
   }
 
-  /** A frame of 4 bytes: RST or WNDINC. */
+  /** Writes a frame with a body of 4 bytes: RST or WNDINC. */
   control(type: number, streamId: number, value: number): void {
     const slab = this.#room(headerLength + 4);
     writeHeader(slab, this.#at, 4, type << 4, streamId);
@@ -83,7 +83,7 @@ export class Outbox {
     this.#tailId = 0;
   }
 
-  /** A DATA frame's header; `length` bytes of `payload` calls must follow. */
+  /** Writes a DATA frame's header. Calls of `payload` with `length` bytes must follow. */
   frame(streamId: number, flags: number, length: number): void {
     const slab = this.#room(headerLength);
     writeHeader(slab, this.#at, length, (frameType.data << 4) | flags, streamId);
@@ -91,7 +91,7 @@ export class Outbox {
     this.#tailId = 0;
   }
 
-  /** Part of the payload of the frame begun last. */
+  /** Writes a part of the current frame's payload. */
   payload(bytes: Uint8Array): void {
     if (bytes.length <= maxCopied) {
       this.#room(bytes.length).set(bytes, this.#at);
@@ -106,7 +106,7 @@ export class Outbox {
     this.#write(bytes);
   }
 
-  /** A whole frame of at most `maxCopied` bytes; joined to the last frame when that is of the same stream. */
+  /** Writes a whole frame of at most `maxCopied` bytes. Extends the last frame if it belongs to the same stream. */
   small(streamId: number, flags: number, bytes: Uint8Array): void {
     const slab = this.#data(streamId, flags, bytes.length);
     slab.set(bytes, this.#at);
@@ -119,14 +119,14 @@ export class Outbox {
     this.#at += text.length;
   }
 
-  /** FIN: on the last frame when that is of the same stream, else on an empty one. */
+  /** Writes FIN on the last frame if it belongs to the same stream, else on an empty one. */
   fin(streamId: number, flags: number): void {
     if (this.#tailId === streamId) (this.#slab as Buffer)[this.#tailAt + 3]! |= flagFin;
     else this.frame(streamId, flags | flagFin, 0);
     this.#tailId = 0;
   }
 
-  /** Gives everything to the socket. True when there was something since the last call. */
+  /** Passes everything to the socket. Returns true if there was new data since the last call. */
   send(): boolean {
     this.#handOver();
     if (this.#corked) {
@@ -138,7 +138,7 @@ export class Outbox {
     return wrote;
   }
 
-  /** Makes or lengthens a DATA frame and leaves `#at` where `length` bytes of payload have room. */
+  /** Creates or extends a DATA frame. Leaves `#at` where `length` bytes of payload fit. */
   #data(streamId: number, flags: number, length: number): Buffer {
     if (this.#tailId === streamId && this.#tailLength + length <= maxPayload && this.#at + length <= slabLength) {
       const slab = this.#slab as Buffer;
@@ -157,7 +157,7 @@ export class Outbox {
     return slab;
   }
 
-  /** The block, with `length` bytes free at `#at`. */
+  /** Returns the block with `length` free bytes at `#at`. */
   #room(length: number): Buffer {
     if (this.#slab && this.#at + length <= slabLength) return this.#slab;
     if (this.#slab) {
@@ -188,7 +188,7 @@ export class Outbox {
     this.#socket.write(bytes, this.#written);
   }
 
-  /** The socket holds nothing of the blocks any more. */
+  /** Call when the socket no longer uses the blocks. */
   #release(): void {
     for (let spent = this.#spent.pop(); spent; spent = this.#spent.pop()) pooled(spent);
     if (!this.#slab) return;

@@ -17,49 +17,51 @@ import { GatheredBytes } from "../../lib/gathered-bytes.ts";
 import { maxCopied } from "./outbox.ts";
 import type { Outbox } from "./outbox.ts";
 
-/** Queued beyond this, bytes, `write` answers false, until less than `drainedAt` is queued. */
+/** Queued bytes above which `write` returns false, until less than `drainedAt` is queued. */
 const highWater = 128 * 1024;
 const drainedAt = 32 * 1024;
 
-/** What a stream needs of its multiplexer. */
+/** Interface of the multiplexer for its streams. */
 export interface StreamHost {
   readonly outbox: Outbox;
   readonly windows: WindowBudget;
-  /** The peer wakes its reader for an end only, and its writer for credit only: a reset is not enough (A4). */
+  /**
+   * Whether the peer wakes its reader only for an end, and its writer only for credit. A reset does not wake them (A4).
+   */
   readonly sleepsThroughResets: boolean;
-  /** The stream has something to send and credit for it. */
+  /** The stream has data to send and credit for it. */
   ready(stream: MuxStream): void;
   /** The outbox is not empty. */
   schedule(): void;
-  /** Calls the receiver's `closed` after the current call, which is the receiver's own. */
+  /** Calls the receiver's `closed` after the receiver's current call. */
   tellClosed(stream: MuxStream, error: Error | undefined): void;
-  /** Both directions are over. */
+  /** Both directions have ended. */
   forget(stream: MuxStream): void;
 }
 
-/** Whoever counts streams is told when the peer took one up, when one is over, and when the peer has let go of it. */
+/** Notified when the peer accepts a stream, when the stream ends here, and when the peer drops it. */
 export interface StreamWatcher {
-  /** Credit beyond the stream's `acceptedAfter`, data or an end came from the peer. */
+  /** Credit beyond the stream's `acceptedAfter`, data or an end arrived from the peer. */
   accepted(stream: MuxStream): void;
-  /** We are done with it. */
+  /** The stream has ended here. */
   released(stream: MuxStream): void;
-  /** The peer is done with it as well, or will be `afterMs` from now as far as can be known. */
+  /** The peer has dropped the stream as well, or probably will within `afterMs`. */
   forgotten(stream: MuxStream, afterMs: number): void;
 }
 
 /**
- * Agents that sleep through resets drop a stream that both sides have ended as soon as its tasks have run. One that
- * was reset they drop when its service next writes or ends, and never say so (A3, A4): until
- * then it counts among the streams that they can have.
+ * Time in which agents that sleep through resets drop a stream ended by both sides, milliseconds. They drop a reset
+ * stream only when its service next writes or ends, without a message (A3, A4). Until then, it counts towards their
+ * limit of streams.
  */
 const droppedAfterEndMs = 50;
 const droppedAfterResetMs = 1000;
 
-/** What the service still writes into an aborted stream is let through for this long, or to this much: then it is reset. */
+/** Time and number of bytes for which an aborted stream accepts data of the service. Then it is reset. */
 const lingerMs = 2000;
 const lingerBytes = initialWindow / 2;
 
-/** Shared, because making an error costs more than ending a stream. */
+/** Shared because creating an error costs more than ending a stream. */
 const abortedError = new Error("stream aborted");
 
 export const discard: ByteReceiver = { data() {}, ended() {}, drained() {}, closed() {} };
@@ -68,14 +70,14 @@ export class MuxStream implements ByteStream {
   receiver: ByteReceiver = discard;
   readonly id: number;
   watcher: StreamWatcher | undefined;
-  /** While above 0: so many bytes of credit must come back before the peer counts as having taken up the stream. */
+  /** While above 0: bytes of credit that must arrive before the stream counts as accepted by the peer. */
   acceptedAfter = 0;
-  /** In the multiplexer's queue of streams that have something to send. */
+  /** Whether the stream is in the multiplexer's queue of streams with data. */
   isReady = false;
   readonly #host: StreamHost;
   readonly #window: ReceiveWindow;
   #sendCredit = initialWindow;
-  /** Most streams never wait: made for those that do. */
+  /** Created on demand, because most streams never wait. */
   #queue: GatheredBytes | undefined;
   #synFlag: number;
   #wantsDrain = false;
@@ -83,10 +85,10 @@ export class MuxStream implements ByteStream {
   #finSent = false;
   #peerEnded = false;
   #over = false;
-  /** When it was aborted, while the peer has not ended its side; 0: it is not waited for. */
+  /** Time of the abort while the peer has not ended its side; 0 if not waiting. */
   #lingersSince = 0;
 
-  /** @param opened by us: the first frame carries SYN */
+  /** @param opened whether this side opened it: the first frame carries SYN */
   constructor(host: StreamHost, id: number, opened: boolean) {
     this.#host = host;
     this.id = id;
@@ -98,17 +100,17 @@ export class MuxStream implements ByteStream {
     return this.#over;
   }
 
-  /** Bytes that the peer is ready to take now. */
+  /** Number of bytes that the peer accepts now. */
   get sendCredit(): number {
     return this.#sendCredit;
   }
 
-  /** Bytes taken and not yet sent. */
+  /** Number of bytes that were written and not yet sent. */
   get queued(): number {
     return this.#queue?.length ?? 0;
   }
 
-  /** The peer ended its direction. */
+  /** Whether the peer has ended its direction. */
   get peerEnded(): boolean {
     return this.#peerEnded;
   }
@@ -152,8 +154,8 @@ export class MuxStream implements ByteStream {
   }
 
   /**
-   * RST; for an agent that sleeps through it, an end, whose answer says when the agent has dropped the stream. What it
-   * has sent in the meantime goes nowhere. A stream that the peer has not heard of goes without a word.
+   * Sends RST. For an agent that sleeps through it, sends an end, whose response shows when the agent has dropped the
+   * stream. Data that it sent in the meantime is discarded. A stream that the peer does not know ends silently.
    */
   abort(): void {
     if (this.#over) return;
@@ -183,7 +185,7 @@ export class MuxStream implements ByteStream {
     this.#host.schedule();
   }
 
-  /** Puts at most one frame into the outbox. Returns its payload length. */
+  /** Writes at most one frame to the outbox. Returns its payload length. */
   sendFrame(): number {
     const outbox = this.#host.outbox;
     const length = Math.min(this.queued, this.#sendCredit, maxPayload);
@@ -207,7 +209,7 @@ export class MuxStream implements ByteStream {
     return length;
   }
 
-  /** The peer gave credit. False when it is more than the field can hold. */
+  /** The peer sent credit. Returns false if it overflows the field. */
   credit(increment: number): boolean {
     if (this.acceptedAfter > 0 && (this.acceptedAfter -= increment) <= 0) this.#accepted();
     this.#sendCredit += increment;
@@ -216,7 +218,7 @@ export class MuxStream implements ByteStream {
     return true;
   }
 
-  /** The peer announced `length` bytes. False when it had no credit for them. */
+  /** The peer announced `length` bytes. Returns false if it had no credit for them. */
   announced(length: number): boolean {
     if (this.acceptedAfter > 0) this.#accepted();
     const isCovered = this.#window.arrive(length);
@@ -236,7 +238,7 @@ export class MuxStream implements ByteStream {
     if (this.#finSent) this.close(undefined);
   }
 
-  /** Ends the stream for us, without a word to the peer. */
+  /** Ends the stream locally without a message to the peer. */
   close(error: Error | undefined): void {
     if (this.#lingersSince > 0) this.#forget(droppedAfterEndMs);
     if (this.#over) return;
@@ -250,7 +252,7 @@ export class MuxStream implements ByteStream {
     }
   }
 
-  /** The receiver threw: this stream ends, and the session goes on. What breaks the protocol ends the session. */
+  /** If the receiver threw, this stream ends and the session continues. A protocol violation ends the session. */
   broke(error: unknown): void {
     if (error instanceof ProtocolViolation) throw error;
     endUnit("stream", this.receiver, error);
@@ -270,14 +272,14 @@ export class MuxStream implements ByteStream {
     this.#forget(forgottenAfterMs);
   }
 
-  /** For us it is over. */
+  /** The stream has ended locally. */
   #leave(): void {
     this.#over = true;
     this.#queue = undefined;
     this.watcher?.released(this);
   }
 
-  /** For the peer it will be over. */
+  /** The stream will end at the peer. */
   #forget(afterMs: number): void {
     this.#lingersSince = 0;
     this.#window.close();
@@ -288,20 +290,22 @@ export class MuxStream implements ByteStream {
   #linger(): void {
     this.#lingersSince = this.#host.windows.clock.monotonic() || 1;
     this.#leave();
-    // Nothing more can come of a peer that waits for credit.
+    // A peer without credit cannot send anything more.
     if (this.#window.credit < lingerBytes) this.#enoughOfIt();
   }
 
-  /** Resets an aborted stream that the service goes on writing into: its next write ends it at the agent. */
+  /**
+   * Resets an aborted stream into which the service continues to write. The service's next write ends it at the agent.
+   */
   #enoughOfIt(): void {
     const lingeredMs = this.#host.windows.clock.monotonic() - this.#lingersSince;
     if (lingeredMs < lingerMs && this.#window.credit >= lingerBytes) return;
     this.#wakeAndReset();
-    // A service that wrote after so long may take as long again.
+    // A service that wrote after this time may take as long again.
     this.#forget(Math.max(droppedAfterResetMs, 1.5 * lingeredMs));
   }
 
-  /** Writers that wait for credit see a reset only when they are given some (A4). */
+  /** Writers that wait for credit notice a reset only when they get credit (A4). */
   #wakeAndReset(): void {
     const { outbox } = this.#host;
     outbox.control(frameType.reset, this.id, errorCode.streamCancelled);

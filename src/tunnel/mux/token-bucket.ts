@@ -1,6 +1,6 @@
 import type { Clock } from "../../lib/clock.ts";
 
-/** So many per second on average, and `burst` at once. */
+/** Rate limit: an average per second, and a maximum `burst`. */
 export class TokenBucket {
   readonly #clock: Clock;
   readonly #perMs: number;
@@ -16,7 +16,7 @@ export class TokenBucket {
     this.#filledAt = clock.monotonic();
   }
 
-  /** False when the rate is used up; nothing is taken then. */
+  /** Takes `count` tokens. If too few are left, takes none and returns false. */
   take(count = 1): boolean {
     if (this.#level < count) this.#fill();
     if (this.#level < count) return false;
@@ -24,12 +24,12 @@ export class TokenBucket {
     return true;
   }
 
-  /** Adds to what can be taken, up to the burst. */
+  /** Adds tokens, up to the burst. */
   give(count: number): void {
     this.#level = Math.min(this.#burst, this.#level + count);
   }
 
-  /** Milliseconds until `count` can be taken. */
+  /** Returns the milliseconds until `count` tokens are available. */
   waitMs(count = 1): number {
     this.#fill();
     return Math.max(0, Math.ceil((count - this.#level) / this.#perMs));
