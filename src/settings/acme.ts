@@ -1,4 +1,7 @@
-/** By whom and how certificates are issued for domains that have a management policy. Read by the control plane. */
+/**
+ * Which certificate authority issues certificates for domains with a management policy, and how. Read by the control
+ * plane.
+ */
 import { challengeTypes } from "../acme/challenge-types.ts";
 import { certificates } from "./kinds/file.ts";
 import { emailAddress, oneOf } from "./kinds/text.ts";

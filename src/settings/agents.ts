@@ -1,4 +1,4 @@
-/** Read by the commands that run an agent, besides what its tunnels ask for. */
+/** Read by the commands that run an agent, in addition to the settings of its tunnels. */
 import { duration, hostAllowed, inspectorAddress, keptBytes, proxyUrl, yesOrNo } from "./kinds/agents.ts";
 import { ipAddress } from "./kinds/address.ts";
 import { count } from "./kinds/number.ts";

@@ -27,5 +27,5 @@ export const bothPlanesSettings = {
   ),
 } as const;
 
-/** `dns`: by a TXT record. `operator`: by the operator's word alone, which always counts. */
+/** `dns`: verified by a TXT record. `operator`: approved by the operator, whose approval always counts. */
 export type DomainProof = ValuesOf<typeof bothPlanesSettings>["requireDomainProof"];

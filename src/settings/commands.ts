@@ -1,4 +1,4 @@
-/** Read by commands that use a server instead of being one. */
+/** Read by commands that use a server but do not run one. */
 import { agentSettings } from "./agents.ts";
 import { named, text, visible } from "./kinds/text.ts";
 import { optional, toggle } from "./setting.ts";

@@ -1,4 +1,4 @@
-/** The console, and the team's identity provider for it. Read by the control plane. */
+/** The console and its identity provider. Read by the control plane. */
 import { consoleAccess } from "./kinds/console-access.ts";
 import { oneOf, text } from "./kinds/text.ts";
 import { httpUrl } from "./kinds/url.ts";

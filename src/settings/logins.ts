@@ -10,11 +10,11 @@ export const loginSettings = {
     "YAML file with the server's own apps at OAuth providers: for each provider client_id, client_secret, and base_url if the provider has another address. Only its owner may read the file.",
     oauthApps,
   ),
-  // Read by the control plane as well, which looks for the metadata of SAML providers.
+  // Also read by the control plane, which fetches the metadata of SAML providers.
   loginCa: optional("PEM file with the CAs that sign the certificates of identity providers.", certificates, {
     shownDefault: "the system's",
   }),
-  // Read by the control plane as well, which refuses others over http when they are written.
+  // Also read by the control plane, which rejects other issuers over http when they are written.
   loginIssuer: many(
     "OpenID issuer that routes may use although it has an internal address or is reached over http; repeatable.",
     httpUrl,
@@ -24,9 +24,9 @@ export const loginSettings = {
     count("NUMBER"),
     { default: 100_000 },
   ),
-  // Read by the control plane as well, which ends the logins that no edge speaks of any more.
+  // Also read by the control plane, which ends logins that no edge reports any more.
   loginIdleDays: one("Days without use after which a login ends.", count("DAYS"), { default: 30 }),
-  // Read by the control plane as well, for log-ins at the console.
+  // Also read by the control plane for logins at the console.
   clockSkew: one(
     "Seconds by which the clocks of identity providers may differ from the server's clock.",
     count("SECONDS", 0, 300),
@@ -34,7 +34,7 @@ export const loginSettings = {
       default: 60,
     },
   ),
-  // Read by the control plane as well, which says what to register at providers.
+  // Also read by the control plane, which reports the URL to register at providers.
   oidcSharedCallback: toggle(
     "Send visitors of every OpenID issuer back to /oauth2/callback. Use this setting only if all accounts trust each other.",
   ),

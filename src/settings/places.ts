@@ -1,6 +1,6 @@
 /**
- * Where the server keeps what it has and where it is reached. Read by the start, which makes, announces and prints
- * these, and by the planes.
+ * Where the server stores its data and where clients reach it. Read by the start, which creates and prints the values,
+ * and by the planes.
  */
 import { hostAndPort, hostName, listenAddress, listenAddressOrOff, port } from "./kinds/address.ts";
 import { directory } from "./kinds/file.ts";

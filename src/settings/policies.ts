@@ -1,4 +1,4 @@
-/** What traffic policies may do and reach. Read by the edge. */
+/** What traffic policies may do and access. Read by the edge. */
 import { certificates } from "./kinds/file.ts";
 import { hostPattern } from "./kinds/address.ts";
 import { count } from "./kinds/number.ts";

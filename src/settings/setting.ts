@@ -1,36 +1,36 @@
 /**
- * The vocabulary of settings. A setting is declared once, in this folder: its name, what it means, the kind of its
- * value, and its default. Who reads it is said by the file that declares it.
+ * Declares settings. Each setting is declared once, in this folder: its name, meaning, kind of value and default. The
+ * declaring file states who reads it.
  */
 import type { Kind } from "./kinds/kind.ts";
 
 export interface Setting<T> {
   readonly doc: string;
-  /** What stands for the value in the help; absent for a switch. */
+  /** Placeholder for the value in the help; absent for a switch. */
   readonly placeholder?: string;
-  /** Flag without dashes, where it is not the name in kebab-case. */
+  /** Flag without dashes, if it is not the name in kebab-case. */
   readonly flag?: string;
-  /** Other flags that mean the same, as other agents have them. */
+  /** Other flags with the same meaning, which other agents use. */
   readonly also?: readonly string[];
-  /** The value of the flag without one; a value is then given as `--flag=VALUE`. */
+  /** Value of the flag without an explicit one. An explicit value must then be given as `--flag=VALUE`. */
   readonly bare?: string;
-  /** One letter that stands for the flag as well. */
+  /** One-letter form of the flag. */
   readonly short?: string;
-  /** Environment variable, where it is not `POSTERN_` and the name. */
+  /** Environment variable, if it is not `POSTERN_` and the name. */
   readonly variable?: string;
-  /** May also be read from a file: `--x-file`, `POSTERN_X_FILE`, `x_file`. Never printed. */
+  /** Whether it may also be read from a file: `--x-file`, `POSTERN_X_FILE`, `x_file`. Never printed. */
   readonly secret?: true;
-  /** May hold a secret, so that no message repeats it. */
+  /** Whether it may contain a secret, so that no message repeats it. */
   readonly concealed?: true;
-  /** May be given several times; comma-separated in the environment, a list in the file. */
+  /** Whether it may be given several times: comma-separated in the environment, a list in the file. */
   readonly many?: true;
-  /** Neither in the environment nor in the file: it is about one run of a command. */
+  /** Whether only the flag exists, because the setting concerns one run of a command. */
   readonly flagOnly?: true;
   /** The default as the help shows it. */
   readonly shownDefault?: string;
-  /** The name of another setting, without which this one means nothing. */
+  /** Name of the setting without which this one has no effect. */
   readonly needs?: string;
-  /** `undefined` when the setting was given nowhere. Throws `Error` with what the value must be. */
+  /** @param texts `undefined` if the setting was not given. Throws an `Error` with the allowed values. */
   read(texts: readonly string[] | undefined): T;
 }
 
@@ -41,7 +41,7 @@ type Attributes = Partial<
   Pick<Setting<unknown>, "flag" | "also" | "short" | "variable" | "secret" | "concealed" | "shownDefault" | "needs">
 >;
 
-/** A setting that always has a value; the default is written as an operator would write it. */
+/** A setting that always has a value. The default is written like an operator's value. */
 export function one<T>(
   doc: string,
   kind: Kind<T>,
@@ -58,7 +58,7 @@ export function one<T>(
   };
 }
 
-/** A setting that may be left out; `shownDefault` says what happens then. */
+/** An optional setting; `shownDefault` describes the behaviour without it. */
 export function optional<T>(doc: string, kind: Kind<T>, more: Attributes = {}): Setting<T | undefined> {
   return {
     doc,
@@ -68,7 +68,7 @@ export function optional<T>(doc: string, kind: Kind<T>, more: Attributes = {}): 
   };
 }
 
-/** A setting that may be given any number of times. */
+/** A setting that may be given several times. */
 export function many<T>(doc: string, kind: Kind<T>, more: Attributes = {}): Setting<readonly T[]> {
   return {
     doc,
@@ -79,30 +79,30 @@ export function many<T>(doc: string, kind: Kind<T>, more: Attributes = {}): Sett
   };
 }
 
-/** A switch, off unless given. */
+/** A switch. Default: off. */
 export function toggle(doc: string, more: Pick<Attributes, "also"> = {}): Setting<boolean> {
   return { doc, ...more, read: (texts) => onlyOne(texts, trueOrFalse, false) };
 }
 
-/** The setting as an option of one run of a command: neither in the environment nor in the file. */
+/** Returns the setting as a flag only: neither in the environment nor in the file. */
 export function flagOnly<T>(setting: Setting<T>): Setting<T> {
   return { ...setting, flagOnly: true };
 }
 
-/** The setting where a command has another default. */
+/** Returns the setting with a different default for a command. */
 export function withDefault<T>(setting: Setting<T>, written: string): Setting<T> {
   const fallback = setting.read([written]);
   return { ...setting, shownDefault: written, read: (texts) => (texts === undefined ? fallback : setting.read(texts)) };
 }
 
-/** The values when nothing is given. */
+/** Returns the default values. */
 export function defaultsOf<S extends Settings>(settings: S): ValuesOf<S> {
   return Object.fromEntries(
     Object.entries(settings).map(([name, setting]) => [name, setting.read(undefined)]),
   ) as ValuesOf<S>;
 }
 
-/** Those of `values` that `settings` declare: what one reader gets of all that was given. */
+/** Returns those of `values` that `settings` declare. */
 export function sliceOf<S extends Settings>(settings: S, values: ValuesOf<S>): ValuesOf<S> {
   return Object.fromEntries(Object.keys(settings).map((name) => [name, values[name]])) as ValuesOf<S>;
 }
@@ -111,7 +111,7 @@ export function flagOf(name: string, setting: Setting<unknown>): string {
   return `--${setting.flag ?? name.replaceAll(/[A-Z]/g, (capital) => `-${capital.toLowerCase()}`)}`;
 }
 
-/** What follows the flag in help and reference. */
+/** Returns the placeholder after the flag in help and reference. */
 export function shownValue({ placeholder, bare }: Setting<unknown>): string {
   if (placeholder === undefined) return "";
   return bare === undefined ? ` ${placeholder}` : `[=${placeholder}]`;
@@ -121,7 +121,7 @@ export function variableOf(name: string, setting: Setting<unknown>): string {
   return setting.variable ?? `POSTERN_${keyOf(name).toUpperCase()}`;
 }
 
-/** The key in the YAML file. */
+/** Returns the key in the YAML file. */
 export function keyOf(name: string): string {
   return name.replaceAll(/[A-Z]/g, (capital) => `_${capital.toLowerCase()}`);
 }

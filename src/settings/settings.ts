@@ -1,6 +1,6 @@
 /**
- * Every setting. Each has a flag (`--https-listen`), a variable (`POSTERN_HTTPS_LISTEN`) and a key in the YAML file
- * (`https_listen`); flags win over the environment over the file over the default.
+ * All settings. Each has a flag (`--https-listen`), a variable (`POSTERN_HTTPS_LISTEN`) and a key in the YAML file
+ * (`https_listen`). Flags win over the environment, the environment over the file, and the file over the default.
  */
 import { commandSettings } from "./commands.ts";
 import { controlPlaneSettings } from "./control-plane.ts";
@@ -9,7 +9,7 @@ import { placeSettings } from "./places.ts";
 import type { ValuesOf } from "./setting.ts";
 import { firstSecretSettings, logSettings, planeSettings } from "./start-up.ts";
 
-/** What says how a platform runs, by whichever command. */
+/** Settings of a platform, for all commands that run one. */
 export const platformSettings = {
   ...placeSettings,
   ...controlPlaneSettings,

@@ -1,11 +1,11 @@
-/** Read while the platform starts, and by nothing that runs afterwards. */
+/** Read only while the platform starts. */
 import { logLevels } from "../lib/log.ts";
 import { maxTokenBytes } from "../lib/tokens.ts";
 import { count } from "./kinds/number.ts";
 import { chosenSecret, named, oneOf } from "./kinds/text.ts";
 import { one, optional } from "./setting.ts";
 
-/** What an operator chooses instead of a random value has at least 160 bits in base 64 (K5). */
+/** Values that an operator chooses instead of random ones have at least 160 bits in base 64 (K5). */
 const lengths = { least: 27, most: maxTokenBytes };
 
 export const firstSecretSettings = {

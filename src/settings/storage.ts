@@ -43,6 +43,6 @@ export const storageSettings = {
   ),
 } as const;
 
-/** What each account may store. */
+/** Limits on what each account may store. */
 export type Quotas = ValuesOf<typeof quotaSettings>;
 export type StorageSettings = ValuesOf<typeof storageSettings>;

@@ -1,5 +1,5 @@
 /**
- * What a tunnel may ask for, declared once: the flags of `postern http`, `tcp` and `tls`, and the keys of agents' files
+ * Options of a tunnel, declared once: the flags of `postern http`, `tcp` and `tls`, and the keys of agent files
  * (`src/cli/agent-files/`), which are read to the same values.
  */
 import { credential, headerField, label, patience, share, yesOrNo } from "./kinds/agents.ts";
@@ -12,7 +12,7 @@ import { many, one, optional, toggle } from "./setting.ts";
 
 const file = named("FILE");
 
-/** Where it is, and what it is called. */
+/** Its address and name. */
 const places = {
   url: optional(
     "Public URL to publish, such as https://app.example.com. The URL stays the same after reconnects.",
@@ -38,7 +38,7 @@ const places = {
   ),
 } as const;
 
-/** What every kind of connection may be asked. */
+/** Options for every kind of connection. */
 const anyConnection = {
   cidrAllow: many(
     "Network in CIDR notation whose addresses are allowed; repeatable. All other addresses are denied.",
@@ -121,7 +121,7 @@ const requests = {
   websocketTcpConverter: toggle("Send the content of WebSockets to the service as plain TCP."),
 } as const;
 
-/** Of the service, in TLS. */
+/** TLS options of the service. */
 const upstreamTls = {
   upstreamTlsVerify: toggle(
     "Verify the certificate of a service on this machine too. The agent always verifies the certificates of other machines.",
@@ -174,5 +174,5 @@ export const tlsTunnelSettings = {
   key: optional("PEM file with the certificate's key.", file, { needs: "crt" }),
 } as const;
 
-/** All of them, for whichever kind of tunnel. */
+/** Options for all kinds of tunnels. */
 export const tunnelSettings = { ...httpTunnelSettings, ...tcpTunnelSettings, ...tlsTunnelSettings } as const;

@@ -9,7 +9,7 @@ export const webhookSettings = {
     count("BYTES"),
     { default: 5_242_880 },
   ),
-  // Only ids that the signature covers count: whoever replays a message can change any other.
+  // Only ids that the signature covers count, because a replayed message can change any other id.
   webhookRefuseReplays: toggle(
     "Reject a webhook whose signed id already got a successful answer (SNS, Svix, Clerk, Brex, Mailgun, Plivo). A provider that missed the answer gets 409 for its retry.",
   ),

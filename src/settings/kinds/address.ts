@@ -3,7 +3,7 @@ import { cidrIssue } from "../../lib/address.ts";
 import { hostIssue } from "../../lib/hostport.ts";
 import type { Kind } from "./kind.ts";
 
-/** A place to listen on. `host` undefined: every address. */
+/** An address to listen on. `host` undefined: all addresses. */
 export interface ListenAddress {
   readonly host: string | undefined;
   readonly port: number;
@@ -15,7 +15,7 @@ export interface PortRange {
   readonly last: number;
 }
 
-/** `HOST:PORT`, `:PORT` or `PORT`; an IPv6 host in brackets. Port 0 takes any free one. */
+/** `HOST:PORT`, `:PORT` or `PORT`; an IPv6 host in brackets. Port 0 chooses a free port. */
 export const listenAddress: Kind<ListenAddress> = { placeholder: "[HOST:]PORT", parse: parseListen };
 
 export const listenAddressOrOff: Kind<ListenAddress | undefined> = {
@@ -41,7 +41,7 @@ export const portRange: Kind<PortRange> = {
   },
 };
 
-/** A host name without wildcard; in lower case. */
+/** A host name without wildcard, in lower case. */
 export const hostName: Kind<string> = {
   placeholder: "NAME",
   parse(given) {
@@ -52,7 +52,7 @@ export const hostName: Kind<string> = {
   },
 };
 
-/** A host name, or `*.` and a name for all below it; in lower case. */
+/** A host name, or `*.` and a name for all names below it, in lower case. */
 export const hostPattern: Kind<string> = {
   placeholder: "NAME",
   parse(given) {
@@ -63,7 +63,7 @@ export const hostPattern: Kind<string> = {
   },
 };
 
-/** An address of this machine. */
+/** An IP address of this machine. */
 export const ipAddress: Kind<string> = {
   placeholder: "ADDRESS",
   parse(given) {
@@ -85,13 +85,13 @@ export const nameServer: Kind<string> = {
   },
 };
 
-/** How a machine is reached: a host name or an address. */
+/** A machine's host name or address. */
 export const machine: Kind<string> = {
   placeholder: "HOST",
   parse: (given) => (isIP(given) === 0 ? hostName.parse(given) : given),
 };
 
-/** Where a listener is reached: an IPv6 host in brackets. */
+/** Address of a listener, with an IPv6 host in brackets. */
 export const hostAndPort: Kind<{ readonly host: string; readonly port: number }> = {
   placeholder: "HOST:PORT",
   parse(given) {

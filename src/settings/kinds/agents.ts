@@ -1,4 +1,4 @@
-/** Kinds of values that agents take. */
+/** Kinds of values for agents. */
 import { isIP } from "node:net";
 import { cidrIssue } from "../../lib/address.ts";
 import { listenAddress } from "./address.ts";
@@ -7,7 +7,7 @@ import type { Kind } from "./kind.ts";
 const units = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const;
 const maxDurationMs = 2 ** 31 - 1;
 
-/** A length of time such as `30s`, `1m30s` or `500ms`; milliseconds. */
+/** A duration such as `30s`, `1m30s` or `500ms`, in milliseconds. */
 export const duration: Kind<number> = {
   placeholder: "TIME",
   parse(given) {
@@ -21,7 +21,7 @@ export const duration: Kind<number> = {
   },
 };
 
-/** How long somebody waits: at least a second, at most a day. */
+/** A waiting time: at least a second, at most a day. */
 export const patience: Kind<number> = {
   placeholder: duration.placeholder,
   parse(given) {
@@ -31,7 +31,7 @@ export const patience: Kind<number> = {
   },
 };
 
-/** A share of all, from 0 to 1. */
+/** A fraction from 0 to 1. */
 export const share: Kind<number> = {
   placeholder: "SHARE",
   parse(given) {
@@ -41,7 +41,7 @@ export const share: Kind<number> = {
   },
 };
 
-/** `name:value` of a header field. */
+/** A header field as `name:value`. */
 export const headerField: Kind<string> = {
   placeholder: "NAME:VALUE",
   parse(given) {
@@ -50,7 +50,7 @@ export const headerField: Kind<string> = {
   },
 };
 
-/** Of basic authentication (RFC 7617), within the lengths that the edge takes. */
+/** Credentials for basic authentication (RFC 7617), within the lengths that the edge accepts. */
 export const credential: Kind<string> = {
   placeholder: "USER:PASSWORD",
   parse(given) {
@@ -69,7 +69,7 @@ export const label: Kind<string> = {
   },
 };
 
-/** An http or SOCKS5 proxy, with what it wants to know of the client. */
+/** URL of an http or SOCKS5 proxy, with credentials if it requires them. */
 export const proxyUrl: Kind<string> = {
   placeholder: "URL",
   parse(given) {
@@ -79,10 +79,10 @@ export const proxyUrl: Kind<string> = {
   },
 };
 
-/** Where the inspector listens. */
+/** Address of the inspector. */
 export type InspectorAddress = "off" | { readonly host: string; readonly port: number };
 
-/** `PORT` on the loopback, `HOST:PORT`, or off. */
+/** `PORT` on the loopback address, `HOST:PORT`, or off. */
 export const inspectorAddress: Kind<InspectorAddress> = {
   placeholder: "[HOST:]PORT|off",
   parse(given) {
@@ -92,7 +92,7 @@ export const inspectorAddress: Kind<InspectorAddress> = {
   },
 };
 
-/** What a `Host` may be: an address, a network, a name, or `.name` for all below it. */
+/** An allowed `Host`: an address, a network, a name, or `.name` for all names below it. */
 export const hostAllowed: Kind<string> = {
   placeholder: "NAME|.NAME|NETWORK",
   parse(given) {
@@ -102,7 +102,7 @@ export const hostAllowed: Kind<string> = {
   },
 };
 
-/** Bytes; 0 and -1 mean something else. */
+/** A number of bytes; 0 and -1 have a special meaning. */
 export const keptBytes: Kind<number> = {
   placeholder: "BYTES",
   parse(given) {

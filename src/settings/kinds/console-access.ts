@@ -3,9 +3,9 @@ import type { Kind } from "./kind.ts";
 export const consoleRoles = ["viewer", "editor", "admin"] as const;
 export type ConsoleRole = (typeof consoleRoles)[number];
 
-/** Who may use the console by the team's identity provider, and for what. */
+/** Which users of the team's identity provider may use the console, and with which rights. */
 export interface ConsoleAccessRule {
-  /** An address, a domain, or a group: what is compared, addresses and domains in lower case. */
+  /** Compared value: an email address, a domain, or a group. Addresses and domains are compared in lower case. */
   readonly by: "email" | "domain" | "group";
   readonly value: string;
   readonly role: ConsoleRole;

@@ -2,7 +2,7 @@ import type { Kind } from "./kind.ts";
 
 const dayMs = 24 * 60 * 60 * 1000;
 
-/** A day of UTC, such as 2026-11-27; its end, milliseconds since 1970. */
+/** A day in UTC, such as 2026-11-27. The value is its end, milliseconds since 1970. */
 export const date: Kind<number> = {
   placeholder: "DATE",
   parse(given) {

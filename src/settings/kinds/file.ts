@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { readCertificates } from "../../lib/certificates/x509.ts";
 import type { Kind } from "./kind.ts";
 
-/** A directory; its absolute path. */
+/** A directory. The value is its absolute path. */
 export const directory: Kind<string> = {
   placeholder: "DIR",
   parse(given) {
@@ -12,7 +12,7 @@ export const directory: Kind<string> = {
   },
 };
 
-/** A file with certificates; their PEM. */
+/** A file with certificates. The value is their PEM. */
 export const certificates: Kind<string> = {
   placeholder: "FILE",
   parse(given) {

@@ -1,7 +1,7 @@
-/** A kind of value that settings take: what stands for it in the help, and how its text is read. */
+/** A kind of value for settings: its placeholder in the help, and its parser. */
 export interface Kind<T> {
-  /** What stands for the value in the help: its form, or its unit. */
+  /** Placeholder for the value in the help: its form or unit. */
   readonly placeholder: string;
-  /** Throws `Error` with what the value must be, as "must …": whoever reads it adds where it came from. */
+  /** Throws an `Error` with the allowed values, as "must …". The caller adds the source of the value. */
   parse(given: string): T;
 }

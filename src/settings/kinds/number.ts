@@ -1,6 +1,6 @@
 import type { Kind } from "./kind.ts";
 
-/** A whole number from `least` to `most`; `unit` is what it counts, as the help shows it. */
+/** A whole number from `least` to `most`; `unit` is its unit in the help. */
 export function count(unit: string, least = 1, most = 999_999_999): Kind<number> {
   return {
     placeholder: unit,

@@ -15,13 +15,13 @@ describe("the file of the server's own apps", () => {
     return oauthApps.parse(file);
   };
 
-  it("names a client for each provider, and where it is", () => {
+  it("names a client and its location for each provider", () => {
     assert.deepEqual(read('github: { client_id: a, client_secret: b, base_url: "https://fake.example" }'), {
       github: { clientId: "a", clientSecret: "b", baseUrl: "https://fake.example", graphVersion: "" },
     });
   });
 
-  it("the file of the server's own apps is refused by what is wrong with it, and its secrets are not repeated", () => {
+  it("the file of the server's own apps is rejected with the reason, and its secrets are not repeated", () => {
     for (const [text, why] of [
       ["nobody: { client_id: a, client_secret: b }", /no provider "nobody"/],
       ["github: { client_id: a }", /set client_id and client_secret .* together/],

@@ -1,4 +1,6 @@
-/** The server's own apps at OAuth providers, as the operator's file names them: provider → client and where it is. */
+/**
+ * The server's own apps at OAuth providers, from the operator's file: provider → client and address of the provider.
+ */
 import { readFileSync, statSync } from "node:fs";
 import { JsonIssue } from "../../lib/json.ts";
 import type { JsonObject } from "../../lib/json.ts";
@@ -20,12 +22,12 @@ export type OAuthProviderName = (typeof oauthProviderNames)[number];
 
 /** The server's own app at a provider, for routes without one. */
 export interface ManagedApp {
-  /** "" where only the provider's place is said. */
+  /** "" if only the provider's address is set. */
   readonly clientId: string;
   readonly clientSecret: string;
-  /** Where the provider's endpoints are instead; "" for where they are. */
+  /** Base URL that replaces the provider's endpoints; "" for the provider's own. */
   readonly baseUrl: string;
-  /** Of Facebook's Graph API; "" for the one that is known here. */
+  /** Version of Facebook's Graph API; "" for the built-in default. */
   readonly graphVersion: string;
 }
 
@@ -34,7 +36,7 @@ export type ManagedApps = Readonly<Partial<Record<OAuthProviderName, ManagedApp>
 const members = new Set(["client_id", "client_secret", "base_url", "graph_version"]);
 const maxTextLength = 2048;
 
-/** A file that only its owner may read; its refusals never repeat what is in it, but for names. */
+/** A file that only its owner may read. Its errors never repeat its content, except names. */
 export const oauthApps: Kind<ManagedApps> = {
   placeholder: "FILE",
   parse(given) {

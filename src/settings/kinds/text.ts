@@ -2,7 +2,7 @@ import type { Kind } from "./kind.ts";
 
 export const text: Kind<string> = named("TEXT");
 
-/** Text with another name in the help. */
+/** Text with a different placeholder in the help. */
 export function named(placeholder: string): Kind<string> {
   return {
     placeholder,
@@ -13,7 +13,7 @@ export function named(placeholder: string): Kind<string> {
   };
 }
 
-/** What a header field carries as it is. */
+/** Text that a header field can contain unchanged. */
 export function visible(placeholder: string): Kind<string> {
   return {
     placeholder,

@@ -1,7 +1,7 @@
 import { originIssue } from "../../lib/origin.ts";
 import type { Kind } from "./kind.ts";
 
-/** A base URL, without the slashes at its end. */
+/** A base URL without trailing slashes. */
 export const httpUrl: Kind<string> = {
   placeholder: "URL",
   parse(given) {
