@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import type { WebhookMessage } from "./scheme.ts";
 import { parseJson } from "./special.ts";
 
-/** A response that proves to the provider that the endpoint is its customer's. */
+/** A response that proves to the provider that its customer controls the endpoint. */
 export interface ChallengeAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -12,7 +12,7 @@ export interface ChallengeAnswer {
 const json = { "content-type": "application/json" };
 const maxEchoedBytes = 256;
 
-/** Answers what a provider asks before it sends webhooks: a request of its own that carries no signature. */
+/** Answers an unsigned request that a provider sends before it sends webhooks. */
 export function answerHandshake(
   provider: string,
   secret: string,
@@ -21,7 +21,7 @@ export function answerHandshake(
   if (method !== "GET") return undefined;
   if (provider === "twitter") {
     const token = new URLSearchParams(url.slice(url.indexOf("?") + 1)).get("crc_token");
-    // The answer is the signature of a body that reads like the token: it must not read like a webhook.
+    // The response signs a body derived from the token, so the token must not resemble a webhook.
     if (token === null || !/^[A-Za-z0-9+/=._-]{1,256}$/.test(token)) return undefined;
     const response_token = `sha256=${createHmac("sha256", secret).update(token).digest("base64")}`;
     return { status: 200, headers: json, body: JSON.stringify({ response_token }) };
@@ -34,7 +34,7 @@ export function answerHandshake(
   return undefined;
 }
 
-/** Answers a request that is signed like a webhook but only asks; to be called once its signature holds. */
+/** Answers a request that is signed like a webhook but is only a test. Call after its signature was verified. */
 export function answerChallenge(provider: string, secret: string, body: Buffer): ChallengeAnswer | undefined {
   if (provider === "zoom") {
     const { event, payload } = (parseJson(body) ?? {}) as { event?: unknown; payload?: { plainToken?: unknown } };
@@ -51,7 +51,7 @@ export function answerChallenge(provider: string, secret: string, body: Buffer):
   return undefined;
 }
 
-/** Status for a webhook that does not verify, where the provider tests for another than 403. */
+/** Returns the status for an invalid webhook, if the provider tests for a status other than 403. */
 export function refusalStatus(provider: string): number | undefined {
   return provider === "xero" ? 401 : undefined;
 }

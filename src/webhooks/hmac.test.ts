@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import { hmac, isSame } from "./hmac.ts";
 
 describe("a signature with a shared secret", () => {
-  it("I6: a signature with a shared secret is compared whole, in the one spelling of its encoding", () => {
+  it("I6: a signature with a shared secret is compared whole, in one spelling of its encoding", () => {
     const expected = randomBytes(32);
     for (const encoding of ["hex", "base64"] as const) {
       const text = expected.toString(encoding);
@@ -30,7 +30,7 @@ describe("a signature with a shared secret", () => {
     assert.ok(isSame(expected.toString("hex").toUpperCase(), "hex", expected));
   });
 
-  it("I6: a signature with a shared secret is one of sixteen at most", () => {
+  it("I6: a signature with a shared secret is found among at most sixteen", () => {
     const scheme = hmac("x-signature", { pairs: { signature: "v1", timestamp: "t" }, over: "{time}.{body}" });
     const body = Buffer.from("{}");
     const right = createHmac("sha256", "secret").update(`1000.{}`).digest("hex");

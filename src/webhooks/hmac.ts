@@ -3,32 +3,38 @@ import { defaultToleranceSeconds, single, staleness } from "./scheme.ts";
 import type { Sample, Scheme, WebhookMessage } from "./scheme.ts";
 import { parseTime } from "../lib/rfc3339.ts";
 
-/** A signature with a shared secret over parts of the request, as data. Without options: hex HMAC-SHA256 of the body. */
+/** Describes a signature with a shared secret over parts of the request. Default: hex HMAC-SHA256 of the body. */
 export interface HmacOptions {
-  /** What stands before the signature in its header, e.g. `sha256=`. */
+  /** Prefix of the signature in its header, e.g. `sha256=`. */
   readonly prefix?: string;
-  /** The header is a list of `name=value`: the names of the signature (may come several times) and the timestamp. */
+  /**
+   * Set if the header is a list of `name=value`: the names of the signature, which may be repeated, and of the
+   * timestamp.
+   */
   readonly pairs?: { readonly signature: string; readonly timestamp?: string };
-  /** What separates several signatures in the header. */
+  /** Separator of several signatures in the header. */
   readonly separator?: "," | " ";
-  /** Header of the timestamp, where it is not among `pairs`. */
+  /** Header of the timestamp, if it is not among `pairs`. */
   readonly timestamp?: string;
-  /** How the timestamp is written: seconds unless given. */
+  /** Format of the timestamp. Default: seconds. */
   readonly time?: "seconds" | "milliseconds" | "rfc3339";
   readonly toleranceSeconds?: number;
   /** Header of the message's id. */
   readonly id?: string;
   readonly hash?: "sha1" | "sha256" | "sha512";
   readonly encoding?: "hex" | "base64";
-  /** How the secret becomes a key: its UTF-8 bytes, or decoded from base64 (after `whsec_`). */
+  /** Form of the key: the secret's UTF-8 bytes, or decoded from base64 (after `whsec_`). */
   readonly key?: "utf8" | "base64";
-  /** What is signed: `{body}`, `{time}`, `{id}`, `{url}`, `{decodedUrl}` and `{method}` stand for the request's. */
+  /**
+   * Signed text. `{body}`, `{time}`, `{id}`, `{url}`, `{decodedUrl}` and `{method}` are replaced by the request's
+   * values.
+   */
   readonly over?: string;
-  /** No HMAC but a plain hash over the secret and what is signed. */
+  /** Whether a plain hash over the secret and the signed text is used instead of HMAC. */
   readonly plain?: boolean;
 }
 
-/** More signatures than any rotation of keys leaves. */
+/** Maximum number of signatures, more than any key rotation needs. */
 const maxSignatures = 16;
 
 export function hmac(header: string, options: HmacOptions = {}): Scheme {
@@ -94,9 +100,9 @@ export function hmac(header: string, options: HmacOptions = {}): Scheme {
   };
 }
 
-/** Whether `text` is `expected`, compared in constant time. */
+/** Whether `text` equals `expected`, compared in constant time. */
 export function isSame(text: string, encoding: "hex" | "base64" | "utf8", expected: Buffer): boolean {
-  // Node reads past what is neither.
+  // Node's decoder ignores invalid characters.
   if (encoding === "hex" && !/^(?:[0-9a-fA-F]{2})+$/.test(text)) return false;
   if (encoding === "base64" && !/^[A-Za-z0-9+/]+={0,2}$/.test(text)) return false;
   const given = Buffer.from(text, encoding);
@@ -124,7 +130,7 @@ function readSignatures(
     if (name === pairs.signature && signatures.length < maxSignatures) signatures.push(item.slice(equals + 1));
     else if (name === pairs.timestamp) times.push(item.slice(equals + 1));
   }
-  // Two times: one could be checked and the other be signed.
+  // With two times, one could be checked and the other signed.
   return { signatures, time: times.length === 1 ? (times[0] as string) : "" };
 }
 
@@ -147,21 +153,21 @@ function valueOf(part: string, message: Omit<WebhookMessage, "headers">, time: s
   }
 }
 
-/** With the characters decoded that HubSpot's documentation lists. */
+/** Decodes the characters that HubSpot's documentation lists. */
 function decodedUrl(url: string): string {
   return url.replace(/%(?:3A|2F|3F|40|21|24|27|28|29|2A|2C|3B)/gi, decodeURIComponent);
 }
 
-/** The bytes of the key that `secret` stands for. */
+/** Returns the bytes of the key for `secret`. */
 export function keyOf(secret: string, kind: HmacOptions["key"]): Buffer {
   if (kind !== "base64") return Buffer.from(secret);
   return Buffer.from(secret.startsWith("whsec_") ? secret.slice(6) : secret, "base64");
 }
 
-/** Milliseconds since 1970, NaN when `text` is no time. */
+/** Returns milliseconds since 1970, or NaN if `text` is not a time. */
 function readTime(text: string, kind: HmacOptions["time"] = "seconds"): number {
   if (/^[0-9]{1,16}$/.test(text)) return kind === "milliseconds" ? Number(text) : Number(text) * 1000;
-  // Without an offset it is UTC, wherever this runs.
+  // A time without offset is UTC, regardless of the machine's time zone.
   const time = kind === "rfc3339" ? (parseTime(text) ?? parseTime(`${text}Z`)) : undefined;
   return time ?? Number.NaN;
 }

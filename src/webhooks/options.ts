@@ -1,16 +1,16 @@
-/** What a module or an action demands of webhooks beyond a signature. */
+/** Options of a module or action for webhooks, in addition to a valid signature. */
 import { signsInOlderForms } from "./providers.ts";
 
 export interface WebhookDemands {
-  /** Only the provider's newest form of signature counts. */
+  /** Whether only the provider's newest form of signature is accepted. */
   readonly newestSignatureOnly: boolean;
-  /** Topics of SNS whose messages are taken; empty: any. */
+  /** Accepted topics of SNS messages; empty: all. */
   readonly snsTopics: readonly string[];
 }
 
 /**
- * What is wrong with them for a provider, by the field; undefined when nothing is.
- * @param provider as `providerNamed` gives it
+ * Returns the problem of the options for a provider, by field, or undefined.
+ * @param provider as `providerNamed` returns it
  */
 export function demandIssue(
   provider: string,

@@ -1,4 +1,4 @@
-/** Every webhook provider, and how it signs (semantics, "Webhooks"). */
+/** All webhook providers and their signature schemes (semantics, "Webhooks"). */
 import { hmac } from "./hmac.ts";
 import type { Scheme } from "./scheme.ts";
 import { sns } from "./sns.ts";
@@ -40,7 +40,7 @@ function older(scheme: Scheme): Scheme {
   return { ...scheme, isOlder: true };
 }
 
-/** Schemes by provider. The first one signs samples; a request passes when any that it claims holds. */
+/** Schemes by provider. The first one signs samples. A request passes if any scheme that it claims is valid. */
 export const providers: Readonly<Record<string, readonly Scheme[]>> = {
   aftership: [hmac("aftership-hmac-sha256", base64)],
   airship: [hmac("x-ua-signature", { timestamp: "x-ua-timestamp", over: "{time}:{body}" })],
@@ -154,7 +154,7 @@ export const providers: Readonly<Record<string, readonly Scheme[]>> = {
   zoom: [hmac("x-zm-signature", { prefix: "v0=", timestamp: "x-zm-request-timestamp", over: "v0:{time}:{body}" })],
 };
 
-/** Providers that sign in older forms as well. */
+/** Whether the provider also signs in older forms. */
 export function signsInOlderForms(provider: string): boolean {
   return (providers[provider] ?? []).some(({ isOlder }) => isOlder === true);
 }
@@ -165,7 +165,7 @@ const aliases: Readonly<Record<string, string>> = {
   vmware_workspace: "vmware",
 };
 
-/** The provider that a name stands for, whatever its case; undefined when there is none. */
+/** Returns the provider with this name, in any case, or undefined. */
 export function providerNamed(name: string): string | undefined {
   const lower = name.toLowerCase();
   const id = Object.hasOwn(aliases, lower) ? (aliases[lower] as string) : lower;

@@ -1,13 +1,13 @@
 import { createHash } from "node:crypto";
 
-/** Twice the longest time in which a provider's timestamp is taken: after it a replay is stale anyway. */
+/** Twice the maximum age of a provider's timestamp, after which a replay is stale anyway. */
 const lifeMs = 2 * 3_600_000;
-/** Messages remembered at most; beyond it the oldest are forgotten. */
+/** Maximum number of remembered messages. Beyond it the oldest are forgotten. */
 const maxMessages = 10_000;
 
-/** The messages that were taken on, so that none is taken on twice (I6). */
+/** Accepted messages, so that none is accepted twice (I6). */
 export class TakenMessages {
-  /** When, by a hash of the id; the oldest first. */
+  /** Time of acceptance by a hash of the id, oldest first. */
   readonly #taken = new Map<string, number>();
 
   /** @param now milliseconds since 1970 */
@@ -27,7 +27,7 @@ export class TakenMessages {
   }
 }
 
-/** The same for requests that are still under way: an id is taken once the upstream has answered with success. */
+/** Also tracks requests in progress: an id counts as accepted after a successful response from the upstream. */
 export class TakenRequests<T extends object> {
   readonly #messages = new TakenMessages();
   readonly #underWay = new WeakMap<T, string>();
@@ -40,7 +40,7 @@ export class TakenRequests<T extends object> {
     this.#underWay.set(request, id);
   }
 
-  /** @param status of the upstream; undefined without an answer */
+  /** @param status of the upstream; undefined without a response */
   settle(request: T, status: number | undefined, now: number): void {
     const id = this.#underWay.get(request);
     if (id !== undefined && status !== undefined && status >= 200 && status < 300) this.#messages.add(id, now);

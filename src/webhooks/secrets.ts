@@ -1,10 +1,10 @@
-/** What may be a provider's secret: judged when it is written, when it is compiled, and before a sample is signed. */
+/** Checks a provider's secret: when it is written, when it is compiled, and before a sample is signed. */
 import { createPublicKey } from "node:crypto";
 import { keyOf } from "./hmac.ts";
 
 /**
- * Least bytes of keys that are given as base64. Svix, which Brex and Clerk send by, makes none shorter than 24
- * (Standard Webhooks, "Signature scheme"); for Teams no length is documented, so it is only not nothing.
+ * Minimum length of keys in base64, bytes. Svix, which sends for Brex and Clerk, creates none shorter than 24 (Standard
+ * Webhooks, "Signature scheme"). Teams documents no length, so its key must only not be empty.
  */
 const leastKeyBytes: ReadonlyMap<string, number> = new Map([
   ["brex", 24],
@@ -13,13 +13,13 @@ const leastKeyBytes: ReadonlyMap<string, number> = new Map([
   ["svix", 24],
 ]);
 
-/** Least characters of secrets that are text, where the provider documents their length. */
+/** Minimum length of text secrets, characters, if the provider documents it. */
 const leastCharacters: ReadonlyMap<string, number> = new Map([["contentful", 64]]);
 
 /**
- * What is wrong with `secret` as a secret of `provider`, as the predicate of a sentence ("is required …", "must …");
- * undefined when nothing is. Does not repeat the secret.
- * @param provider as `providerNamed` gives it
+ * Returns the problem of `secret` as a secret of `provider`, as the predicate of a sentence ("is required …", "must
+ * …"), or undefined. Does not repeat the secret.
+ * @param provider as `providerNamed` returns it
  */
 export function secretIssue(provider: string, secret: string): string | undefined {
   if (provider === "sns") return secret === "" ? undefined : "must be empty for SNS, which signs with a certificate";
@@ -27,7 +27,7 @@ export function secretIssue(provider: string, secret: string): string | undefine
   if (provider === "sendgrid") {
     return isEcdsaKey(secret) ? undefined : "must be the base64 of an ECDSA public key (P-256) in DER";
   }
-  // With an empty half, what anybody would try first is let in.
+  // With an empty half, an attacker's first guess would be accepted.
   if (provider === "vmware" && !/^[^:]+::./s.test(secret)) return 'must be a user and a password as "USER::PASSWORD"';
   const leastBytes = leastKeyBytes.get(provider);
   if (leastBytes !== undefined) return keyIssue(provider, secret, leastBytes);
@@ -36,12 +36,12 @@ export function secretIssue(provider: string, secret: string): string | undefine
   return `must be at least ${least} characters for provider "${provider}", is ${secret.length}`;
 }
 
-/** As `secretIssue`, for what samples are signed with: SendGrid's is the private key, and SNS has none to give. */
+/** Like `secretIssue`, for the key that signs samples: SendGrid's is the private key, and SNS has none. */
 export function signingSecretIssue(provider: string, secret: string): string | undefined {
   return provider === "sns" || (provider === "sendgrid" && secret !== "") ? undefined : secretIssue(provider, secret);
 }
 
-/** Throws when `text` is not base64 of an ECDSA public key on P-256. */
+/** Throws if `text` is not the base64 of an ECDSA public key on P-256. */
 export function ecdsaPublicKey(text: string): ReturnType<typeof createPublicKey> {
   const key = createPublicKey({ key: Buffer.from(text, "base64"), format: "der", type: "spki" });
   if (key.asymmetricKeyDetails?.namedCurve !== "prime256v1") throw new Error("read the key: it is not ECDSA on P-256");
@@ -50,7 +50,7 @@ export function ecdsaPublicKey(text: string): ReturnType<typeof createPublicKey>
 
 function keyIssue(provider: string, secret: string, least: number): string | undefined {
   const digits = /^(?:whsec_)?([A-Za-z0-9+/]*)={0,2}$/.exec(secret)?.[1];
-  // One digit alone is six bits: no byte, and Node reads it as none.
+  // A single digit has six bits, less than a byte, and Node decodes it to nothing.
   if (digits === undefined || digits.length % 4 === 1) return `must be base64 for provider "${provider}"`;
   const { length } = keyOf(secret, "base64");
   if (length >= least) return undefined;

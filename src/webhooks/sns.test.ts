@@ -51,7 +51,7 @@ function setUp(fetch: (url: string) => Promise<string> = async () => signer.cert
 }
 
 describe("SNS signatures", () => {
-  it("I6: SNS signatures hold for what SNS signed, in both versions and for each type, with one fetch of the certificate", async () => {
+  it("I6: SNS signatures are valid for signed messages, in both versions and for each type, with one certificate fetch", async () => {
     const { verify, fetched } = setUp();
     assert.equal(await verify(signed(notification)), undefined);
     assert.equal(await verify(signed({ ...notification, Subject: "s", SignatureVersion: "1" })), undefined);
@@ -65,7 +65,7 @@ describe("SNS signatures", () => {
     assert.deepEqual(fetched, [certificateUrl]);
   });
 
-  it("I6: SNS signatures do not hold for anything that was changed, left out, or is old", async () => {
+  it("I6: SNS signatures are invalid for messages that are changed, incomplete or old", async () => {
     const { verify } = setUp();
     const message = signed(notification);
     assert.match((await verify({ ...message, Message: "other" })) ?? "", /signature is another/);
@@ -78,7 +78,7 @@ describe("SNS signatures", () => {
     assert.match((await verify("no JSON")) ?? "", /not a JSON object/);
   });
 
-  it("I6: SNS signatures refuse a body with a name twice, whichever of them was signed", async () => {
+  it("I6: SNS signatures reject a body with a repeated name, whichever value was signed", async () => {
     const json = JSON.stringify(signed(notification));
     const { verify } = setUp();
     assert.match((await verify(`{"Message":"evil",${json.slice(1)}`)) ?? "", /a name twice/);
@@ -86,7 +86,7 @@ describe("SNS signatures", () => {
     assert.equal(await verify(`{"Extra":{"Message":"nested","x":["Message"]},${json.slice(1)}`), undefined);
   });
 
-  it("I7: SNS signatures never fetch a certificate from anywhere but SNS", async () => {
+  it("I7: SNS signatures never fetch a certificate from other hosts than SNS", async () => {
     const { verify, fetched } = setUp();
     for (const SigningCertURL of [
       "http://sns.us-east-1.amazonaws.com/SimpleNotificationService-0.pem",
@@ -103,7 +103,7 @@ describe("SNS signatures", () => {
     assert.deepEqual(fetched, []);
   });
 
-  it("SNS signatures refuse while the certificate cannot be had, and ask again only after a while", async () => {
+  it("SNS signatures are rejected while the certificate is unavailable, and it is fetched again only after a pause", async () => {
     let down = true;
     const { verify, fetched } = setUp(async () => {
       if (down) throw new Error("down");
@@ -119,7 +119,7 @@ describe("SNS signatures", () => {
     assert.equal(fetched.length, 2);
   });
 
-  it("SNS signatures are foreseen without a fetch: which certificate would be fetched, and that it is there", async () => {
+  it("SNS signatures report the certificate that would be fetched without fetching it", async () => {
     let down = true;
     const { verify, wouldFetch, fetched } = setUp(async () => {
       if (down) throw new Error("down");
@@ -138,7 +138,7 @@ describe("SNS signatures", () => {
     assert.equal(wouldFetch(message, now + 600_000), undefined);
   });
 
-  it("SNS signatures bound the fetches at one time", async () => {
+  it("SNS signatures limit concurrent fetches", async () => {
     let release: () => void = () => {};
     const held = new Promise<void>((resolve) => (release = resolve));
     const { verify, fetched } = setUp(async () => {
@@ -154,7 +154,7 @@ describe("SNS signatures", () => {
     assert.equal(results.filter((wrong) => wrong === undefined).length, 4);
   });
 
-  it("SNS signatures refuse a certificate that is not valid now", async () => {
+  it("SNS signatures reject a certificate that is not valid now", async () => {
     const { verify } = setUp();
     const later = now + 20 * 86_400_000;
     const message = signed({ ...notification, Timestamp: new Date(later).toISOString() });
@@ -163,7 +163,7 @@ describe("SNS signatures", () => {
 });
 
 describe("the download of a signing certificate", () => {
-  it("I7: the download of a signing certificate takes an answer of status 200, and neither redirects nor errors", async () => {
+  it("I7: the download of a signing certificate accepts status 200 only, without redirects", async () => {
     const answering = (status: number): Outbound => ({
       clock: systemClock,
       send: () => Promise.resolve({ status, headers: {}, body: Buffer.from("pem"), text: "pem", address: "192.0.2.1" }),

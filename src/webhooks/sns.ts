@@ -8,14 +8,14 @@ import type { Scheme } from "./scheme.ts";
 import { parseJson } from "./special.ts";
 import { parseTime } from "../lib/rfc3339.ts";
 
-/** Fields that are signed, by type of message, in this order (Amazon SNS developer guide, "Verifying signatures"). */
+/** Signed fields by type of message, in this order (Amazon SNS developer guide, "Verifying signatures"). */
 const signedFields: Readonly<Record<string, readonly string[]>> = {
   Notification: ["Message", "MessageId", "Subject", "Timestamp", "TopicArn", "Type"],
   SubscriptionConfirmation: ["Message", "MessageId", "SubscribeURL", "Timestamp", "Token", "TopicArn", "Type"],
   UnsubscribeConfirmation: ["Message", "MessageId", "SubscribeURL", "Timestamp", "Token", "TopicArn", "Type"],
 };
 
-/** SNS repeats a delivery for about an hour, with the time of its publishing. */
+/** SNS retries a delivery for about an hour, with the original publishing time. */
 const toleranceSeconds = 3600;
 const maxCertificateBytes = 16 * 1024;
 const fetchTimeoutMs = 5000;
@@ -23,14 +23,14 @@ const maxCertificates = 64;
 const maxFetches = 4;
 const failureLifeMs = 60_000;
 
-/** Only certificates of Amazon's own: anyone can sign with a key and name a URL of it. */
+/** Accept only certificates from Amazon: anyone can sign with a key and name a URL for it. */
 const certificateUrl =
   /^https:\/\/sns\.[a-z0-9-]{1,32}\.amazonaws\.com(?:\.cn)?\/SimpleNotificationService-[0-9a-f]{1,64}\.pem$/;
 
 /** Resolves with the PEM at a URL. */
 export type FetchCertificate = (url: string) => Promise<string>;
 
-/** @param fetchCertificate called for URLs of SNS only; bounded in size and time by itself */
+/** @param fetchCertificate called only for SNS URLs; limits its own size and time */
 export function sns(fetchCertificate: FetchCertificate = (url) => download(url)): Scheme {
   const certificates = makeCache(fetchCertificate);
   return {
@@ -61,13 +61,13 @@ export function sns(fetchCertificate: FetchCertificate = (url) => download(url))
   };
 }
 
-/** The topic that a message is of; its signature covers it. */
+/** Returns the topic of a message. The signature covers it. */
 export function topicOf(body: Buffer): string | undefined {
   const topic = (parseJson(body) as Record<string, unknown> | undefined)?.["TopicArn"];
   return typeof topic === "string" ? topic : undefined;
 }
 
-/** What a message says of its signature, or what is wrong with it before that is looked at. */
+/** Returns the signature's parts in a message, or the problem that prevents verification. */
 function readClaim(
   body: Buffer,
   now: number,
@@ -93,7 +93,7 @@ function readClaim(
   return { signed, version, signature, url };
 }
 
-/** Certificates by URL, each fetched once; failures are remembered for a while. */
+/** Certificates by URL, each fetched once. Failures are cached for a while. */
 function makeCache(fetchCertificate: FetchCertificate) {
   interface Fetched {
     readonly at: number;
@@ -130,7 +130,7 @@ function makeCache(fetchCertificate: FetchCertificate) {
 
 let kept: Outbound | undefined;
 
-/** Opened when it is first needed, as few servers take messages of SNS. */
+/** Created on first use, because few servers accept SNS messages. */
 function ownOutbound(): Outbound {
   kept ??= openOutbound({
     purpose: "webhooks",
@@ -143,7 +143,7 @@ function ownOutbound(): Outbound {
   return kept;
 }
 
-/** The text at `url`, when that is answered with 200 (control I7). */
+/** Returns the text at `url` if the status is 200 (control I7). */
 export async function download(url: string, outbound = ownOutbound()): Promise<string> {
   const here = sameWork();
   const { status, text } = here(await outbound.send({ method: "GET", url: new URL(url) }));
@@ -152,8 +152,8 @@ export async function download(url: string, outbound = ownOutbound()): Promise<s
 }
 
 /**
- * Whether a name comes twice at the top of valid JSON: readers disagree which of the two counts, and the upstream
- * must see what was verified.
+ * Whether a name is repeated at the top level of valid JSON. Parsers choose different values, and the upstream must use
+ * the verified one.
  */
 function hasRepeatedKey(json: string): boolean {
   const seen = new Set<string>();

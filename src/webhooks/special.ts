@@ -1,4 +1,4 @@
-/** Schemes of one provider each that no table can describe. */
+/** Schemes of single providers that the table cannot describe. */
 import { sameWork } from "../lib/heartbeat.ts";
 import { createHmac, createPrivateKey, createSign, createVerify } from "node:crypto";
 import { escape } from "node:querystring";
@@ -8,7 +8,7 @@ import { defaultToleranceSeconds, single, staleness } from "./scheme.ts";
 import type { Scheme, WebhookMessage } from "./scheme.ts";
 import { ecdsaPublicKey } from "./secrets.ts";
 
-/** The header is the secret itself: proof of who sends, none of what. */
+/** The header contains the secret itself. It proves the sender, but not the content. */
 export function sharedToken(header: string): Scheme {
   return {
     isClaimed: (headers) => headers.getAll(header).length > 0,
@@ -204,7 +204,7 @@ export function withBodyTime(scheme: Scheme, toleranceSeconds: number): Scheme {
   };
 }
 
-/** The object that `body` is JSON of, or undefined. */
+/** Parses `body` as a JSON object; undefined if it is not one. */
 export function parseJson(body: Buffer): object | undefined {
   try {
     const value: unknown = JSON.parse(body.toString());

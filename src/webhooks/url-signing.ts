@@ -7,7 +7,7 @@ import type { Scheme, WebhookMessage } from "./scheme.ts";
 
 type Signable = Pick<WebhookMessage, "method" | "url" | "body">;
 
-/** Names and values one after another, sorted by name. */
+/** Returns names and values concatenated, sorted by name. */
 function sortedPairs(body: Buffer): string {
   return formPairs(body.toString())
     .toSorted(([one, first], [other, second]) => byText(one, other) || byText(first, second))
@@ -38,7 +38,10 @@ export const mailchimp = overUrl("x-mandrill-signature", "sha1", ({ url, body })
 
 const bodyHash = /[?&]bodySHA256=([^&#]*)/;
 
-/** A form is signed after the URL; any other body by its SHA-256 in the URL, which must then be there. */
+/**
+ * For a form, the parameters are signed after the URL. Any other body is signed by its SHA-256 in the URL, which is
+ * then required.
+ */
 const twilioBase = overUrl("x-twilio-signature", "sha1", ({ url, body }) => {
   const claimed = bodyHash.exec(url)?.[1];
   if (claimed === undefined) return url + sortedPairs(body);
@@ -72,7 +75,7 @@ const plivoText = ({ method, url, body }: Signable, nonce: string): string => {
 };
 
 export const plivoV3 = plivo("x-plivo-signature-v3", "x-plivo-signature-v3-nonce", plivoText);
-/** The same with the key of the main account, where a sub-account sends. */
+/** The same with the key of the main account, for messages of a sub-account. */
 export const plivoMainV3 = plivo("x-plivo-signature-ma-v3", "x-plivo-signature-v3-nonce", plivoText);
 
 /** Plivo, version 2: URL without query, nonce. */

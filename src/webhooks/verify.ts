@@ -3,7 +3,10 @@ import { providers } from "./providers.ts";
 import type { Sample, Scheme, Signed, WebhookMessage } from "./scheme.ts";
 import { signingSecretIssue } from "./secrets.ts";
 
-/** Whether a request can hold without its body having been read: else what is wrong. @param isStrict see `verifyWebhook` */
+/**
+ * Returns the problem if a request cannot be valid, before its body is read.
+ * @param isStrict see `verifyWebhook`
+ */
 export function unsigned(provider: string, headers: WebhookMessage["headers"], isStrict = false): string | undefined {
   return schemesOf(provider, isStrict).some((scheme) => scheme.isClaimed(headers))
     ? undefined
@@ -11,16 +14,16 @@ export function unsigned(provider: string, headers: WebhookMessage["headers"], i
 }
 
 export interface Verdict {
-  /** What is wrong, as a clause for operators; undefined when a signature of the provider holds. */
+  /** The problem as a clause for operators; undefined if a signature of the provider is valid. */
   readonly wrong: string | undefined;
-  /** Of a message that holds, where its signature covers one. */
+  /** Id of a valid message, if its signature covers one. */
   readonly messageId?: string | undefined;
 }
 
 /**
- * @param provider as `providerNamed` gives it
+ * @param provider as `providerNamed` returns it
  * @param now milliseconds since 1970
- * @param isStrict only the provider's newest form of signature holds
+ * @param isStrict whether only the provider's newest form of signature is accepted
  */
 export async function verifyWebhook(
   provider: string,
@@ -34,7 +37,7 @@ export async function verifyWebhook(
   for (const scheme of schemesOf(provider, isStrict)) {
     if (!scheme.isClaimed(message.headers)) continue;
     const wrong = here(await scheme.verify(secret, message, now));
-    // Of the scheme that holds: the fields of another one are not covered by what was verified.
+    // Only fields of the valid scheme, because the signature does not cover those of other schemes.
     if (wrong === undefined) return { wrong, messageId: scheme.messageId?.(message) };
     first ??= wrong;
   }
@@ -46,7 +49,7 @@ function schemesOf(provider: string, isStrict: boolean): readonly Scheme[] {
   return isStrict ? schemes.filter(({ isOlder }) => isOlder !== true) : schemes;
 }
 
-/** URL that `verifyWebhook` would fetch now; undefined when it would not. */
+/** Returns the URL that `verifyWebhook` would fetch now, or undefined. */
 export function wouldFetch(provider: string, message: WebhookMessage, now: number): string | undefined {
   for (const scheme of providers[provider] ?? []) {
     const url = scheme.isClaimed(message.headers) ? scheme.wouldFetch?.(message, now) : undefined;
@@ -56,8 +59,8 @@ export function wouldFetch(provider: string, message: WebhookMessage, now: numbe
 }
 
 /**
- * Header fields (and URL or body, where the scheme signs there) that make a sample verify. Throws for a provider
- * whose key only it has, for one that is unknown, and for a secret that cannot be the provider's.
+ * Returns header fields, and a URL or body if the scheme signs there, for a valid sample. Throws if the provider is
+ * unknown, only the provider has the key, or the secret is invalid.
  */
 export function sign(provider: string, sample: Omit<Sample, "method"> & { readonly method?: string }): Signed {
   const scheme = providers[provider]?.[0];

@@ -35,7 +35,7 @@ async function verify(
   return (await verifyWebhook(provider, secret, message, more.now ?? now)).wrong;
 }
 
-/** Secrets as the provider hands them out, for signing and for verifying. */
+/** Secrets as the provider issues them, for signing and for verifying. */
 function secretsOf(provider: string): { signing: string; verifying: string; other: string } {
   const same = (secret: string, other: string) => ({ signing: secret, verifying: secret, other });
   switch (provider) {
@@ -63,7 +63,7 @@ function secretsOf(provider: string): { signing: string; verifying: string; othe
 }
 
 const formSigners = new Set(["mailchimp", "plivo"]);
-/** What these sign is not the body. */
+/** Providers that do not sign the body. */
 const bodyless = new Set(["gitlab", "vmware", "mailgun"]);
 const timed = new Set(
   "airship box brex buildkite calendly clerk contentful frameio go1 graphcms hostedhooks hubspot linear mailgun mux orb pinwheel sendgrid slack stripe svix tiktok zendesk zoom".split(
@@ -73,7 +73,7 @@ const timed = new Set(
 
 describe("webhook signatures", () => {
   for (const provider of Object.keys(providers).filter((name) => name !== "sns")) {
-    it(`I6: the check of webhook signatures: ${provider} verifies what its sender signed, and nothing else`, async () => {
+    it(`I6: the check of webhook signatures: ${provider} verifies only what its sender signed`, async () => {
       const { signing, verifying, other } = secretsOf(provider);
       const body = formSigners.has(provider) ? "To=1&From=%2B2&To=0" : '{"event":"ä","n":1}';
       const signed = sign(provider, { secret: signing, body: Buffer.from(body), url, now });
@@ -104,12 +104,12 @@ describe("webhook signatures", () => {
     });
   }
 
-  it("the check of webhook signatures knows by the header alone that a request is unsigned", () => {
+  it("the check of webhook signatures detects an unsigned request by its header alone", () => {
     assert.match(unsigned("github", headersOf({})) ?? "", /the signature is missing/);
     assert.equal(unsigned("github", headersOf({ "x-hub-signature-256": "x" })), undefined);
   });
 
-  it("the check of webhook signatures knows providers in any case and by their other names", () => {
+  it("the check of webhook signatures finds providers in any case and by alternative names", () => {
     assert.equal(providerNamed("TWILIO"), "twilio");
     assert.equal(providerNamed("signalsciences"), "signal_sciences");
     assert.equal(providerNamed("VMware_Workspace"), "vmware");
@@ -117,7 +117,7 @@ describe("webhook signatures", () => {
     assert.equal(Object.keys(providers).length >= 67, true);
   });
 
-  it("the check of webhook signatures takes any of several signatures, as during a change of keys", async () => {
+  it("the check of webhook signatures accepts any of several signatures, as during a key rotation", async () => {
     const body = '{"n":1}';
     for (const [provider, header] of [
       ["stripe", "stripe-signature"],
@@ -141,7 +141,7 @@ describe("webhook signatures", () => {
     );
   });
 
-  it("I6: the check of webhook signatures takes only the newest form where that is asked for", async () => {
+  it("I6: the check of webhook signatures accepts only the newest form if required", async () => {
     const body = Buffer.from("{}");
     for (const provider of ["hubspot", "plivo"]) {
       const schemes = providers[provider] ?? [];
@@ -160,7 +160,7 @@ describe("webhook signatures", () => {
     }
   });
 
-  it("what is demanded of webhooks must be something that the provider has", () => {
+  it("webhook options must be supported by the provider", () => {
     const topic = "arn:aws:sns:eu-west-1:123456789012:orders";
     const issue = (provider: string, newestSignatureOnly: boolean, snsTopics: readonly string[]) =>
       demandIssue(provider, { newestSignatureOnly, snsTopics })?.path;
@@ -173,7 +173,7 @@ describe("webhook signatures", () => {
     assert.equal(topicOf(Buffer.from("[]")), undefined);
   });
 
-  it("the check of webhook signatures refuses a signature list with two times", async () => {
+  it("the check of webhook signatures rejects a signature list with two times", async () => {
     const { headers } = sign("stripe", { secret: "s", body: Buffer.from("{}"), url, now });
     const value = `${headers["stripe-signature"]},t=${Math.floor(now / 1000)}`;
     assert.match((await verify("stripe", "s", { "stripe-signature": value }, "{}")) ?? "", /timestamp cannot be read/);
@@ -311,7 +311,7 @@ describe("webhook signatures that providers publish", () => {
 });
 
 describe("webhook signatures over more than the body", () => {
-  it("webhook signatures over more than the body: HubSpot version 3 covers method and URL, with the documented characters decoded or not", async () => {
+  it("webhook signatures over more than the body: HubSpot version 3 covers method and URL, with or without decoding of the documented characters", async () => {
     const sample = { secret: "s", body: Buffer.from("{}"), url, now };
     const { headers } = sign("hubspot", sample);
     assert.notEqual(await verify("hubspot", "s", headers, "{}", { url: `${url}x` }), undefined);
@@ -320,7 +320,7 @@ describe("webhook signatures over more than the body", () => {
     assert.equal(await verify("hubspot", "s", decoded, "{}"), undefined);
   });
 
-  it("webhook signatures over more than the body: Square covers the URL; Box takes either key", async () => {
+  it("webhook signatures over more than the body: Square covers the URL; Box accepts either key", async () => {
     const sample = { secret: "s", body: Buffer.from("{}"), url, now };
     assert.notEqual(await verify("square", "s", sign("square", sample).headers, "{}", { url: `${url}x` }), undefined);
     const { "box-signature-primary": signature = "", ...rest } = sign("box", sample).headers;
@@ -340,7 +340,7 @@ describe("webhook signatures over more than the body", () => {
     );
   });
 
-  it("Contentful covers the headers that it names, and must name its time", async () => {
+  it("Contentful covers the headers that it names, and requires its time among them", async () => {
     const { headers } = sign("contentful", {
       secret: secretsOf("contentful").signing,
       body: Buffer.from("{}"),
@@ -365,7 +365,7 @@ describe("endpoint tests of providers", () => {
   const ask = (provider: string, target: string, fields: Fields = {}, method = "GET") =>
     answerHandshake(provider, "s", { method, url: `https://h${target}`, headers: headersOf(fields) });
 
-  it("webhook verification answers Twitter's challenge, but signs nothing that reads like a webhook", () => {
+  it("webhook verification answers Twitter's challenge, but signs nothing that resembles a webhook", () => {
     const answer = ask("twitter", "/?crc_token=abc%3D&nonce=1");
     assert.deepEqual(JSON.parse(answer?.body ?? ""), {
       response_token: `sha256=${createHmac("sha256", "s").update("abc=").digest("base64")}`,
@@ -396,7 +396,7 @@ describe("endpoint tests of providers", () => {
 });
 
 describe("the secret of a webhook provider", () => {
-  it("I6: the secret of a webhook provider stands for a key that is not empty and not shorter than the provider's own, whoever the provider is", () => {
+  it("I6: the secret of a webhook provider is not empty and not shorter than the provider's own, for every provider", () => {
     const short: Readonly<Record<string, readonly string[]>> = {
       svix: ["x", "whsec_", "whsec_x", "=", "whsec_AAAA", Buffer.alloc(23).toString("base64")],
       clerk: ["x", "whsec_x", Buffer.alloc(23).toString("base64")],
