@@ -1,4 +1,4 @@
-/** Codes and tokens of the development identity provider: a code and a refresh token are good for once. */
+/** Codes and tokens of the development identity provider. A code or refresh token works once. */
 import { hash, timingSafeEqual } from "node:crypto";
 import { Lru } from "../lib/collections/lru.ts";
 import type { Person } from "./people.ts";
@@ -28,7 +28,7 @@ export interface Code extends Grant {
 }
 
 export interface Tokens {
-  /** A code for what has been agreed to. */
+  /** Returns a code for the approved request. */
   newCode(code: Code): string;
   /** The token endpoint (RFC 6749 §3.2). */
   token(asked: Asked): Reply;
@@ -131,7 +131,7 @@ function claimsOf({ name, email, isVerified, groups, id }: Person): object {
   return { name, preferred_username: id, groups, ...(email !== "" && { email, email_verified: isVerified }) };
 }
 
-/** Basic or by the form (RFC 6749 §2.3.1). */
+/** Basic authentication or form parameters (RFC 6749 §2.3.1). */
 function isClient({ authorization, form }: Asked, secret: string): boolean {
   const [, basic] = /^Basic (\S+)$/i.exec(authorization) ?? [];
   const [id = "", ...rest] = basic
@@ -141,7 +141,7 @@ function isClient({ authorization, form }: Asked, secret: string): boolean {
   return id === clientId && timingSafeEqual(given as Buffer, wanted as Buffer);
 }
 
-/** Names a session to services, who cannot use it as the cookie. */
+/** Returns an id of the session for services, which cannot be used as the cookie. */
 function sidOf(id: string): string {
   return hash("sha256", id, "base64url").slice(0, 22);
 }

@@ -1,4 +1,4 @@
-/** The development identity provider as an OpenID provider: code flow with PKCE, refresh tokens that work once, log-out. */
+/** The development identity provider for OpenID Connect: code flow with PKCE, refresh tokens that work once, logout. */
 import { donePage } from "./pages.ts";
 import { clientId, makeTokens } from "./openid-tokens.ts";
 import type { Services } from "./provider.ts";
@@ -11,7 +11,7 @@ const callbackPath = /^\/oauth2\/callback(?:\/([a-z0-9]{1,32}))?$/;
 export interface OpenId {
   readonly clientId: string;
   readonly clientSecret: string;
-  /** Undefined: not a path of it. */
+  /** Returns undefined for a path that it does not serve. */
   answer(asked: Asked): Reply | undefined;
 }
 
@@ -23,7 +23,7 @@ export function makeOpenId({ issuer, now, keys, signIns, ours, tell }: Services,
     const redirectUri = given("redirect_uri");
     const callback = URL.parse(redirectUri);
     const path = callback ? callbackPath.exec(callback.pathname) : undefined;
-    // To nowhere else: whoever is not ours gets no code and no error either.
+    // Only this server's callback gets a code or an error.
     if (!callback || callback.origin !== ours() || !path)
       return plain(400, "The redirect_uri does not belong to this server.");
     if (given("client_id") !== clientId) return plain(400, "The client_id is unknown.");

@@ -1,4 +1,4 @@
-/** Pages of the development identity provider: without scripts, but for the form of SAML that sends itself. */
+/** Pages of the development identity provider. They have no scripts, except for the SAML form that submits itself. */
 import { hash } from "node:crypto";
 import { escapeHtml } from "../lib/escape-html.ts";
 import { people } from "./people.ts";
@@ -12,7 +12,10 @@ const style =
 const script = "document.forms[0].submit()";
 const scriptSource = `'sha256-${hash("sha256", script, "base64")}'`;
 
-/** @param body HTML @param more sources beyond none */
+/**
+ * @param body HTML
+ * @param more additional sources of the content security policy
+ */
 function page(title: string, body: string, more = ""): Reply {
   return {
     status: 200,
@@ -24,7 +27,7 @@ function page(title: string, body: string, more = ""): Reply {
   };
 }
 
-/** @param id of what waits for the answer */
+/** @param id of the request that waits for the login */
 export function signInPage(id: string, client: string): Reply {
   const hidden = `<input type="hidden" name="request" value="${escapeHtml(id)}">`;
   const buttons = people.map(
@@ -48,7 +51,7 @@ export function signInPage(id: string, client: string): Reply {
 
 export interface Overview {
   readonly signedInAs: string | undefined;
-  /** Entity ids of services that have come by SAML. */
+  /** Entity ids of services that sent SAML requests. */
   readonly samlServices: readonly string[];
 }
 
@@ -72,7 +75,7 @@ export function overviewPage({ signedInAs, samlServices }: Overview): Reply {
   );
 }
 
-/** A form that goes to a service at once (saml-bindings §3.5.4). */
+/** A form that is submitted to a service immediately (saml-bindings §3.5.4). */
 export function postPage(url: string, fields: Readonly<Record<string, string>>): Reply {
   const inputs = Object.entries(fields).map(
     ([name, value]) => `<input type="hidden" name="${name}" value="${escapeHtml(value)}">`,

@@ -1,7 +1,7 @@
-/** Who can log in at the development identity provider: one of each kind that a service has to get right. */
+/** Test users of the development identity provider: one for each case that a service must handle. */
 
 export interface Person {
-  /** The provider's id of them: `sub`, and the NameID. */
+  /** The provider's id of the user: `sub` and the NameID. */
   readonly id: string;
   readonly name: string;
   readonly email: string;
@@ -18,7 +18,10 @@ export const people: readonly Person[] = [
 
 const longest = 200;
 
-/** Whom a form describes: a button of one of the people, or fields of their own. Undefined when it names nobody. */
+/**
+ * Returns the user in a form: a button for a predefined user, or custom fields. Returns undefined if the form names
+ * none.
+ */
 export function personOf(form: URLSearchParams): Person | undefined {
   const field = (name: string): string => (form.get(name) ?? "").trim().slice(0, longest);
   const chosen = field("person");

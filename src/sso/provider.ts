@@ -1,6 +1,7 @@
 /**
- * The development identity provider (`--sso`): OpenID Connect and SAML for whoever clicks a name. It listens on the
- * loopback alone, answers to its own names alone (DNS rebinding), and sends visitors back to this server alone.
+ * The development identity provider (`--sso`): OpenID Connect and SAML for every user who clicks a name. It listens on
+ * the loopback address only, accepts only its own host names (DNS rebinding), and redirects visitors to this server
+ * only.
  */
 import type { IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -18,32 +19,32 @@ import { makeSigningKey } from "./signing-key.ts";
 import type { SigningKey } from "./signing-key.ts";
 
 export interface SsoProvider {
-  /** Issuer of OpenID Connect, and where its pages are. */
+  /** Issuer of OpenID Connect, and base URL of its pages. */
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: string;
   samlMetadata(): string;
-  /** Whom it serves from now on; before, it sends nobody back anywhere. */
+  /** Sets the edge that it serves from now on. Before the call, it redirects no visitors. */
   serve(place: Place): void;
   stop(): Promise<void>;
 }
 
-/** The edge that asks for logins. */
+/** The edge that requests logins. */
 export interface Place {
-  /** Of the login host, such as `https://idp.localhost:8443`. */
+  /** Origin of the login host, such as `https://idp.localhost:8443`. */
   readonly origin: string;
-  /** Where it listens on this machine. */
+  /** Port of the edge on this machine. */
   readonly port: number;
   readonly caPem: string | undefined;
 }
 
-/** What both protocols stand on. */
+/** Services that both protocols share. */
 export interface Services {
   readonly issuer: string;
   readonly now: () => number;
   readonly keys: Keys;
   readonly signIns: SignIns;
-  /** The origin to which visitors are sent back; "" for none. */
+  /** The origin to which visitors are redirected; "" for none. */
   readonly ours: () => string;
   /** Posts a form to a path at that origin. */
   readonly tell: (path: string, form: Readonly<Record<string, string>>) => Promise<void>;
@@ -54,22 +55,22 @@ interface Keys {
   readonly published: () => readonly SigningKey[];
 }
 
-/** What its own pages alone may post to. */
+/** Paths to which only the provider's own pages may post. */
 const buttons: ReadonlySet<string> = new Set(["/sign-in", "/sign-out", "/rotate", "/saml/begin"]);
 const host = "127.0.0.1";
 const maxBodyBytes = 512 * 1024;
 const tellMs = 5_000;
 
 interface SsoOptions {
-  /** 0: a free one. */
+  /** 0: any free port. */
   readonly port: number;
-  /** Of OpenID Connect; one of its own unless given. */
+  /** Client secret of OpenID Connect. Default: a random one. */
   readonly clientSecret?: string;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** Rejects when the port is taken. */
+/** Rejects if the port is in use. */
 export async function startSso({ port, clientSecret = newToken(), clock, log }: SsoOptions): Promise<SsoProvider> {
   let place: Place | undefined;
   let signing = [await makeSigningKey(clock.now())];
@@ -152,7 +153,7 @@ export async function startSso({ port, clientSecret = newToken(), clock, log }: 
   };
 }
 
-/** Undefined when the body is too long. */
+/** Returns undefined if the body is too long. */
 async function read(request: IncomingMessage, issuer: string): Promise<Asked | undefined> {
   const pieces: Buffer[] = [];
   let length = 0;

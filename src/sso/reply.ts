@@ -1,13 +1,13 @@
-/** What comes to the development identity provider, and what it answers. */
+/** Requests to the development identity provider, and its responses. */
 
 export interface Asked {
   readonly method: string;
   readonly path: string;
   readonly query: URLSearchParams;
-  /** Of a POST; empty else. */
+  /** Form of a POST; otherwise empty. */
   readonly form: URLSearchParams;
   readonly authorization: string;
-  /** The value of our cookie; "" for none. */
+  /** Value of the provider's cookie; "" for none. */
   readonly cookie: string;
 }
 

@@ -1,4 +1,7 @@
-/** Single log-out of the development identity provider (saml-profiles §4.4): one service after the other, by the browser. */
+/**
+ * Single logout of the development identity provider (saml-profiles §4.4): one service after another, through the
+ * browser.
+ */
 import { Lru } from "../lib/collections/lru.ts";
 import { samlp } from "../identity/saml/names.ts";
 import { sendTo } from "../identity/saml/transport/outgoing.ts";
@@ -14,9 +17,9 @@ import { newToken } from "./sign-ins.ts";
 import type { SignIn, SignIns } from "./sign-ins.ts";
 
 export interface SamlLogOut {
-  /** Sends the browser to the next service that has to hear of the end; undefined when all have. */
+  /** Redirects the browser to the next service to notify, or returns undefined after the last. */
   readonly leave: (signIn: SignIn) => Reply | undefined;
-  /** Takes what services send. */
+  /** Handles messages of services. */
   readonly answer: (asked: Asked) => Reply;
 }
 
@@ -24,18 +27,18 @@ interface Needs {
   readonly issuer: string;
   readonly signIns: SignIns;
   readonly writer: () => Writer;
-  /** Where the answers of each service go, by its entity id. */
+  /** Response URL of each service, by its entity id. */
   readonly consumers: Lru<string, string>;
 }
 
 const maxLeaving = 100;
 
 export function makeSamlLogOut({ issuer, signIns, writer, consumers }: Needs): SamlLogOut {
-  /** Ends of which not all services have heard, by the RelayState under way. */
+  /** Logouts with services that are still to be notified, by their current RelayState. */
   const leaving = new Lru<string, SignIn>(maxLeaving);
   const addressOf = (service: string): string | undefined => consumers.get(service)?.replace(/\/acs$/, "/slo");
 
-  /** A service's LogoutRequest is done and answered; an answer to one of ours ends here. */
+  /** Completes and answers a service's LogoutRequest, or handles the response to one of ours. */
   const answer = (asked: Asked): Reply => {
     const { message, relayState } = received(asked);
     if (isNamed(message, samlp, "LogoutResponse")) {

@@ -1,4 +1,4 @@
-/** The messages of a SAML identity provider, as it writes and signs them (saml-core-2.0-os). */
+/** Messages of a SAML identity provider, written and signed (saml-core-2.0-os). */
 import { hash, randomBytes } from "node:crypto";
 import { writeInstant } from "../identity/saml/instant.ts";
 import { bearer, bindings, ds, md, saml, samlp, status } from "../identity/saml/names.ts";
@@ -8,7 +8,7 @@ import type { Markup } from "../identity/saml/xml/write.ts";
 import type { SignIn } from "./sign-ins.ts";
 import type { SigningKey } from "./signing-key.ts";
 
-/** Whose message it is, and when it is written. */
+/** Sender and time of a message. */
 export interface Writer {
   readonly entityId: string;
   readonly key: SigningKey;
@@ -16,13 +16,13 @@ export interface Writer {
   readonly now: number;
 }
 
-/** What an answer is about. */
+/** Request and recipient of a response. */
 export interface Addressed {
-  /** Id of the request; undefined for a login that no service has asked for. */
+  /** Id of the request; undefined for a login that no service requested. */
   readonly id: string | undefined;
   /** Entity id of the service. */
   readonly service: string;
-  /** Where the answer goes. */
+  /** URL to which the response is sent. */
   readonly url: string;
 }
 
@@ -54,7 +54,7 @@ export function idpMetadata(issuer: string, entityId: string, keys: readonly Sig
   ).xml;
 }
 
-/** A signed Response (§3.3.3) with a signed Assertion, or with a status that says that there is none. */
+/** Returns a signed Response (§3.3.3) with a signed Assertion, or with an error status. */
 export function signedResponse(writer: Writer, to: Addressed, signIn: SignIn | undefined): Markup {
   const message = element(
     "samlp:Response",
@@ -66,7 +66,7 @@ export function signedResponse(writer: Writer, to: Addressed, signIn: SignIn | u
   return signEnveloped(message, writer.key.keyPem);
 }
 
-/** §3.7.1; not signed yet, as the binding does that. */
+/** §3.7.1; unsigned, because the binding adds the signature. */
 export function logoutRequest(writer: Writer, url: string, { person, id }: SignIn): Markup {
   return element(
     "samlp:LogoutRequest",
@@ -77,7 +77,7 @@ export function logoutRequest(writer: Writer, url: string, { person, id }: SignI
   );
 }
 
-/** §3.7.2; not signed yet. */
+/** §3.7.2; unsigned. */
 export function logoutResponse(writer: Writer, url: string, inResponseTo: string | undefined): Markup {
   return element(
     "samlp:LogoutResponse",
@@ -135,7 +135,7 @@ function head(now: number): Readonly<Record<string, string>> {
   return { "xmlns:samlp": samlp, "xmlns:saml": saml, ID: id, Version: "2.0", IssueInstant: writeInstant(now) };
 }
 
-/** Names a session to services, who cannot use it as the cookie. */
+/** Returns an id of the session for services, which cannot be used as the cookie. */
 function indexOf(id: string): string {
   return `_${hash("sha256", id).slice(0, 32)}`;
 }

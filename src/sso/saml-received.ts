@@ -1,4 +1,4 @@
-/** Messages of SAML as they come to the development identity provider: by either binding, read and not verified. */
+/** Reads SAML messages to the development identity provider from both bindings, without verification. */
 import { inflateRawSync } from "node:zlib";
 import { saml } from "../identity/saml/names.ts";
 import { elementsIn, isNamed, textIn, XmlIssue } from "../identity/saml/xml/element.ts";
@@ -13,7 +13,7 @@ export interface Received {
   readonly relayState: string | undefined;
 }
 
-/** Who asks is believed as well, and answers go to this server alone. Throws `XmlIssue`. */
+/** Senders are not verified, because responses are sent to this server only. Throws `XmlIssue`. */
 export function received({ method, query, form }: Asked): Received {
   const given = method === "GET" ? query : form;
   const bytes = Buffer.from(given.get("SAMLRequest") ?? given.get("SAMLResponse") ?? "", "base64");
@@ -26,7 +26,7 @@ export function received({ method, query, form }: Asked): Received {
   return { message: readXml(text, limits), relayState: given.get("RelayState") ?? undefined };
 }
 
-/** Entity id of who has written it. Throws `XmlIssue`. */
+/** Returns the sender's entity id. Throws `XmlIssue`. */
 export function issuerOf(message: XmlElement): string {
   const issuer = elementsIn(message).find((one) => isNamed(one, saml, "Issuer"));
   if (!issuer) throw new XmlIssue("has no Issuer");

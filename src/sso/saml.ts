@@ -1,4 +1,4 @@
-/** The development identity provider by SAML 2.0: both bindings, logins that begin here, single log-out. */
+/** The development identity provider for SAML 2.0: both bindings, logins without a request, single logout. */
 import { Lru } from "../lib/collections/lru.ts";
 import { samlp } from "../identity/saml/names.ts";
 import { attributeOf, isNamed, XmlIssue } from "../identity/saml/xml/element.ts";
@@ -14,11 +14,11 @@ import type { Outcome, SignIn } from "./sign-ins.ts";
 
 export interface Saml {
   readonly metadata: () => string;
-  /** Entity ids of services that have asked. */
+  /** Entity ids of services that sent requests. */
   readonly services: () => readonly string[];
-  /** Sends the browser to the next service that has to hear of the end; undefined when all have. */
+  /** Redirects the browser to the next service to notify, or returns undefined after the last. */
   leave(signIn: SignIn): Reply | undefined;
-  /** Undefined: not a path of it. */
+  /** Returns undefined for a path that it does not serve. */
   answer(asked: Asked): Reply | undefined;
 }
 
@@ -26,7 +26,7 @@ const maxServices = 100;
 
 export function makeSaml({ issuer, now, keys, signIns, ours }: Services): Saml {
   const entityId = `${issuer}/saml/metadata`;
-  /** Where the answers of each service go, by its entity id. */
+  /** Response URL of each service, by its entity id. */
   const consumers = new Lru<string, string>(maxServices);
   const known: string[] = [];
   const writer = (): Writer => ({ entityId, key: keys.current, now: now() });
@@ -59,7 +59,7 @@ export function makeSaml({ issuer, now, keys, signIns, ours }: Services): Saml {
     });
   };
 
-  /** A login that no service has asked for. */
+  /** Starts a login that no service requested. */
   const begin = (asked: Asked): Reply => {
     const service = asked.form.get("service") ?? "";
     const url = consumers.get(service);

@@ -1,4 +1,6 @@
-/** Who is logged in at the development identity provider, and what waits for somebody to be. Bounded; kept in memory. */
+/**
+ * Logins at the development identity provider, and requests that wait for one. Limited in number and stored in memory.
+ */
 import { randomBytes } from "node:crypto";
 import { Lru } from "../lib/collections/lru.ts";
 import { signInPage } from "./pages.ts";
@@ -10,20 +12,20 @@ import type { Asked, Reply } from "./reply.ts";
 export interface SignIn {
   readonly id: string;
   readonly person: Person;
-  /** When it was shown who it is, milliseconds since 1970. */
+  /** Time of the login, milliseconds since 1970. */
   readonly at: number;
-  /** How services of OpenID Connect are told of its end, by their tags. */
+  /** Functions that notify OpenID Connect services of its end, by their tags. */
   readonly ends: Map<string, () => Promise<void>>;
-  /** Entity ids of SAML services that know of it. */
+  /** Entity ids of SAML services with this login. */
   readonly services: Set<string>;
 }
 
 export type Outcome = SignIn | "denied" | "failed";
 
 export interface Wanted {
-  /** As whom it asks. */
+  /** Client that sends the request. */
   readonly client: string;
-  /** Whoever is logged in already must say again who it is. */
+  /** Whether a logged-in user must log in again. */
   readonly anew: boolean;
   readonly finish: (outcome: Outcome) => Reply;
 }
@@ -52,7 +54,7 @@ export class SignIns {
     return this.#signIns.get(id);
   }
 
-  /** Goes on with who is logged in, or shows the page. */
+  /** Continues with the logged-in user, or shows the login page. */
   want(asked: Asked, wanted: Wanted): Reply {
     const signIn = this.of(asked);
     if (signIn && !wanted.anew) return wanted.finish(signIn);
@@ -61,7 +63,7 @@ export class SignIns {
     return signInPage(id, wanted.client);
   }
 
-  /** What the page sends. */
+  /** Handles the form of the login page. */
   answer(asked: Asked): Reply {
     const id = asked.form.get("request") ?? "";
     const wanted = this.#waiting.get(id);

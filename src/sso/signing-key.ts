@@ -1,11 +1,14 @@
-/** What the development identity provider signs by: RSA, as every service verifies it. The last key stays published. */
+/**
+ * Signing key of the development identity provider: RSA, which every service can verify. The previous key remains
+ * published.
+ */
 import { createHash, createPublicKey, hash, sign, X509Certificate } from "node:crypto";
 import { createSelfSigned } from "../lib/certificates/x509.ts";
 
 export interface SigningKey {
   readonly keyPem: string;
   readonly certificatePem: string;
-  /** DER of it in base64, as SAML's metadata has it. */
+  /** Base64 of its DER, as in SAML metadata. */
   readonly certificate: string;
   readonly keyId: string;
   /** A compact JWS, RS256 (RFC 7515 §3.1). */
