@@ -1,4 +1,4 @@
-/** The built pages of `console/`, served from memory with the headers that keep a page to itself. */
+/** Serves the built pages of `console/` from memory, with headers that isolate them from other sites. */
 import { ownFilesIn, readOwnFile } from "../lib/io/own-file.ts";
 
 /** The built files; see `console/build.js`. */
@@ -12,7 +12,7 @@ export interface PageReply {
 
 export interface Pages {
   /**
-   * The file for a path, `/` for the page itself; undefined when there is none.
+   * Returns the file for a path, `/` for the page itself, or undefined.
    *
    * @param accepts the request's Accept-Encoding
    */
@@ -33,7 +33,7 @@ const types: Readonly<Record<string, string>> = {
   svg: "image/svg+xml",
 };
 
-/** Nothing inline, nothing of other sites, in no frame (P9). */
+/** No inline code, no content of other sites, no framing (P9). */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -57,7 +57,10 @@ const fixedHeaders = {
   vary: "accept-encoding",
 } as const;
 
-/** Reads the files of one page. @param page its file in the build. Without a build `/` says so, with 503. */
+/**
+ * Reads the files of one page.
+ * @param page its file in the build. Without a build, `/` responds with an explanation and status 503
+ */
 export function openPages(page: "index.html" | "inspector.html"): Pages {
   let files: ReadonlyMap<string, PageFile>;
   try {
@@ -77,7 +80,7 @@ export function openPages(page: "index.html" | "inspector.html"): Pages {
         headers: {
           ...fixedHeaders,
           "content-type": file.type,
-          // Names of the other files change with their content.
+          // The names of the other files change with their content.
           "cache-control": file.isPage ? "no-cache" : "public, max-age=31536000, immutable",
           ...(isGzipped && { "content-encoding": "gzip" }),
         },
