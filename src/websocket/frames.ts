@@ -1,12 +1,12 @@
-/** WebSocket frames as a server reads and writes them (RFC 6455 §5), payloads passed on as they come. */
+/** Reads and writes WebSocket frames as a server (RFC 6455 §5). Payloads are passed on as they arrive. */
 import { isUtf8 } from "node:buffer";
 
-/** Who is told what a client's frames say. */
+/** Receives the content of a client's frames. */
 export interface FrameSink {
   /** A piece of a binary message, unmasked. */
   binary(bytes: Buffer): void;
   ping(payload: Buffer): void;
-  /** The client closes; 1005 when it gave no code. */
+  /** The client closes; 1005 without a code. */
   closed(code: number): void;
 }
 
@@ -24,14 +24,14 @@ const maxHeadBytes = 14;
 const maxControlBytes = 125;
 
 /**
- * Reads a client's frames. Memory does not grow with frames or messages: only a head or a control frame that has
- * not come whole is kept.
+ * Reads a client's frames. Memory does not grow with frames or messages: only an incomplete head or control frame is
+ * stored.
  */
 export class FrameReader {
   readonly #sink: FrameSink;
   readonly #head = Buffer.alloc(maxHeadBytes);
   #headBytes = 0;
-  /** Payload still to come; undefined between frames. */
+  /** Remaining bytes of the payload; undefined between frames. */
   #left: number | undefined;
   #opcode = 0;
   #maskAt = 0;
@@ -45,7 +45,7 @@ export class FrameReader {
     this.#sink = sink;
   }
 
-  /** Returns a close code when the client breaks the protocol; nothing more may be given then. */
+  /** Returns a close code if the client violates the protocol. No more bytes may follow. */
   push(bytes: Buffer): number | undefined {
     let at = 0;
     while (at < bytes.length && !this.#ended) {
@@ -74,7 +74,7 @@ export class FrameReader {
     return undefined;
   }
 
-  /** Looks at the head so far; sets `#left` when it is whole. */
+  /** Reads the current head. Sets `#left` if the head is complete. */
   #readHead(): number | undefined {
     const head = this.#head;
     const first = head[0] as number;
@@ -87,7 +87,7 @@ export class FrameReader {
     const extended = short === 126 ? 2 : short === 127 ? 8 : 0;
     if (this.#headBytes < 2 + extended + 4) return undefined;
     const length = extended === 0 ? short : extended === 2 ? head.readUInt16BE(2) : Number(head.readBigUInt64BE(2));
-    // §5.2: the shortest form is the only one.
+    // §5.2: only the shortest form is valid.
     if ((extended === 2 && length < 126) || (extended === 8 && length < 65_536)) return closeCodes.protocolError;
     if (length > Number.MAX_SAFE_INTEGER) return closeCodes.protocolError;
     this.#maskAt = 2 + extended;
@@ -104,7 +104,7 @@ export class FrameReader {
   #checkFirst(first: number): number | undefined {
     const isFinal = (first & 0x80) !== 0;
     this.#opcode = first & 0x0f;
-    // No extension was agreed on that would give these bits a meaning.
+    // No negotiated extension uses these bits.
     if ((first & 0x70) !== 0) return closeCodes.protocolError;
     switch (this.#opcode) {
       case opcodes.text:
@@ -126,7 +126,7 @@ export class FrameReader {
     return undefined;
   }
 
-  /** A copy: what came in is not ours to change. */
+  /** Copies the piece, because the input must not be changed. */
   #unmask(piece: Buffer): Buffer {
     const plain = Buffer.allocUnsafe(piece.length);
     const mask = this.#head;
@@ -162,7 +162,7 @@ function isCloseCode(code: number): boolean {
   return (code >= 1000 && code <= 1003) || (code >= 1007 && code <= 1014);
 }
 
-/** The head of an unmasked, final frame of `length` bytes. */
+/** Returns the head of an unmasked, final frame of `length` bytes. */
 function frameHead(opcode: number, length: number): Buffer {
   if (length < 126) return Buffer.from([0x80 | opcode, length]);
   const head = Buffer.alloc(length < 65_536 ? 4 : 10);

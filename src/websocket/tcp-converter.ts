@@ -3,12 +3,12 @@ import type { ByteReceiver, ByteStream } from "../lib/io/byte-stream.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 import { binaryHead, closeCodes, closeFrame, FrameReader, pongFrame } from "./frames.ts";
 
-/** How long a client may take to answer a close. */
+/** Maximum time for a client to respond to a close, milliseconds. */
 const closeTimeoutMs = 5000;
-/** Pings that are answered while the client takes nothing; those beyond are what it asked for. */
+/** Maximum number of queued pongs while the client reads nothing. Further pings are not answered. */
 const maxHeldPongs = 8;
 
-/** Joins a client that speaks WebSocket to a stream of bytes: binary messages one way, bytes the other. */
+/** Connects a WebSocket client to a byte stream. Binary messages become bytes, and bytes become binary messages. */
 export function joinWebSocketToTcp(client: ByteStream, upstream: ByteStream, clock: Clock): void {
   new Join(client, upstream, clock).start();
 }
@@ -18,7 +18,7 @@ class Join {
   readonly #upstream: ByteStream;
   readonly #clock: Clock;
   readonly #reader: FrameReader;
-  /** Bytes taken from one side that the other has not taken on yet. */
+  /** Bytes received from one side that the other has not accepted yet. */
   #owedToClient = 0;
   #owedToUpstream = 0;
   #upstreamFree = true;
@@ -56,7 +56,7 @@ class Join {
         if (this.#upstreamFree) this.#client.consumed(bytes.length);
         else this.#owedToClient += bytes.length;
       },
-      // Without a close frame nobody knows whether the message was whole.
+      // Without a close frame, the last message may be incomplete.
       ended: () => this.#finish(),
       drained: () => {
         if (this.#over) return;
@@ -86,7 +86,7 @@ class Join {
         this.#owedToClient = 0;
       },
       closed: (error) => this.#close(error ? closeCodes.internal : closeCodes.normal),
-      // Part of a frame may have been written: nothing can follow it.
+      // A frame may be partly written, so nothing can follow it.
       broke: (error) => {
         reportFailure("stream", error);
         this.#finish();
@@ -100,7 +100,7 @@ class Join {
     if (!this.#clientFree) this.#heldPongs += 1;
   }
 
-  /** The client said its last. The upstream gets to read all of it; what it still says cannot be told any more. */
+  /** The client has closed. The upstream still receives all data, but its own data can no longer be delivered. */
   #clientCloses(code: number): void {
     if (!this.#closeSent) this.#client.write(closeFrame(code));
     this.#over = true;
@@ -114,12 +114,12 @@ class Join {
     });
   }
 
-  /** Says goodbye, and waits a while for the answer (RFC 6455 §7.1.1). */
+  /** Sends a close frame and waits a limited time for the response (RFC 6455 §7.1.1). */
   #close(code: number): void {
     if (this.#over || this.#closeSent) return;
     this.#closeSent = true;
     this.#client.write(closeFrame(code));
-    // Bytes that come before the client's answer have nowhere to go.
+    // Bytes that arrive before the client's response are discarded.
     this.#upstreamFree = true;
     this.#client.consumed(this.#owedToClient);
     this.#owedToClient = 0;
