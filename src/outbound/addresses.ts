@@ -1,4 +1,7 @@
-/** Names resolved once, checked, and only then connected to: a second look-up could say something else (security I7). */
+/**
+ * Resolves a name once, checks its addresses and connects only to them, because a second lookup could return others
+ * (security I7).
+ */
 import type { LookupAddress } from "node:dns";
 import { isIP } from "node:net";
 import type { LookupFunction } from "node:net";
@@ -7,14 +10,14 @@ import { resolveName } from "./names/names.ts";
 /** Whether this server may connect to an IP address. */
 export type AddressRule = (address: string) => boolean;
 
-/** What is wrong when every address of `host` is refused. */
+/** Creates the error if every address of `host` is refused. */
 export type Refused = (host: string, found: readonly LookupAddress[]) => Error;
 
 /**
- * Calls `done` once, unless the caller gives up, with the addresses of `host`, a name or an address, that may be
- * connected to; with an error when there are none.
+ * Calls `done` once, unless the caller cancels, with the allowed addresses of `host`, a name or an address. Calls it
+ * with an error if there are none.
  * @param asker see `NameResolver.resolve`
- * @returns gives up: `done` is not called any more
+ * @returns a function that cancels: `done` is not called any more
  */
 export function resolveAllowed(
   host: string,
@@ -45,7 +48,7 @@ export function resolveAllowed(
 }
 
 /**
- * For `net.connect` and `https.request`, which do not call it for literal addresses: check those beforehand.
+ * For `net.connect` and `https.request`. They do not call it for literal addresses, so check those beforehand.
  * @param asker see `NameResolver.resolve`
  */
 export function checkedLookup(asker: string, mayConnect: AddressRule, refused: Refused): LookupFunction {
@@ -57,7 +60,7 @@ export function checkedLookup(asker: string, mayConnect: AddressRule, refused: R
     });
 }
 
-/** For connections to addresses that the operator names. */
+/** For connections to addresses from the operator's settings. */
 export const lookupName: LookupFunction = checkedLookup(
   "server",
   () => true,

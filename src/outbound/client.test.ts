@@ -67,26 +67,26 @@ describe("requests to the outside", () => {
     }
   };
 
-  it("I7: requests to the outside take a whole answer from a server that proves its name", async () => {
+  it("I7: requests to the outside accept a complete response from a server with a valid certificate", async () => {
     assert.equal((await get(`${origin}/whole`)).text, "whole");
     await assert.rejects(get(`${origin}/whole`, { ca: undefined }), /certificate/);
   });
 
-  it("I7: requests to the outside follow no redirect", async () => {
+  it("I7: requests to the outside do not follow redirects", async () => {
     const { status, text } = await get(`${origin}/moved`);
     assert.deepEqual([status, text], [302, "moved"]);
   });
 
-  it("I7: requests to the outside decode nothing", async () => {
+  it("I7: requests to the outside decode no content", async () => {
     assert.equal((await get(`${origin}/packed`)).text, "not brotli");
   });
 
-  it("I7: requests to the outside refuse answers that are too long or cut off", async () => {
+  it("I7: requests to the outside reject responses that are too long or incomplete", async () => {
     await assert.rejects(get(`${origin}/long`), /too long/);
     await assert.rejects(get(`${origin}/cut`), /aborted|hang up/);
   });
 
-  it("I7: requests to the outside go to public addresses only, by whatever name, unless the operator allows more", async () => {
+  it("I7: requests to the outside reach public addresses only, by any name, unless the operator allows more", async () => {
     for (const url of [
       `${origin}/whole`,
       origin.replace("localhost", "127.0.0.1"),
@@ -98,14 +98,14 @@ describe("requests to the outside", () => {
     assert.equal((await get(`${origin}/whole`, { reach: "any_https" })).status, 200);
   });
 
-  it("I7: requests to the outside go without TLS only where the operator allows it", async () => {
+  it("I7: requests to the outside use TLS unless the operator allows plain HTTP", async () => {
     for (const reach of ["public", "any_https"] as const) {
       await assert.rejects(get(`${plainOrigin}/whole`, { reach }), /must begin with https/);
     }
     assert.equal((await get(`${plainOrigin}/whole`)).text, "whole");
   });
 
-  it("I7: requests to the outside end after their time", async () => {
+  it("I7: requests to the outside time out", async () => {
     const clock = makeManualClock();
     const asked = get(`${origin}/silent`, { clock, timeoutMs: 5_000 });
     assert.equal(clock.pending, 1);
@@ -120,7 +120,7 @@ describe("requests to the outside", () => {
     assert.equal(clock.pending, 0);
   });
 
-  it("I7: requests to the outside that end after their time are not sent again, over a kept connection either", async () => {
+  it("I7: requests to the outside are not repeated after a timeout, even on a kept connection", async () => {
     const clock = makeManualClock();
     const outbound = openOutbound({ purpose: "events", clock, reach: "any", ca, timeoutMs: 100 });
     const send = (path: string) => outbound.send({ method: "POST", url: new URL(origin + path), body: "x" });
@@ -135,7 +135,7 @@ describe("requests to the outside", () => {
     outbound.close();
   });
 
-  it("requests to the outside are counted by what they are for and how they ended", async () => {
+  it("requests to the outside are counted by purpose and result", async () => {
     const metrics = makeMetrics();
     exportOutboundCounters(metrics);
     const count = (outcome: string): number =>

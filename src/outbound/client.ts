@@ -1,6 +1,6 @@
 /**
- * The one way in which this server sends requests of its own: bounded in time, size and connections, to addresses that
- * were checked, without following redirects and without decoding what is compressed (security I7).
+ * The only way in which this server sends requests itself. They are limited in time, size and connections. They reach
+ * checked addresses only, follow no redirects and decode no compressed content (security I7).
  */
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { Agent as TlsAgent, request as requestHttps } from "node:https";
@@ -18,23 +18,23 @@ export interface OutboundOptions {
   readonly purpose: OutboundPurpose;
   readonly clock: Clock;
   /**
-   * Where requests may go: to public addresses over HTTPS; to any address over HTTPS, for what the operator has named;
-   * or anywhere, also without TLS, where the operator allows what tenants name to lead inside.
+   * Allowed destinations: public addresses over HTTPS; any address over HTTPS, for URLs from the operator; or any
+   * address, also without TLS, if the operator lets tenants' URLs reach internal addresses.
    */
   readonly reach: "public" | "any_https" | "any";
-  /** PEM of authorities that are trusted instead of the system's. */
+  /** PEM of CAs that replace the system's. */
   readonly ca?: string | undefined;
-  /** Until the answer has arrived, milliseconds; 10 s unless given. */
+  /** Maximum time until the response is complete, milliseconds. Default: 10 s. */
   readonly timeoutMs?: number;
-  /** Longest answer; 256 KiB unless given. */
+  /** Maximum size of a response. Default: 256 KiB. */
   readonly maxAnswerBytes?: number;
-  /** Whether connections are kept for a moment and used again; they are unless told otherwise. */
+  /** Whether connections are kept open for a moment and reused. Default: true. */
   readonly keepsConnections?: boolean;
-  /** To one host at once; 16 unless given. */
+  /** Maximum number of connections to one host. Default: 16. */
   readonly maxConnections?: number;
-  /** Ends what is under way. */
+  /** Aborts open requests. */
   readonly signal?: AbortSignal;
-  /** As `OutboundRequest.asker`, for all requests. */
+  /** Like `OutboundRequest.asker`, for all requests. */
   readonly asker?: string;
 }
 
@@ -43,9 +43,9 @@ export interface OutboundRequest {
   readonly url: URL;
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
   readonly body?: string | undefined;
-  /** Until the answer has arrived, milliseconds, where that is not as everywhere. */
+  /** Maximum time until the response is complete, milliseconds. Default: the client's. */
   readonly timeoutMs?: number;
-  /** The account, or another name, whose share of name look-ups this request uses; the purpose unless given. */
+  /** Account, or another name, whose share of name lookups this request uses. Default: the purpose. */
   readonly asker?: string;
 }
 
@@ -55,15 +55,15 @@ export interface OutboundAnswer {
   readonly body: Buffer;
   /** The body as UTF-8. */
   readonly text: string;
-  /** IP address that answered. */
+  /** IP address of the responding server. */
   readonly address: string;
 }
 
 export interface Outbound {
   readonly clock: Clock;
-  /** Resolves with any answer, a redirect too. Rejects with why there is none. */
+  /** Resolves with any response, including redirects. Rejects with the reason if there is none. */
   send(request: OutboundRequest): Promise<OutboundAnswer>;
-  /** Closes connections that are kept. */
+  /** Closes kept connections. */
   close(): void;
 }
 
@@ -82,7 +82,7 @@ export function openOutbound(options: OutboundOptions): Outbound {
   const mayConnect: AddressRule = reach === "public" ? isPublicAddress : () => true;
   const usualLookup = checkedLookup(options.asker ?? purpose, mayConnect, notPublic);
 
-  /** @param isFresh over a connection of its own */
+  /** @param isFresh whether to use a new connection */
   const attempt = async (
     { method, url, headers, body, asker, timeoutMs = options.timeoutMs ?? defaultTimeoutMs }: OutboundRequest,
     isFresh: boolean,
@@ -104,7 +104,7 @@ export function openOutbound(options: OutboundOptions): Outbound {
     const late = clock.after(timeoutMs, () => request.destroy(new Error(`no answer within ${timeoutMs / 1000} s`)));
     try {
       return await new Promise<OutboundAnswer>((resolve, reject) => {
-        // The agent's time-out is for idle connections; an answer may take longer.
+        // The agent's timeout is for idle connections. A response may take longer.
         request.on("socket", (socket) => socket.setTimeout(0));
         request.on("error", (error) => reject(isStale(request, error) ? new StaleConnection(error) : error));
         request.on("response", (response) => read(response, maxAnswerBytes, resolve, reject));
@@ -124,7 +124,7 @@ export function openOutbound(options: OutboundOptions): Outbound {
     try {
       return await attempt(request, false);
     } catch (error) {
-      // The receiver may close a kept connection at the moment at which it is used again.
+      // The receiver may close a kept connection just when it is reused.
       if (!(error instanceof StaleConnection)) throw error;
       return await attempt(request, true);
     }
@@ -148,14 +148,14 @@ export function openOutbound(options: OutboundOptions): Outbound {
   };
 }
 
-/** What `send` rejects with when there is an answer of more bytes than it may have. */
+/** Rejection of `send` if the response is larger than allowed. */
 export class AnswerTooLong extends Error {
   constructor() {
     super("the answer is too long");
   }
 }
 
-/** Whether the receiver had closed a kept connection; our own reasons to end a request have no such code. */
+/** Whether the receiver had closed a kept connection. Our own errors have no such code. */
 function isStale({ reusedSocket }: ClientRequest, { code }: NodeJS.ErrnoException): boolean {
   return reusedSocket && (code === "ECONNRESET" || code === "EPIPE");
 }
@@ -173,7 +173,7 @@ function read(
   reject: (error: Error) => void,
 ): void {
   const pieces = new GatheredBytes();
-  // A socket that is closed by the end has none.
+  // A socket that has already closed has no address.
   const address = response.socket.remoteAddress ?? "";
   response.on("data", (bytes: Buffer) => {
     if (pieces.length + bytes.length > maxBytes) response.destroy(new AnswerTooLong());

@@ -1,7 +1,7 @@
-/** How many requests this thread has sent outside, and how they ended: plain numbers that a scrape reads. */
+/** Counts outbound requests of this thread by result, as plain numbers for the metrics. */
 import type { Metrics } from "../lib/metrics.ts";
 
-/** What a request outside is for. */
+/** Purpose of an outbound request. */
 export type OutboundPurpose = (typeof outboundPurposes)[number];
 const outboundPurposes = ["acme", "events", "logins", "policy", "webhooks"] as const;
 
@@ -14,7 +14,7 @@ export function countOutbound(purpose: OutboundPurpose, outcome: (typeof outcome
   counts.set(key, (counts.get(key) ?? 0) + 1);
 }
 
-/** Both planes export them, as both send requests; what is scraped is their sum. */
+/** Both planes send requests and export the counters. The metrics contain the sum. */
 export function exportOutboundCounters(metrics: Metrics): void {
   for (const purpose of outboundPurposes) {
     for (const outcome of outcomes) {

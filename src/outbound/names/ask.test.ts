@@ -20,7 +20,7 @@ describe("addresses of a name", () => {
     rmSync(directory, { recursive: true });
   });
 
-  it("name servers give addresses of both families, with their time to live", async () => {
+  it("name servers return addresses of both families with their time to live", async () => {
     const ask = makeAsk(makeManualClock(), [dns.address], paths);
     assert.deepEqual(await ask("one.test"), { addresses: [{ address: "127.0.0.1", family: 4 }], ttlMs: 60_000 });
     const { addresses } = await ask("one.two.test.");
@@ -59,7 +59,7 @@ describe("addresses of a name", () => {
     }
   });
 
-  it("search domains and ndots of resolv.conf decide which names are asked for", () => {
+  it("search domains and ndots of resolv.conf decide which names are queried", () => {
     const system = parseResolvConf("search old.test\nsearch a.test b.test.\noptions rotate ndots:2\n");
     assert.deepEqual(system, { search: ["a.test", "b.test"], ndots: 2 });
     assert.deepEqual(candidatesOf("db", system), ["db.a.test", "db.b.test", "db"]);
@@ -68,7 +68,7 @@ describe("addresses of a name", () => {
     assert.deepEqual(parseResolvConf("domain c.test"), { search: ["c.test"], ndots: 1 });
   });
 
-  it("a hosts file gives at most 64 addresses for one name, and invalid lines are skipped", () => {
+  it("a hosts file contributes at most 64 addresses for one name, and invalid lines are skipped", () => {
     const many = Array.from({ length: 200 }, (_, index) => `192.0.2.${index} many`).join("\n");
     const hosts = parseHosts(`no-address name\n${many}`);
     assert.deepEqual([hosts.get("name"), hosts.get("many")?.length], [undefined, 64]);

@@ -1,4 +1,7 @@
-/** Asks for the addresses of one name: the hosts file, then the name servers, without the thread pool of `dns.lookup`. */
+/**
+ * Looks up the addresses of one name: in the hosts file, then at the name servers, without the thread pool of
+ * `dns.lookup`.
+ */
 import { Resolver } from "node:dns";
 import type { LookupAddress } from "node:dns";
 import { isIP } from "node:net";
@@ -17,7 +20,7 @@ export interface Answer {
 export type Ask = (name: string) => Promise<Answer>;
 
 export class NameError extends Error {
-  /** As `dns.lookup` names it: `EAI_AGAIN` may pass. */
+  /** Codes of `dns.lookup`. `EAI_AGAIN` may be temporary. */
   readonly code: "ENOTFOUND" | "EAI_AGAIN";
 
   constructor(code: NameError["code"], message: string) {
@@ -26,10 +29,10 @@ export class NameError extends Error {
   }
 }
 
-/** Per server and attempt; a name takes at most this, times the servers, times the attempts. */
+/** Per server and attempt. A name takes at most this time × servers × attempts. */
 const queryTimeoutMs = 2_000;
 const tries = 2;
-/** The hosts file and `localhost` have no time to live. */
+/** The hosts file and `localhost` define no time to live. */
 const fileTtlMs = 2_000;
 const maxAddresses = 64;
 const maxNameLength = 253;
@@ -38,7 +41,7 @@ const loopback: readonly LookupAddress[] = [
   { address: "::1", family: 6 },
 ];
 
-/** @param servers `address` or `address:port`; without any, those of the system, with its search domains */
+/** @param servers `address` or `address:port`; if empty, the system's servers and search domains */
 export function makeAsk(clock: Clock, servers: readonly string[], paths?: FilePaths): Ask {
   const files = followSystemFiles(clock, paths);
   let current: { readonly version: string; readonly resolver: Resolver } | undefined;
@@ -69,7 +72,7 @@ export function makeAsk(clock: Clock, servers: readonly string[], paths?: FilePa
   };
 }
 
-/** @internal The names to ask for, in order (resolv.conf(5), `search` and `ndots`). */
+/** @internal Returns the names to query, in order (resolv.conf(5), `search` and `ndots`). */
 export function candidatesOf(name: string, { search, ndots }: Pick<SystemFiles, "search" | "ndots">): string[] {
   if (name.endsWith(".")) return [name.slice(0, -1)];
   const longer = search.map((domain) => `${name}.${domain}`).filter((one) => one.length <= maxNameLength);
@@ -82,7 +85,7 @@ interface Records {
   readonly records: readonly { readonly address: string; readonly ttl: number }[];
 }
 
-/** Undefined when the name has no address. Rejects when no server could say. */
+/** Resolves with undefined if the name has no address. Rejects if no server responded. */
 async function query(resolver: Resolver, asked: string, name: string): Promise<Answer | undefined> {
   const [v4, v6] = await Promise.all([
     new Promise<Records>((resolve) => {
@@ -98,7 +101,7 @@ async function query(resolver: Resolver, asked: string, name: string): Promise<A
       ...v4.records.map(({ address }) => ({ address, family: 4 })),
       ...v6.records.map(({ address }) => ({ address, family: 6 })),
     ];
-    // RFC 8305 §4 prefers IPv6, where this machine has it.
+    // RFC 8305 §4 prefers IPv6 if this machine supports it.
     if (v6.records.length > 0 && hasIpv6()) addresses.sort((a, b) => b.family - a.family);
     return { addresses, ttlMs: Math.min(...records.map(({ ttl }) => ttl)) * 1000 };
   }
@@ -107,7 +110,7 @@ async function query(resolver: Resolver, asked: string, name: string): Promise<A
   throw new NameError("EAI_AGAIN", `look up "${name}": the name servers gave no answer (${failed.code})`);
 }
 
-/** Codes of a name without such an address. */
+/** Error codes for a name without an address of this family. */
 const absent: ReadonlySet<string> = new Set(["ENOTFOUND", "ENODATA", "EBADNAME"]);
 
 function recordsOf(error: NodeJS.ErrnoException | null, found: Records["records"] | undefined): Records {

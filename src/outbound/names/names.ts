@@ -11,14 +11,14 @@ let current: NameResolver | undefined;
 let currentServers = "";
 
 /**
- * Sets the name servers of this thread and of the threads that it starts later, as `resolv.conf` sets those of a machine.
- * @param servers `address` or `address:port`; none for the system's
+ * Sets the name servers of this thread and of later threads, like `resolv.conf` for a machine.
+ * @param servers `address` or `address:port`; empty for the system's
  */
 export function useNameServers(servers: readonly string[]): void {
   setEnvironmentData(key, servers.join());
 }
 
-/** As `NameResolver.resolve`, by the resolver of this thread. */
+/** Like `NameResolver.resolve`, with this thread's resolver. */
 export const resolveName: NameResolver["resolve"] = (name, asker, done) => {
   const set = getEnvironmentData(key);
   const given = typeof set === "string" ? set : "";

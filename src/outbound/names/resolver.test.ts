@@ -8,7 +8,7 @@ import type { ResolverLimits } from "./resolver.ts";
 
 const v4 = (address: string) => ({ address, family: 4 });
 
-/** A resolver whose queries the test answers. */
+/** Returns a resolver whose queries the test answers. */
 function resolverWith(limits: Partial<ResolverLimits> = {}) {
   const clock = makeManualClock();
   const asked: string[] = [];
@@ -44,7 +44,7 @@ function resolverWith(limits: Partial<ResolverLimits> = {}) {
 }
 
 describe("the name resolver", () => {
-  it("one query serves all callers that wait for a name, and no query is sent while the answer is fresh", async () => {
+  it("one query serves all callers of a name, and no query is sent while the answer is fresh", async () => {
     const { asked, resolve, answer, clock } = resolverWith();
     const callers = Array.from({ length: 20 }, (_, index) => resolve(index % 2 === 0 ? "a.test" : "A.Test"));
     await answer("a.test", ["192.0.2.1"]);
@@ -56,7 +56,7 @@ describe("the name resolver", () => {
     assert.deepEqual(asked, ["a.test", "a.test"]);
   });
 
-  it("other names are answered while one gets no answer", async () => {
+  it("other names resolve while one gets no answer", async () => {
     const { resolve, answer } = resolverWith();
     const silent = Array.from({ length: 100 }, () => resolve("silent.test"));
     const { results } = resolve("fine.test");
@@ -65,7 +65,7 @@ describe("the name resolver", () => {
     assert.ok(silent.every((one) => one.results.length === 0));
   });
 
-  it("a caller that gives up makes room, and the answer is cached for the next", async () => {
+  it("a caller that cancels frees its slot, and the answer is cached for the next", async () => {
     const { asked, resolve, answer } = resolverWith({ waitingPerName: 1 });
     const first = resolve("a.test");
     first.giveUp();
@@ -74,7 +74,7 @@ describe("the name resolver", () => {
     assert.deepEqual([first.results, second.results, asked], [[], ["192.0.2.1"], ["a.test"]]);
   });
 
-  it("D9: the callers of one name, the queries of one account and all queries are bounded", async () => {
+  it("D9: the callers of one name, the queries of one account and all queries are limited", async () => {
     const { asked, resolve, answer } = resolverWith({ waitingPerName: 2, queriesPerAsker: 2, queries: 3 });
     const refused = ({ results }: ReturnType<typeof resolve>): string => (results[0] as Error).message;
     resolve("a.test");
@@ -89,7 +89,7 @@ describe("the name resolver", () => {
     assert.deepEqual(asked, ["a.test", "b.test", "d.test", "c.test"]);
   });
 
-  it("the number of cached answers is bounded", async () => {
+  it("the number of cached answers is limited", async () => {
     const { asked, resolve, answer } = resolverWith({ cached: 2 });
     for (const name of ["a.test", "b.test", "c.test"]) {
       resolve(name);
@@ -122,7 +122,7 @@ describe("the name resolver", () => {
     assert.equal(asked.length, 4);
   });
 
-  it("the addresses of a name take turns at being first", async () => {
+  it("the addresses of a name rotate", async () => {
     const { resolve, answer } = resolverWith();
     const { results } = resolve("a.test");
     await answer("a.test", ["192.0.2.1", "192.0.2.2"]);

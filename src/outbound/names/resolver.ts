@@ -1,4 +1,4 @@
-/** Name resolution with a cache, joined queries and bounds, so that one name that gets no answer delays no other name. */
+/** Resolves names with a cache, shared queries and limits, so that an unresponsive name does not delay other names. */
 import type { LookupAddress } from "node:dns";
 import type { Clock } from "../../lib/clock.ts";
 import { NameError } from "./ask.ts";
@@ -6,20 +6,20 @@ import type { Answer, Ask } from "./ask.ts";
 
 export interface NameResolver {
   /**
-   * Calls `done` once, now or later, with at least one address or with why there is none.
-   * @param asker an account, or the part of the server that asks: each has its share of the queries
-   * @returns gives up: `done` is not called any more
+   * Calls `done` once, now or later, with at least one address or with an error.
+   * @param asker account or part of the server that resolves; each has a share of the queries
+   * @returns a function that cancels: `done` is not called any more
    */
   resolve(name: string, asker: string, done: (found: readonly LookupAddress[] | Error) => void): () => void;
 }
 
 export interface ResolverLimits {
-  /** Queries at once, and those of one asker. */
+  /** Maximum number of concurrent queries, in total and per asker. */
   readonly queries: number;
   readonly queriesPerAsker: number;
-  /** Callers that wait for one name. */
+  /** Maximum number of callers that wait for one name. */
   readonly waitingPerName: number;
-  /** Names whose answer is cached. */
+  /** Maximum number of cached names. */
   readonly cached: number;
 }
 
@@ -30,7 +30,7 @@ export const usualLimits: ResolverLimits = {
   cached: 10_000,
 };
 
-/** Bounds on the time for which an answer is used. */
+/** Limits on the time for which an answer is cached. */
 const minTtlMs = 1_000;
 const maxTtlMs = 300_000;
 const notFoundTtlMs = 5_000;
@@ -40,14 +40,14 @@ type Done = (found: readonly LookupAddress[] | Error) => void;
 
 interface Query {
   readonly asker: string;
-  /** Each waiter is an object of its own: one function may wait twice. */
+  /** Each waiter is a separate object, because one function may wait twice. */
   readonly waiting: Set<{ readonly done: Done }>;
 }
 
 interface Known {
   readonly until: number;
   readonly result: readonly LookupAddress[] | Error;
-  /** Grows with each use, so that equal addresses take turns. */
+  /** Incremented with each use to rotate equal addresses. */
   turn: number;
 }
 
@@ -63,7 +63,7 @@ export function makeNameResolver(clock: Clock, ask: Ask, limits = usualLimits): 
   };
   const remember = (name: string, result: Known["result"], ttlMs: number): Known => {
     known.delete(name);
-    // The oldest answer makes room.
+    // Remove the oldest answer.
     if (known.size >= limits.cached) known.delete(known.keys().next().value as string);
     const one = { until: clock.monotonic() + ttlMs, result, turn: 0 };
     known.set(name, one);
@@ -92,7 +92,7 @@ export function makeNameResolver(clock: Clock, ask: Ask, limits = usualLimits): 
     );
     return query;
   };
-  /** Why no more may be asked, or undefined. */
+  /** Returns why no more queries are allowed, or undefined. */
   const full = (name: string, asker: string): string | undefined => {
     const query = queries.get(name);
     if (query) {
@@ -128,7 +128,7 @@ export function makeNameResolver(clock: Clock, ask: Ask, limits = usualLimits): 
 
 const giveUpNothing = (): void => {};
 
-/** Addresses of one family take turns at being first; the order of the families stays. */
+/** Rotates the addresses of each family. The order of the families is preserved. */
 function inTurn(one: Known): readonly LookupAddress[] | Error {
   const { result } = one;
   if (result instanceof Error || result.length === 1) return result;

@@ -1,4 +1,4 @@
-/** The two files that decide how this machine resolves names. They are read again when they change. */
+/** The two files that configure name resolution on this machine. They are read again when they change. */
 import { readFile, stat } from "node:fs/promises";
 import { isIP } from "node:net";
 import type { Clock } from "../../lib/clock.ts";
@@ -23,11 +23,14 @@ const systemPaths: FilePaths = { hosts: "/etc/hosts", resolvConf: "/etc/resolv.c
 const checkEveryMs = 2_000;
 const maxFileBytes = 8 * 1024 * 1024;
 const maxAddressesPerName = 64;
-/** As the C library bounds them. */
+/** Limits of the C library. */
 const maxSearchDomains = 6;
 const maxDots = 15;
 
-/** Returns a function that resolves with the files as they were at most two seconds ago. A file that cannot be read counts as empty. */
+/**
+ * Returns a function that resolves with the content of the files, at most two seconds old. An unreadable file counts as
+ * empty.
+ */
 export function followSystemFiles(clock: Clock, paths = systemPaths): () => Promise<SystemFiles> {
   const hosts = followFile(paths.hosts, parseHosts);
   const resolvConf = followFile(paths.resolvConf, parseResolvConf);
@@ -88,7 +91,7 @@ export function parseResolvConf(text: string): Pick<SystemFiles, "search" | "ndo
   let search: readonly string[] = [];
   let ndots = 1;
   for (const [keyword, ...values] of words(text)) {
-    // The last of these lines counts (resolv.conf(5)).
+    // The last of these lines wins (resolv.conf(5)).
     if (keyword === "search") search = values.slice(0, maxSearchDomains);
     else if (keyword === "domain") search = values.slice(0, 1);
     else if (keyword === "options") {
