@@ -74,7 +74,7 @@ describe("backend", () => {
     });
   });
 
-  it("R6: the backend module refuses circles, what is missing below, and what grows without end", () => {
+  it("R6: the backend module rejects cycles, missing members and unlimited growth", () => {
     const failover = (...backends: string[]): readonly [string, Doc] => ["failover_backend", { backends }];
     assert.match(
       problemOf(planned({ a: failover("b"), b: failover("a") }, "a")),

@@ -32,7 +32,7 @@ function setUp() {
 }
 
 describe("circuit breaker", () => {
-  it("D5: the circuit breaker trips at its share of failures, once there are enough requests", () => {
+  it("D5: the circuit breaker trips at its share of failures after enough requests", () => {
     const { admit, settle } = setUp();
     for (const status of [500, undefined, 200]) settle(status);
     assert.equal(admit(), "closed");
@@ -46,7 +46,7 @@ describe("circuit breaker", () => {
     assert.equal(admit(), "closed");
   });
 
-  it("the circuit breaker forgets what has left the window, bucket by bucket", () => {
+  it("the circuit breaker forgets counts outside the window, bucket by bucket", () => {
     const { admit, settle, clock } = setUp();
     settle(500);
     settle(500);
@@ -62,7 +62,7 @@ describe("circuit breaker", () => {
     assert.equal(admit(), "open");
   });
 
-  it("D5: the circuit breaker lets one request through after the pause: its success closes, its failure opens again", () => {
+  it("D5: the circuit breaker passes one request after the pause: success closes it, failure opens it again", () => {
     const { admit, settle, clock } = setUp();
     for (let count = 0; count < 4; count += 1) settle(503);
     clock.pass(9999);
@@ -84,7 +84,7 @@ describe("circuit breaker", () => {
     assert.equal(admit(), "closed", "it starts counting anew");
   });
 
-  it("S7: the circuit breaker stays open for its time, however the wall clock is set meanwhile", () => {
+  it("S7: the circuit breaker remains open for its time, even if the wall clock changes", () => {
     for (const stepMs of [3_600_000, -3_600_000]) {
       const { admit, settle, clock } = setUp();
       for (let count = 0; count < 4; count += 1) settle(503);
@@ -96,7 +96,7 @@ describe("circuit breaker", () => {
     }
   });
 
-  it("the circuit breaker does not wait for ever for a probe, and learns nothing from one whose client went away", () => {
+  it("the circuit breaker does not wait forever for a probe, and ignores a probe whose client disconnected", () => {
     const { admit, settle, clock } = setUp();
     for (let count = 0; count < 4; count += 1) settle(503);
     clock.pass(10_000);
@@ -109,7 +109,7 @@ describe("circuit breaker", () => {
     assert.equal(admit(), "half-open");
   });
 
-  it("the circuit breaker keeps its counts over changes of anything but the window", () => {
+  it("the circuit breaker preserves its counts when anything except the window changes", () => {
     const { admit, settle, configure } = setUp();
     for (let count = 0; count < 3; count += 1) settle(503);
     configure({ tripped_duration: 20 });
@@ -121,7 +121,7 @@ describe("circuit breaker", () => {
     assert.equal(admit(), "closed");
   });
 
-  it("the circuit breaker can be asked what it would do without doing it", async () => {
+  it("the circuit breaker can be evaluated without changing its state", async () => {
     const { admit, settle, clock, route } = setUp();
     for (let count = 0; count < 4; count += 1) settle(503);
     clock.pass(10_000);
@@ -132,7 +132,7 @@ describe("circuit breaker", () => {
     assert.equal(await rehearse(), "open");
   });
 
-  it("the circuit breaker counts as a plain list of events in the window does", () => {
+  it("the circuit breaker has the same counts as a plain list of the events in the window", () => {
     const random = seededRandom(4);
     for (let round = 0; round < 200; round += 1) {
       const buckets = 1 + random.below(8);
@@ -156,7 +156,7 @@ describe("circuit breaker", () => {
     }
   });
 
-  it("the circuit breaker has the documented defaults, also for 0, and bounds", () => {
+  it("the circuit breaker has the documented defaults, also for 0, and limits", () => {
     const parse = (body: Record<string, unknown>) => parseFields(circuitBreaker.fields, body, "replace");
     const defaults = {
       tripped_duration: 10,

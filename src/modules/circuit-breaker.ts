@@ -32,7 +32,7 @@ export const circuitBreaker = defineModule({
   },
   compile(config, scope) {
     const { rolling_window, num_buckets, volume_threshold, error_threshold_percentage } = config;
-    // Counts of another window cannot be carried over; everything else may change under them.
+    // Counts of a different window cannot be reused. All other settings may change.
     const key = `circuit_breaker ${scope.ownerId} ${rolling_window}/${num_buckets}`;
     const breaker = scope.keep(key, () => new Breaker(rolling_window * 1000, num_buckets));
     const limits = {

@@ -31,7 +31,7 @@ function respond(init: Init = {}) {
   return { step, headers, transform: exchange.transforms[0] };
 }
 
-it("a response whose codings or types are in several lines is left alone", () => {
+it("compression does not change a response with codings or types in several lines", () => {
   const lines = (more: readonly (readonly [string, string])[]) => {
     const headers = [["content-type", "text/html"], ...more] as const;
     const exchange = exchangeOf({ headers: { "accept-encoding": "gzip" }, response: { headers } });
@@ -82,7 +82,7 @@ describe("compression", () => {
       }
     });
 
-    it(`compression makes of each small body what it makes of it alone, with ${coding}`, async () => {
+    it(`compression produces the same result for each small body as for that body alone, with ${coding}`, async () => {
       const compressed = async (body: Buffer): Promise<Buffer> => {
         const response = { headers: { "content-length": String(body.length) } };
         return await through(respond({ accept: coding, response }).transform, [body]);
@@ -95,7 +95,7 @@ describe("compression", () => {
       assert.deepEqual(await compressed(body), first);
     });
 
-    it(`compression lets each piece of a stream out at once with ${coding}`, async () => {
+    it(`compression sends each piece of a stream immediately with ${coding}`, async () => {
       const { transform } = respond({ accept: coding, response: { headers: { "content-type": "text/event-stream" } } });
       assert.ok(transform);
       for (const event of ["data: 1\n\n", "data: 2\n\n"]) {
@@ -107,7 +107,7 @@ describe("compression", () => {
     });
   }
 
-  it("compression chooses by weight, and by its own preference among equals", () => {
+  it("compression selects a coding by weight, and by its own preference among equal weights", () => {
     for (const [accept, chosen] of [
       ["gzip, deflate, br, zstd", "zstd"],
       ["gzip;q=0.8, br;q=0.9", "br"],
@@ -132,7 +132,7 @@ describe("compression", () => {
     }
   });
 
-  it("D6: compression leaves alone what has no body, is encoded, partial, forbidden or incompressible", () => {
+  it("D6: compression does not change responses that are empty, encoded, partial, forbidden or incompressible", () => {
     const untouched: Init[] = [
       { method: "HEAD" },
       ...[204, 205, 206, 304].map((status) => ({ response: { status } })),
@@ -152,7 +152,7 @@ describe("compression", () => {
     }
   });
 
-  it("D6: compression tells caches, weakens a strong ETag, and takes back what spoke of the bytes", () => {
+  it("D6: compression sets Vary, weakens a strong ETag, and removes fields that describe the original bytes", () => {
     const { headers } = respond({ response: { headers: { etag: '"v1"', "accept-ranges": "bytes", vary: "Origin" } } });
     assert.deepEqual(headers.getAll("vary"), ["Origin", "accept-encoding"]);
     assert.equal(headers.get("etag"), 'W/"v1"');
@@ -162,13 +162,13 @@ describe("compression", () => {
     assert.deepEqual(respond({ response: { headers: { vary: "*" } } }).headers.getAll("vary"), ["*"]);
   });
 
-  it("D6: compression does not compress what may repeat a logged-in visitor's input", () => {
+  it("D6: compression skips responses that may repeat a logged-in visitor's input", () => {
     assert.equal(respond({ loggedIn: true, target: "/?q=x" }).step.outcome, "skipped");
     assert.equal(respond({ loggedIn: true }).step.outcome, "changed");
     assert.equal(respond({ target: "/?q=x" }).step.outcome, "changed");
   });
 
-  it("compression ends a small body that is longer than announced with an error", async () => {
+  it("compression fails for a small body that is longer than announced", async () => {
     const { transform } = respond({ response: { headers: { "content-length": "10" } } });
     transform?.write(Buffer.alloc(20_000));
     const [error] = (await once(transform as NodeJS.ReadWriteStream, "error")) as [Error];

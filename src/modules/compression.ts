@@ -16,7 +16,7 @@ export const compression = defineModule({
   }),
 });
 
-/** One step for each thing that is said. */
+/** One shared step for each message. */
 const known = new Map<string, Step>();
 
 function stepOf(reason: string): Step {

@@ -10,7 +10,7 @@ const issues = (body: Record<string, unknown>) =>
   parseFields(requestHeaders.fields, body, "replace").issues.map(({ path }) => path);
 
 describe("request and response headers", () => {
-  it("a header module removes every value of a name, then adds", async () => {
+  it("a header module first removes every value of a name, then adds values", async () => {
     const route = routeWith("request_headers", { remove: ["x-a"], add: { "x-a": "new", "x-b": "2" } });
     const exchange = exchangeOf({
       headers: [
@@ -24,13 +24,13 @@ describe("request and response headers", () => {
     assert.deepEqual(exchange.request.headers.getAll("x-b"), ["1", "2"]);
   });
 
-  it("a header module replaces Host instead of adding another", async () => {
+  it("a header module replaces Host instead of adding a second one", async () => {
     const exchange = exchangeOf();
     await runRequest(routeWith("request_headers", { remove: [], add: { host: "inner.example" } }), exchange);
     assert.deepEqual(exchange.request.headers.getAll("host"), ["inner.example"]);
   });
 
-  it("a header module fills in variables, and leaves unknown and absent ones empty", async () => {
+  it("a header module expands variables and leaves unknown and absent ones empty", async () => {
     const add = {
       "x-1": "ip=${conn.client_ip};id=${.ngrok.request_id}",
       "x-2": "${req.url}",
@@ -53,7 +53,7 @@ describe("request and response headers", () => {
     assert.equal(headers.get("x-6"), "2026-01-02T03:04:05.000Z");
   });
 
-  it("a header module repeats a path and header fields as they were sent, and encodes what was decoded", async () => {
+  it("a header module inserts a path and header fields as sent, and encodes decoded values", async () => {
     const add = {
       "x-path": "${req.url.raw_path}",
       "x-uri": "${req.url.uri}",
@@ -69,7 +69,7 @@ describe("request and response headers", () => {
     assert.equal(headers.get("x-q"), "100%25");
   });
 
-  it("P4: what a variable holds cannot break out of the field", async () => {
+  it("P4: a variable's value cannot break out of the header field", async () => {
     const route = routeWith("request_headers", { remove: [], add: { "x-q": "${req.url.query_params.q}" } });
     const exchange = exchangeOf({ target: "/?q=a%0D%0AX-Evil:%201%00%C3%A4" });
     await runRequest(route, exchange);
@@ -79,7 +79,7 @@ describe("request and response headers", () => {
     assert.equal(long.request.headers.get("x-q")?.length, 8192);
   });
 
-  it("a header module shows the response, and what was decided, to response headers", async () => {
+  it("a header module gives response headers access to the response and to decisions", async () => {
     const route = routeWith("response_headers", {
       remove: ["server"],
       add: { "x-s": "${res.status_code} ${res.headers.a}" },
@@ -90,7 +90,7 @@ describe("request and response headers", () => {
     assert.equal(exchange.response?.headers.has("server"), false);
   });
 
-  it("P4: a header module takes names that are tokens and values of visible ASCII, and none that frame the message", () => {
+  it("P4: a header module accepts token names and values of visible ASCII, but no framing fields", () => {
     assert.deepEqual(issues({ add: { "X-Ok": "v" }, remove: ["x-gone"] }), []);
     for (const name of [
       "a b",
@@ -111,14 +111,14 @@ describe("request and response headers", () => {
       assert.equal(issues({ add: { a: value } }).length, 1, value);
   });
 
-  it("a header module refuses a name twice in different case, and lower-cases names", () => {
+  it("a header module rejects a name repeated in different case, and converts names to lower case", () => {
     assert.equal(issues({ add: { "X-A": "1", "x-a": "2" } }).length, 1);
     assert.equal(issues({ remove: ["X-A", "x-a"] }).length, 1);
     const { doc } = parseFields(responseHeaders.fields, { add: { "X-A": "1" }, remove: ["X-B"] }, "replace");
     assert.deepEqual(doc, { add: { "x-a": "1" }, remove: ["x-b"] });
   });
 
-  it("a header module refuses to remove Host without a new one", () => {
+  it("a header module rejects removing Host without a new one", () => {
     const rule = requestHeaders.rules?.[0];
     assert.equal(rule?.({ add: {}, remove: ["host"] }, "https_route")?.path, "remove");
     assert.equal(rule?.({ add: { host: "a" }, remove: ["host"] }, "https_route"), undefined);

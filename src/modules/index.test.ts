@@ -1,4 +1,4 @@
-/** What modules declare of themselves, held against what they do. */
+/** Compares the declarations of modules with their behaviour. */
 import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
 import { after, describe, it } from "node:test";
@@ -80,7 +80,7 @@ const upgrade = {
 };
 const text = { headers: { "accept-encoding": "gzip" }, response: { headers: { "content-type": "text/plain" } } };
 
-/** Enough of each module to see all that it may do. */
+/** Configurations of each module that exercise everything it may do. */
 const cases: Readonly<Record<string, readonly Case[]>> = {
   tls_termination: [
     { on: "https_edge", config: { terminate_at: "edge", min_version: "1.3" } },
@@ -205,7 +205,7 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
 
 type Seen = (phase: Phase, power: Power) => void;
 
-/** What carries the module, compiled by a real routing table. */
+/** Compiles an owner of the module with a real routing table. */
 function compiled(name: string, { on, config }: Case): { site: Site | ConnectionSite; route?: CompiledRoute } {
   const { table, put } = tableOf(clock, modules);
   for (const object of objects) put(object);
@@ -269,7 +269,7 @@ async function watchConnection(site: ConnectionSite, { exchanges = [] }: Case, s
 
 describe("modules", () => {
   for (const { name, on, acts } of modules) {
-    it(`modules: ${name} does what it declares and nothing else, wherever it may be set`, async () => {
+    it(`modules: ${name} does exactly what it declares, on every object that can have it`, async () => {
       const all = cases[name] ?? [];
       assert.deepEqual(new Set(all.map((one) => one.on)), new Set(on));
       const found = new Set<string>();
@@ -298,7 +298,7 @@ describe("modules", () => {
         found,
         new Set(Object.entries(acts).flatMap(([phase, powers]) => powers.map((power) => `${phase}: ${power}`))),
       );
-      // One that cannot be enforced closes what it is set on (R6).
+      // A module that cannot be enforced closes its owner (R6).
       assert.equal(broken, hooks.size === 0 ? all.length : 0);
     });
   }

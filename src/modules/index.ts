@@ -1,4 +1,6 @@
-/** Every module, in the order in which they act on traffic (semantics, "Order on traffic"). This list is the order. */
+/**
+ * All modules in the order in which they act on traffic (semantics, "Order on traffic"). This list defines the order.
+ */
 import { defaultsOf } from "../settings/setting.ts";
 import { webhookSettings } from "../settings/webhooks.ts";
 import type { WebhookSettings } from "../settings/webhooks.ts";
@@ -35,10 +37,10 @@ export interface OwnParts {
 }
 
 /**
- * The modules as an edge runs them, by what its operator has set.
+ * Returns the modules with the operator's settings.
  *
- * @param own what only a running edge has. Without `logins` nobody can log in, and without `saml` not by SAML: such
- * routes are closed
+ * @param own dependencies that only a running edge has. Without `logins`, routes with a login are closed; without
+ * `saml`, routes with a SAML login are closed
  */
 export function modulesWith(
   webhooks: WebhookSettings,

@@ -35,7 +35,7 @@ function setUp(rules: readonly Rule[], policyIds: readonly string[] = ["ipp_1"])
 }
 
 describe("IP restriction", () => {
-  it("R4: the IP restriction needs a rule that allows and none that denies", () => {
+  it("R4: the IP restriction requires a rule that allows and no rule that denies", () => {
     const { decide } = setUp([
       { id: "ipr_1", cidr: "192.0.2.0/24", action: "allow" },
       { id: "ipr_2", cidr: "192.0.2.7/32", action: "deny" },
@@ -50,7 +50,7 @@ describe("IP restriction", () => {
     assert.equal(decide("2001:db9::1").outcome, "denied");
   });
 
-  it("R4: a deny wins over any allow, also of another policy and a narrower network", () => {
+  it("R4: a deny wins over any allow, even from another policy or for a narrower network", () => {
     const rules = [
       { id: "ipr_1", cidr: "10.0.0.0/8", action: "deny", policy: "ipp_2" },
       { id: "ipr_2", cidr: "10.1.1.1/32", action: "allow" },
@@ -59,13 +59,13 @@ describe("IP restriction", () => {
     assert.equal(setUp(rules, ["ipp_1"]).decide("10.1.1.1").outcome, "passed");
   });
 
-  it("R4: policies without rules, or with denies only, admit nobody", () => {
+  it("R4: policies without rules, or with denies only, admit no client", () => {
     assert.equal(setUp([]).decide("192.0.2.1").outcome, "denied");
     const denies = setUp([{ id: "ipr_1", cidr: "10.0.0.0/8", action: "deny" }]);
     assert.equal(denies.decide("192.0.2.1").outcome, "denied");
   });
 
-  it("R4: an IPv4-mapped source or rule is IPv4, and what is no address is refused", () => {
+  it("R4: an IPv4-mapped source or rule counts as IPv4, and an invalid address is rejected", () => {
     const { decide } = setUp([{ id: "ipr_1", cidr: "::ffff:192.0.2.0/120", action: "allow" }]);
     assert.equal(decide("::ffff:192.0.2.1").outcome, "passed");
     assert.equal(decide("192.0.2.1").outcome, "passed");
@@ -91,7 +91,7 @@ describe("IP restriction", () => {
     assert.equal(module?.request?.({ connection: { source: "192.0.2.1" } } as never), step);
   });
 
-  it("R6: a policy that does not exist, or cannot be read, closes the edge", () => {
+  it("R6: a missing or unreadable policy closes the edge", () => {
     const { table, put } = setUp([]);
     put({ kind: "ip_policy_rule", id: "ipr_1", doc: { ip_policy_id: "ipp_1", cidr: "192.0.2.1/24", action: "allow" } });
     const [site] = table.tcpSites();
@@ -102,16 +102,16 @@ describe("IP restriction", () => {
     assert.match([...table.tcpSites()][0]?.problem?.message ?? "", /find IP policy "ipp_1": it does not exist/);
   });
 
-  it("the IP restriction is refused without a policy", () => {
+  it("the IP restriction is rejected without a policy", () => {
     assert.notDeepEqual(parseFields(ipRestriction.fields, {}, "replace").issues, []);
     assert.notDeepEqual(parseFields(ipRestriction.fields, { ip_policy_ids: [] }, "replace").issues, []);
     assert.deepEqual(parseFields(ipRestriction.fields, { ip_policy_ids: ["ipp_1"] }, "replace").issues, []);
   });
 
-  it("the IP restriction decides as Node's block lists do, on random rules and addresses", () => {
+  it("the IP restriction agrees with Node's block lists on random rules and addresses", () => {
     const random = seededRandom(9);
     for (let round = 0; round < 60; round += 1) {
-      // One list per family: a block list of Node holds IPv4 addresses to be in `::/0`.
+      // One list per family, because a Node block list treats IPv4 addresses as part of `::/0`.
       const lists = {
         allow4: new BlockList(),
         allow6: new BlockList(),
@@ -144,7 +144,7 @@ describe("IP restriction", () => {
   });
 });
 
-/** Few distinct bits, so that networks nest and addresses hit them; never IPv4-mapped. */
+/** Words with few distinct bits, so that networks nest and addresses match; never IPv4-mapped. */
 function randomWords(random: () => number, family: 4 | 6): number[] {
   const word = (): number => (random() < 0.7 ? 0 : (Math.floor(random() * 4) << 30) >>> 0) + Math.floor(random() * 4);
   return family === 4 ? [word()] : [word(), word(), 0, word()];

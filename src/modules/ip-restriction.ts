@@ -26,7 +26,7 @@ export const ipRestriction = defineModule({
   },
 });
 
-/** Decides over a source by the rules of all these policies. Throws when one of them cannot be used. */
+/** Returns a decision function for a source by the rules of all these policies. Throws if a policy is unusable. */
 export function compileAdmission(policyIds: readonly string[], scope: Pick<Scope, "shared">): (source: string) => Step {
   const policies = policyIds.map((id) => scope.shared(`ip_policy ${id}`, (look) => compilePolicy(look, id)));
   return (source) => admission(policies, source);
@@ -36,7 +36,7 @@ const noPolicy = denied("ip_restriction", "source_denied", "no policy can allow 
 const noAddress = denied("ip_restriction", "source_denied", "the source has no address to match");
 const words = new Uint32Array(4);
 
-/** One decision for requests and connections (control R4): deny wins, and something must allow. */
+/** One decision for requests and connections (control R4): deny wins, and at least one rule must allow. */
 function admission(policies: readonly CompiledPolicy[], source: string): Step {
   const family = readAddress(source, words);
   if (family === 0) return noAddress;

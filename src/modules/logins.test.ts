@@ -34,7 +34,7 @@ describe("login modules", () => {
     }
   });
 
-  it("R6: a route whose policy an older version has stored, with a provider without TLS, is closed and says so", () => {
+  it("R6: a route is closed with an error if its stored policy names a provider without TLS", () => {
     const set = tableOf();
     set.put({ kind: "https_edge", id: "e", doc: { hostports: ["h:443"] } });
     for (const [type, config] of [
@@ -50,7 +50,7 @@ describe("login modules", () => {
     }
   });
 
-  it("oauth has exactly one provider, with client id and secret together, and scopes only with them", () => {
+  it("oauth requires exactly one provider, client id and secret together, and scopes only with them", () => {
     assert.deepEqual(issues("oauth", github()), []);
     assert.deepEqual(issues("oauth", { provider: { google: {} } }), []);
     assert.deepEqual(issues("oauth", { provider: {} }), ["provider"]);
@@ -63,7 +63,7 @@ describe("login modules", () => {
     }
   });
 
-  it("oauth checks lists: lower case, valid, no value twice, and the scopes that they need", () => {
+  it("oauth checks lists: lower case, valid, no duplicates, and their required scopes", () => {
     const at = (list: string, value: unknown) => issues("oauth", github({ [list]: value }));
     assert.deepEqual(at("email_addresses", ["a@example.com"]), []);
     for (const wrong of ["A@example.com", "a", "@example.com", "a@", "a b@example.com", "a@exa_mple.com"]) {
@@ -82,7 +82,7 @@ describe("login modules", () => {
     ]);
   });
 
-  it("logins have a plain cookie prefix, and any uint32 as time-out", () => {
+  it("logins require a plain cookie prefix, and any uint32 as timeout", () => {
     assert.equal(issues("oauth", { ...github(), cookie_prefix: "a;b" }).length, 1);
     for (const name of ["inactivity_timeout", "maximum_duration", "auth_check_interval"]) {
       for (const seconds of [0, 31_536_001, 4_294_967_295]) {
@@ -94,7 +94,7 @@ describe("login modules", () => {
     assert.equal(doc["cookie_prefix"], "service.");
   });
 
-  it("oidc needs issuer, client id and secret, and an issuer of https", () => {
+  it("oidc requires issuer, client id and secret, and an https issuer", () => {
     const client = { client_id: "i", client_secret: "s" };
     assert.deepEqual(issues("oidc", {}).sort(), ["client_id", "client_secret", "issuer"]);
     assert.deepEqual(issues("oidc", { ...client, issuer: "https://login.example.com/x" }), []);
@@ -112,7 +112,7 @@ describe("login modules", () => {
     }
   });
 
-  it("saml needs metadata without a DOCTYPE, or its address", () => {
+  it("saml requires metadata without a DOCTYPE, or its address", () => {
     assert.deepEqual(issues("saml", {}), ["idp_metadata"]);
     assert.deepEqual(issues("saml", { idp_metadata_url: "https://idp.example/metadata" }), []);
     assert.deepEqual(issues("saml", { idp_metadata: '<md:EntityDescriptor entityID="x"/>' }), []);
@@ -123,7 +123,7 @@ describe("login modules", () => {
     assert.deepEqual(issues("saml", { idp_metadata: "<EntityDescriptor >", nameid_format: "x" }), ["nameid_format"]);
   });
 
-  it("D8: a traffic policy is an object in JSON or YAML that does not explode", () => {
+  it("D8: a traffic policy is an object in JSON or YAML that does not expand excessively", () => {
     assert.deepEqual(issues("traffic_policy", { value: '{"on_http_request":[]}' }), []);
     assert.deepEqual(issues("traffic_policy", { value: "on_http_request:\n  - actions: [{type: deny}]\n" }), []);
     const bomb = `a: &a [x,x,x,x,x,x,x,x,x]\n${"bcdefghi"

@@ -21,14 +21,14 @@ function setUp(ca_pem: string) {
 }
 
 describe("mutual TLS", () => {
-  it("K2: mutual TLS asks for certificates of the given authorities, several in one upload too", async () => {
+  it("K2: mutual TLS requests certificates of the configured CAs, including several in one upload", async () => {
     const other = await createAuthority({ commonName: "Others", now });
     const site = setUp(`${authority.certificatePem}\n${other.certificatePem}`);
     assert.equal(site?.problem, undefined);
     assert.equal(site?.handshake.clientAuthorities?.match(/BEGIN CERTIFICATE/g)?.length, 2);
   });
 
-  it("R6: mutual TLS closes the edge when an authority cannot be read, or is not there", async () => {
+  it("R6: mutual TLS closes the edge if a CA is missing or unreadable", async () => {
     const leaf = await issueLeaf(authority, { names: ["a.example"], now, days: 1 });
     assert.match(
       setUp(leaf.certificatePem)?.problem?.message ?? "",
@@ -37,7 +37,7 @@ describe("mutual TLS", () => {
     assert.match(setUp("nothing")?.problem?.message ?? "", /must hold a certificate in PEM/);
   });
 
-  it("mutual TLS tells the upstream whose certificate it was, replacing what the client claimed", async () => {
+  it("mutual TLS sends the certificate's subject to the upstream and replaces the client's claims", async () => {
     const leaf = await issueLeaf(authority, {
       names: ["a.example", "b.example"],
       now,
@@ -57,7 +57,7 @@ describe("mutual TLS", () => {
     assert.match(headers.get("ngrok-mtls-serial-number") ?? "", /^[0-9a-f]+$/);
   });
 
-  it("P4: mutual TLS tells of any certificate in fields that can be sent, and apart from others", async () => {
+  it("P4: mutual TLS encodes any certificate into valid and distinct header fields", async () => {
     for (const [commonName, expected] of [
       ["admin ", "admin%20"],
       ["  admin", "%20%20admin"],
@@ -86,7 +86,7 @@ describe("mutual TLS", () => {
     }
   });
 
-  it("R2: mutual TLS refuses a request whose connection was made without a certificate", async () => {
+  it("R2: mutual TLS rejects a request on a connection without a client certificate", async () => {
     const route = setUp(authority.certificatePem)?.findRoute("/", "h");
     assert.ok(route);
     const step = await runRequest(route, exchangeOf());

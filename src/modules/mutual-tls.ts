@@ -36,7 +36,7 @@ export const mutualTls = defineModule({
 });
 
 const verified = changed("mutual_tls", "the client certificate was verified in the handshake");
-/** A request can only get here over a connection that was made for another edge (control R2). */
+/** Such a request can only arrive over a connection to a different edge (control R2). */
 const unverified = denied("mutual_tls", "misdirected", "the connection has no verified client certificate");
 
 function list(values: readonly string[]): string {

@@ -49,7 +49,7 @@ const chosenProvider = f.object(
   { required: true, schemaName: "EndpointOAuthProvider", example: { github: {} } },
 );
 
-/** The module; without `logins` it is declared and cannot be enforced. */
+/** Returns the module. Without `logins`, it is declared but cannot be enforced. */
 export function oauthWith(logins: Logins | undefined) {
   return defineModule({
     name: "oauth",
@@ -125,7 +125,7 @@ interface App {
   readonly email_domains: readonly string[];
 }
 
-/** Lists that only GitHub has. */
+/** Lists that only GitHub supports. */
 function listOf(app: App, name: "teams" | "organizations"): readonly string[] {
   return (app as Partial<Record<typeof name, readonly string[]>>)[name] ?? [];
 }

@@ -7,7 +7,7 @@ import { providerUrl, scopes } from "../schema/login-fields.ts";
 import { defineModule } from "../traffic/module.ts";
 import type { CompiledModule, Scope } from "../traffic/module.ts";
 
-/** The module; without `logins` it is declared and cannot be enforced. */
+/** Returns the module. Without `logins`, it is declared but cannot be enforced. */
 export function oidcWith(logins: Logins | undefined) {
   return defineModule({
     name: "oidc",
@@ -34,7 +34,7 @@ export function oidcWith(logins: Logins | undefined) {
   });
 }
 
-/** Routes have no such lists: agents send them with their options. */
+/** Routes have no such lists. Agents send them with their options. */
 function agentsList(doc: string) {
   return f.list(doc, f.string("An entry."), { internal: true });
 }
@@ -54,7 +54,7 @@ interface OidcConfig {
 
 function compileOidc(config: OidcConfig, logins: Logins | undefined, scope: Scope): CompiledModule {
   if (!logins) throw new Error("enforce oidc: this server has no support for logins");
-  // What an agent names nobody has judged; what the API took stays as it was taken.
+  // Values from an agent have not been validated. Values from the API were validated when they were written.
   if (scope.endpointHost !== undefined) checkPlace("oidc", config.issuer, logins.settings);
   const login = oidcLogin({
     issuer: config.issuer,

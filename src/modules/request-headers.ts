@@ -3,7 +3,7 @@ import { compileHeaderEdit, headerEditFields } from "../traffic/parts/header-edi
 import { defineModule } from "../traffic/module.ts";
 import { changed } from "../traffic/step.ts";
 
-/** A request has one of each (RFC 9110 §7.2, §10.1.5). */
+/** Fields that a request may have only once (RFC 9110 §7.2, §10.1.5). */
 const single = new Set(["host", "user-agent"]);
 
 export const requestHeaders = defineModule({
@@ -31,7 +31,7 @@ export const requestHeaders = defineModule({
   },
 });
 
-/** One clause on what an edit does. */
+/** Returns one clause that describes an edit. */
 export function said({ add, remove }: { readonly add: object; readonly remove: readonly string[] }): string {
   const added = Object.keys(add);
   return (

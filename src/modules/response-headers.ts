@@ -3,7 +3,7 @@ import { defineModule } from "../traffic/module.ts";
 import { said } from "./request-headers.ts";
 import { changed } from "../traffic/step.ts";
 
-/** Two of these would contradict each other (RFC 9110 §8, §10.2). */
+/** Fields whose repetition would be contradictory (RFC 9110 §8, §10.2). */
 const single = new Set(["content-type", "etag", "last-modified", "location", "server", "strict-transport-security"]);
 
 export const responseHeaders = defineModule({

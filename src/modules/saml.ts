@@ -51,7 +51,7 @@ type SamlIdentity = Readonly<
   >
 >;
 
-/** The module; without `logins` and `saml` it is declared and cannot be enforced. */
+/** Returns the module. Without `logins` and `saml`, it is declared but cannot be enforced. */
 export function samlWith(logins: Logins | undefined, saml: SamlLogins | undefined) {
   return defineModule({
     name: "saml",
@@ -80,7 +80,7 @@ export function samlWith(logins: Logins | undefined, saml: SamlLogins | undefine
     },
     compile(config, scope) {
       if (!logins || !saml) throw new Error("enforce saml: this server has no support for logins");
-      // What an agent names nobody has judged; what the API took stays as it was taken.
+      // Values from an agent have not been validated. Values from the API were validated when they were written.
       if (scope.endpointHost !== undefined) checkPlace("saml", config.idp_metadata_url, logins.settings);
       const { addresses, signing } = known(config, scope, logins);
       return saml.guard(
@@ -104,7 +104,7 @@ export function samlWith(logins: Logins | undefined, saml: SamlLogins | undefine
   });
 }
 
-/** What providers know of it: made with a route's module, and told by the host where an agent has asked for it. */
+/** URLs registered at providers: created with a route's module, or derived from the host for an agent's tunnel. */
 function known(config: SamlIdentity, scope: Scope, { settings, context }: Logins): OwnSide {
   if (scope.endpointHost !== undefined) {
     return { addresses: addressesOf(nameOfPlace(scope), settings), signing: context.samlSigning };

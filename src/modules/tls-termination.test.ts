@@ -11,14 +11,14 @@ function issues(
 }
 
 describe("TLS termination", () => {
-  it("TLS termination refuses a minimum version where TLS is passed through, and passing through on HTTPS edges", () => {
+  it("TLS termination rejects a minimum version with passthrough, and passthrough on HTTPS edges", () => {
     assert.deepEqual(issues({ terminate_at: "upstream", min_version: "1.3" }, "tls_edge"), ["min_version"]);
     assert.deepEqual(issues({ terminate_at: "upstream", min_version: null }, "tls_edge"), []);
     assert.deepEqual(issues({ terminate_at: "upstream", min_version: null }, "https_edge"), ["terminate_at"]);
     assert.deepEqual(issues({ terminate_at: "edge", min_version: "1.2" }, "https_edge"), []);
   });
 
-  it("K1: TLS termination tells the handshake its minimum version", () => {
+  it("K1: TLS termination sets the handshake's minimum version", () => {
     const { table, put } = tableOf();
     const tls_termination = { enabled: true, terminate_at: "edge", min_version: "1.3" };
     put({ kind: "https_edge", id: "e", doc: { hostports: ["h:443"], tls_termination } });
@@ -31,7 +31,7 @@ describe("TLS termination", () => {
     assert.deepEqual(httpsSite(table, "h")?.handshake, {});
   });
 
-  it("K3: TLS termination passes through on TLS edges only", () => {
+  it("K3: TLS termination supports passthrough on TLS edges only", () => {
     const { table, put } = tableOf();
     for (const terminate_at of ["upstream", "agent"]) {
       const tls_termination = { enabled: true, terminate_at, min_version: null };

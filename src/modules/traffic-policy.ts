@@ -19,7 +19,10 @@ import type { Scope } from "../traffic/module.ts";
 import { authorityPem } from "../traffic/parts/authorities.ts";
 import { compilePolicy as compileIpPolicy } from "../traffic/parts/ip-policy.ts";
 
-/** The module, as the server that it runs in provides for it; without `logins` and `saml` a policy that asks for them is closed. */
+/**
+ * Returns the module with the server's dependencies. Without `logins` and `saml`, policies that require them are
+ * closed.
+ */
 export function trafficPolicyWith(services: PolicyServices, logins: Logins | undefined, saml: SamlLogins | undefined) {
   return defineModule({
     name: policyModuleName,
@@ -46,16 +49,16 @@ export function trafficPolicyWith(services: PolicyServices, logins: Logins | und
     ],
     doubts: ({ value }, place) => policyDoubts(value, layerOf(place), "value"),
     prepare({ value }, place) {
-      // Agents send policies that no validation has seen yet.
+      // Policies from agents have not been validated yet.
       if (value.length > maxPolicyBytes) return undefined;
-      // What the policy reads of secrets is looked up for every layer.
+      // Secrets in the policy are resolved for every layer.
       const layers = new Set([layerOf(place), ...layersWithSecrets(value)]);
       const works = [...layers].flatMap((layer) => preparedPolicy(value, layer) ?? []);
       return works.length === 0 ? undefined : { steps: oneAfterAnother(works), length: value.length };
     },
     compile({ value }, scope, place) {
       const layer = layerOf(place);
-      // All that have the text have what it compiles to.
+      // Owners with the same text share the compiled policy.
       const policy = scope.shared(`${policyModuleName} ${layer} ${value}`, () => compiled(value, layer));
       return policyHooks(policy, {
         policy,

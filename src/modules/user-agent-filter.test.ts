@@ -12,7 +12,7 @@ async function outcome(allow: string[], deny: string[], ...agents: string[]): Pr
 }
 
 describe("user agent filter", () => {
-  it("the user agent filter refuses what an expression of deny matches, unless one of allow does", async () => {
+  it("the user agent filter rejects matches of a deny expression unless an allow expression matches", async () => {
     assert.equal(await outcome([], ["curl"], "curl/8.0"), "denied");
     assert.equal(await outcome([], ["curl"], "Mozilla/5.0"), "passed");
     assert.equal(await outcome(["^curl/8"], ["curl"], "curl/8.0"), "passed");
@@ -21,26 +21,26 @@ describe("user agent filter", () => {
     assert.equal(await outcome([], ["x", "(?i)BOT"], "a robot"), "denied");
   });
 
-  it("the user agent filter refuses a request without User-Agent, unless an expression of allow matches the empty string", async () => {
+  it("the user agent filter rejects a request without User-Agent, unless an allow expression matches the empty string", async () => {
     assert.equal(await outcome([], []), "denied");
     assert.equal(await outcome(["curl"], []), "denied");
     assert.equal(await outcome(["^$"], [".*"]), "passed");
   });
 
-  it("user agent filter refuses a request with several User-Agent, whatever they are", async () => {
+  it("user agent filter rejects a request with several User-Agent fields", async () => {
     assert.equal(await outcome([], ["curl"], "Mozilla", "curl"), "denied");
     assert.equal(await outcome([], ["curl"], "curl", "Mozilla"), "denied");
     assert.equal(await outcome([".*"], [], "Mozilla", "Mozilla"), "denied");
   });
 
-  it("the user agent filter names the expression that refused", async () => {
+  it("the user agent filter names the expression that rejected the request", async () => {
     const route = routeWith("user_agent_filter", { allow: [], deny: ["wget", "curl"] });
     const step = await runRequest(route, exchangeOf({ headers: { "user-agent": "curl/8" } }));
     assert.match(step.reason, /"curl" of deny/);
     assert.deepEqual(step.answer, { error: "user_agent_denied" });
   });
 
-  it("the user agent filter decides over each agent for itself, whatever it has seen before", async () => {
+  it("the user agent filter decides each agent independently of earlier ones", async () => {
     const route = routeWith("user_agent_filter", { allow: ["^bot/7$"], deny: ["^bot", "5$"] });
     const agents = Array.from({ length: 200 }, (_, index) => `${index % 3 === 0 ? "bot" : "browser"}/${index}`);
     const long = `browser/${"1".repeat(1000)}`;
@@ -51,13 +51,13 @@ describe("user agent filter", () => {
     }
   });
 
-  it("the user agent filter keeps expressions apart that cannot be joined, and their alternatives and flags to themselves", async () => {
+  it("the user agent filter separates expressions that cannot be joined, with their alternatives and flags", async () => {
     assert.equal(await outcome([], ["(?P<n>a)", "(?P<n>b)"], "b"), "denied");
     assert.equal(await outcome([], ["(?i)a|x", "b"], "B"), "passed");
     assert.equal(await outcome([], ["(?i)a|x", "b"], "A"), "denied");
   });
 
-  it("D7: the user agent filter takes linear time, and refuses what is no expression, is not RE2, or is too large", async () => {
+  it("D7: the user agent filter runs in linear time, and rejects invalid, non-RE2 and oversized expressions", async () => {
     assert.equal(await outcome([], ["(a+)+$"], `${"a".repeat(20_000)}!`), "passed");
     for (const wrong of ["(", "a)(b", "(?=a)", "\\1", "(((a{100}){100}){100})", "a{999}".repeat(11)]) {
       assert.equal(parseFields(userAgentFilter.fields, { deny: [wrong] }, "replace").issues.length, 1, wrong);

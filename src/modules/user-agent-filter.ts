@@ -8,7 +8,7 @@ import { denied, passed } from "../traffic/step.ts";
 import type { Step } from "../traffic/step.ts";
 
 const require = createRequire(import.meta.url);
-/** Loaded with the first expression: every start would wait for it. */
+/** Loaded with the first expression, because otherwise every start would wait for it. */
 const library = (): typeof Re2 => require("re2js") as typeof Re2;
 
 const expression: StringFormat = {
@@ -64,7 +64,10 @@ export const userAgentFilter = defineModule({
   },
 });
 
-/** Decisions that a route remembers, and characters of an agent worth it: matching takes ten times a look-up. */
+/**
+ * Maximum number of cached decisions per route, and maximum length of a cached User-Agent. Matching takes ten times as
+ * long as a lookup.
+ */
 const maxDecided = 64;
 const maxDecidedLength = 256;
 
@@ -75,7 +78,10 @@ const absent = refused("the request has no User-Agent, and no expression of allo
 const several = refused("the request has several User-Agent fields, and the upstream may use any of them");
 const unnamed = refused("matches an expression of deny");
 
-/** One automaton for all: ten expressions joined cost what one costs. Linear time whatever they are (control D7). */
+/**
+ * Joins all expressions into one automaton: ten joined expressions cost as much as one. Runs in linear time for all
+ * expressions (control D7).
+ */
 function anyOf(texts: readonly string[]): (text: string) => boolean {
   if (texts.length === 0) return () => false;
   const separate = texts.map(compileExpression);
@@ -83,7 +89,7 @@ function anyOf(texts: readonly string[]): (text: string) => boolean {
   try {
     joined = texts.length === 1 ? separate[0] : library().RE2JS.compile(texts.map((text) => `(?:${text})`).join("|"));
   } catch {
-    // Two that each name the same group cannot be one expression.
+    // Two expressions with the same group name cannot be joined.
   }
   return joined ? (text) => joined.test(text) : (text) => separate.some((one) => one.test(text));
 }
@@ -95,5 +101,5 @@ function compileExpression(text: string): Re2.RE2JS {
   return compiled;
 }
 
-/** Instructions; time per character grows with them. */
+/** Maximum number of instructions. The time per character grows with it. */
 const maxProgramSize = 10_000;

@@ -36,7 +36,7 @@ function issues(body: { provider: string; secret: string }): string[] {
 }
 
 describe("webhook verification", () => {
-  it("I6: webhook verification passes what verifies, over the URL as it was sent, and refuses the rest", async () => {
+  it("I6: webhook verification passes valid webhooks, over the URL as sent, and rejects all others", async () => {
     for (const provider of ["github", "Square", "TWILIO", "hubspot"]) {
       const body = provider === "TWILIO" ? "a=1&b=2" : '{"n":1}';
       const { headers } = sign(provider.toLowerCase(), { secret: "s", body: Buffer.from(body), url, now: clock.now() });
@@ -47,14 +47,14 @@ describe("webhook verification", () => {
     }
   });
 
-  it("webhook verification does not wait for the body of a request that carries no signature", async () => {
+  it("webhook verification does not wait for the body of an unsigned request", async () => {
     const body = () => assert.fail("the body was asked for");
     const route = routeWith("webhook_verification", { provider: "github", secret: "s" });
     const step = await runRequest(route, { ...exchangeOf({ method: "POST" }), body });
     assert.match(step.reason, /the signature is missing/);
   });
 
-  it("webhook verification refuses a body that is larger than it holds, and says how much that is and what sets it", async () => {
+  it("webhook verification rejects a body above its limit, and names the limit and its setting", async () => {
     const table = tableOf(clock, modulesWith({ ...defaultsOf(webhookSettings), webhookMaxBytes: 1000 }));
     const route = routeWith("webhook_verification", { provider: "github", secret: "s" }, table);
     for (const [size, outcome] of [
@@ -71,7 +71,7 @@ describe("webhook verification", () => {
     }
   });
 
-  it("webhook verification answers endpoint tests at the edge, and Xero's with 401 when they do not verify", async () => {
+  it("webhook verification answers endpoint tests at the edge, and invalid tests of Xero with 401", async () => {
     const twitter = await run("twitter", { method: "GET", target: "/?crc_token=abc" });
     assert.equal(twitter.outcome, "answered");
     assert.equal(twitter.answer && "status" in twitter.answer && twitter.answer.status, 200);
@@ -87,7 +87,7 @@ describe("webhook verification", () => {
     assert.equal(xero.answer && "status" in xero.answer && xero.answer.status, 401);
   });
 
-  it("webhook verification knows which providers need which secret, and repeats none", () => {
+  it("webhook verification requires the secret of each provider and repeats none", () => {
     assert.deepEqual(issues({ provider: "GitHub", secret: "s" }), []);
     assert.deepEqual(issues({ provider: "github", secret: "" }), ["secret"]);
     assert.deepEqual(issues({ provider: "SNS", secret: "" }), []);
@@ -100,7 +100,7 @@ describe("webhook verification", () => {
     assert.deepEqual(issues({ provider: "svix", secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" }), []);
   });
 
-  it("R6: webhook verification closes the route when there is no secret to verify with", () => {
+  it("R6: webhook verification closes the route without a secret to verify with", () => {
     assert.throws(
       () => routeWith("webhook_verification", { provider: "github", secret: "" }),
       /the secret is required/,

@@ -18,7 +18,7 @@ const providerName: StringFormat = {
     providerNamed(text) === undefined ? `be one of ${Object.keys(providers).join(", ")}, in any case` : undefined,
 };
 
-/** The module, as the operator has set it. */
+/** Returns the module with the operator's settings. */
 export function webhookVerificationWith(settings: WebhookSettings) {
   return defineModule({
     name: webhookVerificationName,
@@ -48,7 +48,7 @@ export function webhookVerificationWith(settings: WebhookSettings) {
       const provider = providerNamed(config.provider);
       if (provider === undefined) throw new Error(`find webhook provider "${config.provider}": it does not exist`);
       const { secret } = config;
-      // Also what an earlier version has stored: anybody can sign with a key that is empty.
+      // Also checks configurations that an earlier version stored, because anyone can sign with an empty key.
       const wrong = secretIssue(provider, secret);
       if (wrong !== undefined) throw new Error(`verify webhooks of ${provider}: the secret ${wrong}`);
       const { webhookMaxBytes: maxBytes } = settings;

@@ -19,7 +19,7 @@ const route = routeWith("websocket_tcp_converter", {}, tableOf(clock));
 const key = "dGhlIHNhbXBsZSBub25jZQ==";
 const unused: ByteReceiver = { data() {}, ended() {}, drained() {}, closed() {} };
 
-/** A server that converts, in front of a TCP service; `serve` is given each connection of the service. */
+/** Starts a converting server in front of a TCP service. `serve` receives each connection of the service. */
 async function start(context: TestContext, serve: (socket: Socket) => void): Promise<number> {
   const sockets = new Set<Socket>();
   const service = createServer({ allowHalfOpen: true }, (socket) => {
@@ -58,7 +58,7 @@ async function open(port: number, protocols: string[] = []): Promise<WebSocket> 
   return socket;
 }
 
-/** A masked client frame, whatever the rules say. */
+/** Returns a masked client frame, valid or not. */
 function frame(
   first: number,
   payload: Buffer,
@@ -77,7 +77,7 @@ function frame(
 }
 
 describe("WebSocket to TCP", () => {
-  it("the WebSocket converter refuses what is no WebSocket upgrade of version 13 with a key", async () => {
+  it("the WebSocket converter rejects requests other than a WebSocket upgrade of version 13 with a key", async () => {
     const good = { upgrade: "websocket", "sec-websocket-version": "13", "sec-websocket-key": key };
     const run = (headers: Record<string, string>) => runRequest(route, exchangeOf({ headers }));
     assert.equal((await run(good)).outcome, "changed");
@@ -89,7 +89,7 @@ describe("WebSocket to TCP", () => {
     assert.deepEqual(answer && "headers" in answer && answer.headers, { "sec-websocket-version": "13" });
   });
 
-  it("the WebSocket converter proves that it read the key, with RFC 6455's example, and chooses a protocol that was offered", () => {
+  it("the WebSocket converter returns the accept key of RFC 6455's example, and selects an offered protocol", () => {
     const accept = (protocols: string) =>
       route.converter?.accept(
         exchangeOf({ headers: { "sec-websocket-key": key, "sec-websocket-protocol": protocols } }),
@@ -102,7 +102,7 @@ describe("WebSocket to TCP", () => {
     assert.equal(accept("")?.["sec-websocket-protocol"], undefined);
   });
 
-  it("the WebSocket converter turns binary messages into bytes and bytes into binary messages, large ones and fragments too", async (context) => {
+  it("the WebSocket converter turns binary messages into bytes and bytes into binary messages, including large and fragmented ones", async (context) => {
     const port = await start(context, (socket) => void socket.pipe(socket));
     const client = await open(port, ["binary"]);
     const sent = Buffer.from(Array.from({ length: 300_000 }, (_, at) => at % 251));
@@ -127,7 +127,7 @@ describe("WebSocket to TCP", () => {
     assert.equal(code, 4001);
   });
 
-  it("the WebSocket converter answers pings, tells the upstream that the client has ended, and the client that the upstream has", async (context) => {
+  it("the WebSocket converter answers pings and passes the end of each side to the other", async (context) => {
     let ended = (): void => {};
     const end = new Promise<void>((resolve) => (ended = resolve));
     const port = await start(context, (socket) => {
@@ -146,13 +146,13 @@ describe("WebSocket to TCP", () => {
     assert.equal((await once(second, "close"))[0], 1000);
   });
 
-  it("the WebSocket converter refuses text with 1003", async (context) => {
+  it("the WebSocket converter rejects text with 1003", async (context) => {
     const client = await open(await start(context, () => {}));
     client.send("text");
     assert.equal((await once(client, "close"))[0], 1003);
   });
 
-  it("D3: the WebSocket converter takes no more from a side than the other takes on", async (context) => {
+  it("D3: the WebSocket converter reads no more from a side than the other accepts", async (context) => {
     let service: Socket | undefined;
     const port = await start(context, (socket) => {
       service = socket;
@@ -161,7 +161,7 @@ describe("WebSocket to TCP", () => {
     const client = await open(port);
     const chunk = Buffer.alloc(1024 * 1024);
     for (let count = 0; count < 32; count += 1) client.send(chunk);
-    // The kernel's buffers and one window fill, then nothing moves.
+    // The kernel's buffers and one window fill up, then nothing moves.
     let last = -1;
     while (client.bufferedAmount !== last) {
       last = client.bufferedAmount;
@@ -177,7 +177,7 @@ describe("WebSocket to TCP", () => {
     client.terminate();
   });
 
-  it("W6: the WebSocket converter closes with the right code what breaks the protocol", () => {
+  it("W6: the WebSocket converter closes protocol violations with the right code", () => {
     const close = (code: number, reason = Buffer.alloc(0)) =>
       Buffer.concat([Buffer.from([code >> 8, code & 255]), reason]);
     const cases: [string, Buffer, number][] = [
@@ -211,7 +211,7 @@ describe("WebSocket to TCP", () => {
     }
   });
 
-  it("the WebSocket converter reads frames the same however the bytes are cut", () => {
+  it("the WebSocket converter reads frames the same for every split of the bytes", () => {
     const random = seededRandom(8);
     for (let round = 0; round < 200; round += 1) {
       const payload = Buffer.from(Array.from({ length: random.below(400) }, () => random.below(256)));

@@ -30,7 +30,7 @@ const name = "websocket_tcp_converter";
 const converted = changed(name, "binary messages become bytes to the backend, and back");
 const noUpgrade = denied(name, "not_websocket", "the request is not a WebSocket upgrade");
 const noKey = denied(name, "not_websocket", "the request has no valid Sec-WebSocket-Key");
-/** RFC 6455 §4.4: says which version there is. */
+/** RFC 6455 §4.4: names the supported version. */
 const otherVersion: Step = Object.freeze({
   ...denied(name, "not_websocket", "the WebSocket version is not 13"),
   answer: { error: "not_websocket", headers: { "sec-websocket-version": "13" } },
@@ -48,7 +48,7 @@ function accept({ request }: Exchange): Readonly<Record<string, string>> {
     .flatMap((value) => value.split(","))
     .map((value) => value.trim())
     .filter((value) => value !== "");
-  // Browsers give up when they offer protocols and none is chosen.
+  // Browsers fail the connection if they offer protocols and none is selected.
   const protocol = offered.includes("binary") ? "binary" : offered[0];
   return { "sec-websocket-accept": proof, ...(protocol !== undefined && { "sec-websocket-protocol": protocol }) };
 }
