@@ -4,10 +4,10 @@ import { domain, visibleName } from "../schema/formats.ts";
 import { defineResource } from "../schema/resource.ts";
 import { exampleToken } from "./token-fields.ts";
 
-/** The space in which the names that the operator grants are claimed: each is of one account. */
+/** Claim space for names that the operator grants. Each name belongs to one account. */
 export const grantedSpace = "granted domain";
 
-/** As `domain`, but for wildcards: what is below is granted as well. */
+/** Like `domain`, but without wildcards: names below it are granted as well. */
 const grantedDomain: StringFormat = {
   ...domain,
   check: (text) => (text.startsWith("*.") ? 'be a name without "*"' : domain.check(text)),

@@ -2,10 +2,12 @@ import { f, notes } from "../schema/fields.ts";
 import { defineResource } from "../schema/resource.ts";
 import { credential } from "./credential.ts";
 
-/** The space in which invitations are unique, by the hash of their secret. */
+/** Claim space for invitations, by the hash of their secret. */
 export const agentInvitationSpace = "agent invitation";
 
-/** The part of a secret's hash by which its invitation is found; the whole hash is compared in constant time. */
+/**
+ * Returns the part of a secret's hash by which its invitation is found. The whole hash is compared in constant time.
+ */
 export function lookupOf(hash: string): string {
   return hash.slice(0, 16);
 }

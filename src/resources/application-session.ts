@@ -3,7 +3,9 @@ import { defineResource } from "../schema/resource.ts";
 
 const milliseconds = { min: 0, max: Number.MAX_SAFE_INTEGER } as const;
 
-/** The edge and route are kept as texts: a login must not hold on to what it was made at. */
+/**
+ * The edge and route are stored as texts, because a login must not retain the edge or route at which it was created.
+ */
 export const applicationSession = defineResource({
   name: "application_session",
   schemaName: "ApplicationSession",

@@ -1,12 +1,12 @@
 import type { CertificateDetails } from "../lib/certificates/certificate-details.ts";
 import { f } from "../schema/fields.ts";
 
-/** Shows the form of a PEM text in descriptions; it is no certificate. */
+/** Example of a PEM text for descriptions; not a real certificate. */
 export const pemExample = "-----BEGIN CERTIFICATE-----\nMIIB…\n-----END CERTIFICATE-----\n";
 
 const readOnly = { readOnly: true } as const;
 
-/** What every certificate shows. */
+/** Fields of every certificate. */
 export const certificateFields = {
   subject_common_name: f.string("Common name of the subject.", { ...readOnly, maxBytes: 4096 }),
   not_before: f.timestamp("Start of the validity.", readOnly),

@@ -62,7 +62,7 @@ export const cloudEndpoint = defineResource({
   },
   operations: ["create", "update", "delete"],
   traffic: true,
-  // Without a server name the port alone decides, so it has one holder too.
+  // Without a server name only the port decides, so it also has only one holder.
   claims({ url, pooling_enabled }) {
     const { scheme, hostport } = parseEndpointUrl(url);
     const shared = { at: "url", ...(pooling_enabled && { sharedAs: `pool of ${scheme}` }) };
@@ -107,7 +107,7 @@ function layerOf(url: string): "http" | "tls" | "tcp" {
   return scheme === "https" ? "http" : scheme;
 }
 
-/** As the vendor's clients know them. */
+/** Names that the vendor's clients use. */
 function bindingNames() {
   return ["public", "internal", "kubernetes"] as const;
 }
@@ -119,7 +119,7 @@ function bindingIssue(bindings: readonly string[]): Issue | undefined {
   return { path: `bindings[${other}]`, message, reason: "binding_unsupported" };
 }
 
-/** What ends in `.internal` is an internal endpoint, and nothing else is. */
+/** Only URLs that end in `.internal` are internal endpoints. */
 function internalIssue(url: string, bindings: readonly string[]): Issue | undefined {
   const { scheme, hostport } = parseEndpointUrl(url);
   const isInternal = isInternalName(hostport.replace(/:\d+$/, ""));

@@ -1,21 +1,21 @@
-/** What ties an object to its entry in a document of many objects (`POST /apply`). */
+/** Links an object to its entry in a document of several objects (`POST /apply`). */
 import { f } from "../schema/fields.ts";
 import type { ResourceDeclaration } from "../schema/resource.ts";
 
-/** `document/name` of the entry that made or adopted the object; null when none did. */
+/** `document/name` of the entry that created or adopted the object, or null. */
 export const documentKeyField = "document_key";
 
-/** The space in which documents' keys are claimed. */
+/** Claim space for documents' keys. */
 export const documentKeySpace = "document key";
 
-/** Whether documents can hold objects of the kind: what is configured, not handed out or reported. */
+/** Whether documents can contain objects of the kind: configured objects, not issued or reported ones. */
 export function isDocumentKind(resource: ResourceDeclaration): boolean {
   const { live, internal, issued, operatorOnly, operations } = resource;
   if (live || internal || issued || operatorOnly) return false;
   return operations === undefined || (operations.includes("create") && operations.includes("delete"));
 }
 
-/** The resources, with a key that is stored for those that documents can hold. */
+/** Adds a stored key to the resources that documents can contain. */
 export function withDocumentKeys(resources: readonly ResourceDeclaration[]): readonly ResourceDeclaration[] {
   return resources.map((resource) => {
     if (!isDocumentKind(resource)) return resource;

@@ -3,7 +3,7 @@ import { maxPolicyBytes } from "../policy/document.ts";
 import { f } from "../schema/fields.ts";
 import { defineResource } from "../schema/resource.ts";
 
-/** What every endpoint shows and nobody sets. */
+/** Read-only fields of every endpoint. */
 export const servedFields = {
   region: f.string("The region of the endpoint."),
   public_url: f.string("Its URL.", { maxBytes: 2048 }),

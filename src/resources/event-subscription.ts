@@ -2,7 +2,7 @@ import { f, notes } from "../schema/fields.ts";
 import { trafficEventTypes } from "./traffic-event-types.ts";
 import { defineResource } from "../schema/resource.ts";
 
-/** A kind of event that a subscription is for. */
+/** One kind of event in a subscription. */
 export const eventSourceFields = {
   type: f.string(
     `\`<resource>_created.v0\`, \`<resource>_updated.v0\`, \`<resource>_deleted.v0\`, ${trafficEventTypes.map((type) => `\`${type}\``).join(" or ")}.`,

@@ -1,4 +1,4 @@
-/** Where events go. */
+/** Destinations of events. */
 import { readArn } from "../lib/arn.ts";
 import { f } from "../schema/fields.ts";
 import { secretMask } from "../schema/concealment.ts";
@@ -6,7 +6,7 @@ import type { Concealment, Rule, StringFormat, StoredOf } from "../schema/fields
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** What is wrong unless exactly one member of the object is set. */
+/** Returns an issue unless exactly one member of the object is set. */
 function exactlyOne(names: readonly string[]): Rule<Members> {
   return (doc) => {
     const set = names.filter((name) => doc[name] !== null);
@@ -28,7 +28,7 @@ const httpsUrl: StringFormat = {
   },
 };
 
-/** Whoever has the address of a webhook may often send to it: its path and query are the credential. */
+/** The address of a webhook is often enough to send to it: its path and query are the credential. */
 const concealedUrl: Concealment = {
   standIn(text) {
     const url = URL.parse(text);
@@ -38,7 +38,7 @@ const concealedUrl: Concealment = {
   isStandIn: (text) => text === secretMask || text.endsWith(`/${secretMask}`),
 };
 
-/** The ARN of a resource of a service, in a region unless the service has none. */
+/** The ARN of a service's resource, with a region unless the service has none. */
 function arn(service: string, resource: RegExp, example: string): StringFormat {
   return {
     name: "arn",
@@ -234,16 +234,16 @@ export const eventTarget = {
 
 export type EventTargetName = keyof typeof members;
 
-/** What a destination says of a target of that name. */
+/** Settings of a destination for this target. */
 export type EventTargetValue<N extends EventTargetName> = NonNullable<StoredOf<typeof members>[N]>;
 
-/** Bytes of the key that a webhook's secret stands for. */
+/** Returns the bytes of the key in a webhook's secret. */
 export function signingKey(secret: string): Buffer {
   return secret.startsWith("whsec_") ? Buffer.from(secret.slice("whsec_".length), "base64") : Buffer.from(secret);
 }
 
 function secretIssue(text: string): string | undefined {
   if (text.startsWith("whsec_") && !/^whsec_[A-Za-z0-9+/]+={0,2}$/.test(text)) return 'be base64 after "whsec_"';
-  // What is signed with is what counts: longer text may decode to nothing.
+  // Check the decoded key, because longer text may decode to nothing.
   return signingKey(text).length < 16 ? "stand for a key of at least 16 bytes" : undefined;
 }

@@ -1,7 +1,7 @@
 import { f } from "../schema/fields.ts";
 import { defineResource } from "../schema/resource.ts";
 
-/** The space in which first tokens are unique, by their hash. */
+/** Claim space for first tokens, by their hash. */
 export const firstTokenSpace = "first token";
 
 export const firstToken = defineResource({

@@ -41,7 +41,7 @@ export const httpsEdgeRoute = defineResource({
   rules: [canonical, oneLogin],
 });
 
-/** Also for what comes back from the past, which was stored when less was asked for. */
+/** Also applies to restored objects, which were stored under weaker rules. */
 function canonical({ match }: { readonly match: string }): Issue | undefined {
   const issue = matchIssue(match);
   return issue === undefined ? undefined : { path: "match", message: `must ${issue}`, reason: "match_invalid" };

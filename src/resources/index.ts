@@ -1,4 +1,4 @@
-/** Every resource of the API. This list is what exists: storage, routes, OpenAPI and SDK are read from it. */
+/** Every resource of the API. Storage, routes, OpenAPI and SDK are derived from this list. */
 import type { ResourceDeclaration } from "../schema/resource.ts";
 import { account } from "./account.ts";
 import { acmeAccount } from "./acme-account.ts";

@@ -1,7 +1,7 @@
 import { f } from "../schema/fields.ts";
 import { defineResource } from "../schema/resource.ts";
 
-/** Each login has one. */
+/** Claim space for metadata. Each login has one. */
 export const metadataSpace = "saml metadata";
 
 export const samlMetadata = defineResource({

@@ -13,7 +13,7 @@ export const tcpEdge = defineResource({
   fields: { ...notes, hostports: hostportsField },
   modulesOn: "tcp_edge",
   traffic: true,
-  // Without a server name the port alone decides, so it has one holder too.
+  // Without a server name only the port decides, so it also has only one holder.
   claims: (doc) => [
     ...hostportClaims(doc),
     ...doc.hostports.map((hostport, index) => ({

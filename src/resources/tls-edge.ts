@@ -21,7 +21,7 @@ export const tlsEdge = defineResource({
   rules: [passthroughHasNoClientCertificates, oneEndsTls],
 });
 
-/** A rule would demand less of the handshake than the edge's modules do. */
+/** The rule would require less of the handshake than the edge's modules do. */
 function oneEndsTls(doc: Readonly<Record<string, unknown>>): Issue | undefined {
   const policy = doc["traffic_policy"] as { readonly value?: string } | null | undefined;
   const termination = doc["tls_termination"] as { readonly min_version?: string | null } | null | undefined;
@@ -31,7 +31,7 @@ function oneEndsTls(doc: Readonly<Record<string, unknown>>): Issue | undefined {
   return { path: "traffic_policy", message, reason: "policy_action_protocol" };
 }
 
-/** Client certificates are seen in the handshake, which happens elsewhere. */
+/** Client certificates are visible only in the handshake, which takes place elsewhere. */
 function passthroughHasNoClientCertificates(doc: Readonly<Record<string, unknown>>): Issue | undefined {
   const termination = doc["tls_termination"] as { readonly terminate_at?: string } | null | undefined;
   if (!termination || termination.terminate_at === "edge" || !doc["mutual_tls"]) return undefined;

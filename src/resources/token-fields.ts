@@ -1,11 +1,11 @@
 import { f } from "../schema/fields.ts";
 
-/** Has the form of a token of `prefix`, and opens nothing. */
+/** Returns an example with the form of a token of `prefix`, which grants no access. */
 export function exampleToken(prefix: string): string {
   return `${prefix}_0f6yvqk3c5a9m2x7_p4r8t1w6z0b0f6yvqk3c5a9m2x7p4r8t1w6z0bx`;
 }
 
-/** What API keys and agent tokens have in common: shown once, kept as a hash. */
+/** Common fields of API keys and agent tokens: shown once, stored as a hash. */
 export const tokenFields = {
   token: f.nullableString("The token. Returned only when it is created, null afterwards.", {
     live: true,

@@ -1,4 +1,4 @@
-/** Types of events that edges tell of: finished requests and connections, and logins of visitors. */
+/** Types of events that edges report: finished requests and connections, and logins of visitors. */
 export const trafficEventTypes = [
   "http_request_complete.v0",
   "tcp_connection_closed.v0",

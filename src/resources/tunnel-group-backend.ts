@@ -3,7 +3,7 @@ import { label } from "../schema/formats.ts";
 import type { BackendKind } from "../schema/backend-kinds.ts";
 import { defineResource } from "../schema/resource.ts";
 
-/** Labels as backends watch for them and agents bind them. */
+/** Labels that backends match and agents bind. */
 const labelsField = f.map(
   "Labels to watch for tunnels on. A tunnel matches if it has all of them.",
   f.string("The label's value.", { minBytes: 1, format: label }),
