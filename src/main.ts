@@ -1,17 +1,17 @@
 import { runCommandLine } from "./cli/command-line.ts";
 import { followLauncher } from "./cli/process/launcher.ts";
 
-/** What the last lines of the log may take to be read. */
+/** Maximum time to write the last lines of the log, milliseconds. */
 const logWaitMs = 1000;
 
 followLauncher();
-// A reader that has gone away (`| head`) is no failure.
+// A reader that has closed the pipe (`| head`) is not an error.
 process.stdout.on("error", () => {});
 const exitCode = await runCommandLine(process.argv.slice(2));
 const written = (stream: NodeJS.WriteStream): Promise<void> =>
   new Promise((resolve) => stream.write("", () => resolve()));
 await written(process.stdout);
-// A log that nobody reads any more is not waited for (D10); what is printed is.
+// Do not wait for a log without a reader (D10), but wait for the output.
 await Promise.race([written(process.stderr), new Promise((resolve) => setTimeout(resolve, logWaitMs))]);
-// What a failed start has left open does not keep the process.
+// Handles that a failed start left open must not keep the process alive.
 process.exit(exitCode);
