@@ -1,15 +1,15 @@
-/** What came in the header of an answer, kept beside the object that it brought. */
+/** Header values of a response, stored beside the object that it contained. */
 export interface Answer {
   readonly status: number;
-  /** For `ifMatch`; single objects have one. */
+  /** Value for `ifMatch`; only single objects have one. */
   readonly etag: string | undefined;
   /** Revision that was written or read. */
   readonly revision: number | undefined;
   /** Id of the request, as in the server's log. */
   readonly operationId: string | undefined;
-  /** What was taken as it was given, and was probably not meant so: the field, and why. */
+  /** Fields whose values were accepted but are probably mistakes, with the reasons. */
   readonly warnings: readonly string[];
-  /** What else a write that was only tried would change, such as `delete ip_policy_rule` and an id. */
+  /** Other changes that a rehearsed write would make, such as `delete ip_policy_rule` and an id. */
   readonly also: readonly string[];
   header(name: string): string | undefined;
 }
@@ -34,7 +34,7 @@ export function rememberAnswer(body: object, answer: Answer): void {
   answers.set(body, answer);
 }
 
-/** The texts of a list of strings (RFC 8941 §3.3.3), percent-encoded where they are no visible ASCII. */
+/** Parses a list of strings (RFC 8941 §3.3.3), percent-encoded except for visible ASCII. */
 function quotedTexts(list: string): string[] {
   return Array.from(list.matchAll(/"((?:[^"\\]|\\.)*)"/g), ([, text = ""]) => {
     const plain = text.replaceAll(/\\(.)/g, "$1");
@@ -46,7 +46,7 @@ function quotedTexts(list: string): string[] {
   });
 }
 
-/** The answer that brought `object`. Throws `TypeError` for what a call did not return itself. */
+/** Returns the response that contained `object`. Throws `TypeError` for an object that no call returned. */
 export function answerOf(object: object): Answer {
   const answer = answers.get(object);
   if (!answer) throw new TypeError("the object is not the one that a call returned: copies have no answer");

@@ -1,20 +1,20 @@
 import type { Answer } from "./answers.ts";
 
-/** What any call may be given beside its arguments. */
+/** Options of all calls. */
 export interface ReadOptions {
   /** Aborts the call. */
   readonly signal?: AbortSignal | undefined;
 }
 
 export interface CallOptions extends ReadOptions {
-  /** An ETag, or an object that the client returned: the change is refused (412) if it has changed since. */
+  /** An ETag, or an object that the client returned. The change is rejected (412) if the object has changed since. */
   readonly ifMatch?: string | object | undefined;
-  /** A key for this request: sent again within 24 h, it is answered again and not carried out twice. */
+  /** Key of this request. A repetition within 24 h returns the same response and is not executed again. */
   readonly idempotencyKey?: string | undefined;
   /** Maximum seconds to wait until every edge serves the change. */
   readonly waitSeconds?: number | undefined;
-  /** Why the change is made, for the history: at most 255 bytes of UTF-8, refused (400) beyond. */
+  /** Reason for the change, stored in the history: at most 255 bytes of UTF-8. Longer reasons are rejected (400). */
   readonly reason?: string | undefined;
-  /** Told what came in the header of a success, which is all that there is of one without a body. */
+  /** Receives the header values of a successful response, also if it has no body. */
   readonly onAnswer?: ((answer: Answer) => void) | undefined;
 }

@@ -1,4 +1,4 @@
-/** The client: methods made from the table of operations, with the types that are generated for them. */
+/** The client: methods created from the table of operations, with generated types. */
 import type { CallOptions } from "./call-options.ts";
 import { operations } from "./generated/operations.ts";
 import type { Resources } from "./generated/resources.ts";
@@ -9,7 +9,7 @@ import type { PosternOptions, Send } from "./transport.ts";
 
 export type Postern = Resources;
 
-/** Every method of `Resources` on an object of its own: `new Postern({ baseUrl, apiKey }).ipPolicies.list()`. */
+/** Contains every method of `Resources`: `new Postern({ baseUrl, apiKey }).ipPolicies.list()`. */
 // Its members come from the table.
 // oxlint-disable-next-line typescript/no-extraneous-class
 export const Postern: new (options: PosternOptions) => Postern = class {
@@ -25,7 +25,7 @@ export const Postern: new (options: PosternOptions) => Postern = class {
 
 type Method = (...args: readonly unknown[]) => unknown;
 
-/** A method takes the path's parameters, then the body, then options. */
+/** Returns a method. Its arguments are the path's parameters, then the body, then options. */
 function method(operation: Operation, send: Send): Method {
   const parameters = [...operation.path.matchAll(/\{\w+\}/g)].length;
   return (...args) => {
@@ -48,7 +48,7 @@ function method(operation: Operation, send: Send): Method {
   };
 }
 
-/** Throws `TypeError` for an id that is missing, which would make it another path. */
+/** Throws `TypeError` for an empty id, because the path would be a different one. */
 function pathOf(operation: Operation, ids: readonly unknown[]): string {
   let at = 0;
   return operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {

@@ -1,15 +1,15 @@
-/** The API refused the request. */
+/** The API rejected the request. */
 export class PosternError extends Error {
   override readonly name = "PosternError";
-  /** Stable code of the condition, e.g. `ERR_POSTERN_222`; `errorCodes` has them by name. */
+  /** Stable error code, e.g. `ERR_POSTERN_222`; `errorCodes` lists them by name. */
   readonly code: string;
   /** HTTP status. */
   readonly status: number;
-  /** More; for invalid input one entry per field. */
+  /** Details; for invalid input one entry per field. */
   readonly details: Readonly<Record<string, string>>;
   /** Id of the request, as in the server's log. */
   readonly operationId: string;
-  /** How long to wait before the next attempt, where the server says so. */
+  /** Seconds to wait before the next attempt, if the server sent them. */
   readonly retryAfterSeconds: number | undefined;
 
   constructor(body: ErrorBody, retryAfter: string | null) {
@@ -22,7 +22,7 @@ export class PosternError extends Error {
   }
 }
 
-/** The API could not be reached, or what answered is not the API. Whether the request was carried out is not known. */
+/** The API could not be reached, or the response is not from the API. The request may have been executed. */
 export class PosternConnectionError extends Error {
   override readonly name = "PosternConnectionError";
 }
@@ -34,7 +34,7 @@ export interface ErrorBody {
   readonly details: Readonly<Record<string, string>>;
 }
 
-/** The body of a refusal; undefined for anything else. */
+/** Returns the body of an error response; undefined for anything else. */
 export function asErrorBody(body: unknown): ErrorBody | undefined {
   if (typeof body !== "object" || body === null) return undefined;
   const { error_code, status_code, msg, details } = body as Partial<ErrorBody>;

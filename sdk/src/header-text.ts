@@ -1,6 +1,6 @@
 /**
- * Text for a header field, which carries bytes: what is no visible ASCII is sent as percent-encoded UTF-8, and so
- * is `%` itself.
+ * Encodes text for a header field, which contains bytes. Characters other than visible ASCII, and `%`, become
+ * percent-encoded UTF-8.
  */
 export function encodeText(text: string): string {
   return Array.from(new TextEncoder().encode(text), (byte) =>
@@ -12,7 +12,9 @@ export function encodeText(text: string): string {
 
 const percent = 0x25;
 
-/** `value` as it is, for fields whose text is not encoded. Throws `TypeError` for what they cannot carry. */
+/**
+ * Returns `value` unchanged, for fields without encoding. Throws `TypeError` for characters that they cannot contain.
+ */
 export function visibleText(name: string, value: string): string {
   if (/^[\x21-\x7e][\x20-\x7e]*$/.test(value)) return value;
   throw new TypeError(`"${name}" must be visible ASCII characters`);

@@ -1,7 +1,7 @@
-/** A list, read page by page as it is walked through. */
+/** A list that is read page by page during iteration. */
 export interface Page<T> {
   readonly items: readonly T[];
-  /** For `before_id` of the next page; undefined on the last one. */
+  /** Value for `before_id` of the next page; undefined on the last page. */
   readonly nextBeforeId: string | undefined;
 }
 
@@ -9,11 +9,11 @@ export interface Listing<T> extends AsyncIterable<T> {
   /** The first page. */
   page(): Promise<Page<T>>;
   pages(): AsyncIterable<Page<T>>;
-  /** Every object of every page, in memory. */
+  /** Returns the objects of all pages, in memory. */
   all(): Promise<T[]>;
 }
 
-/** `read` gets the query of one page. */
+/** @param read called with the query of one page */
 export function makeListing<T>(
   first: URLSearchParams,
   listKey: string,
@@ -47,7 +47,7 @@ export function makeListing<T>(
   };
 }
 
-/** Only where to go on is taken from the URI: the key is never sent to an address that an answer names. */
+/** Only the position is read from the URI, so that the key is never sent to an address in a response. */
 function nextBeforeId(uri: unknown): string | undefined {
   if (typeof uri !== "string") return undefined;
   return new URLSearchParams(uri.slice(uri.indexOf("?") + 1)).get("before_id") ?? undefined;

@@ -1,4 +1,4 @@
-/** One request to the API, and its answer. */
+/** One request to the API and its response. */
 import type { CallOptions } from "./call-options.ts";
 import { PosternConnectionError, PosternError, asErrorBody } from "./errors.ts";
 import { etagOf, makeAnswer, rememberAnswer } from "./answers.ts";
@@ -7,15 +7,15 @@ import { encodeText, visibleText } from "./header-text.ts";
 export interface PosternOptions {
   /** The API's address, e.g. `http://127.0.0.1:4700`. */
   readonly baseUrl: string;
-  /** Absent: the `fetch` that is given says who calls, as a page with a session of its own does. */
+  /** API key. If absent, the given `fetch` must authenticate, such as a page with a session. */
   readonly apiKey?: string;
-  /** How long one request may take; 30 s unless given. Waiting for edges comes on top. */
+  /** Maximum time of one request. Default: 30 s. The time to wait for edges is added. */
   readonly timeoutMs?: number;
-  /** Sends requests; the platform's own `fetch` unless given. */
+  /** Sends requests. Default: the platform's `fetch`. */
   readonly fetch?: Fetch;
 }
 
-/** What is needed of `fetch`. */
+/** The part of `fetch` that the client uses. */
 export type Fetch = (url: string, init: FetchInit) => Promise<FetchAnswer>;
 
 export interface FetchInit {
@@ -23,7 +23,7 @@ export interface FetchInit {
   readonly headers: Record<string, string>;
   readonly body?: string;
   readonly signal: AbortSignal;
-  /** The key is for this address and no other. */
+  /** The key must not be sent to another address. */
   readonly redirect: "error";
 }
 
@@ -34,8 +34,8 @@ export interface FetchAnswer {
 }
 
 /**
- * Resolves with the parsed body, or the text of one that is not JSON. Rejects with `PosternError` when refused, with
- * `TypeError` when an option cannot be sent at all.
+ * Resolves with the parsed body, or with the text of a body that is not JSON. Rejects with `PosternError` for an error
+ * response, and with `TypeError` for an option that cannot be sent.
  */
 export type Send = (
   method: string,
