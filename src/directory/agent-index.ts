@@ -2,7 +2,7 @@
 import { makeLabelIndex } from "./labels.ts";
 import type { Labels } from "./labels.ts";
 
-/** The fields of a tunnel that the index needs. */
+/** Fields of a tunnel that the index needs. */
 interface IndexedTunnel {
   readonly id: string;
   readonly accountId: string;
@@ -24,13 +24,13 @@ export class AgentIndex {
     if (labels) this.#labels.remove(accountId, id, labels);
   }
 
-  /** Ids of an account's tunnels that have all of `labels`. */
+  /** Returns the ids of an account's tunnels that have all of `labels`. */
   findLabelled(accountId: string, labels: Labels): readonly string[] {
     return this.#labels.findHaving(accountId, labels);
   }
 }
 
-/** The numbers of rows of each account. */
+/** Row numbers by account. */
 class NumbersByAccount {
   readonly #byAccount = new Map<string, Set<number>>();
 

@@ -3,7 +3,7 @@ import { it } from "node:test";
 import { seededRandom } from "../../test/support/random.ts";
 import { FoldedRows } from "./folded-rows.ts";
 
-it("folded rows give back what was put, whatever else is put, changed and dropped, and are found by their keys", () => {
+it("folded rows return the stored text after other rows were added, changed and removed, and are found by their keys", () => {
   const random = seededRandom(3);
   const rows = new FoldedRows(3, (at, own, owner) => own[at] ?? `owner-${owner}`);
   const held = new Map<number, { readonly own: string[]; readonly owner: number; text: string }>();
@@ -18,7 +18,7 @@ it("folded rows give back what was put, whatever else is put, changed and droppe
       known.text = JSON.stringify({ id: known.own[0], changed: random.below(4) });
       rows.change(number, known.text);
     } else {
-      // Some are of one key, and some have a part that cannot be taken out.
+      // Some rows share a key, and some have a part that cannot be removed from the text.
       const own = [`k${random.below(9_000)}`, random.pick(["", 'quo"te', "two\nlines", `name-${step}`])];
       const owner = random.below(50);
       const text = `first of ${own[0]}\n${JSON.stringify({ own, of: `owner-${owner}`, all: "alike" })}`;

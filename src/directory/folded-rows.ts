@@ -1,5 +1,5 @@
 /**
- * A large number of similar JSON texts, each under a number. A row stores the parts that differ, and the number of a shared
+ * Stores many similar JSON texts, each under a number. A row stores the parts that differ, and the number of a shared
  * pattern (see `Patterns`). Rows are in arrays and buffers, so the garbage collector does not scan them.
  */
 import { Digests } from "../lib/collections/digests.ts";
@@ -11,13 +11,13 @@ import type { PartAt } from "../lib/patterns.ts";
 const cut = "\n";
 const growth = 1.2;
 
-/** A part that is taken out of the text of a row, counted from 0, derived from the own parts of the row and its owner. */
+/** Returns a part that is removed from a row's text, counted from 0, derived from the row's own parts and its owner. */
 export type PartOf = (at: number, own: readonly string[], owner: number) => string;
 
 export class FoldedRows {
   readonly #texts = new PackedTexts();
   readonly #patterns = new Patterns();
-  /** By the first part of each row. */
+  /** Rows by the first part of each row. */
   readonly #keys = new Digests();
   #patternOf = new Uint32Array(64);
   #ownerOf = new Uint32Array(64);
@@ -26,7 +26,7 @@ export class FoldedRows {
   readonly #count: number;
   readonly #partOf: PartOf;
 
-  /** @param count how many parts are taken out of each text: 8 at most */
+  /** @param count number of parts removed from each text: 8 at most */
   constructor(count: number, partOf: PartOf) {
     this.#count = count;
     this.#partOf = partOf;
@@ -48,7 +48,7 @@ export class FoldedRows {
     return number;
   }
 
-  /** Replaces a text. Its own parts and its owner stay the same. */
+  /** Replaces a text. The row's own parts and owner stay the same. */
   change(number: number, text: string): void {
     const before = this.#patternOf[number] as number;
     this.#patternOf[number] = this.#fold(text, this.own(number), this.owner(number));
@@ -63,7 +63,7 @@ export class FoldedRows {
     this.#free.push(number);
   }
 
-  /** Numbers of the rows with a key. */
+  /** Returns the numbers of the rows with a key. */
   find(key: string): number[] {
     return this.#keys.candidates(key).filter((number) => this.#texts.begins(number, key + cut));
   }
@@ -76,17 +76,17 @@ export class FoldedRows {
     return this.#ownerOf[number] as number;
   }
 
-  /** The text that was put. */
+  /** Returns the stored text. */
   text(number: number): string {
     return this.#patterns.unfold(this.#patternOf[number] as number, this.#partAt(number));
   }
 
-  /** One line of it, from 0. */
+  /** Returns one line of the text, counted from 0. */
   line(number: number, line: number): string {
     return this.#patterns.line(this.#patternOf[number] as number, line, this.#partAt(number));
   }
 
-  /** All numbers. */
+  /** Iterates over all numbers. */
   *numbers(): Iterable<number> {
     const free = new Set(this.#free);
     for (let number = 0; number < this.#end; number += 1) if (!free.has(number)) yield number;

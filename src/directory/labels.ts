@@ -1,13 +1,16 @@
-/** Sets of labels per account. A query for the sets that contain some labels, or are contained in them, does not scan all sets. */
+/**
+ * Sets of labels per account. A query for sets that contain some labels, or are contained in them, does not scan all
+ * sets.
+ */
 
 export type Labels = Readonly<Record<string, string>>;
 
 export interface LabelIndex<T> {
   add(accountId: string, id: string, labels: Labels, value: T): void;
   remove(accountId: string, id: string, labels: Labels): void;
-  /** Sorted ids of the sets that have all of `labels`. */
+  /** Returns the sorted ids of the sets that have all of `labels`. */
   findHaving(accountId: string, labels: Labels): readonly string[];
-  /** Sorted ids of the sets whose labels are all among `labels`. */
+  /** Returns the sorted ids of the sets whose labels are all among `labels`. */
   findWithin(accountId: string, labels: Labels): readonly string[];
   values(accountId: string): readonly T[];
 }

@@ -7,13 +7,13 @@ const claim = { tunnelId: "tn_1", accountId: "ac_1", replaces: [] };
 const holder: NameHolder = { tunnelId: "tn_2", accountId: "ac_1", pool: undefined, state: "serves" };
 const foreign: NameHolder = { ...holder, accountId: "ac_2" };
 
-describe("the rule of names", () => {
-  it("the rule of names grants a name that no other tunnel has", () => {
+describe("the name rule", () => {
+  it("the name rule grants a name that no other tunnel has", () => {
     assert.equal(mayHave(claim, []), "granted");
     assert.equal(mayHave(claim, [{ ...holder, tunnelId: "tn_1" }]), "granted");
   });
 
-  it("the rule of names refuses a name that another tunnel serves, unless that makes way or shares it", () => {
+  it("the name rule rejects a name that another tunnel serves, unless that tunnel is replaced or shares the name", () => {
     assert.equal(mayHave(claim, [holder]), "conflict");
     assert.equal(mayHave({ ...claim, replaces: ["tn_2"] }, [holder]), "granted");
     assert.equal(mayHave({ ...claim, pool: "https" }, [{ ...holder, pool: "https" }]), "granted");
@@ -23,7 +23,7 @@ describe("the rule of names", () => {
     assert.equal(mayHave({ ...claim, replaces: ["tn_2"] }, [holder, other]), "conflict");
   });
 
-  it("the rule of names waits for a tunnel that was granted the name, even for one that is to make way", () => {
+  it("the name rule waits for a tunnel that was granted the name, even if that tunnel is to be replaced", () => {
     const granted: NameHolder = { ...foreign, state: "granted" };
     assert.equal(mayHave(claim, [granted]), "pending");
     assert.equal(mayHave({ ...claim, replaces: ["tn_2"] }, [{ ...holder, state: "granted" }]), "pending");
@@ -35,7 +35,7 @@ describe("the rule of names", () => {
     assert.equal(mayHave(claim, [granted, { ...holder, tunnelId: "tn_3" }]), "conflict");
   });
 
-  it("P1: the rule of names gives an account nothing that another account has, nor a name of the same host", () => {
+  it("P1: the name rule grants an account no name of another account, and no name of the same host", () => {
     const asking = { ...claim, pool: "https", replaces: ["tn_2"] };
     assert.equal(mayHave(asking, [{ ...foreign, pool: "https" }]), "conflict");
     assert.equal(mayHave(claim, [{ ...foreign, state: "left" }]), "conflict");
@@ -47,7 +47,7 @@ describe("the rule of names", () => {
   });
 });
 
-it("the register of names grants a name to tunnels of one pool at the same time", () => {
+it("the name register grants a name to tunnels of one pool at the same time", () => {
   const claims = makeNameClaims<string>();
   const answers: string[] = [];
   const ask = (more: Partial<Claim> & { tunnelId: string }, place: string): void =>

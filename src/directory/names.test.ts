@@ -22,7 +22,7 @@ function two() {
 }
 
 describe("claims of names", () => {
-  it("claims of names come into conflict with whom an edge does not know of", () => {
+  it("claims of names conflict with tunnels that an edge does not know", () => {
     const { first, second, answers, claim, open } = two();
     claim("tn_1", first);
     open("tn_1", first);
@@ -32,7 +32,7 @@ describe("claims of names", () => {
     assert.deepEqual(open("tn_3", second), ["tn_1"]);
   });
 
-  it("claims of names of one host, over http:// and https://, are granted to one account", () => {
+  it("claims of names of one host, over http:// and https://, are granted to one account only", () => {
     const { claims, first, second, answers, claim, open } = two();
     claim("tn_1", first);
     claim("tn_2", second, { name: `http://${name}`, accountId: "ac_2" });
@@ -45,7 +45,7 @@ describe("claims of names", () => {
     assert.deepEqual(answers, ["tn_1 granted", "tn_2 conflict", "tn_3 granted", "tn_4 conflict", "tn_5 granted"]);
   });
 
-  it("claims of names wait for the tunnel that the name was granted to, or for what becomes of its edge", () => {
+  it("claims of names wait until the tunnel with the grant serves the name, or its edge has gone", () => {
     const { claims, first, second, answers, claim, open } = two();
     claim("tn_1", first);
     claim("tn_2", second);
@@ -62,7 +62,7 @@ describe("claims of names", () => {
     assert.deepEqual(answers, ["tn_5 granted"]);
   });
 
-  it("claims of names that are dropped are answered no more, and leave the name to those who still wait", () => {
+  it("claims of names get no answer after they are dropped, and leave the name to waiting claims", () => {
     const { claims, first, second, answers, claim } = two();
     claim("tn_1", first);
     claim("tn_2", second);
@@ -79,7 +79,7 @@ describe("claims of names", () => {
     assert.deepEqual(answers, ["tn_1 granted", "tn_3 granted", "tn_4 granted"]);
   });
 
-  it("claims of names let those of one account and pool have a name together, and nobody else", () => {
+  it("claims of names share a name within one account and pool only", () => {
     const { first, second, answers, claim, open } = two();
     claim("tn_1", first, { pool: "https" });
     open("tn_1", first, "https");
@@ -91,7 +91,7 @@ describe("claims of names", () => {
     assert.deepEqual(answers, ["tn_1 granted", "tn_2 granted", "tn_3 conflict", "tn_4 conflict", "tn_5 conflict"]);
   });
 
-  it("claims of names know that another edge has a tunnel that one of them closes late", () => {
+  it("claims of names know that another edge has a tunnel whose close arrives late", () => {
     const { claims, first, second, answers, claim, open } = two();
     claim("tn_1", first);
     open("tn_1", first);

@@ -6,13 +6,13 @@ import { siblingOf } from "../lib/plain-names.ts";
 
 /** A request for a name. Plain JSON: it crosses the link from the edge. */
 export interface Claim {
-  /** Of a host (see `nameOf`), with its account where it is internal, or `:` and a port. */
+  /** Name of a host (see `nameOf`), with its account if it is internal, or `:` and a port. */
   readonly name: string;
   readonly tunnelId: string;
   readonly accountId: string;
   /** Tunnels of the same account and pool may share the name. */
   readonly pool?: string | undefined;
-  /** Tunnels of the account that serve the name and make way for this one. */
+  /** Tunnels of the account that serve the name and that this tunnel replaces. */
   readonly replaces: readonly string[];
 }
 
@@ -28,22 +28,23 @@ export interface NameHolder {
   readonly tunnelId: string;
   readonly accountId: string;
   readonly pool: string | undefined;
-  /** `left`: it does not serve the name any more, which stays reserved for its account for some time. */
+  /** `left`: the tunnel stopped serving the name, which remains reserved for its account for some time. */
   readonly state: "granted" | "serves" | "left";
 }
 
 /** `pending`: another tunnel was granted the name and does not serve it yet. */
 export type NameDecision = "granted" | "pending" | "conflict";
 
-/** The part of a claim that the rule needs. An edge that looks for a free name has no tunnel yet. */
+/** Parts of a claim that the rule needs. An edge that searches for a free name has no tunnel yet. */
 export type ClaimTerms = Pick<Claim, "accountId" | "pool" | "replaces"> & { readonly tunnelId?: string };
 
 /**
- * The rule. Decides on a claim, given the holders of the name and of the other name of the same host (`siblingOf`).
+ * Decides on a claim, given the holders of the name and of the host's other name (`siblingOf`).
  *
- * A tunnel may have a name if every holder of the name shares it (same account and pool) or makes way for the tunnel (same
- * account, listed in `replaces`), and if every holder of the sibling is of the same account. A claim waits for a tunnel
- * that was granted the name and does not share it. The function `presence_claim` in the database is the same rule.
+ * A tunnel may have a name if every holder shares it (same account and pool) or is replaced by the tunnel (same
+ * account, listed in `replaces`), and if every holder of the sibling belongs to the same account. A claim waits for a
+ * tunnel that was granted the name and does not share it. The function `presence_claim` in the database is the same
+ * rule.
  */
 export function mayHave(
   terms: ClaimTerms,
@@ -79,24 +80,24 @@ export function sharesName(
   return one.accountId === other.accountId && other.pool !== undefined && one.pool === other.pool;
 }
 
-/** A tunnel that serves a name, and the line or node that it belongs to. */
+/** A tunnel that serves a name, and its line or node. */
 export interface ServingTunnel<Place> extends Omit<NameHolder, "state"> {
   readonly place: Place;
 }
 
-/** The register of names. `Place` is where an answer goes, such as the line to an edge. */
+/** Register of names. `Place` identifies the receiver of an answer, such as the line to an edge. */
 export interface NameClaims<Place> {
-  /** Answers now, or once the name was served or given up by the tunnel that has the grant. */
+  /** Answers immediately, or after the tunnel with the grant has served or given up the name. */
   claim(claim: Claim, place: Place, answer: (answer: ClaimAnswer) => void): void;
-  /** The tunnel serves the name from now on. Returns the tunnels of other places that make way for it. */
+  /** Records that the tunnel serves the name. Returns the tunnels of other places that it replaces. */
   open(name: string, tunnel: ServingTunnel<Place>): readonly ServingTunnel<Place>[];
   /** Decides on the claims that wait for the name. */
   settle(name: string | undefined): void;
-  /** The tunnel stopped serving the name. Has no effect if the tunnel serves it at another place. */
+  /** Records that the tunnel stopped serving the name. Has no effect if the tunnel serves it at another place. */
   release(name: string, tunnelId: string, place: Place): void;
-  /** The tunnel needs neither its grants nor the names that it waits for. */
+  /** Drops the tunnel's grants and its waiting claims. */
   drop(tunnelId: string, place: Place): void;
-  /** The edge has gone, with its grants and claims. */
+  /** Removes the edge with its grants and claims. */
   leave(place: Place): void;
 }
 
@@ -111,7 +112,7 @@ type Held<Place> = NameHolder & ServingTunnel<Place>;
 export function makeNameClaims<Place>(): NameClaims<Place> {
   const holders = new Map<string, readonly Held<Place>[]>();
   const waiting = new Map<string, readonly Waiting<Place>[]>();
-  /** By tunnel: the names that were granted to it and not served yet, and the names that it waits for. */
+  /** By tunnel: granted names that it does not serve yet, and names that it waits for. */
   const asked = new Map<string, Set<string>>();
 
   const holdersOf = (name: string): readonly Held<Place>[] => holders.get(name) ?? [];

@@ -1,6 +1,6 @@
 /**
- * Entries of the directory: an edge, and what an edge has. Every part of Postern that sends, stores or shares an entry
- * uses this shape. An entry is plain JSON: it crosses links, and nodes share it in the database.
+ * Entries of the directory: an edge, and the objects of an edge. All code that sends, stores or shares an entry uses
+ * this shape. An entry is plain JSON, because it crosses links, and nodes share it in the database.
  */
 import { internalKey, isInternalName } from "../lib/internal-names.ts";
 import type { InternalScheme } from "../lib/internal-names.ts";
@@ -8,16 +8,16 @@ import { nameOf } from "../lib/plain-names.ts";
 import { hostOf, hostportOf } from "./reports.ts";
 import type { SessionReport, TunnelReport } from "./reports.ts";
 
-/** An edge, and where other edges reach it. */
+/** An edge, and its address for other edges. */
 export interface EdgeEntry {
   readonly what: "edge";
   readonly edgeId: string;
   readonly address: string;
-  /** The server that the edge is part of, if that is a different node. */
+  /** Server of the edge, if that is a different node. */
   readonly node?: string;
 }
 
-/** A program that is not Postern listens on the port, on the machine of the edge. */
+/** A program other than Postern listens on the port, on the machine of the edge. */
 export interface PortEntry {
   readonly what: "port";
   readonly edgeId: string;
@@ -33,9 +33,9 @@ export interface SessionEntry {
 export interface TunnelEntry {
   readonly what: "tunnel";
   readonly edgeId: string;
-  /** For the management API. Edges do not receive it about one another's tunnels. */
+  /** For the management API. Edges do not receive it about other edges' tunnels. */
   readonly tunnel?: TunnelReport;
-  /** For the other edges. An edge that has no others does not send it. */
+  /** For the other edges. A single edge does not send it. */
   readonly shared?: SharedTunnel;
 }
 
@@ -44,30 +44,30 @@ export type Entry = EdgeEntry | PortEntry | SessionEntry | TunnelEntry;
 /** A tunnel entry as edges receive it. */
 export type SharedEntry = TunnelEntry & { readonly shared: SharedTunnel };
 
-/** What the control plane sends to an edge about the other edges: entries, and the end of entries. */
+/** Messages of the control plane to an edge about the other edges: entries and their ends. */
 export type DirectoryNews =
-  /** What the edge has comes next, and then `told`. */
+  /** The edge's entries follow, and then `told`. */
   | EdgeEntry
-  /** The edge has sent everything. What it had before and did not send again has ended. */
+  /** The edge has sent everything. Earlier entries that it did not send again have ended. */
   | { readonly what: "told"; readonly edgeId: string }
-  /** All other edges. An edge that is not in the list has gone, with everything that it had. */
+  /** All other edges. An edge that is not in the list has gone with all its entries. */
   | { readonly what: "edges"; readonly edgeIds: readonly string[] }
-  /** The edge has gone, with everything that it had. */
+  /** The edge has gone with all its entries. */
   | { readonly what: "gone"; readonly edgeId: string }
   | PortEntry
   | SessionEntry
   | { readonly what: "session_closed"; readonly edgeId: string; readonly sessionId: string }
-  /** New, or changed. */
+  /** New or changed. */
   | SharedEntry
   | {
       readonly what: "tunnel_closed";
       readonly edgeId: string;
       readonly tunnelId: string;
-      /** Requests and connections that already use the tunnel may finish. */
+      /** Whether requests and connections in progress may finish. */
       readonly finishes: boolean;
     };
 
-/** What an edge must know about another edge's tunnel to serve its visitors, including the modules. */
+/** Data about another edge's tunnel that an edge needs to serve its visitors, including the modules. */
 export interface SharedTunnel {
   readonly id: string;
   readonly sessionId: string;
@@ -78,9 +78,9 @@ export interface SharedTunnel {
   readonly startedAt: number;
   readonly http2: boolean;
   readonly proxyProtocol: 0 | 1 | 2;
-  /** The agent wants to know how long requests took at the edge. */
+  /** Whether the agent requested the times of its requests at the edge. */
   readonly wantsTimes?: boolean;
-  /** For backends. */
+  /** Labels for backends. */
   readonly labels?: Readonly<Record<string, string>>;
   readonly endpoint?: {
     /** The claimed name, see `Claim`. */
@@ -96,14 +96,14 @@ export interface SharedTunnel {
   };
 }
 
-/** An entry as edges receive it: no news for a tunnel that its edge does not share. */
+/** Returns an entry as edges receive it, or none for a tunnel that its edge does not share. */
 export function newsOf(entry: Entry): readonly DirectoryNews[] {
   if (entry.what !== "tunnel") return [entry];
   const { edgeId, shared } = entry;
   return shared ? [{ what: "tunnel", edgeId, shared }] : [];
 }
 
-/** The name that the tunnel claims, see `Claim`; "" for a tunnel with labels. */
+/** Returns the name that the tunnel claims, see `Claim`; "" for a tunnel with labels. */
 export function nameOfEntry({ tunnel, shared }: TunnelEntry): string {
   if (shared) return shared.endpoint?.name ?? "";
   if (!tunnel?.endpoint) return "";
@@ -111,7 +111,7 @@ export function nameOfEntry({ tunnel, shared }: TunnelEntry): string {
   return nameAt(proto, hostportOf(publicUrl), tunnel.accountId);
 }
 
-/** The name of an endpoint at a host and port. */
+/** Returns the name of an endpoint at a host and port. */
 export function nameAt(proto: InternalScheme, hostport: string, accountId: string): string {
   const host = hostOf(hostport);
   const port = Number(hostport.slice(host.length + 1));

@@ -35,7 +35,7 @@ function published(id: string, publicUrl: string, more: Partial<TunnelReport> = 
   return reportOf(id, { ...more, endpoint: { id: endpointIdOf(id), proto, publicUrl, ...(pooled && { pooled }) } });
 }
 
-/** A replica whose agents of two accounts are at one edge. */
+/** Returns a replica with agents of two accounts at one edge. */
 function withSessions(): Replica<Edge> {
   const replica = new Replica<Edge>();
   replica.putSession(sessionOf("ts_1"), one);
@@ -44,7 +44,7 @@ function withSessions(): Replica<Edge> {
 }
 
 describe("a replica of agents", () => {
-  it("a replica of agents answers by id, account, endpoint and labels, before and after changes", () => {
+  it("a replica of agents finds entries by id, account, endpoint and labels, before and after changes", () => {
     const replica = withSessions();
     replica.putTunnel(entryOf(published("tn_1", "https://a.example.com")), one);
     for (const ask of [() => {}, () => [...replica.ids("tunnels", "ac_1")]]) {
@@ -69,7 +69,7 @@ describe("a replica of agents", () => {
     }
   });
 
-  it("a replica of agents keeps what has moved at its new edge when the old one closes it late", () => {
+  it("a replica of agents preserves an entry at its new edge when the old edge closes it late", () => {
     const replica = withSessions();
     const labelled = reportOf("tn_1", { labels: { app: "web" } });
     replica.putTunnel(entryOf(labelled), one);
@@ -83,7 +83,7 @@ describe("a replica of agents", () => {
     assert.deepEqual(replica.idsAt(two), ["tn_1", "ts_1"]);
   });
 
-  it("a replica of agents forgets everything of an edge that leaves, and nothing else", () => {
+  it("a replica of agents removes all entries of an edge that leaves, and no others", () => {
     const replica = withSessions();
     replica.putTunnel(entryOf(reportOf("tn_1")), one);
     replica.putSession(sessionOf("ts_3"), two);
@@ -100,7 +100,7 @@ describe("a replica of agents", () => {
     replica.leave(one);
   });
 
-  it("a replica of agents has a tunnel whose session was not reported, and lists no session for it", () => {
+  it("a replica of agents stores a tunnel whose session was not reported, and lists no session for it", () => {
     const replica = new Replica<Edge>();
     replica.putTunnel(entryOf(published("tn_1", "https://a.example.com")), one);
     assert.deepEqual([...replica.ids("tunnels", "ac_1")], ["tn_1"]);
@@ -110,7 +110,7 @@ describe("a replica of agents", () => {
     assert.deepEqual([...replica.allIds()], []);
   });
 
-  it("a replica of agents finds the account that serves a host and port, and tells a pool from a single tunnel", () => {
+  it("a replica of agents finds the account that serves a host and port, and distinguishes a pool from a single tunnel", () => {
     const replica = withSessions();
     replica.putTunnel(entryOf(published("tn_1", "https://a.example.com", {}, true)), one);
     replica.putTunnel(entryOf(published("tn_2", "tcp://tcp.example.com:20001")), one);

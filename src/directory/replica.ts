@@ -1,6 +1,6 @@
 /**
- * The sessions and tunnels of agents, at the edges that have them. The control plane keeps one replica of its edges and
- * one of the other nodes' edges. Each edge keeps one of the other edges.
+ * Sessions and tunnels of agents, by edge. The control plane has one replica of its edges and one of the other nodes'
+ * edges. Each edge has one of the other edges.
  */
 import { endpointIdOf } from "../lib/ids.ts";
 import { hostOfName } from "../lib/plain-names.ts";
@@ -15,11 +15,11 @@ import { AgentRows } from "./rows.ts";
 export type Agents = Replica<object>;
 
 /**
- * A place is an object that stands for an edge. While an agent moves, two places may have the same session or tunnel:
- * queries without a place return the latest.
+ * A place is an object that represents an edge. While an agent moves, two places may have the same session or tunnel.
+ * Queries without a place return the latest.
  */
 export class Replica<Place extends object> {
-  /** The rows of sessions and tunnels, by number. A row's place is a number in here, too. */
+  /** Rows of sessions and tunnels, by number. Here, a place is also a number. */
   readonly rows = new AgentRows<SessionReport>();
   readonly #numbers = new Map<Place, number>();
   readonly #places = new Map<number, Place>();
@@ -27,12 +27,12 @@ export class Replica<Place extends object> {
   #index: AgentIndex | undefined;
   #changes = 0;
 
-  /** @param isIndexed whether queries by account and label are expected. Otherwise the first one makes the index. */
+  /** @param isIndexed whether queries by account and label are expected. Otherwise the first query creates the index */
   constructor({ isIndexed = false }: { readonly isIndexed?: boolean } = {}) {
     if (isIndexed) this.#index = new AgentIndex();
   }
 
-  /** Grows with every change. */
+  /** Incremented with every change. */
   get changes(): number {
     return this.#changes;
   }
@@ -49,7 +49,7 @@ export class Replica<Place extends object> {
     this.#changes += 1;
   }
 
-  /** Returns the place that had the session. */
+  /** Returns the previous place of the session. */
   closeSession(id: string, from?: Place): Place | undefined {
     const number = this.sessionNumber(id, from);
     if (number === undefined) return undefined;
@@ -76,13 +76,13 @@ export class Replica<Place extends object> {
     return number;
   }
 
-  /** The agent changed the tunnel. Its session, name and start stay the same. */
+  /** Applies a change by the agent. The session, name and start of the tunnel stay the same. */
   changeTunnel(number: number, entry: TunnelEntry): void {
     this.rows.changeTunnel(number, JSON.stringify(entry));
     this.#changes += 1;
   }
 
-  /** Returns the place that had the tunnel. */
+  /** Returns the previous place of the tunnel. */
   closeTunnel(id: string, from?: Place): Place | undefined {
     const number = this.tunnelNumber(id, from);
     if (number === undefined) return undefined;
@@ -96,7 +96,7 @@ export class Replica<Place extends object> {
     return place;
   }
 
-  /** The edge has gone, with everything that it had. */
+  /** Removes the edge with all its entries. */
   leave(place: Place): void {
     for (const id of this.idsAt(place)) {
       this.closeTunnel(id, place);
@@ -107,7 +107,7 @@ export class Replica<Place extends object> {
     this.#numbers.delete(place);
   }
 
-  /** Ids of everything at a place: tunnels first. */
+  /** Returns the ids of all entries at a place: tunnels first. */
   idsAt(place: Place): readonly string[] {
     const { sessions, tunnels } = this.#numbersAt(place);
     return [
@@ -116,7 +116,10 @@ export class Replica<Place extends object> {
     ];
   }
 
-  /** Everything at a place: sessions first. @param edgeId of the edge that the place stands for */
+  /**
+   * Returns all entries at a place: sessions first.
+   * @param edgeId edge of the place
+   */
   entriesAt(place: Place, edgeId: string): (SessionEntry | TunnelEntry)[] {
     const { sessions, tunnels } = this.#numbersAt(place);
     return [
@@ -125,7 +128,7 @@ export class Replica<Place extends object> {
     ];
   }
 
-  /** Ids of all sessions and tunnels. */
+  /** Iterates over the ids of all sessions and tunnels. */
   *allIds(): Iterable<string> {
     for (const number of this.rows.sessionNumbers()) yield this.rows.sessionId(number);
     for (const number of this.rows.tunnelNumbers()) yield this.rows.tunnelId(number);
@@ -135,12 +138,12 @@ export class Replica<Place extends object> {
     return this.sessionNumber(id) !== undefined || this.tunnelNumber(id) !== undefined;
   }
 
-  /** The number of a session's row. */
+  /** Returns the number of a session's row. */
   sessionNumber(id: string, place?: Place): number | undefined {
     return this.rows.sessionNumber(id, place && (this.#numbers.get(place) ?? 0));
   }
 
-  /** The number of a tunnel's row. */
+  /** Returns the number of a tunnel's row. */
   tunnelNumber(id: string, place?: Place): number | undefined {
     return this.rows.tunnelNumber(id, place && (this.#numbers.get(place) ?? 0));
   }
@@ -155,12 +158,12 @@ export class Replica<Place extends object> {
     return number === undefined ? undefined : this.placeOfTunnelRow(number);
   }
 
-  /** @param number of a tunnel's row */
+  /** @param number number of a tunnel's row */
   placeOfTunnelRow(number: number): Place | undefined {
     return this.placeOfSessionRow(this.rows.sessionOf(number));
   }
 
-  /** @param number of the tunnel's row */
+  /** @param number number of the tunnel's row */
   entry(number: number): TunnelEntry {
     return JSON.parse(this.rows.json(number)) as TunnelEntry;
   }
@@ -175,14 +178,14 @@ export class Replica<Place extends object> {
     return number === undefined ? undefined : this.entry(number).tunnel;
   }
 
-  /** The tunnel of an endpoint. */
+  /** Returns the tunnel of an endpoint. */
   tunnelOfEndpoint(id: string): TunnelReport | undefined {
     const number = this.rows.tunnelOfPart(id);
     const tunnel = number === undefined ? undefined : this.entry(number).tunnel;
     return tunnel?.endpoint?.id === id ? tunnel : undefined;
   }
 
-  /** Ids of an account, in no particular order. */
+  /** Iterates over the ids of an account, in no particular order. */
   *ids(of: "sessions" | "tunnels" | "endpoints", accountId: string): Iterable<string> {
     const { rows } = this;
     const { sessions, tunnels } = this.#indexed();
@@ -196,7 +199,7 @@ export class Replica<Place extends object> {
     }
   }
 
-  /** Tunnels with names of a host (see `hostOfName`). */
+  /** Returns the tunnels with names of a host (see `hostOfName`). */
   findAtHost(host: string): readonly TunnelReport[] {
     return this.rows.findAtHost(host).flatMap((number) => this.entry(number).tunnel ?? []);
   }
@@ -211,7 +214,7 @@ export class Replica<Place extends object> {
     return false;
   }
 
-  /** Ids of an account's tunnels that have all of `labels`. */
+  /** Returns the ids of an account's tunnels that have all of `labels`. */
   findLabelled(accountId: string, labels: Labels): readonly string[] {
     return this.#indexed().findLabelled(accountId, labels);
   }
@@ -226,14 +229,14 @@ export class Replica<Place extends object> {
     return index;
   }
 
-  /** What the index needs of a tunnel. Only tunnels without a name have labels. */
+  /** Returns the fields of a tunnel for the index. Only tunnels without a name have labels. */
   #tunnelAt(number: number): Parameters<AgentIndex["addTunnel"]>[0] {
     const { rows } = this;
     if (rows.nameOf(number) === "") return knownOf(this.entry(number));
     return { id: rows.tunnelId(number), accountId: rows.accountOf(rows.sessionOf(number)) };
   }
 
-  /** @param number of a session's row */
+  /** @param number number of a session's row */
   placeOfSessionRow(number: number): Place | undefined {
     return this.#places.get(this.rows.placeOf(number));
   }
@@ -257,14 +260,14 @@ export class Replica<Place extends object> {
   }
 }
 
-/** Stands for the session of a tunnel if that was not reported. Queries do not find it. */
+/** Replaces the session of a tunnel if it was not reported. Queries do not find it. */
 function unreportedSession(tunnel: { readonly sessionId: string; readonly accountId: string }): SessionReport {
   const { sessionId: id, accountId } = tunnel;
   const unknown = { credentialId: "", agentVersion: "", ip: "", os: "", metadata: "", region: "" };
   return { id, accountId, ...unknown, startedAt: "", transport: "" };
 }
 
-/** What an entry has in either form. */
+/** Returns the fields that both forms of an entry have. */
 function knownOf({ tunnel, shared }: TunnelEntry): SharedTunnel | TunnelReport {
   return shared ?? (tunnel as TunnelReport);
 }

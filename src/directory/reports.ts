@@ -1,10 +1,10 @@
-/** What an edge reports of an agent's session and of its tunnels. The management API shows these fields. */
+/** An edge's report of an agent's session and its tunnels. The management API returns these fields. */
 
 export interface SessionReport {
   readonly id: string;
   readonly accountId: string;
   readonly credentialId: string;
-  /** As `AgentSession` has it; absent for "". */
+  /** As in `AgentSession`; absent for "". */
   readonly agentId?: string;
   readonly agentVersion: string;
   readonly ip: string;
@@ -13,7 +13,7 @@ export interface SessionReport {
   readonly region: string;
   /** RFC 3339. */
   readonly startedAt: string;
-  /** The same, milliseconds since 1970; absent from nodes of earlier versions. */
+  /** The same in milliseconds since 1970; absent from nodes of earlier versions. */
   readonly startedMs?: number;
   /** Always `ngrok/2` for the multiplexed protocol (semantics, "Sessions of agents"). */
   readonly transport: string;
@@ -35,18 +35,18 @@ export interface TunnelReport {
         readonly id: string;
         readonly proto: "http" | "https" | "tcp" | "tls";
         readonly publicUrl: string;
-        /** As the agent calls and describes it. */
+        /** Name and description from the agent. */
         readonly name?: string;
         readonly description?: string;
-        /** Other endpoints of the account may serve the same URL. */
+        /** Whether other endpoints of the account may serve the same URL. */
         readonly pooled?: boolean;
       }
     | undefined;
-  /** For a backend tunnel. */
+  /** Labels of a backend tunnel. */
   readonly labels?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Host and port of a public URL. */
+/** Returns host and port of a public URL. */
 export function hostportOf(publicUrl: string): string {
   const url = new URL(publicUrl);
   const port = url.port === "" ? { "http:": "80", "https:": "443", "tls:": "443" }[url.protocol] : url.port;

@@ -27,7 +27,7 @@ const sessionOf = (n: number): Session => ({
 });
 
 describe("rows of agents", () => {
-  it("rows of agents give back every session and tunnel that is open, by id, part, name and host", () => {
+  it("rows of agents return every open session and tunnel by id, part, name and host", () => {
     const random = seededRandom(5);
     const rows = new AgentRows<Session>();
     const sessions = Array.from({ length: 40 }, (_, n) => rows.openSession(sessionOf(n), n % 4));
@@ -77,7 +77,7 @@ describe("rows of agents", () => {
     }
   });
 
-  it("rows of agents have those that serve a name in the order in which they came", () => {
+  it("rows of agents list the tunnels of a name in order of arrival", () => {
     const rows = new AgentRows<Session>();
     const session = rows.openSession(sessionOf(1), 0);
     const open = (n: number): number =>
@@ -89,7 +89,7 @@ describe("rows of agents", () => {
     assert.deepEqual(rows.findNamed("a.example.com"), numbers);
   });
 
-  it("rows of agents tell a session from one of the same id elsewhere, and have it for as long as it has tunnels", () => {
+  it("rows of agents distinguish sessions with the same id at two places, and store each as long as it has tunnels", () => {
     const rows = new AgentRows<Session>();
     const before = rows.openSession(sessionOf(1), 1);
     const tunnel = rows.openTunnel({ id: "tn_1", name: "", startedAt: 1 }, before, "{}");

@@ -1,13 +1,13 @@
 /**
- * Sessions and tunnels as rows of bytes. Every node and edge knows all sessions and tunnels, and most are never asked for:
- * an object is made of a row only when a caller needs one.
+ * Sessions and tunnels as rows of bytes. Every node and edge knows all sessions and tunnels, and most are never
+ * queried. An object is created from a row only when a caller needs it.
  */
 import { timestamp } from "../lib/clock.ts";
 import { Digests } from "../lib/collections/digests.ts";
 import { FoldedRows } from "./folded-rows.ts";
 import { hostOfName } from "../lib/plain-names.ts";
 
-/** The fields of a session that its row stores outside the shared pattern. */
+/** Fields of a session that its row stores outside the shared pattern. */
 export interface SessionParts {
   readonly id: string;
   readonly accountId: string;
@@ -26,15 +26,15 @@ export interface TunnelParts {
   readonly startedAt: number;
 }
 
-/** Places may have sessions and tunnels of the same id: each is a row. */
+/** Places may have sessions and tunnels with the same id. Each is a separate row. */
 export class AgentRows<S extends SessionParts> {
   readonly #sessions = new FoldedRows(5, partOfSession);
   readonly #tunnels = new FoldedRows(8, (at, own, owner) => partOfTunnel(at, own, () => this.session(owner)));
   /** Tunnels by the hosts of their names. */
   readonly #hosts = new Digests();
-  /** How many tunnels a session has. */
+  /** Number of tunnels of each session. */
   readonly #tunnelCounts: number[] = [];
-  /** Sessions that have ended, and still have tunnels. */
+  /** Sessions that have ended but still have tunnels. */
   readonly #closed = new Set<number>();
   /** Callers often read the same session several times in a row. */
   #last: { readonly number: number; readonly session: S } | undefined;
@@ -47,7 +47,7 @@ export class AgentRows<S extends SessionParts> {
     return this.#tunnels.size;
   }
 
-  /** @param place the number of the edge that has it */
+  /** @param place number of the edge with the session */
   openSession(session: S, place: number): number {
     const { id, accountId, startedMs, agentId = "", ip } = session;
     const own = [id, packedTime(startedMs), agentId, ip];
@@ -56,20 +56,20 @@ export class AgentRows<S extends SessionParts> {
     return number;
   }
 
-  /** The session has ended. Its row stays readable as long as it has tunnels. */
+  /** Marks the session as ended. Its row remains readable while it has tunnels. */
   closeSession(number: number): void {
     this.#closed.add(number);
     this.#forget(number);
   }
 
-  /** The session with an id at a place, or else the latest of all places. */
+  /** Returns the session with an id at a place, or the latest of all places. */
   sessionNumber(id: string, place?: number): number | undefined {
     const isIt = (one: number): boolean =>
       !this.#closed.has(one) && (place === undefined || this.placeOf(one) === place);
     return this.#sessions.find(id).findLast(isIt);
   }
 
-  /** Makes an object of a row. */
+  /** Creates an object from a row. */
   session(number: number): S {
     if (this.#last?.number !== number) {
       this.#last = { number, session: JSON.parse(this.#sessions.line(number, 1)) as S };
@@ -89,12 +89,15 @@ export class AgentRows<S extends SessionParts> {
     return this.#sessions.owner(session);
   }
 
-  /** All sessions that have not ended. */
+  /** Iterates over all sessions that have not ended. */
   *sessionNumbers(): Iterable<number> {
     for (const number of this.#sessions.numbers()) if (!this.#closed.has(number)) yield number;
   }
 
-  /** @param session the number of its row; @param json everything else: a text without line breaks */
+  /**
+   * @param session number of its row
+   * @param json all other fields: a text without line breaks
+   */
   openTunnel(tunnel: TunnelParts, session: number, json: string): number {
     const { id, name, startedAt } = tunnel;
     const host = hostOfName(name);
@@ -119,24 +122,24 @@ export class AgentRows<S extends SessionParts> {
     this.#forget(session);
   }
 
-  /** The tunnel with an id at a place, or else the latest of all places. */
+  /** Returns the tunnel with an id at a place, or the latest of all places. */
   tunnelNumber(id: string, place?: number): number | undefined {
     const isIt = (one: number): boolean =>
       this.tunnelId(one) === id && (place === undefined || this.placeOf(this.sessionOf(one)) === place);
     return this.#tunnels.find(ownOf(id)).findLast(isIt);
   }
 
-  /** The tunnel of an object whose id was made of the tunnel's id, such as its endpoint. */
+  /** Returns the tunnel of an object whose id derives from the tunnel's id, such as its endpoint. */
   tunnelOfPart(id: string): number | undefined {
     return this.#tunnels.find(ownOf(id)).at(-1);
   }
 
-  /** The tunnels that serve a name, in the order in which they were opened. */
+  /** Returns the tunnels that serve a name, in the order in which they were opened. */
   findNamed(name: string): number[] {
     return this.#hosts.candidates(hostOfName(name)).filter((number) => this.nameOf(number) === name);
   }
 
-  /** The tunnels that serve a name of the host. */
+  /** Returns the tunnels that serve a name of the host. */
   findAtHost(host: string): number[] {
     return this.#hosts.candidates(host).filter((number) => hostOfName(this.nameOf(number)) === host);
   }
@@ -153,18 +156,18 @@ export class AgentRows<S extends SessionParts> {
     return this.#tunnels.line(number, 1);
   }
 
-  /** The parts that the tunnel was opened with. */
+  /** Returns the parts with which the tunnel was opened. */
   tunnel(number: number): TunnelParts {
     const startedAt = readTime(this.#tunnels.own(number)[1] as string);
     return { id: this.tunnelId(number), name: this.nameOf(number), startedAt };
   }
 
-  /** The text that the tunnel was opened with, or changed to. */
+  /** Returns the current text of the tunnel. */
   json(number: number): string {
     return this.#tunnels.line(number, 2);
   }
 
-  /** The number of a tunnel's session. */
+  /** Returns the number of a tunnel's session. */
   sessionOf(number: number): number {
     return this.#tunnels.owner(number);
   }
@@ -181,7 +184,7 @@ function textOf(id: string, name: string, json: string): string {
   return `${id}\n${name}\n${json}`;
 }
 
-/** An id without the prefix of its kind. */
+/** Returns an id without the prefix of its kind. */
 function ownOf(id: string): string {
   return id.slice(id.lastIndexOf("_") + 1);
 }
@@ -225,7 +228,7 @@ function partOfTunnel(
 /** Neighbouring rows usually have the same second. */
 let lastSecond = { second: NaN, text: "" };
 
-/** A time in milliseconds (0), and in RFC 3339 (1). */
+/** Returns a time in milliseconds (0) or in RFC 3339 (1). */
 function timePart(form: number, packed = ""): string {
   if (packed === "") return "";
   const epochMs = readTime(packed);

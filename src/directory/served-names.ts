@@ -1,4 +1,4 @@
-/** The agents that serve a public host, whatever their account. */
+/** Finds the agents that serve a public host, in all accounts. */
 import { wildcardBase, wildcardsOver } from "../lib/host-cover.ts";
 import { hostOfName } from "../lib/plain-names.ts";
 import { nameAt } from "./news.ts";
@@ -10,11 +10,14 @@ import type { TunnelReport } from "./reports.ts";
 export interface HostportHolder {
   readonly accountId: string;
   readonly tunnelId: string;
-  /** The protocol whose other endpoints may share the URL, such as `https`. */
+  /** Protocol whose other endpoints may share the URL, such as `https`. */
   readonly pooled: string | undefined;
 }
 
-/** The agent that serves a host and port, as seen by an account: names of internal endpoints belong to one account. */
+/**
+ * Returns the agent that serves a host and port, from an account's view: names of internal endpoints belong to one
+ * account.
+ */
 export function findHolder(agents: readonly Agents[], hostport: string, accountId: string): HostportHolder | undefined {
   const schemes = ["https", "http", "tcp"] as const;
   const hosts = new Set(schemes.map((scheme) => hostOfName(nameAt(scheme, hostport, accountId))));
