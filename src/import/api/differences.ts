@@ -1,4 +1,4 @@
-/** Settings of the hosted service that behave differently here, and objects that a document cannot contain. */
+/** Settings of the hosted service that behave differently in Postern, and objects that a document cannot contain. */
 import { documentKinds } from "../../api/documents/document.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { isVendorHost } from "../report/vendor-hosts.ts";
@@ -9,7 +9,7 @@ interface LeftOut {
   readonly guardsAccess?: boolean;
 }
 
-/** Why an object is not part of the document; undefined if it is. */
+/** Returns why an object is not part of the document; undefined if it is. */
 export function leftOut({ resource, value, id }: ApiObject, all: readonly ApiObject[]): LeftOut | undefined {
   const description = textOf(value["description"]);
   if (resource === undefined) {
@@ -53,7 +53,7 @@ function reservedAddress(addr: string, all: readonly ApiObject[]): LeftOut {
     : { text: `the server chooses the port of an address. Reserve a new one: postern api POST /reserved_addrs '{}'` };
 }
 
-/** How a mapped field behaves differently here; undefined if it does not. */
+/** Returns how a mapped field behaves differently; undefined if it does not. */
 export function differences(kind: string, key: string, value: JsonObject): string | undefined {
   if (/^(?:domain|url|hostports)$/.test(key)) {
     const vendors = [value[key]].flat().map(String).find(isVendorHost);

@@ -1,4 +1,4 @@
-/** Fields of an API answer as fields of a document. Every field with a value gets a line in the report. */
+/** Converts fields of an API response to fields of a document. Every field with a value gets a line in the report. */
 import { isDeepStrictEqual } from "node:util";
 import type { JsonObject } from "../../lib/json.ts";
 import { isSealedField, isStandIn } from "../../schema/concealment.ts";
@@ -9,9 +9,9 @@ import type { Secrets } from "../report/secrets.ts";
 
 /** The object whose fields are read. */
 export interface FieldReading {
-  /** Such as `https_edge_route.shop`. */
+  /** Path such as `https_edge_route.shop`. */
   readonly path: string;
-  /** The name in the document of the object with this id; undefined for ids that the source does not contain. */
+  /** Returns the document's name for the object with this id; undefined if the source does not contain it. */
   nameOf(id: string): string | undefined;
   readonly secrets: Secrets;
   /** Whether an unknown field may protect something. */
@@ -36,7 +36,7 @@ export function importFields(fields: Fields, given: JsonObject, at: string, read
     out[inputName(name, field)] = imported;
   }
   for (const [name, field] of Object.entries(fields)) {
-    // Answers never contain these. Other secrets are absent if they are not set.
+    // Responses never contain these. Other secrets are absent if they are not set.
     if (!field.writeOnly || !field.required || out[name] !== undefined) continue;
     out[name] = placeholder(at + name, reading);
   }
@@ -97,7 +97,7 @@ function importValue(field: Field, value: unknown, key: string, reading: FieldRe
   return value;
 }
 
-/** A module without fields, such as compression, still is a setting. */
+/** A module without fields, such as compression, is still a setting. */
 function withLine<T extends JsonObject>(value: T, key: string, reading: FieldReading): T {
   reading.line(key, "mapped", `${reading.path}.${key}`);
   return value;
@@ -108,7 +108,7 @@ function reference(value: unknown, key: string, reading: FieldReading): string {
   const name = reading.nameOf(id);
   if (name === undefined) {
     const what = "refers to an object that the source does not contain. Add the object, or remove the reference";
-    // The reference stays in the document, so `plan` refuses it: nothing opens by accident.
+    // The reference stays in the document, so that `plan` refuses it and nothing becomes public by accident.
     reading.line(key, "mapped differently", `"${id}" ${what}`);
     return id;
   }

@@ -8,9 +8,9 @@ import { importFields } from "./fields.ts";
 import type { ApiObject } from "./objects.ts";
 import { differences, leftOut } from "./differences.ts";
 
-/** Fields that tell objects of a kind apart, the best first. */
+/** Fields that distinguish objects of a kind, in order of preference. */
 const telling = ["name", "domain", "hostports", "url", "match", "cidr", "address", "description"];
-/** Kinds whose fields decide who gets in: an unknown field of theirs may protect something. */
+/** Kinds whose fields control access. An unknown field of these may protect something. */
 const guarding = /edge|endpoint|ip_policy|ip_restriction|certificate_authority/;
 
 export function importApi(objects: readonly ApiObject[], document: string, early: readonly ReportLine[]): Imported {
@@ -74,7 +74,7 @@ export function importApi(objects: readonly ApiObject[], document: string, early
   return { document: { document, objects: Object.fromEntries(kinds) }, secrets: secrets.found, report };
 }
 
-/** The same object can be in several answers. */
+/** The same object can be in several responses. */
 function withoutRepeats(objects: readonly ApiObject[]): ApiObject[] {
   return [...new Map(objects.map((object) => [object.id, object])).values()];
 }
@@ -88,7 +88,7 @@ function kindOf({ resource }: ApiObject): string {
   return (resource?.name ?? "").replaceAll("_", "-");
 }
 
-/** The owner by the answer's own nesting, or by the field that names it. */
+/** Returns the owner by the nesting of the response, or by the field that names it. */
 function ownerOf(object: ApiObject, byId: ReadonlyMap<string, ApiObject>): ApiObject | undefined {
   if (object.owner) return object.owner;
   const { ownedBy, fields } = object.resource ?? {};
@@ -102,7 +102,7 @@ function ownerOf(object: ApiObject, byId: ReadonlyMap<string, ApiObject>): ApiOb
   return byId.get(String(id));
 }
 
-/** A domain with automatic certificates names the present one, too, which is not a setting. */
+/** A domain with automatic certificates also names the current certificate, which is not a setting. */
 function settingsOf({ value }: ApiObject, byId: ReadonlyMap<string, ApiObject>): JsonObject {
   const certificate = value["certificate"];
   const id = typeof certificate === "object" && certificate !== null ? (certificate as JsonObject)["id"] : undefined;
@@ -110,7 +110,7 @@ function settingsOf({ value }: ApiObject, byId: ReadonlyMap<string, ApiObject>):
   return value["certificate_management_policy"] || isIssued ? { ...value, certificate: null } : value;
 }
 
-/** Routes in an answer may lack the id of the edge that contains them. */
+/** Routes in a response may lack the id of their edge. */
 function ownerField({ resource, owner }: ApiObject): JsonObject {
   return resource?.ownedBy && owner ? { [resource.ownedBy.field]: owner.id } : {};
 }

@@ -1,22 +1,22 @@
-/** Objects of the frozen hosted service, as its API returns them, and what this server calls their kinds. */
+/** Objects of the frozen hosted service, as its API returns them, with their kinds on this server. */
 import { documentKinds } from "../../api/documents/document.ts";
 import { resources } from "../../api/operation/declarations.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import type { ResourceDeclaration } from "../../schema/resource.ts";
 import type { Place } from "../report/report.ts";
 
-/** One object of an answer. */
+/** One object of a response. */
 export interface ApiObject {
   readonly place: Place;
   readonly value: JsonObject;
   readonly id: string;
   /** Undefined for kinds that this server does not have. */
   readonly resource: ResourceDeclaration | undefined;
-  /** The object that contains this one in the answer, such as the edge of a route. */
+  /** The object that contains this one in the response, such as the edge of a route. */
   readonly owner?: ApiObject;
 }
 
-/** Limit for the whole import. */
+/** Maximum number of objects of an import. */
 export const maxObjects = 10_000;
 
 /** Paths of collections to read from a live service. */
@@ -29,14 +29,14 @@ export const collectionPaths: readonly string[] = [
       })
       .map(({ path }) => path),
   ),
-  // Kinds of the hosted service that this server does not have. The report names each object.
+  // Kinds of the hosted service that this server does not have. The report lists each object.
   "/ssh_certificate_authorities",
   "/ssh_credentials",
   "/ssh_host_certificates",
   "/ssh_user_certificates",
 ];
 
-/** Objects of one answer: a list under any key, or a single object. Objects inside objects follow their owner. */
+/** Returns the objects of one response: a list under any key, or a single object. Nested objects follow their owner. */
 export function objectsOf(answer: JsonObject, file: string): ApiObject[] {
   if (isApiObject(answer)) return [...withChildren(answer, { file, pointer: "" })];
   return Object.entries(answer).flatMap(([key, list]) =>
@@ -70,7 +70,7 @@ function isApiObject(value: unknown): value is JsonObject & { readonly id: strin
   return typeof value === "object" && value !== null && typeof (value as JsonObject)["id"] === "string";
 }
 
-/** The kind, from the prefix of the id. Endpoints of agents and cloud endpoints share a prefix. */
+/** Returns the kind by the prefix of the id. Endpoints of agents and cloud endpoints share a prefix. */
 function resourceOf(value: JsonObject & { readonly id: string }): ResourceDeclaration | undefined {
   const prefix = value.id.slice(0, value.id.indexOf("_"));
   const found = resources.filter(({ idPrefix, internal }) => idPrefix === prefix && !internal);

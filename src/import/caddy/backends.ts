@@ -1,4 +1,4 @@
-/** Backends of an imported Caddy configuration: one for each set of upstreams. */
+/** Creates the backends of an imported Caddy configuration: one for each set of upstreams. */
 import { isIP } from "node:net";
 import type { JsonObject } from "../../lib/json.ts";
 import { nodeAt } from "../formats/tree.ts";
@@ -15,7 +15,7 @@ export class Backends {
     this.#names = names;
   }
 
-  /** The name of the backend for a proxy of the site. */
+  /** Returns the name of the backend for a proxy of the site. */
   nameOf(site: Site, proxy: number): string {
     const found = site.proxies[proxy] as Proxy;
     this.#used.add(found);
@@ -33,7 +33,7 @@ export class Backends {
     return this.#make("weighted_backend", members.join(" "), { backends: shares });
   }
 
-  /** A proxy that no path leads to is behind a condition on something else. */
+  /** A proxy without a path that leads to it depends on a condition other than the path. */
   sayUnused({ proxies, ledger }: Site): void {
     for (const proxy of proxies) {
       if (this.#used.has(proxy)) continue;

@@ -1,4 +1,4 @@
-/** Matchers of Caddy as expressions of a traffic policy, and as a check of a path that is known at import. */
+/** Converts matchers of Caddy to expressions of a traffic policy, and evaluates them for paths known at import. */
 import { isIP } from "node:net";
 import { entriesAt, textAt, textsAt } from "../formats/tree.ts";
 import type { SourceNode } from "../formats/tree.ts";
@@ -10,19 +10,19 @@ export interface Sample {
 }
 
 export interface Condition {
-  /** The expression in CEL; `true` for no condition. */
+  /** The condition as a CEL expression; `true` for no condition. */
   readonly cel: string;
   /** Whether a request matches; undefined if the answer depends on more than host and path. */
   matches(sample: Sample): boolean | undefined;
   /** Hosts of matchers below the site's own. */
   readonly hosts: readonly string[];
-  /** Patterns of paths, as Caddy writes them. */
+  /** Path patterns in Caddy's syntax. */
   readonly paths: readonly string[];
 }
 
 export const always: Condition = { cel: "true", matches: () => true, hosts: [], paths: [] };
 
-/** A matcher that has no equivalent. */
+/** A matcher without an equivalent. */
 export class Unsupported extends Error {
   readonly node: SourceNode;
 
@@ -32,10 +32,15 @@ export class Unsupported extends Error {
   }
 }
 
-/** Routes of a server are chosen by their hosts already; routes inside of a site are not. */
+/**
+ * Whether the hosts of routes are already matched. They are for a server's routes, but not for routes inside a site.
+ */
 export type HostMatching = "chosen" | "open";
 
-/** Any of the sets, and in a set all matchers. @throws Unsupported */
+/**
+ * Matches if any set matches; a set matches if all its matchers do.
+ * @throws Unsupported
+ */
 export function conditionOf(sets: readonly SourceNode[], host: HostMatching): Condition {
   if (sets.length === 0) return always;
   return any(sets.map((set) => all(entriesAt(set, "").map(({ key, node }) => matcherOf(key, node, host)))));
@@ -131,7 +136,7 @@ function unknown(cel: string): Condition {
   return { cel, matches: () => undefined, hosts: [], paths: [] };
 }
 
-/** Caddy compares paths without regard to case. A star stands at the start, at the end, or between slashes. */
+/** Caddy compares paths without regard to case. A star may be at the start, at the end, or between slashes. */
 function pathCondition(pattern: string): Condition {
   const lower = pattern.toLowerCase();
   const path = "req.url.path.lowerAscii()";
@@ -184,7 +189,7 @@ function listOf(node: SourceNode): string[] {
   return node.value.items.flatMap(({ value }) => (value.kind === "text" ? [value.text] : []));
 }
 
-/** A literal of CEL. */
+/** Returns a CEL string literal. */
 export function quoted(text: string): string {
   return JSON.stringify(text).replaceAll("\u2028", "\\u2028").replaceAll("\u2029", "\\u2029");
 }

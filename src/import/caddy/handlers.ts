@@ -1,4 +1,4 @@
-/** Handlers of Caddy as actions of a traffic policy. */
+/** Converts handlers of Caddy to actions of a traffic policy. */
 import type { JsonObject } from "../../lib/json.ts";
 import { entriesAt, itemsAt, nodeAt, textAt } from "../formats/tree.ts";
 import type { SourceNode } from "../formats/tree.ts";
@@ -65,7 +65,7 @@ export function readHandler(site: Site, handler: SourceNode, scope: Scope, recur
     case "tracing":
       return site.ledger.say(handler, "left out", "use the access log and the telemetry of the server");
     default: {
-      // It may decide who gets in, so its requests stay outside.
+      // The handler may control access, so its requests are rejected.
       const text = `the handler "${name}" has no equivalent. Requests that reach it get 502. Replace it, then remove the rule`;
       site.ledger.say(handler, "left out", text, true);
       answer(site, scope, { status_code: 502 });

@@ -1,4 +1,4 @@
-/** Changes of header fields as actions. */
+/** Converts changes of header fields to actions. */
 import type { JsonObject } from "../../lib/json.ts";
 import { entriesAt, nodeAt, textsAt } from "../formats/tree.ts";
 import type { SourceNode } from "../formats/tree.ts";
@@ -38,7 +38,7 @@ export function headerActions(
     ...set.map(([name]) => name).filter((name) => name !== "host"),
   ];
   const remove = chunks([...new Set(names)]).map((headers) => ({ type: "remove-headers", config: { headers } }));
-  // A map has each name once.
+  // A map has each name only once.
   const added = [...set, ...values("add")];
   const rounds = added.map(([name, value], index) => ({
     round: added.slice(0, index).filter(([other]) => other === name).length,
@@ -55,7 +55,7 @@ export function headerActions(
   return [...remove, ...add];
 }
 
-/** An action takes ten fields. */
+/** An action accepts at most ten fields. */
 function chunks<T>(list: readonly T[]): T[][] {
   return Array.from({ length: Math.ceil(list.length / 10) }, (_, index) => list.slice(index * 10, index * 10 + 10));
 }

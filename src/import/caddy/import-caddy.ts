@@ -87,7 +87,10 @@ function sayRoute({ proxies, ledger }: Site, proxy: number, match: string): void
   ledger.say(nodeAt(proxies[proxy]?.node, "handler"), "mapped differently", text);
 }
 
-/** Hosts that the same routes serve, in the order of the file. Routes without a host belong to every host. */
+/**
+ * Returns groups of hosts that the same routes serve, in the order of the file. Routes without a host belong to every
+ * host.
+ */
 function hostsOf(
   routes: readonly SourceNode[],
 ): { readonly hosts: readonly string[]; readonly routes: readonly SourceNode[] }[] {
@@ -97,7 +100,7 @@ function hostsOf(
   const sites = new Map<string, { readonly hosts: string[]; readonly routes: readonly SourceNode[] }>();
   for (const host of new Set(named.flat())) {
     const own = routes.filter((route) => itemsAt(route, "match").length === 0 || setsFor(route, host).length > 0);
-    // Hosts with other matchers for the same route are different sites.
+    // Hosts with different matchers for the same route are separate sites.
     const key = routes
       .map((route) =>
         setsFor(route, host)

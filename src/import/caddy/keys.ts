@@ -1,4 +1,4 @@
-/** Documented settings of Caddy outside of routes, and handlers and matchers for the guide. */
+/** Documented settings of Caddy outside of routes, and its handlers and matchers for the guide. */
 import type { KeyRow } from "../ledger/ledger.ts";
 import type { LineKind } from "../report/report.ts";
 
@@ -66,7 +66,7 @@ export const caddyKeys: readonly KeyRow[] = [
   ),
 ];
 
-/** Handlers and matchers with what becomes of them, for the guide. The code is in `handlers.ts` and `conditions.ts`. */
+/** Handlers and matchers with their results, for the guide. The code is in `handlers.ts` and `conditions.ts`. */
 export const caddyRows: readonly KeyRow[] = [
   row("match: host", "mapped", "hostports of an HTTPS edge"),
   row(

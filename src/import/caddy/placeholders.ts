@@ -1,4 +1,4 @@
-/** Placeholders of Caddy in values, as templates of traffic policies. */
+/** Converts placeholders of Caddy in values to templates of traffic policies. */
 import { literal } from "../report/template.ts";
 
 const known: Readonly<Record<string, string | undefined>> = {
@@ -12,7 +12,7 @@ const known: Readonly<Record<string, string | undefined>> = {
   "http.request.remote.host": "${conn.client_ip}",
 };
 
-/** @returns undefined for a placeholder without equivalent */
+/** @returns undefined for a placeholder without an equivalent */
 export function templateOf(text: string, own: Readonly<Record<string, string>> = {}): string | undefined {
   let made = "";
   let at = 0;
@@ -20,7 +20,7 @@ export function templateOf(text: string, own: Readonly<Record<string, string>> =
     const header = /^http\.request\.header\.([\w-]+)$/.exec(name)?.[1];
     const value = own[name] ?? known[name] ?? (header && `\${getReqHeader('${header}').join(',')}`);
     if (value === undefined) return undefined;
-    // A dollar before an expression would make it literal.
+    // A dollar sign before an expression would make it literal.
     made += literal(text.slice(at, index)).replace(/\$$/, () => "${'$'}") + value;
     at = index + found.length;
   }

@@ -1,10 +1,10 @@
-/** The traffic policy and the routes of a site. */
+/** Creates the traffic policy and the routes of a site. */
 import type { JsonObject } from "../../lib/json.ts";
 import type { Sample } from "./conditions.ts";
 import { everyRequest } from "./site.ts";
 import type { Site, Step } from "./site.ts";
 
-/** A route of an edge; without a proxy, the policy answers every request. */
+/** A route of an edge. Without a proxy, the policy answers every request. */
 export interface EdgeRoute {
   readonly match_type: "exact_path" | "path_prefix";
   readonly match: string;
@@ -13,7 +13,7 @@ export interface EdgeRoute {
 
 /** Paths that an edge can match. */
 const plainPath = /^\/[\w.~/-]*$/;
-/** Stands for a path that no matcher names. */
+/** A path that no matcher names. */
 const otherName = "postern-import-other-path";
 
 interface Candidate {
@@ -22,7 +22,7 @@ interface Candidate {
   readonly sample: string;
 }
 
-/** The routes that lead each host and path to the proxy that Caddy chooses for it. */
+/** Returns the routes that lead each host and path to the proxy that Caddy selects. */
 export function edgeRoutes(site: Site): EdgeRoute[] {
   const candidates = new Map<string, Candidate>();
   for (const pattern of site.proxies.flatMap(({ paths }) => paths)) {
@@ -31,7 +31,7 @@ export function edgeRoutes(site: Site): EdgeRoute[] {
   const ordered = [...candidates.values()].toSorted(
     (a, b) => b.type.localeCompare(a.type) || a.path.length - b.path.length,
   );
-  // An edge looks for a path among the routes of the nearest host only, so each host gets a route for every path.
+  // An edge searches for a path only in the routes of the nearest host, so each host gets a route for every path.
   const hosts = new Set(site.proxies.flatMap((proxy) => proxy.hosts));
   return [undefined, ...hosts].flatMap((host) => routesOf(site, host, ordered));
 }
@@ -47,7 +47,7 @@ function candidatesOf(pattern: string): Candidate[] {
   ];
 }
 
-/** @param host of a matcher inside of the site; undefined for all other hosts */
+/** @param host host of a matcher inside the site; undefined for all other hosts */
 function routesOf(site: Site, host: string | undefined, candidates: readonly Candidate[]): EdgeRoute[] {
   const at = { host: host ?? site.host, path: `/${otherName}` };
   const root: EdgeRoute = { match_type: "path_prefix", match: host ?? "/", proxy: reached(site, at) };
@@ -65,7 +65,7 @@ function routesOf(site: Site, host: string | undefined, candidates: readonly Can
   return routes;
 }
 
-/** The proxy for a request; conditions on anything but host and path count as false. */
+/** Returns the proxy for a request. Conditions on anything except host and path count as false. */
 function reached(site: Site, given: Sample): number | undefined {
   const taken = new Set([everyRequest]);
   const groups = new Set<string>();
@@ -113,7 +113,7 @@ function requestRules(steps: readonly Step[], proxy: number | undefined): JsonOb
   const rules: JsonObject[] = [];
   const variables = new Set<string>();
   const isTaken = (route: string): string[] => (route === everyRequest ? [] : [isSet(route)]);
-  /** Whether an earlier rule may have ended the site without an answer. */
+  /** Whether an earlier rule may have ended the site without a response. */
   let mayHaveEnded = false;
   const open = (): string[] => (mayHaveEnded ? [`vars.ended == ""`] : []);
   const rule = (expressions: readonly string[], actions: readonly JsonObject[]): void => {
@@ -151,13 +151,13 @@ function requestRules(steps: readonly Step[], proxy: number | undefined): JsonOb
       default:
     }
   }
-  // Caddy answers what no handler answers with an empty 200.
+  // Caddy responds with an empty 200 if no handler responds.
   if (!isDecided)
     rule(variables.has("forwarded") ? [`vars.forwarded == ""`] : [], [
       { type: "custom-response", config: { status_code: 200 } },
     ]);
   const all = joined(rules);
-  // What only rules of responses ask for needs no variable.
+  // A value that only response rules read needs no variable.
   const kept = all.filter((one) => {
     const name = onlyVariable(one);
     return name === undefined || all.some((other) => JSON.stringify(other).includes(`vars.${name} `));
@@ -169,7 +169,7 @@ function requestRules(steps: readonly Step[], proxy: number | undefined): JsonOb
   return [...clear, ...kept];
 }
 
-/** A variable that only the next rule reads is not needed: that rule takes the conditions itself. */
+/** A variable that only the next rule reads is not needed: that rule gets the conditions. */
 function joined(rules: readonly JsonObject[]): JsonObject[] {
   const out: JsonObject[] = [];
   for (let at = 0; at < rules.length; at += 1) {
@@ -188,7 +188,7 @@ function joined(rules: readonly JsonObject[]): JsonObject[] {
   return out;
 }
 
-/** The variable of a rule that does nothing but set it. */
+/** Returns the variable of a rule that only sets it. */
 function onlyVariable({ actions }: JsonObject): string | undefined {
   const [action, ...more] = actions as readonly {
     readonly type: string;
@@ -204,7 +204,7 @@ function isSet(name: string): string {
   return `vars.${name} == "y"`;
 }
 
-/** An action sets fifty variables. */
+/** An action sets at most fifty variables. */
 function chunks<T>(list: readonly T[]): T[][] {
   return Array.from({ length: Math.ceil(list.length / 50) }, (_, index) => list.slice(index * 50, index * 50 + 50));
 }

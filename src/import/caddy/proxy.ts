@@ -1,10 +1,10 @@
-/** The handler `reverse_proxy` as backend of a route. */
+/** Converts the handler `reverse_proxy` to the backend of a route. */
 import { entriesAt, itemsAt, nodeAt, textAt } from "../formats/tree.ts";
 import type { SourceNode } from "../formats/tree.ts";
 import { headerActions } from "./headers.ts";
 import type { Scope, Site } from "./site.ts";
 
-/** What becomes of the handler's fields that need nothing else. */
+/** Results for fields of the handler that need no other handling. */
 const fields: Readonly<Record<string, readonly ["mapped" | "mapped differently" | "left out", string]>> = {
   flush_interval: ["mapped", "the server passes on every part of a response immediately"],
   buffer_requests: ["left out", "the server passes on bodies as they come"],

@@ -1,4 +1,4 @@
-/** The handler `rewrite` as `url-rewrite`. */
+/** Converts the handler `rewrite` to `url-rewrite`. */
 import { entriesAt, nodeAt, textAt } from "../formats/tree.ts";
 import type { SourceNode } from "../formats/tree.ts";
 import type { Scope, Site } from "./site.ts";
@@ -54,7 +54,7 @@ function rewriteOf(key: string, text: string): Rewrite | undefined {
   }
 }
 
-/** `{http.request.uri}` stands for path and query; its own query replaces the query. */
+/** `{http.request.uri}` is path and query. A query in the text replaces the query. */
 function uriOf(text: string): Rewrite | undefined {
   const [path = "", query] = text.split("?", 2);
   const known = /^(?:[^{}]|\{http\.request\.uri(?:\.path)?\})*$/;

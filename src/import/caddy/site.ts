@@ -1,6 +1,7 @@
 /**
- * One site of Caddy as steps of a traffic policy. Caddy tries its routes in order, and each matcher sees what earlier
- * handlers changed. So each route becomes a rule that sets a variable, and its handlers become rules that read it.
+ * Converts one site of Caddy to steps of a traffic policy. Caddy tries its routes in order, and each matcher sees the
+ * changes of earlier handlers. So each route becomes a rule that sets a variable, and its handlers become rules that
+ * read it.
  */
 import { itemsAt, nodeAt, textAt, textsAt } from "../formats/tree.ts";
 import type { SourceNode } from "../formats/tree.ts";
@@ -13,7 +14,7 @@ import { readHandler } from "./handlers.ts";
 
 /** One step, in the order of the site. */
 export type Step =
-  /** Decides whether a route is taken. */
+  /** Decides whether a route is used. */
   | {
       readonly kind: "route";
       readonly name: string;
@@ -29,7 +30,7 @@ export type Step =
       readonly moves?: (path: string) => string;
       readonly ends?: boolean;
     }
-  /** Acts on responses, where the conditions of its routes hold. */
+  /** Acts on responses if the conditions of its routes match. */
   | {
       readonly kind: "respond";
       readonly condition: Condition;
@@ -37,7 +38,7 @@ export type Step =
       readonly proxy?: number;
     }
   | { readonly kind: "proxy"; readonly route: string; readonly proxy: number }
-  /** Nothing after it is tried. */
+  /** Nothing after this step is tried. */
   | { readonly kind: "end"; readonly route: string };
 
 export interface Proxy {
@@ -45,7 +46,7 @@ export interface Proxy {
   readonly addresses: readonly string[];
   readonly isTls: boolean;
   readonly isFirst: boolean;
-  /** What the import has to say about it, once it is known whether a route leads to it. */
+  /** Report lines that depend on whether a route leads to the proxy. */
   readonly paths: readonly string[];
   readonly hosts: readonly string[];
 }
@@ -60,16 +61,16 @@ export interface Site {
   routes: number;
 }
 
-/** Where a handler is. */
+/** Position of a handler. */
 export interface Scope {
   readonly route: string;
-  /** Of all routes around it. */
+  /** Condition of all enclosing routes. */
   readonly condition: Condition;
   /** Whether an earlier handler changed the path, so that the response's rules cannot check it. */
   isMoved: boolean;
 }
 
-/** The route that every request takes. */
+/** The route of every request. */
 export const everyRequest = "";
 
 export function readRoutes(site: Site, routes: readonly SourceNode[], parent: Scope | undefined): void {
@@ -114,7 +115,7 @@ export function readRoutes(site: Site, routes: readonly SourceNode[], parent: Sc
   }
 }
 
-/** The matchers of a server's route that can match a host. */
+/** Returns the matcher sets of a server's route that can match a host. */
 export function setsFor(route: SourceNode, host: string): readonly SourceNode[] {
   return itemsAt(route, "match").filter((set) => {
     const hosts = textsAt(set, "host").map((one) => one.toLowerCase());
@@ -122,7 +123,7 @@ export function setsFor(route: SourceNode, host: string): readonly SourceNode[] 
   });
 }
 
-/** Requests of the route would go on to later routes, so nobody can tell what the route protected. */
+/** Requests of the route would fall through to later routes. The import cannot determine what the route protected. */
 function leaveRouteOut({ ledger }: Site, route: SourceNode, error: Unsupported): void {
   ledger.say(route, "left out", `the route is left out, because ${error.message}`);
   ledger.say(error.node, "left out", `${error.message}. Check what the route protects, and set it up by hand`, true);

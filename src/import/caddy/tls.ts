@@ -1,11 +1,11 @@
-/** TLS settings of Caddy's servers as settings of edges. */
+/** Converts TLS settings of Caddy's servers to settings of edges. */
 import type { JsonObject } from "../../lib/json.ts";
 import { itemsAt, nodeAt, textAt, textsAt } from "../formats/tree.ts";
 import type { SourceNode } from "../formats/tree.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Names } from "../report/names.ts";
 
-/** Authorities of client certificates, which Caddy has as Base64. */
+/** CAs of client certificates, which Caddy stores as Base64. */
 export class Authorities {
   readonly #names: Names;
   readonly #found = new Map<string, string>();
@@ -29,7 +29,7 @@ export class Authorities {
   }
 }
 
-/** The first policy whose names include a host of the edge, or that names none. */
+/** Returns the first policy that names a host of the edge, or names none. */
 export function tlsOf(
   server: SourceNode,
   hosts: readonly string[],
@@ -54,7 +54,7 @@ function mutualTls(policy: SourceNode | undefined, host: string, ledger: Ledger,
   const isPlain = keys.every((key) => key === "mode" || key === "trusted_ca_certs");
   const mode = textAt(node, "mode") ?? "require_and_verify";
   const isBase64 = certificates.every((one) => /^[A-Za-z0-9+/=]+$/.test(one));
-  // Caddy has modes that let clients in without a certificate.
+  // Caddy has modes that admit clients without a certificate.
   if (!isPlain || !isBase64 || mode !== "require_and_verify" || certificates.length === 0 || certificates.length > 10)
     return {};
   ledger.say(node, "mapped", "mutual_tls of the edge");

@@ -1,4 +1,4 @@
-/** Imports `config.yml` of cloudflared: an agent file, and policies for hostnames with rules by path. */
+/** Imports `config.yml` of cloudflared: an agent file, and policies for hostnames with path rules. */
 import { dirname, resolve } from "node:path";
 import { entriesAt, isTrue, itemsAt, nodeAt, textAt } from "../formats/tree.ts";
 import type { SourceNode } from "../formats/tree.ts";
@@ -19,7 +19,7 @@ interface Rule {
   readonly service: string;
   /** The tunnel, if the agent can serve it. */
   readonly tunnel: JsonObject | undefined;
-  /** Of `http_status:404`. */
+  /** Status of a service such as `http_status:404`. */
   readonly status: number | undefined;
 }
 
@@ -118,7 +118,7 @@ function ruleOf(node: SourceNode, root: SourceNode, folder: string, ledger: Ledg
   };
 }
 
-/** The rules that cloudflared tries for a hostname, in order, up to the first that matches every path. */
+/** Returns the rules that cloudflared tries for a hostname, in order, up to the first that matches every path. */
 function rulesFor(hostname: string, rules: readonly Rule[]): Rule[] {
   const matching = rules.filter(({ hostname: own }) => {
     if (own === undefined || own === hostname) return true;

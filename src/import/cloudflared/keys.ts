@@ -1,4 +1,4 @@
-/** Every documented key of cloudflared's `config.yml`, and what becomes of it. */
+/** Every documented key of cloudflared's `config.yml` and its result. */
 import type { KeyRow } from "../ledger/ledger.ts";
 import type { LineKind } from "../report/report.ts";
 
@@ -10,7 +10,7 @@ const access =
   "the server does not check tokens of Cloudflare Access. Protect the hostname with a login (oauth, oidc, saml) or `jwt-validation`";
 const proxy = "the agent does not publish a SOCKS proxy or a bastion. Publish each service separately";
 
-/** Below `originRequest`, of the file or of one rule. */
+/** Keys below `originRequest`, of the file or of one rule. */
 function originRows(prefix: string): KeyRow[] {
   const at = (key: string): string => `${prefix}originRequest.${key}`;
   return [

@@ -1,15 +1,15 @@
-/** The services of cloudflared as tunnels of an agent file. */
+/** Converts services of cloudflared to tunnels of an agent file. */
 import { resolve } from "node:path";
 import type { JsonObject } from "../../lib/json.ts";
 
 interface Said {
-  /** Absent if the agent cannot serve it. */
+  /** Absent if the agent cannot serve the service. */
   readonly tunnel?: JsonObject;
-  /** What to say beyond the usual. */
+  /** Additional text of the report line. */
   readonly text?: string;
 }
 
-/** @param option the value of a key of `originRequest` */
+/** @param option returns the value of a key of `originRequest` */
 export function tunnelFor(service: string, option: (key: string) => string | undefined, folder: string): Said {
   if (/^(?:http_status:\d+)?$/.test(service)) return {};
   if (service === "hello_world" || service === "hello-world") return { text: "a test page: run `postern dev` for one" };
@@ -54,7 +54,7 @@ function withOptions(
     ...(option("http2Origin") === "true" && isTls && { upstream_protocol: "http2" }),
     ...(isTls && authorities !== undefined && { upstream_tls_verify_cas: resolve(folder, authorities) }),
     ...(isTls && name !== undefined && { upstream_server_name: name }),
-    // cloudflared verifies services on its own machine as well.
+    // cloudflared also verifies the certificates of services on its own machine.
     ...(isTls && option("noTLSVerify") !== "true" && { upstream_tls_verify: true }),
   };
 }

@@ -1,10 +1,13 @@
-/** The INI form of frp before version 0.52: sections with `key = value` lines. */
+/** Reads the INI form of frp before version 0.52: sections with `key = value` lines. */
 import { ImportIssue } from "../report/report.ts";
 import type { Place } from "../report/report.ts";
 import { Bounds } from "./tree.ts";
 import type { SourceEntry, SourceNode } from "./tree.ts";
 
-/** Each section is an entry of the root. @throws ImportIssue with line and column */
+/**
+ * Each section is an entry of the root.
+ * @throws ImportIssue with line and column
+ */
 export function readIni(file: string, text: string): SourceNode {
   const sections: (SourceEntry & { readonly entries: SourceEntry[] })[] = [];
   const bounds = new Bounds();

@@ -1,11 +1,11 @@
-/** JSON with a pointer (RFC 6901) for every value. */
+/** Reads JSON with a pointer (RFC 6901) for every value. */
 import { JsonIssue, parseJsonObject } from "../../lib/json.ts";
 import { ImportIssue } from "../report/report.ts";
 import type { Place } from "../report/report.ts";
 import { Bounds } from "./tree.ts";
 import type { SourceNode } from "./tree.ts";
 
-/** @throws ImportIssue for text that is not one JSON object */
+/** @throws ImportIssue for text that is not a single JSON object */
 export function readJsonTree(file: string, text: string): SourceNode {
   let value: unknown;
   try {

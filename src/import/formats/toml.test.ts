@@ -4,7 +4,7 @@ import { ImportIssue } from "../report/report.ts";
 import { readToml } from "./toml.ts";
 import type { SourceNode } from "./tree.ts";
 
-/** The tree without places. */
+/** Returns the tree without positions. */
 function plain({ value }: SourceNode): unknown {
   if (value.kind === "text") return value.text;
   if (value.kind === "list") return value.items.map(plain);
@@ -45,7 +45,7 @@ describe("TOML", () => {
     it(`TOML with ${what} is read`, () => assert.deepEqual(plain(readToml("a.toml", text)), expected));
   }
 
-  it("TOML has the place of each key and value", () => {
+  it("TOML values and keys have their positions", () => {
     const { value } = readToml("a.toml", 'first = 1\n\n[[list]]\n  name = "x"\n  inline = { deep = 2 }');
     const entries = value.kind === "map" ? value.entries : [];
     assert.deepEqual(
@@ -86,7 +86,7 @@ describe("TOML", () => {
     [String.raw`a = "\UFFFFFFFF"`, /^a\.toml:1:16: .*this is not a character/],
     ["= 1", /^a\.toml:1:1: .*expected a key/],
   ] as const) {
-    it(`TOML is refused with its place: ${JSON.stringify(text)}`, () => {
+    it(`TOML is rejected with the position: ${JSON.stringify(text)}`, () => {
       assert.throws(
         () => readToml("a.toml", text),
         (error) =>

@@ -1,4 +1,4 @@
-/** TOML 1.0 without dates, with the place of every value. */
+/** Reads TOML 1.0 without dates, with the position of every value. */
 import { ImportIssue } from "../report/report.ts";
 import type { Place } from "../report/report.ts";
 import { Bounds } from "./tree.ts";
@@ -8,7 +8,7 @@ import type { SourceEntry, SourceNode } from "./tree.ts";
 interface Table {
   readonly place: Place;
   readonly entries: { readonly key: string; readonly place: Place; node: OpenNode }[];
-  /** Inline tables and values are complete. */
+  /** Whether the table is complete, like inline tables and values. */
   readonly isClosed: boolean;
 }
 type OpenNode =
@@ -234,7 +234,7 @@ class TomlReader {
 
   #skip(pattern: RegExp): void {
     while (this.#at < this.#text.length && this.#match(pattern)) {
-      // Each match moves on.
+      // Each match advances the position.
     }
   }
 

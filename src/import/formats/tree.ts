@@ -1,4 +1,4 @@
-/** Configuration as a tree with places, whatever the format. */
+/** Configuration as a tree with positions, independent of the format. */
 import { ImportIssue } from "../report/report.ts";
 import type { Place } from "../report/report.ts";
 
@@ -8,28 +8,28 @@ export interface SourceNode {
 }
 
 export type SourceValue =
-  /** Numbers and truth values are text as well; `null` is an empty text. */
+  /** Numbers and booleans are also text; `null` is an empty text. */
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "list"; readonly items: readonly SourceNode[] }
   | { readonly kind: "map"; readonly entries: readonly SourceEntry[] };
 
 export interface SourceEntry {
   readonly key: string;
-  /** Place of the key. */
+  /** Position of the key. */
   readonly place: Place;
   readonly node: SourceNode;
 }
 
-/** Nesting of lists and maps. */
+/** Maximum nesting of lists and maps. */
 const maxDepth = 32;
-/** Values in one file, with those that aliases repeat. */
+/** Maximum number of values in one file, including repetitions by aliases. */
 const maxNodes = 50_000;
 
-/** Counts what a reader makes. */
+/** Counts the nodes that a reader creates. */
 export class Bounds {
   #nodes = 0;
 
-  /** @throws ImportIssue for a node too deep, or one too many */
+  /** @throws ImportIssue for a node that is too deep, or exceeds the maximum number */
   count(place: Place, depth: number): void {
     this.#nodes += 1;
     if (depth > maxDepth) throw new ImportIssue(place, `the file is nested deeper than ${maxDepth}`);
@@ -37,7 +37,7 @@ export class Bounds {
   }
 }
 
-/** The node at a path of keys such as `transport.tls.enable`; undefined if a key is missing. */
+/** Returns the node at a path of keys such as `transport.tls.enable`; undefined if a key is missing. */
 export function nodeAt(node: SourceNode | undefined, path: string): SourceNode | undefined {
   let found = node;
   for (const key of path.split(".")) {
@@ -47,7 +47,7 @@ export function nodeAt(node: SourceNode | undefined, path: string): SourceNode |
   return found;
 }
 
-/** The text at a path; undefined if it is missing or empty. */
+/** Returns the text at a path; undefined if it is missing or empty. */
 export function textAt(node: SourceNode | undefined, path: string): string | undefined {
   const found = nodeAt(node, path);
   return found?.value.kind === "text" && found.value.text !== "" ? found.value.text : undefined;
@@ -57,7 +57,7 @@ export function isTrue(node: SourceNode | undefined, path: string): boolean {
   return textAt(node, path) === "true";
 }
 
-/** A list of texts, or a single text. */
+/** Returns a list of texts, also for a single text. */
 export function textsAt(node: SourceNode | undefined, path: string): string[] {
   const found = nodeAt(node, path);
   if (found?.value.kind === "text") return found.value.text === "" ? [] : [found.value.text];

@@ -1,4 +1,4 @@
-/** YAML with the place of every value. Aliases and merge keys are followed, within bounds. */
+/** Reads YAML with the position of every value. Follows aliases and merge keys within limits. */
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseAllDocuments } from "yaml";
 import type { Document } from "yaml";
 import { ImportIssue } from "../report/report.ts";
@@ -25,7 +25,7 @@ export function readYaml(file: string, text: string): SourceNode {
     });
     documents = Array.isArray(parsed) ? parsed : [];
   } catch (error) {
-    // The parser overflows the stack.
+    // The parser overflowed the stack.
     if (error instanceof RangeError) throw new ImportIssue({ file }, "the file is nested too deep", { cause: error });
     throw error;
   }
@@ -70,7 +70,7 @@ class YamlReader {
       const at = isScalar(key) && key.range ? this.#placeAt(key.range[0]) : place;
       if (!isScalar(key)) throw new ImportIssue(at, "a key must be a text");
       const read = this.read(value, at, depth + 1);
-      // Only a merge key is read as a symbol.
+      // Only a merge key is parsed to a symbol.
       if (typeof key.value === "symbol") merged.push(...entriesOf(read));
       else entries.push({ key: String(key.value), place: at, node: read });
     }

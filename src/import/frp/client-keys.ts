@@ -1,4 +1,4 @@
-/** Every documented key of `frpc.toml`, and what becomes of it. */
+/** Every documented key of `frpc.toml` and its result. */
 import type { KeyRow } from "../ledger/ledger.ts";
 import type { LineKind } from "../report/report.ts";
 

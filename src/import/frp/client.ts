@@ -1,4 +1,4 @@
-/** `frpc.toml` as an agent file, with edges and endpoints where a proxy needs them. */
+/** Converts `frpc.toml` to an agent file, with edges and endpoints for proxies that need them. */
 import { isIP } from "node:net";
 import type { JsonObject } from "../../lib/json.ts";
 import { itemsAt, nodeAt, textAt, textsAt } from "../formats/tree.ts";
@@ -23,7 +23,7 @@ const unsupported: Readonly<Record<string, string>> = {
   tcpmux: "Postern has no HTTP CONNECT multiplexer. Use a tls tunnel for each domain",
 };
 
-/** @param domain of the server, under which subdomains are; undefined if no file says it */
+/** @param domain domain of the server for subdomains; undefined if no file contains it */
 export function readClient(
   files: readonly ClientFile[],
   domain: string | undefined,

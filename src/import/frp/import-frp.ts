@@ -1,4 +1,4 @@
-/** Imports `frps.toml` and `frpc.toml`, also in their INI form. */
+/** Imports `frps.toml` and `frpc.toml`, and their INI form. */
 import { dirname, extname, resolve } from "node:path";
 import { readIni } from "../formats/ini.ts";
 import { readToml } from "../formats/toml.ts";
@@ -16,7 +16,7 @@ export interface FrpFile {
   readonly text: string;
 }
 
-/** Reads any number of client files with one server file at most: it says the domain of subdomains. */
+/** Reads any number of client files and at most one server file, which contains the domain of subdomains. */
 export function importFrp(files: readonly FrpFile[], document: string): Imported {
   const trees = files.map(({ file, text }) => ({ file, root: treeOf(file, text) }));
   const servers = trees.filter(({ root }) => isServer(root));
@@ -50,7 +50,7 @@ function isServer(root: SourceNode): boolean {
   return !["serverAddr", "serverPort", "proxies", "visitors"].some((key) => keys.has(key));
 }
 
-/** frp fills in templates before it reads the file. */
+/** frp expands templates before it parses the file. */
 function refuseTemplates({ place, value }: SourceNode): void {
   if (value.kind === "text" && value.text.includes("{{")) {
     throw new ImportIssue(place, "templates are not supported: replace the template by its value");

@@ -1,4 +1,4 @@
-/** The INI form of frp as the tree of the TOML form. Places stay those of the INI file. */
+/** Converts the INI form of frp to the tree of the TOML form. Positions remain those of the INI file. */
 import type { SourceEntry, SourceNode } from "../formats/tree.ts";
 import type { Place } from "../report/report.ts";
 
@@ -81,7 +81,7 @@ const lists: ReadonlySet<string> = new Set([
 
 type Made = Map<string, { readonly place: Place; readonly value: SourceNode | Made }>;
 
-/** Sections other than `[common]` are proxies, or visitors by their `role`. */
+/** Sections other than `[common]` are proxies, or visitors according to their `role`. */
 export function fromLegacy(root: SourceNode): SourceNode {
   const sections = root.value.kind === "map" ? root.value.entries : [];
   const common: Made = new Map();

@@ -1,4 +1,4 @@
-/** Hosts that several proxies serve by the start of the path. The longest location wins. */
+/** Hosts that several proxies serve by path prefix. The longest location wins. */
 import type { JsonObject } from "../../lib/json.ts";
 import type { Names } from "../report/names.ts";
 
@@ -17,7 +17,9 @@ export class LocationRoutes {
     this.#hosts.set(host, [...known, ...paths.map((path) => ({ name, path, tunnel }))]);
   }
 
-  /** A host without locations is one tunnel. Others are a cloud endpoint that forwards to internal tunnels. */
+  /**
+   * A host without locations becomes one tunnel. Other hosts become a cloud endpoint that forwards to internal tunnels.
+   */
   finish(names: Names): { readonly tunnels: JsonObject; readonly endpoints: ReadonlyMap<string, JsonObject> } {
     const tunnels: Record<string, JsonObject> = {};
     const endpoints = new Map<string, JsonObject>();

@@ -1,4 +1,4 @@
-/** `frps.toml` as settings of `postern serve`. */
+/** Converts `frps.toml` to settings of `postern serve`. */
 import { itemsAt, nodeAt, textAt } from "../formats/tree.ts";
 import type { SourceNode } from "../formats/tree.ts";
 import type { JsonObject } from "../../lib/json.ts";
@@ -34,7 +34,9 @@ function set(key: string, value: string | undefined): JsonObject {
   return value === undefined ? {} : { [key]: value };
 }
 
-/** `allowPorts` is a list of ranges, or a text in the INI form. The server has one range: the widest is taken. */
+/**
+ * `allowPorts` is a list of ranges, or a text in the INI form. The server supports one range, so the widest is used.
+ */
 function portsOf(root: SourceNode, ledger: Ledger): string | undefined {
   const ranges = itemsAt(root, "allowPorts").map((item): readonly [number, number] => {
     const single = item.value.kind === "text" ? item.value.text : textAt(item, "single");

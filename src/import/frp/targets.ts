@@ -1,4 +1,4 @@
-/** The service of a frp proxy as target of a tunnel. */
+/** Converts the service of an frp proxy to the target of a tunnel. */
 import { resolve } from "node:path";
 import type { JsonObject } from "../../lib/json.ts";
 import { entriesAt, textAt } from "../formats/tree.ts";
@@ -11,7 +11,7 @@ interface Target {
   readonly tunnel?: JsonObject;
   /** Why the agent cannot serve the proxy. */
   readonly why?: string;
-  /** The target is a file server, which needs an http tunnel. */
+  /** Whether the target is a file server, which needs an http tunnel. */
   readonly isHttp?: true;
 }
 
@@ -50,7 +50,7 @@ export function targetOf(proxy: SourceNode, folder: string): Target {
   }
 }
 
-/** Users of basic auth; undefined if there are none. */
+/** Returns the users of basic authentication, or undefined if there are none. */
 export function basicAuthOf(proxy: SourceNode): readonly string[] | undefined {
   const user = textAt(proxy, "httpUser") ?? textAt(proxy, "plugin.httpUser");
   const password = textAt(proxy, "httpPassword") ?? textAt(proxy, "plugin.httpPassword");
@@ -63,7 +63,7 @@ export function isAcceptedBasicAuth([first = ""]: readonly string[]): boolean {
   return !first.startsWith(":") && Buffer.byteLength(password) >= 8 && Buffer.byteLength(password) <= 128;
 }
 
-/** Keys of an http tunnel that change requests and responses. */
+/** Returns keys of an http tunnel that change requests and responses. */
 export function headerKeys(proxy: SourceNode, ledger: Ledger): JsonObject {
   const request = [...entriesAt(proxy, "requestHeaders.set"), ...entriesAt(proxy, "plugin.requestHeaders.set")];
   const response = entriesAt(proxy, "responseHeaders.set");

@@ -1,11 +1,11 @@
-/** Makes sure that every setting of a source has its line in the report. */
+/** Ensures that every setting of a source has a line in the report. */
 import { nearest } from "../../lib/nearest.ts";
 import type { SourceNode } from "../formats/tree.ts";
 import type { LineKind, Place, ReportLine } from "../report/report.ts";
 
-/** What becomes of one documented key of a source. Guides print these rows. */
+/** Result of one documented key of a source. Guides print these rows. */
 export interface KeyRow {
-  /** `[]` stands for each item of a list, `*` for a name that the user chooses. */
+  /** `[]` matches each item of a list, `*` a name that the user chooses. */
   readonly key: string;
   readonly kind: LineKind;
   readonly text: string;
@@ -19,7 +19,7 @@ interface Branch {
 
 type Word = Omit<ReportLine, "place" | "key">;
 
-/** What holds for everything below a node. What a reader said comes before rows. */
+/** Result for everything below a node. A reader's result takes precedence over rows. */
 interface Inherited {
   readonly said?: Word | undefined;
   readonly row?: Word | undefined;
@@ -41,12 +41,12 @@ export class Ledger {
     }
   }
 
-  /** Says what became of a node and of everything below it, instead of their rows. The last word counts. */
+  /** Sets the result of a node and everything below it, instead of their rows. The last call wins. */
   say(node: SourceNode | undefined, kind: LineKind, text: string, guardsAccess = false): void {
     if (node) this.#said.set(node, { kind, text, guardsAccess });
   }
 
-  /** One line for each setting. Settings that nothing mentions are unknown, and left out. */
+  /** Returns one line for each setting. Settings without a result are unknown and omitted. */
   finish(root: SourceNode): ReportLine[] {
     const report: ReportLine[] = [];
     this.#walk(root, root.place, "", this.#root, {}, report);
@@ -91,7 +91,7 @@ export class Ledger {
     }
   }
 
-  /** A key that is not documented may protect something, so it counts as a guard. */
+  /** An undocumented key may protect something, so it counts as a guard. */
   #unknown(key: string): Word {
     const last = key.slice(key.lastIndexOf(".") + 1);
     const near = nearest(last, [...allKeys(this.#root)]);

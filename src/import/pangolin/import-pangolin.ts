@@ -1,4 +1,4 @@
-/** Imports blueprints of Pangolin: edges and routes, and an agent file for each site. */
+/** Imports blueprints of Pangolin: edges and routes, and one agent file per site. */
 import type { JsonObject } from "../../lib/json.ts";
 import { entriesAt, itemsAt, nodeAt, textAt } from "../formats/tree.ts";
 import type { SourceEntry, SourceNode } from "../formats/tree.ts";
@@ -77,7 +77,7 @@ class BlueprintReader {
       const match = this.#matchOf(target.node);
       if (match !== undefined) routes.set(match, [...(routes.get(match) ?? []), target]);
     }
-    // Without a route for every path, an edge answers 404, as Pangolin does.
+    // Without a route for every path, an edge responds with 404, as Pangolin does.
     for (const [match, own] of routes) {
       const [kind = "", path = ""] = match.split(" ");
       const backend = this.#names.take([edge, path === "/" ? "all" : path]);
@@ -128,7 +128,7 @@ class BlueprintReader {
     };
   }
 
-  /** `path_prefix /x`; undefined for what an edge cannot match. */
+  /** Returns a match such as `path_prefix /x`; undefined if an edge has no equivalent. */
   #matchOf(target: SourceNode): string | undefined {
     const path = textAt(target, "path");
     const kind = textAt(target, "path-match") ?? "prefix";

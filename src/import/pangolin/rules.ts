@@ -1,4 +1,4 @@
-/** Rules and logins of a Pangolin resource as a traffic policy. */
+/** Converts rules and logins of a Pangolin resource to a traffic policy. */
 import { isIP } from "node:net";
 import type { JsonObject } from "../../lib/json.ts";
 import { entriesAt, isTrue, itemsAt, nodeAt, textAt } from "../formats/tree.ts";
@@ -8,7 +8,7 @@ import { literal } from "../report/template.ts";
 
 const deny = (status: number): JsonObject => ({ type: "deny", config: { status_code: status } });
 
-/** `allow` lets a request in without a login, `pass` leaves the decision to the login, and `deny` ends it. */
+/** `allow` admits a request without a login, `pass` leaves the decision to the login, and `deny` rejects it. */
 export function policyRules(resource: SourceNode, ledger: Ledger): JsonObject[] {
   const rules = itemsAt(resource, "rules").flatMap((rule): JsonObject[] => {
     const action = textAt(rule, "action") ?? "";
@@ -26,7 +26,10 @@ export function policyRules(resource: SourceNode, ledger: Ledger): JsonObject[] 
   return [...(rules.length > 0 ? [clear, ...rules] : []), ...(guarded ? [guarded] : [])];
 }
 
-/** Basic auth, or a refusal for everybody where the login has no equivalent: the resource must not become open. */
+/**
+ * Returns basic authentication, or denies all requests if the login has no equivalent: the resource must not become
+ * public.
+ */
 function loginRule(resource: SourceNode, ledger: Ledger): JsonObject | undefined {
   const basic = nodeAt(resource, "auth.basic-auth");
   const kinds = entriesAt(resource, "auth").filter(({ key, node }) => {
@@ -78,7 +81,7 @@ function conditionOf(match: string, value: string): string | undefined {
   }
 }
 
-/** A star alone stands for any number of segments, within a segment for any characters. */
+/** A star that is a whole segment matches any number of segments. Within a segment, it matches any characters. */
 function pathPattern(pattern: string): string {
   const segments = pattern.split("/").filter(Boolean);
   const parts = segments.map((segment) =>

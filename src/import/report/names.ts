@@ -1,8 +1,8 @@
-/** Names for imported objects: the same input always gives the same names, so a second import changes nothing. */
+/** Names for imported objects. The same input always produces the same names, so a second import changes nothing. */
 
 const maxName = 100;
 
-/** The readable part of a name: lower case, with dashes for other characters. */
+/** Returns the readable part of a name: lower case, with dashes for other characters. */
 export function slug(text: string): string {
   return text
     .slice(0, maxName)
@@ -12,7 +12,7 @@ export function slug(text: string): string {
     .replaceAll(/^[-.]+|[-.]+$/g, "");
 }
 
-/** Gives out names that are unique in a document. */
+/** Assigns names that are unique in a document. */
 export class Names {
   readonly #taken = new Set<string>();
 
@@ -31,7 +31,7 @@ export class Names {
   }
 }
 
-/** The name of an environment variable, such as `SHOP_CLIENT_SECRET`. */
+/** Returns the name of an environment variable, such as `SHOP_CLIENT_SECRET`. */
 export function variableName(parts: readonly string[]): string {
   const joined = parts.map((part) => part.toUpperCase().replaceAll(/[^A-Z0-9]+/g, "_")).join("_");
   return `IMPORT_${joined.replaceAll(/^_+|_+$/g, "").slice(0, maxName)}`;

@@ -1,9 +1,9 @@
-/** The result of an import: what was written, and one line for every setting of the source. */
+/** The result of an import: the written objects, and one line for every setting of the source. */
 import type { JsonObject } from "../../lib/json.ts";
 
 export type LineKind = "mapped" | "mapped differently" | "left out";
 
-/** The position of a setting: line and column in a text, or a pointer (RFC 6901) in JSON. */
+/** Position of a setting: line and column in a text, or a pointer (RFC 6901) in JSON. */
 export interface Place {
   readonly file: string;
   readonly line?: number;
@@ -16,9 +16,9 @@ export interface ReportLine {
   /** Path of the setting in the source, such as `proxies[0].localPort`. */
   readonly key: string;
   readonly kind: LineKind;
-  /** What the setting became, how the result differs, or why it was left out and what to do. */
+  /** The result of the setting and its differences, or why it was omitted and the next step. */
   readonly text: string;
-  /** Whether the setting protects something. If such a setting is left out, the command exits with code 8. */
+  /** Whether the setting protects something. If such a setting is omitted, the command exits with code 8. */
   readonly guardsAccess: boolean;
 }
 
@@ -33,7 +33,7 @@ export interface ImportedSecret {
   readonly name: string;
   /** Undefined if the source does not reveal the secret. */
   readonly value: string | undefined;
-  /** The object and field that need the secret. */
+  /** Object and field that need the secret. */
   readonly usedBy: string;
 }
 
@@ -41,7 +41,7 @@ export interface Imported {
   readonly document?: ImportedDocument;
   /** Content of an agent file in Postern's own format. */
   readonly agentFile?: JsonObject;
-  /** Content of several agent files, by their names. */
+  /** Contents of several agent files, by name. */
   readonly agentFiles?: Readonly<Record<string, JsonObject>>;
   /** Content of a settings file for `postern serve`. */
   readonly serverFile?: JsonObject;
@@ -49,7 +49,7 @@ export interface Imported {
   readonly report: readonly ReportLine[];
 }
 
-/** Input that cannot be imported. The message contains the place and the rule. */
+/** Input that cannot be imported. The message contains the position and the rule. */
 export class ImportIssue extends Error {
   constructor(place: Place, message: string, options?: ErrorOptions) {
     super(`${placeText(place)}: ${message}`, options);
@@ -61,12 +61,14 @@ export function placeText({ file, line, column, pointer }: Place): string {
   return line === undefined ? file : `${file}:${line}:${column ?? 1}`;
 }
 
-/** Whether a setting that protects something was left out. */
+/** Whether a setting that protects something was omitted. */
 export function leavesGuardOut(report: readonly ReportLine[]): boolean {
   return report.some(({ kind, guardsAccess }) => kind === "left out" && guardsAccess);
 }
 
-/** Lines in the order of the source: by file, then by position. Lines without a position keep their order. */
+/**
+ * Returns the lines in the order of the source: by file, then by position. Lines without a position keep their order.
+ */
 export function inOrder(report: readonly ReportLine[]): ReportLine[] {
   return report.toSorted(
     ({ place: a }, { place: b }) =>

@@ -1,4 +1,4 @@
-/** Secrets of an import. Documents refer to them by name; their values are in a file of their own. */
+/** Secrets of an import. Documents refer to them by name. Their values are in a separate file. */
 import { parseEnv } from "node:util";
 import type { ImportedSecret } from "./report.ts";
 import { variableName } from "./names.ts";
@@ -8,7 +8,7 @@ export class Secrets {
   readonly #found: ImportedSecret[] = [];
   readonly #taken = new Set<string>();
 
-  /** The reference to write into the document. */
+  /** Returns the reference to write into the document. */
   add(parts: readonly string[], usedBy: string, value?: string): { readonly $env: string } {
     const base = variableName(parts);
     let name = base;
@@ -23,7 +23,7 @@ export class Secrets {
   }
 }
 
-/** A file for `postern plan --env-file`. Secrets that the source does not reveal are empty lines to fill in. */
+/** Returns a file for `postern plan --env-file`. Secrets that the source does not reveal are empty lines to fill in. */
 export function secretsFile(secrets: readonly ImportedSecret[]): string {
   const lines = secrets.map(({ name, value, usedBy }) => {
     const line = value === undefined ? undefined : quoted(name, value);
@@ -32,7 +32,7 @@ export function secretsFile(secrets: readonly ImportedSecret[]): string {
   return lines.join("");
 }
 
-/** The line that `parseEnv` reads back to the same value; undefined if no quote can hold the value. */
+/** Returns the line that `parseEnv` reads back to the same value; undefined if no quote can contain the value. */
 function quoted(name: string, value: string): string | undefined {
   return ["'", "`", '"']
     .map((quote) => `${name}=${quote}${value}${quote}`)

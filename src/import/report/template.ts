@@ -1,9 +1,9 @@
-/** Text in a template of a traffic policy: a `${` of the source must not become an expression. */
+/** Escapes text in a template of a traffic policy: a `${` of the source must not become an expression. */
 export function literal(text: string): string {
   return text.replaceAll("${", () => "$${");
 }
 
-/** Whether a value of a header module would be read as a template, which has no way to write `${` itself. */
+/** Whether a header module would read the value as a template. Such templates cannot escape `${`. */
 export function hasTemplate(text: string): boolean {
   return text.includes("${");
 }

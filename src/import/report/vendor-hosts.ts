@@ -1,4 +1,4 @@
-/** Domains that belong to the hosted service. */
+/** Domains of the hosted service. */
 const vendorDomains = /(?:^|\.)ngrok(?:-free)?\.(?:app|dev|io|pro|pizza)$/;
 
 /** Whether a host, a hostport or a URL has a name that cannot move to another server. */
