@@ -1,5 +1,5 @@
-// Builds both pages into console/dist, each file beside its gzipped form; what was there is replaced at once, whole.
-// Run by bin/launch.js where sources are newer; plain JavaScript, since it runs before anything is known to be set up.
+// Builds both pages into console/dist, each file with its gzipped form. The previous build is replaced atomically.
+// bin/launch.js runs it if sources are newer. It is plain JavaScript because it runs before the setup is verified.
 import { globSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -20,7 +20,7 @@ await build({
     emptyOutDir: true,
     target: "es2023",
     modulePreload: { polyfill: false },
-    // What is inlined as a data URL is not what the policy of the pages admits.
+    // The pages' content security policy does not allow inlined data URLs.
     assetsInlineLimit: 0,
     rollupOptions: { input: [join(root, "index.html"), join(root, "inspector.html")] },
   },
@@ -33,7 +33,7 @@ try {
   rmSync(dist, { recursive: true, force: true });
   renameSync(fresh, dist);
 } catch (error) {
-  // Another process has built the same meanwhile.
+  // Another process has built the same pages in the meantime.
   rmSync(fresh, { recursive: true, force: true });
   if (error.code !== "ENOTEMPTY" && error.code !== "EEXIST") throw error;
 }

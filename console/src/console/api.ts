@@ -1,4 +1,4 @@
-/** The API as this page calls it: by the SDK, with a session instead of a key. */
+/** The API as this page calls it: through the SDK, with a session instead of a key. */
 import { signal } from "@preact/signals";
 import { Postern, PosternConnectionError, PosternError, operations } from "../../../sdk/src/index.ts";
 import { camel } from "../../../sdk/src/client.ts";
@@ -7,9 +7,9 @@ import type { FetchAnswer, FetchInit } from "../../../sdk/src/index.ts";
 export interface Session {
   readonly id: string;
   readonly account_id: string;
-  /** Who came by the team's identity provider; null with a key. */
+  /** Person who logged in through the team's identity provider; null with a key. */
   readonly person: { readonly email: string; readonly name: string; readonly role: string } | null;
-  /** Where a person may go, if they came as one. */
+  /** Accounts that the person may use. */
   readonly accounts: readonly { readonly id: string; readonly name: string }[];
   readonly api_key: {
     readonly id: string;
@@ -21,21 +21,21 @@ export interface Session {
   readonly page_token: string;
 }
 
-/** Undefined: not known yet; null: nobody is logged in. */
+/** Undefined: not known yet; null: not logged in. */
 export const session = signal<Session | null | undefined>(undefined);
-/** Why nobody is, as a sentence. */
+/** Why the page is not logged in, as a sentence. */
 export const whyOut = signal("");
-/** The team's identity provider, where one is another way in. */
+/** The team's identity provider, if logins through it are possible. */
 export const provider = signal<{ readonly title: string; readonly url: string } | undefined>(undefined);
-/** What is shown is how it was then; undefined: now. */
+/** Revision whose state is shown; undefined: the current state. */
 export const atRevision = signal<number | undefined>(undefined);
 
-/** Options of a read of what has a history. */
+/** Returns the options to read an object that has a history. */
 export function asOf(): { readonly at_revision?: number } {
   return atRevision.value === undefined ? {} : { at_revision: atRevision.value };
 }
 
-/** A field of an object as the API answers it. */
+/** A field of an object in an API response. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
 export type JsonObject = Readonly<Record<string, Json>>;
 export type ApiObject = JsonObject & { readonly id: string };
@@ -56,7 +56,7 @@ export const postern = new Postern({ baseUrl: location.origin, fetch: send });
 
 type Method = (...args: readonly unknown[]) => unknown;
 
-/** The SDK's method for an operation of the API's description. */
+/** Returns the SDK's method for an operation of the API's description. */
 export function methodOf(operationId: string): Method {
   const found = operations.find(({ id }) => id === operationId);
   if (!found) throw new Error(`there is no operation ${operationId}`);
@@ -65,37 +65,37 @@ export function methodOf(operationId: string): Method {
   return group[camel(found.verb)] as Method;
 }
 
-/** As a call of an operation that answers one object. */
+/** Calls an operation that returns one object. */
 export async function call(operationId: string, ...args: readonly unknown[]): Promise<ApiObject> {
   return (await methodOf(operationId)(...args)) as ApiObject;
 }
 
-/** Whether what it reads has a history. */
+/** Whether the operation reads objects with a history. */
 function hasPast(operationId: string): boolean {
   return operations.find(({ id }) => id === operationId)?.query?.includes("at_revision") ?? false;
 }
 
-/** Whether what it reads is shown as it was, and not as it is. */
+/** Whether the operation's objects are shown in a past state. */
 export function isPast(operationId = ""): boolean {
   return atRevision.value !== undefined && hasPast(operationId);
 }
 
-/** Options of a read: at which revision, where that is possible. */
+/** Returns the options of a read, with the revision if possible. */
 export function readOptions(operationId: string): { readonly at_revision?: number } {
   return hasPast(operationId) ? asOf() : {};
 }
 
-/** Whether an answer says that there is no such object. */
+/** Whether an error means that the object does not exist. */
 export function isGone(error: unknown): boolean {
   return error instanceof PosternError && error.status === 404;
 }
 
-/** Who is logged in, by the cookie; or by the code of a link, once. */
+/** Logs in with the cookie, or once with the code of a link. */
 export async function begin(): Promise<void> {
   const code = /^#code=([0-9a-z]+)$/.exec(location.hash)?.[1];
   const refused = /^#refused=(\w+)$/.exec(location.hash)?.[1];
   if (refused !== undefined) whyOut.value = refusals[refused] ?? "The login failed. Start again.";
-  // It is out of the history before anything else happens.
+  // Remove the code from the browser's history first.
   if (code !== undefined || refused !== undefined) history.replaceState(undefined, "", "#/");
   session.value = code === undefined ? await known() : await logIn({ code });
 }
@@ -106,7 +106,7 @@ const refusals: Readonly<Record<string, string>> = {
   console_login_failed: "The login through the identity provider failed. Start again.",
 };
 
-/** Goes on in another account of the same person's. Rejects with what the server says. */
+/** Switches to another account of the same person. Rejects with the server's error. */
 export async function move(accountId: string): Promise<void> {
   const answer = await ask("POST", { account_id: accountId });
   if (!answer.ok) throw new Error(((await answer.json()) as { readonly msg: string }).msg);
@@ -151,7 +151,7 @@ function ask(method: string, body?: object): Promise<Response> {
   });
 }
 
-/** What went wrong, as sentences: first what, then each field that is wrong. */
+/** Returns the error as sentences: the message, then each invalid field. */
 export function explainError(error: unknown): {
   readonly message: string;
   readonly fields: Readonly<Record<string, string>>;

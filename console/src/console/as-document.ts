@@ -1,12 +1,12 @@
-/** Objects as documents have them, for whoever copies one to go on with it in a file. */
+/** Converts objects to documents, for users who continue with a copy in a file. */
 import type { ApiObject, Json, JsonObject } from "./api.ts";
 import { inputOf } from "./description.ts";
 import type { Description, Kind, Schema } from "./description.ts";
 
-/** Stands for a secret that stays as it is. */
+/** Placeholder for a secret that stays unchanged. */
 const unchanged: Json = { $unchanged: true };
 
-/** A document with the object as it is, or as `input` makes it; undefined for kinds that documents do not hold. */
+/** Returns a document with the object, or with `input`. Returns undefined for kinds that documents cannot contain. */
 export function asDocument(
   kind: Kind,
   parents: readonly string[],
@@ -23,13 +23,13 @@ export function asDocument(
   for (const [name, schema] of Object.entries(properties)) {
     const value = input[name] ?? given[name];
     if (value !== undefined) fields[name] = object ? withoutSecrets(value, resolve(schema), resolve) : value;
-    // What is never shown cannot be copied.
+    // Values that the API never returns cannot be copied.
     else if (object && required.includes(name)) fields[name] = unchanged;
   }
   return `objects:\n  ${kind.name}:\n    NAME: ${JSON.stringify({ ...(object && { id: object.id }), ...fields })}\n`;
 }
 
-/** The ids in the path of the kind, by their names. */
+/** Returns the ids in the path of the kind, by their names. */
 function ownersOf({ path }: Kind, parents: readonly string[]): Readonly<Record<string, Json>> {
   return Object.fromEntries(Array.from(path.matchAll(/\{(\w+)\}/g), ([, name = ""], at) => [name, parents[at] ?? ""]));
 }

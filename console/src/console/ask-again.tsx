@@ -1,4 +1,4 @@
-/** The way back to the service for whoever has changed what denied a request. */
+/** A link back to the service, for users who changed the cause of a denied request. */
 import type { Request } from "../../../sdk/src/index.ts";
 import { Command } from "../ui/elements.tsx";
 import { curlWithAuthority } from "../ui/shell.ts";
@@ -8,14 +8,14 @@ import { visitedUrl } from "../ui/visited-url.ts";
 
 interface AskAgainProps {
   readonly request: Request;
-  /** Of an HTTPS edge; otherwise of an endpoint. */
+  /** Whether the site is an HTTPS edge instead of an endpoint. */
   readonly isOfEdge: boolean;
 }
 
 export function AskAgain({ request, isOfEdge }: AskAgainProps) {
   const { method, tunnel } = request;
   const origin = useData(() => originOf(request, isOfEdge), [request.id]);
-  // Where the edge has gone meanwhile, there is nobody to ask.
+  // The edge was deleted in the meantime.
   if (origin.value === undefined) return null;
   const url = `${origin.value}${request.path}`;
   return (
@@ -43,7 +43,7 @@ export function AskAgain({ request, isOfEdge }: AskAgainProps) {
   );
 }
 
-/** Scheme, name and port by which it came: requests are told apart by their host, without its port. */
+/** Returns the scheme, name and port of the request, which is stored with its host but without the port. */
 async function originOf({ site_id: id, host }: Request, isOfEdge: boolean): Promise<string> {
   if (!isOfEdge) return new URL(visitedUrl((await postern.endpoints.get(id)).public_url, host)).origin;
   const { hostports } = await postern.edges.https.get(id);

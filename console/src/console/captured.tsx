@@ -1,4 +1,6 @@
-/** What the agent that served a request has kept of it, and the same once more. Loaded when somebody looks at a request. */
+/**
+ * Shows the captured data of the agent that served a request, and its replays. Loaded when the user opens a request.
+ */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { PosternError, errorCodes } from "../../../sdk/src/index.ts";
 import type { Exchange, Request } from "../../../sdk/src/index.ts";
@@ -12,7 +14,7 @@ import { asExchange } from "./kept-exchange.ts";
 import { Failed } from "./parts.tsx";
 import { linkTo, place } from "./router.ts";
 
-/** What is no failure: there is nothing to see, and this is why. */
+/** Reasons for missing data that are not errors. */
 const reasons: Readonly<Record<string, string>> = {
   [errorCodes.exchange_agent_gone]:
     "The agent that handled this request is no longer connected. Its captured requests are available only if it reconnects soon.",
@@ -26,7 +28,7 @@ const reasons: Readonly<Record<string, string>> = {
   [errorCodes.scope_missing]: "You have no access to captured requests. Use a key or role with the scope exchanges.",
 };
 
-/** Methods by which nothing is changed (RFC 9110 §9.2.1). */
+/** Safe methods (RFC 9110 §9.2.1). */
 const safe: readonly string[] = ["GET", "HEAD", "OPTIONS"];
 
 export function Captured({ request }: { readonly request: Request }) {
@@ -101,11 +103,11 @@ interface ReplaysProps {
   onSent(): void;
 }
 
-/** The button, what came of it, and those that were before. */
+/** Shows the replay button, its result, and earlier replays. */
 function Replays({ exchange, requestId, onSent }: ReplaysProps) {
   const [asks, setAsks] = useState(false);
   const [state, setState] = useState<{ isUnderWay?: boolean; sent?: Exchange; error?: unknown }>({});
-  // The same until something has come of it: whatever is lost on the way, it is not sent twice.
+  // The same key until there is a result, so that a lost response does not cause a second replay.
   const key = useRef("");
   const { method, target } = exchange.request;
   const send = async (): Promise<void> => {
@@ -189,7 +191,7 @@ function replayLink(requestId: string, exchangeId: string): string {
   return `${linkTo("traffic", requestId)}?exchange=${exchangeId}`;
 }
 
-/** Whether whoever is here may write: others are offered nothing. */
+/** Whether the user may write. Other users see no replay button. */
 function mayReplay(): boolean {
   const scopes = session.value?.api_key.scopes ?? [];
   return scopes.length === 0 || scopes.includes("write") || !scopes.includes("read");

@@ -1,4 +1,4 @@
-/** How far a domain's certificate is that the server gets by itself, and why it is no further. */
+/** Shows the state of a domain's automatic certificate and any problem. */
 import { Tag, Time } from "../ui/elements.tsx";
 import type { ApiObject, JsonObject } from "./api.ts";
 import { valueText } from "./parts.tsx";

@@ -1,4 +1,4 @@
-/** What is going to change, seen before it does: as a diff, and as commands that do the same. */
+/** Previews a change: as a diff, and as equivalent commands. */
 import { useEffect, useState } from "preact/hooks";
 import { Dialog, Failure, Tag, TextInput } from "../ui/elements.tsx";
 import { Diff } from "../ui/diff.tsx";
@@ -16,14 +16,14 @@ interface ReviewProps {
   readonly change: Change;
   readonly description: Description;
   onFaults?(faults: Readonly<Record<string, string>>): void;
-  /** @param answer what was written, with what is shown once; undefined after a deletion */
+  /** @param answer the written object, with values that are shown once; undefined after a deletion */
   onDone(answer: ApiObject | undefined): void;
   onClose(): void;
 }
 
 export function Review({ change, description, onFaults, onDone, onClose }: ReviewProps) {
   const { kind, object, input } = change;
-  /** What the server says that would come of it, once it has. */
+  /** Result of the rehearsal at the server. */
   const [answer, setAnswer] = useState<Tried>();
   const [error, setError] = useState("");
   const [theirs, setTheirs] = useState<ApiObject>();
@@ -31,7 +31,7 @@ export function Review({ change, description, onFaults, onDone, onClose }: Revie
   const [reason, setReason] = useState("");
   const [isBusy, setBusy] = useState(false);
   const before = base ? fieldsOf(base, kind, description) : undefined;
-  // What was wanted stays what it was, whatever others have changed meanwhile.
+  // The user's change stays the same, even if other users change the object in the meantime.
   const patch = patchOf(object && fieldsOf(object, kind, description), input);
   const schema = (object ? kind.updateSchema : kind.createSchema) ?? kind.shown;
   const concealed = (fields: JsonObject | undefined, known: JsonObject | undefined): JsonObject | undefined =>
@@ -136,7 +136,7 @@ export function Review({ change, description, onFaults, onDone, onClose }: Revie
   );
 }
 
-/** What else follows from the change, as the server says. */
+/** Shows the further effects of the change that the server reports. */
 function Consequences({ answer }: { readonly answer: Tried | undefined }) {
   if (!answer) return null;
   return (
@@ -163,7 +163,7 @@ function Consequences({ answer }: { readonly answer: Tried | undefined }) {
   );
 }
 
-/** `create reserved_domain shop.example` as people say it. */
+/** Formats `create reserved_domain shop.example` for people. */
 function consequence(text: string) {
   const [, action, kind, rest = ""] = /^(create|update|delete) (\w+) ?(.*)$/.exec(text) ?? [];
   if (action === undefined || kind === undefined) return text;
@@ -182,7 +182,7 @@ interface ConflictProps {
   onTheirs(): void;
 }
 
-/** Somebody was faster: both changes side by side. */
+/** Shows both changes side by side after a conflict. */
 function Conflict({ base, mine, theirs, onMine, onTheirs }: ConflictProps) {
   return (
     <div class="column" role="group" aria-label="Conflict">
@@ -231,7 +231,7 @@ function Commands({ change, patch, description }: CommandsProps) {
   );
 }
 
-/** Of one of the kind, or of all of them. */
+/** Returns the path of one object, or of the kind's list. */
 export function pathOf({ path }: Kind, parents: readonly string[], id?: string): string {
   let at = 0;
   const collection = path.replaceAll(/\{\w+\}/g, () => parents[at++] ?? "");

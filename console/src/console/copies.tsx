@@ -1,4 +1,4 @@
-/** A call of the API as commands that do the same. */
+/** Shows a call of the API as equivalent commands. */
 import { Copy } from "../ui/elements.tsx";
 import { apiCommand, curl, quoted } from "../ui/shell.ts";
 
@@ -6,7 +6,7 @@ interface CopiesProps {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
   readonly path: string;
   readonly body?: object;
-  /** What it is about as a document. */
+  /** The object as a document. */
   readonly yaml?: string;
 }
 

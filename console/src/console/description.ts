@@ -1,4 +1,4 @@
-/** What there is, read from the API's description when it is first needed: kinds of objects, and forms for them. */
+/** Reads kinds of objects and their forms from the API's description on first use. */
 import { errorCodes } from "../../../sdk/src/index.ts";
 import { methodOf } from "./api.ts";
 import type { Json } from "./api.ts";
@@ -29,16 +29,16 @@ export interface Kind {
   readonly name: string;
   readonly path: string;
   readonly doc: string;
-  /** Ids in its path before its own. */
+  /** Number of ids in its path before its own. */
   readonly parents: number;
   readonly list?: string;
   readonly get?: string;
   readonly create?: string;
   readonly update?: string;
   readonly remove?: string;
-  /** Only operators' keys may list them. */
+  /** Whether only operators' keys may list them. */
   readonly operatorOnly?: boolean;
-  /** What one can be told to do, beyond being changed. */
+  /** Commands on an object, besides changes. */
   readonly commands: readonly { readonly name: string; readonly operationId: string }[];
   readonly shown: Schema;
   readonly createSchema?: Schema;
@@ -65,7 +65,7 @@ export interface OpenApi {
 export interface Description {
   readonly api: OpenApi;
   readonly kinds: ReadonlyMap<string, Kind>;
-  /** With what it refers to in its place, and without the null that it may be. */
+  /** Returns the schema with references resolved and without null. */
   resolve(schema: Schema): Schema;
 }
 
@@ -129,7 +129,7 @@ async function load(): Promise<Description> {
     const start = `${kind.path}/{id}/`;
     const told = Object.entries(api.paths).flatMap(([path, items]) => {
       const item = path.startsWith(start) && path.lastIndexOf("/") === start.length - 1 ? items["post"] : undefined;
-      // What has to be given something is asked by a view of its own.
+      // A command that requires input has a separate view.
       const { required = [] } = item?.requestBody?.content?.["application/json"]?.schema ?? {};
       const isIts =
         item?.tags?.[0] === kind.name && required.length === 0 && item.operationId.startsWith(path.slice(start.length));
@@ -140,7 +140,7 @@ async function load(): Promise<Description> {
   return { api, kinds: new Map([...kinds].filter(([, kind]) => kind.get !== undefined)), resolve };
 }
 
-/** Whether the operation may be refused with the code. */
+/** Whether the operation may fail with the code. */
 function refuses({ responses }: PathItem, code: string): boolean {
   return Object.values(responses).some(({ description }) => description?.split(", ").includes(code));
 }
@@ -167,7 +167,7 @@ export function titleOf(name: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** An object as input: what answers have as `ip_policy` is given as `ip_policy_id`. */
+/** Converts an object to input: `ip_policy` of a response becomes `ip_policy_id`. */
 export function inputOf(object: Json, schema: Schema, resolve: Description["resolve"]): Json {
   if (typeof object !== "object" || object === null || Array.isArray(object)) return object;
   const fields = object as Readonly<Record<string, Json>>;
@@ -196,7 +196,7 @@ function referred(fields: Readonly<Record<string, Json>>, name: string): Json | 
   return Array.isArray(value) ? (value as readonly Json[]).map(idOf) : undefined;
 }
 
-/** The kind whose ids look so. */
+/** Returns the kind of an id by its prefix. */
 export function kindOfId(id: string, { kinds }: Description): string | undefined {
   const prefix = `^${id.slice(0, id.indexOf("_"))}_`;
   for (const kind of kinds.values()) {
@@ -206,7 +206,7 @@ export function kindOfId(id: string, { kinds }: Description): string | undefined
   return undefined;
 }
 
-/** What an operation takes. */
+/** Returns the schema of an operation's body. */
 export function bodyOf({ paths }: OpenApi, operationId: string): Schema {
   const items = Object.values(paths).flatMap((one) => Object.values(one));
   const found = items.find((one) => one.operationId === operationId);

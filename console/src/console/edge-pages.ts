@@ -1,11 +1,11 @@
-/** HTTPS edges of which a route has what a view is about: the server looks for them. */
+/** Finds HTTPS edges with a route that has a module. The server filters them. */
 import type { HTTPSEdge } from "../../../sdk/src/index.ts";
 import { postern } from "./api.ts";
 
 const pageSize = 100;
 
 /**
- * The newest of so many pages, and whether there are others.
+ * Returns the newest edges of several pages, and whether there are more.
  * @param modules a route of each edge has at least one of them
  */
 export async function edgesWith(

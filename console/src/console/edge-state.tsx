@@ -1,4 +1,4 @@
-/** How it stands with an edge now: which certificate each of its names has, and who serves its routes. */
+/** Shows the current state of an edge: the certificate of each name, and the agents of its routes. */
 import { useState } from "preact/hooks";
 import type { HTTPSEdge, Ref, ReservedDomain } from "../../../sdk/src/index.ts";
 import { Tag } from "../ui/elements.tsx";
@@ -13,7 +13,7 @@ import { linkTo } from "./router.ts";
 import { useData } from "./use-data.ts";
 
 const everyMs = 5_000;
-/** Names, and backends, that are shown. */
+/** Maximum number of names, and of backends, that are shown. */
 const most = 12;
 
 interface Props {
@@ -111,7 +111,7 @@ interface Backend {
   readonly id: string;
   readonly kind: string;
   readonly label: string;
-  /** Of a kind that agents serve. */
+  /** Tunnels, for a backend that agents serve. */
   readonly tunnels: readonly Ref[] | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** Edges as traffic meets them: names, and routes in the order in which they are matched. */
+/** Shows edges with their names, and their routes in matching order. */
 import { useState } from "preact/hooks";
 import type { HTTPSEdge, HTTPSEdgeRoute } from "../../../sdk/src/index.ts";
 import { asOf, atRevision, postern } from "./api.ts";
@@ -87,7 +87,7 @@ function List({ description }: Props) {
   );
 }
 
-/** Routes that are shown until somebody asks for more. */
+/** Maximum number of routes that are shown at first. */
 const routesAtOnce = 50;
 
 function Edge({ id, routeId, description }: Props & { readonly id: string; readonly routeId: string | undefined }) {
@@ -192,7 +192,7 @@ function Names({ edge }: { readonly edge: HTTPSEdge | undefined }) {
   );
 }
 
-/** As the edge tries them: the nearest host first, then exact paths, then the longest beginning. */
+/** Returns the routes in the edge's order: nearest host first, then exact paths, then the longest prefix. */
 function inOrder(routes: readonly HTTPSEdgeRoute[]): readonly HTTPSEdgeRoute[] {
   const ranks = ({ match, match_type }: HTTPSEdgeRoute): readonly number[] => {
     const [host = "", ...rest] = match.split("/");
@@ -209,7 +209,7 @@ function inOrder(routes: readonly HTTPSEdgeRoute[]): readonly HTTPSEdgeRoute[] {
     .map(({ route }) => route);
 }
 
-/** An edge may have no name, and is told apart by its description then. */
+/** Returns the name of an edge, or its description if it has no name. */
 function nameOf({ hostports }: HTTPSEdge): string {
   return hostports?.join(", ") || "no name yet";
 }

@@ -1,4 +1,4 @@
-/** Events: where they are sent and how that goes, who subscribes, and what was sent just now. */
+/** Events: destinations and their state, subscriptions, and recently sent events. */
 import { useState } from "preact/hooks";
 import type { EventDestination } from "../../../sdk/src/index.ts";
 import { Copy, Tag, Time } from "../ui/elements.tsx";
@@ -114,7 +114,7 @@ function Destination({
   );
 }
 
-/** What was sent, newest first. */
+/** Shows the sent events, newest first. */
 function Tail({ id, asked }: { readonly id: string; readonly asked: number }) {
   const { value, error } = useData(async () => (await postern.eventDestinations.events.get(id)).events, [id, asked]);
   return (

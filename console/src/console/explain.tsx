@@ -1,4 +1,4 @@
-/** A request that is described instead of sent. */
+/** Explains a described request without sending it. */
 import { useState } from "preact/hooks";
 import type { Explanation } from "../../../sdk/src/index.ts";
 import { Tag } from "../ui/elements.tsx";
@@ -88,11 +88,11 @@ export function Explain({ description }: { readonly description: Description }) 
 interface AnswerProps {
   readonly answer: Pick<Explanation, "outcome" | "status_code" | "steps">;
   readonly description: Description;
-  /** Before the outcome. */
+  /** Title before the outcome. */
   readonly title?: string;
 }
 
-/** What an explanation says. */
+/** Shows an explanation. */
 export function Answer({ answer, description, title = "The result would be" }: AnswerProps) {
   return (
     <>

@@ -1,8 +1,8 @@
-/** An object's fields as text that can be compared line by line. */
+/** Formats an object's fields as text that can be compared line by line. */
 import type { Json, JsonObject } from "./api.ts";
 import type { Description, Schema } from "./description.ts";
 
-/** With secrets out of sight; that one is new can be seen. */
+/** Hides secrets, but shows which of them are new. */
 export function conceal(value: Json, known: Json | undefined, schema: Schema, description: Description): Json {
   if (schema["x-secret"] && typeof value === "string" && value !== "")
     return known === undefined || value === known ? "(secret)" : "(another secret)";
@@ -27,7 +27,7 @@ export function textOf(fields: JsonObject | undefined): string {
   return fields ? linesOf(fields, "").join("\n") : "";
 }
 
-/** As YAML would have it, near enough to be read. */
+/** Formats a value like YAML, for reading only. */
 function linesOf(value: Json, indent: string): string[] {
   if (typeof value !== "object" || value === null) return [`${indent}${JSON.stringify(value)}`];
   const entries = Array.isArray(value)

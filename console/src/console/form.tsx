@@ -1,4 +1,4 @@
-/** A form for any object, drawn from the API's description. */
+/** A form for any object, generated from the API's description. */
 import { useState } from "preact/hooks";
 import type { Json, JsonObject } from "./api.ts";
 import type { Description, Schema } from "./description.ts";
@@ -12,10 +12,10 @@ interface FieldsProps {
   readonly description: Description;
   readonly schema: Schema;
   readonly value: JsonObject;
-  /** What is wrong, by the path of a field. */
+  /** Errors by the path of the field. */
   readonly faults: Readonly<Record<string, string>>;
   readonly path?: string;
-  /** Fields that are not shown, as what they say is known. */
+  /** Fields that are not shown because their values are known. */
   readonly without?: readonly string[];
   onChange(value: JsonObject): void;
 }
@@ -23,7 +23,7 @@ interface FieldsProps {
 export function Fields({ description, schema, value, faults, path = "", without = [], onChange }: FieldsProps) {
   const required = new Set(schema.required);
   const all = Object.entries(schema.properties ?? {}).filter(([name]) => !without.includes(name));
-  // What has to be given comes first; notes come last.
+  // Required fields come first, notes last.
   const rank = (name: string): number =>
     required.has(name) ? 0 : name === "metadata" || name === "description" ? 2 : 1;
   const sorted = all.toSorted(([one], [other]) => rank(one) - rank(other));
@@ -57,7 +57,7 @@ interface FieldProps {
   readonly isRequired: boolean;
   readonly value: Json | undefined;
   readonly faults: Readonly<Record<string, string>>;
-  /** @param value undefined: it is not given */
+  /** @param value undefined: not set */
   onChange(value: Json | undefined): void;
 }
 
@@ -87,7 +87,7 @@ function Field(props: FieldProps) {
 
 type ControlProps = FieldProps & {
   readonly id: string;
-  /** What it is called, where no label of the page says so. */
+  /** Name of the field, if no label on the page contains it. */
   readonly label?: string;
 };
 
@@ -244,7 +244,7 @@ function Inner({ path, schema, value, description, faults, isRequired, onChange 
   );
 }
 
-/** Names and values, a line each; kept as typed while one is not whole. */
+/** Edits names and values, one pair per line. The text is preserved while a pair is incomplete. */
 function Pairs({ id, label, value, onChange }: ControlProps) {
   const [text, setText] = useState(
     Object.entries((value ?? {}) as JsonObject)

@@ -1,4 +1,4 @@
-/** In place of an object that is not there: why, and what to do. */
+/** Explains why an object is missing, and what to do. */
 import { atRevision, isPast } from "./api.ts";
 import { titleOf } from "./description.ts";
 import type { Kind } from "./description.ts";

@@ -1,4 +1,4 @@
-/** Who changed what, when and why; what it was before; and back again, rehearsed first. */
+/** History of changes: author, time, reason and old values. Rolls back after a rehearsal. */
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { ObjectChange, Revision, Rollback } from "../../../sdk/src/index.ts";
 import { apiCommand } from "../ui/shell.ts";
@@ -70,7 +70,7 @@ export function History() {
 
 interface RowProps {
   readonly revision: Revision;
-  /** Nothing has been changed since. */
+  /** Whether nothing has changed since. */
   readonly isLast: boolean;
   onRollback(revision: number): void;
 }
@@ -146,25 +146,25 @@ export function Changes({ changes }: { readonly changes: readonly ObjectChange[]
   );
 }
 
-/** A field of a side that has it, with what is in it below. */
+/** Formats a field of a side that contains it, with nested values below. */
 function linesOf(path: string, value: Json | undefined): readonly string[] {
   return value === null || value === undefined ? [] : textOf({ [path]: value }).split("\n");
 }
 
 interface BackProps {
   readonly revision: number;
-  /** @param isDone whether it was gone back */
+  /** @param isDone whether the rollback was made */
   onClose(isDone: boolean): void;
 }
 
-/** What going back would change, before it does. */
+/** Previews a rollback. */
 export function Back({ revision, onClose }: BackProps) {
   const rehearsal = useData(() => postern.revisions.rollback(String(revision), { dry_run: true }), [revision]);
   const [done, setDone] = useState<Rollback>();
   const [error, setError] = useState("");
   const shown = done ?? rehearsal.value;
   const told = useRef<HTMLParagraphElement>(null);
-  // What was pressed is gone, and what came of it stands above what it has changed.
+  // The pressed button has disappeared, and the result is above the changed list.
   useLayoutEffect(() => {
     if (!done) return;
     told.current?.closest("dialog")?.scrollTo(0, 0);

@@ -1,4 +1,4 @@
-/** A code for another machine: made by one click, shown once, with the command that uses it. */
+/** Creates a code for another machine with one click, and shows it once with its command. */
 import { useState } from "preact/hooks";
 import type { AgentInvitation } from "../../../sdk/src/index.ts";
 import { Command, Time } from "../ui/elements.tsx";
@@ -81,7 +81,7 @@ export function Invite() {
   );
 }
 
-/** The only time that the code is shown. */
+/** Shows the code, which cannot be shown again. */
 export function Invitation({
   made: { id, code, uses, expires_at },
 }: {

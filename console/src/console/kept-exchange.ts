@@ -1,4 +1,4 @@
-/** What the API tells of a request that an agent has kept, in the words of the parts that show it. */
+/** Converts a captured request from the API to the model of the components. */
 import type { Exchange as KeptExchange, Request } from "../../../sdk/src/index.ts";
 import type { Exchange, Headers, Message } from "../exchange/model.ts";
 
@@ -46,7 +46,7 @@ function messageOf(proto: string, fields: Fields, { base64, bytes, cut, ended }:
   return { proto, headers: headersOf(fields), raw: base64, body: { bytes, kept, cut, ended } };
 }
 
-/** Names as they were sent first, in order. */
+/** Returns the fields with their names as sent, in order. */
 function headersOf(fields: Fields): Headers {
   const byName = new Map<string, [string, string[]]>();
   for (const { name, value } of fields) {

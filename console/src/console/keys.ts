@@ -1,4 +1,4 @@
-/** Keys: `/` searches, `g` and a letter goes to a view. */
+/** Keyboard shortcuts: `/` starts a search, `g` and a letter open a view. */
 import { signal } from "@preact/signals";
 import { nav } from "./views.ts";
 import { go } from "./router.ts";

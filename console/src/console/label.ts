@@ -1,7 +1,7 @@
 import type { ApiObject } from "./api.ts";
 import { valueText } from "./parts.tsx";
 
-/** What people know an object by. */
+/** Returns the text by which people recognise an object. */
 export function labelOf(object: ApiObject): string {
   const names = ["description", "name", "domain", "hostports", "cidr", "url", "labels", "match", "email", "metadata"];
   for (const name of names) {

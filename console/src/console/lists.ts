@@ -5,13 +5,16 @@ import type { Description, Kind } from "./description.ts";
 
 export interface ListPage {
   readonly items: readonly ApiObject[];
-  /** Where the next page begins; undefined behind the last. */
+  /** Position of the next page; undefined after the last. */
   readonly nextBeforeId: string | undefined;
 }
 
 const mostFields = 8;
 
-/** An expression for the server: the text in any of the fields that are texts or lists of texts; undefined without one. */
+/**
+ * Returns a filter expression for the server: the text occurs in any field that is a text or a list of texts. Returns
+ * undefined without a text.
+ */
 export function filterOf(text: string, kind: Kind, { resolve }: Description): string | undefined {
   if (text === "") return undefined;
   const quoted = JSON.stringify(text);
@@ -28,13 +31,13 @@ export function filterOf(text: string, kind: Kind, { resolve }: Description): st
 
 interface Wanted {
   readonly parents?: readonly string[];
-  /** The next page of those that were found. */
+  /** Position of the next page of results. */
   readonly before?: string | undefined;
-  /** To be chosen from: as it is, whatever revision is looked at. */
+  /** Whether to list current objects even if a past revision is shown, for a selection. */
   readonly isNow?: boolean;
 }
 
-/** The newest objects of a kind that have the text, a page of them. */
+/** Returns one page of the newest objects of a kind that contain the text. */
 export async function newestOf(
   kind: Kind,
   description: Description,

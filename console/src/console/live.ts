@@ -1,10 +1,10 @@
-/** That there is something new to ask for: told by the server, and asked for no more often than is useful. */
+/** Signals new data. The server reports changes, and the page reloads only as often as useful. */
 import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { openLive } from "../ui/live.ts";
 import type { Live, LiveState } from "../ui/live.ts";
 
-/** Grow with each change of configuration, and with each request that ended. */
+/** Counters that grow with each change of configuration, and with each finished request. */
 export const configurationChanges = signal(0);
 export const trafficChanges = signal(0);
 export const liveState = signal<LiveState>("connecting");
@@ -32,10 +32,10 @@ export function stopLive(): void {
   live = undefined;
 }
 
-/** How often what comes and goes by itself is read again: no revision tells of it. */
+/** Interval for reloading data that changes without a new revision. */
 export const rereadMs = 5_000;
 
-/** Runs every 5 s or more while the page is looked at. Returns what ends that. */
+/** Runs every 5 s or more while the page is visible. Returns a function that stops it. */
 export function every(ms: number, run: () => void): () => void {
   const timer = setInterval(() => {
     if (!document.hidden) run();
@@ -43,7 +43,7 @@ export function every(ms: number, run: () => void): () => void {
   return () => clearInterval(timer);
 }
 
-/** Runs at once, and then so while the part is shown. */
+/** Runs immediately, and then repeatedly while the component is shown. */
 export function useEvery(ms: number, run: () => void, on: readonly unknown[]): void {
   useEffect(() => {
     run();

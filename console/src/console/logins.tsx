@@ -1,4 +1,4 @@
-/** Logins: what to register at providers, a login to try, and who is in. */
+/** Logins: values to register at providers, a test login, and logged-in visitors. */
 import { useState } from "preact/hooks";
 import type { ApplicationSession, HTTPSEdge, HTTPSEdgeRoute } from "../../../sdk/src/index.ts";
 import { Copy, Tag, Time } from "../ui/elements.tsx";
@@ -119,7 +119,7 @@ function providerOf({ route, module }: LoginPlace): string {
   return titleOf(name);
 }
 
-/** Names and addresses as providers' forms have them. */
+/** Returns names and addresses as providers' forms label them. */
 async function addressesOf({ route, module }: LoginPlace): Promise<readonly (readonly [string, string])[]> {
   if (module === "saml") {
     const { saml } = route;
@@ -143,7 +143,7 @@ async function addressesOf({ route, module }: LoginPlace): Promise<readonly (rea
   ];
 }
 
-/** A login that somebody tries in another tab: the session that comes of it, or why none did. */
+/** A test login in another tab: shows the resulting session, or why there is none. */
 function Trial({ place, since }: { readonly place: LoginPlace; readonly since: number }) {
   const [asked, setAsked] = useState(0);
   useEvery(everyMs, () => setAsked((count) => count + 1), []);

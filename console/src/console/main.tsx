@@ -44,7 +44,7 @@ function Page() {
   return isIn === null ? <SignIn /> : <Shell key={isIn.id} />;
 }
 
-/** Whether a view shows what was at the revision that is looked at; the others show what is, or make something. */
+/** Whether a view shows the state at the selected revision. Other views show the current state, or create something. */
 function showsPast({ view, rest: [name = "", id] }: Place, description: Description | undefined): boolean {
   if (view === "edges") return true;
   return view === "objects" && id !== "new" && isPast(description?.kinds.get(name)?.get);
@@ -58,7 +58,7 @@ function Shell() {
     setOpens(false);
     document.querySelector(".page")?.scrollTo(0, 0);
   }, [view, rest.join()]);
-  // Whoever goes to a view by a key is in it, and not forty links before it: before it is painted, so that no key comes first.
+  // Move the focus into a view that was opened by a key. Done before painting, so that no key press arrives earlier.
   const seen = useRef(view);
   useLayoutEffect(() => {
     if (seen.current !== view) document.querySelector<HTMLElement>("#main")?.focus({ preventScroll: true });
@@ -128,7 +128,7 @@ function Shell() {
   );
 }
 
-/** Of somebody who belongs to several. */
+/** Accounts of a user who belongs to several. */
 function Accounts() {
   const { accounts = [], account_id: own } = session.value ?? {};
   const [error, setError] = useState("");
@@ -218,7 +218,7 @@ function View({ description }: { readonly description: Description }) {
   );
 }
 
-/** Objects below others are shown where those are. */
+/** Nested objects are shown on the page of their parent. */
 function Nested({ name }: { readonly name: string }) {
   return (
     <p class="empty">

@@ -1,11 +1,11 @@
-/** The server's own figures, from their text form. */
+/** Parses the server's metrics in text form. */
 
 export interface Metrics {
   readonly requests: number;
-  /** Answered 5xx. */
+  /** Number of 5xx responses. */
   readonly errors: number;
   readonly connections: number;
-  /** Sessions of agents. */
+  /** Number of agent sessions. */
   readonly agents: number;
 }
 
@@ -25,7 +25,7 @@ export function readMetrics(text: string): Metrics {
   };
 }
 
-/** The value below which that share of the sorted values is. */
+/** Returns a percentile of sorted values. */
 export function percentile(values: readonly number[], share: number): number | undefined {
   const sorted = values.toSorted((one, other) => one - other);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];

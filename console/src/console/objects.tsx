@@ -1,4 +1,4 @@
-/** Any kind of objects: a table, one of them, and its form. */
+/** Objects of any kind: a table, one object, and its form. */
 import { useEffect, useState } from "preact/hooks";
 import { Command } from "../ui/elements.tsx";
 import type { ApiObject, Json, JsonObject } from "./api.ts";
@@ -24,7 +24,7 @@ import type { KindProps } from "./table.tsx";
 import { Tester } from "./testers.tsx";
 import { useData } from "./use-data.ts";
 
-/** One object: what it is, and its form. */
+/** Shows one object and its form. */
 export function One({ kind, description, parents = [], id }: KindProps & { readonly id: string }) {
   const data = useData(
     () => call(kind.get ?? "", ...parents, id, readOptions(kind.get ?? "")),
@@ -35,7 +35,7 @@ export function One({ kind, description, parents = [], id }: KindProps & { reado
   const isNow = !isPast(kind.get);
   const comesByItself = kind.create === undefined;
   useEffect(() => (comesByItself && isNow ? every(rereadMs, data.again) : undefined), [comesByItself, isNow]);
-  // Nobody loses what they are about to do; what they are told then is that it is gone.
+  // Edits in progress are preserved, and the page reports that the object was deleted.
   const isGone = data.isGone && !edits && !deletes;
   const object = isGone ? undefined : data.value;
   const kindOf = (one: string): string | undefined => kindOfId(one, description);
@@ -125,14 +125,14 @@ function Deep({ value, kindOf }: { readonly value: Json; kindOf(id: string): str
 }
 
 interface EditProps extends KindProps {
-  /** Absent: a new one. */
+  /** Absent for a new object. */
   readonly object?: ApiObject;
   readonly first?: JsonObject;
   onDone(answer: ApiObject | undefined): void;
 }
 
 export function Edit({ kind, description, parents = [], object, first = {}, onDone }: EditProps) {
-  // What is read again while somebody types does not take their words away.
+  // Reloaded data must not replace the user's edits.
   const [base] = useState(object);
   const [value, setValue] = useState<JsonObject>(base ? fieldsOf(base, kind, description) : first);
   const [faults, setFaults] = useState<Readonly<Record<string, string>>>({});
@@ -183,12 +183,12 @@ export function Edit({ kind, description, parents = [], object, first = {}, onDo
   );
 }
 
-/** Fields that only the answer to the creation has. */
+/** Fields that only the response to the creation contains. */
 const shownOnce = ["token", "code"];
 
 /**
- * A new object; of what is shown once, it is shown. Its fields begin as the address says, and `next` there is where
- * whoever was sent here goes on.
+ * Creates an object, and shows values that are shown once. The address contains its initial fields, and `next` is the
+ * view to open afterwards.
  */
 export function New({ kind, description }: KindProps) {
   const [made, setMade] = useState<ApiObject>();

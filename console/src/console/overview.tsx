@@ -1,4 +1,4 @@
-/** How it goes: what is wrong first, then how much passes, then what there is. */
+/** Overview: problems first, then traffic, then objects. */
 import { useState } from "preact/hooks";
 import type { Request } from "../../../sdk/src/index.ts";
 import { Command, Tag } from "../ui/elements.tsx";
@@ -110,7 +110,7 @@ export function Overview() {
 
 const troublesShown = 8;
 
-/** The newest requests that were denied or failed: the server looks for each outcome among all that it keeps. */
+/** Returns the newest requests that were denied or failed. The server searches all stored requests for each outcome. */
 async function latestTroubles(): Promise<readonly Request[]> {
   const pages = await Promise.all(
     ["denied", "failed"].map((outcome) => postern.requests.list({ limit: troublesShown, outcome }).page()),
@@ -126,12 +126,12 @@ function several(count: number, what: string): string {
 interface ChecklistProps {
   readonly url: string | undefined;
   readonly hasSeen: boolean;
-  /** The one that was published. */
+  /** Id of the published edge. */
   readonly edgeId: string | undefined;
   readonly hasDenied: boolean;
 }
 
-/** The first minutes. */
+/** Steps for a new server. */
 function Checklist({ url, hasSeen, edgeId, hasDenied }: ChecklistProps) {
   const hasOwn = edgeId !== undefined;
   return (
@@ -194,7 +194,7 @@ interface Point {
 const everyMs = 5_000;
 const mostPoints = 60;
 
-/** From the server's own metrics, every 5 s; where they are not shown to this address, nothing. */
+/** Shows the server's metrics every 5 s; nothing if this address may not read them. */
 function Numbers({ durations }: { readonly durations: readonly number[] }) {
   const [points, setPoints] = useState<readonly Point[]>([]);
   const [now, setNow] = useState<Metrics>();

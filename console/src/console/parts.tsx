@@ -1,4 +1,4 @@
-/** Parts of the console's views. */
+/** Components of the console's views. */
 import type { ComponentChildren } from "preact";
 import { Copy, Tag, TextInput, Time } from "../ui/elements.tsx";
 import type { Tone } from "../ui/format.ts";
@@ -31,7 +31,7 @@ interface ListFilterProps {
   onText(text: string): void;
 }
 
-/** What is looked for in a list. */
+/** Search text of a list. */
 export function ListFilter({ label = "Filter", ...rest }: ListFilterProps) {
   return <TextInput id="list-filter" type="search" aria-label={label} {...rest} />;
 }
@@ -50,7 +50,7 @@ export function Failed({ error, again }: { readonly error: string; again?(): voi
   );
 }
 
-/** Copied by a click. */
+/** Shows an id that a click copies. */
 export function Id({ id }: { readonly id: string }) {
   return (
     <Copy text={id} label={`Copy ${id}`} kind="plain tiny mono id">
@@ -73,7 +73,7 @@ export function Outcome({ outcome }: { readonly outcome: string }) {
   return <Tag tone={outcomes[outcome] ?? ""}>{outcome}</Tag>;
 }
 
-/** A value of an object, in one line. */
+/** Formats a value of an object on one line. */
 export function valueText(value: Json | undefined): string {
   if (value === null || value === undefined) return "";
   if (typeof value !== "object") return String(value);
@@ -85,12 +85,15 @@ export function valueText(value: Json | undefined): string {
     .join(", ");
 }
 
-/** As the API writes times. */
+/** Whether the value is a time in the API's format. */
 export function isTime(value: Json | undefined): value is string {
   return typeof value === "string" && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/.test(value);
 }
 
-/** A value with links to what it refers to. @param kind of what it refers to, where that is known */
+/**
+ * Shows a value with links to referenced objects.
+ * @param kind kind of the referenced object, if known
+ */
 export function Value({ value, kindOf }: { readonly value: Json | undefined; kindOf(id: string): string | undefined }) {
   if (Array.isArray(value)) {
     return (

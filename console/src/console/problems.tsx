@@ -1,4 +1,4 @@
-/** What is wrong now, each with a link to where it can be mended; nothing while all is well. */
+/** Lists current problems, each with a link to its fix. Shows nothing if there are none. */
 import { Tag } from "../ui/elements.tsx";
 import { postern } from "./api.ts";
 import { titleOf } from "./description.ts";
@@ -16,7 +16,7 @@ interface Wrong {
 }
 
 const everyMs = 10_000;
-/** Of each sort. */
+/** Maximum number of each sort. */
 const most = 10;
 
 export function Problems() {

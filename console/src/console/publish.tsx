@@ -1,4 +1,4 @@
-/** A service behind an edge, in one step: the name, who may reach it, how they log in, and the command that serves it. */
+/** Publishes a service behind an edge in one step: name, access, login, and the command of the agent. */
 import { useState } from "preact/hooks";
 import type { LoginAddresses, Plan } from "../../../sdk/src/index.ts";
 import { Dialog, TextInput } from "../ui/elements.tsx";
@@ -32,7 +32,7 @@ const nothing: Wishes = {
   clientSecret: "",
 };
 
-/** What is often wanted, by what it is called. */
+/** Common choices, by name. */
 const usualCidrs: readonly (readonly [name: string, cidrs: string])[] = [
   ["Everybody", ""],
   ["Only this machine", "127.0.0.0/8 ::1/128"],
@@ -197,7 +197,7 @@ export function Publish() {
   );
 }
 
-/** Beside the URL that there is already. */
+/** Returns a host beside the existing URL. */
 function hostFor(name: string, url: string | undefined): string {
   const known = URL.parse(url ?? "");
   if (!known || !known.hostname.includes(".")) return `${name}.localhost:443`;

@@ -1,4 +1,4 @@
-/** A published service: what is still to be done, whether it answers, who came and was turned away, and the way back. */
+/** A published service: remaining steps, test, denied requests, and how to remove it. */
 import { useState } from "preact/hooks";
 import type { HTTPSEdge } from "../../../sdk/src/index.ts";
 import { Command, Tag } from "../ui/elements.tsx";
@@ -20,7 +20,7 @@ export function Published({ edgeId }: { readonly edgeId: string }) {
   const edge = useData(() => postern.edges.https.get(edgeId), [edgeId]);
   const backend = useData(async () => edge.value && (await backendOf(edge.value)), [edge.value, asked]);
   const host = (edge.value?.hostports?.[0] ?? "").replace(/:443$/, "");
-  // Requests are told apart by their host, without its port.
+  // Requests are stored with their host but without the port.
   const name = host.replace(/:\d+$/, "");
   const requests = useData(
     async () => (name === "" ? [] : (await postern.requests.list({ limit: 5, text: name }).page()).items),
@@ -122,7 +122,7 @@ interface StepProps {
   readonly children: preact.ComponentChildren;
 }
 
-/** One of a list of things to do. */
+/** One item of a list of steps. */
 export function Step({ number, isDone, title, children }: StepProps) {
   return (
     <li class={isDone ? "done" : ""}>
@@ -137,10 +137,10 @@ export function Step({ number, isDone, title, children }: StepProps) {
   );
 }
 
-/** That of the first route which leads to agents by their labels. */
+/** Returns the backend of the first route that leads to agents by labels. */
 async function backendOf({ routes }: HTTPSEdge) {
   for (const { backend } of routes) {
-    // One of another kind is not found among those.
+    // A backend of another kind is not in this list.
     const found = backend && (await postern.backends.tunnelGroup.get(backend.backend.id).catch(() => undefined));
     if (found) return found;
   }

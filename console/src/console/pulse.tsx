@@ -1,4 +1,4 @@
-/** Whether the agent of a session is heard, and how far away it is. */
+/** Shows whether the agent of a session responds, and its round trip. */
 import { useState } from "preact/hooks";
 import type { TunnelSessionPulse } from "../../../sdk/src/index.ts";
 import { Tag, Time } from "../ui/elements.tsx";

@@ -1,4 +1,4 @@
-/** A choice among the objects that there are; where those are many, among those that have what is typed. */
+/** Selects an existing object. If there are many, the list contains those that match the typed text. */
 import { useState } from "preact/hooks";
 import { TextInput } from "../ui/elements.tsx";
 import type { ApiObject, Json } from "./api.ts";
@@ -10,13 +10,13 @@ import { useData, useSettled } from "./use-data.ts";
 
 interface ReferenceProps {
   readonly id: string;
-  /** What it is called, where no label of the page says so. */
+  /** Name of the field, if no label on the page contains it. */
   readonly label?: string | undefined;
   readonly kinds: readonly string[];
   readonly value: Json | undefined;
   readonly isRequired: boolean;
   readonly description: Description;
-  /** @param value null: none is chosen; undefined: not yet */
+  /** @param value null: none selected; undefined: not set yet */
   onChange(value: Json | undefined): void;
 }
 
@@ -58,7 +58,7 @@ export function Reference({ id, label, kinds, value, isRequired, description, on
   );
 }
 
-/** The newest objects of the kinds that have the text, and whether there are others. */
+/** Returns the newest objects of the kinds that contain the text, and whether there are more. */
 async function objectsOf(
   kinds: readonly string[],
   description: Description,

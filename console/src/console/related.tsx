@@ -1,4 +1,4 @@
-/** What refers to an object, and what it can be told to do. */
+/** References to an object, and commands on it. */
 import { useState } from "preact/hooks";
 import { Dialog } from "../ui/elements.tsx";
 import { atRevision, explainError, methodOf, postern, readOptions } from "./api.ts";
@@ -18,17 +18,17 @@ interface RelatedProps {
   readonly id: string;
 }
 
-/** At most so many are shown of what is part of it. */
+/** Maximum number of parts that are shown. */
 const most = 20;
 
-/** What belongs to it, such as rules to an IP policy; and what leads to it, such as routes to a backend. */
+/** Shows an object's parts, such as rules of an IP policy, and its references, such as routes of a backend. */
 export function UsedBy({ kind, description, id }: RelatedProps) {
   const on = [id, configurationChanges.value, atRevision.value];
   const parts = partsOf(kind, id, description);
   const belonging = useData(() => Promise.all(parts.map(async (one) => ({ ...one, items: await itemsOf(one) }))), on);
   const isPart = (name: string): boolean => parts.some((one) => one.kind.name === name);
   const naming = useData(async () => {
-    // Who refers to what is known of the present alone.
+    // References are known only for the current state.
     if (kind.update === undefined || atRevision.value !== undefined) return { references: [], more: false };
     const { references, more } = await postern.references.get(id);
     return { references: references.filter((one) => !isPart(one.kind)), more };
@@ -77,7 +77,7 @@ export function UsedBy({ kind, description, id }: RelatedProps) {
   );
 }
 
-/** Where an object is shown. */
+/** Returns the link to an object's page. */
 export function linkOf({
   kind,
   id,
@@ -94,12 +94,12 @@ export function linkOf({
 
 interface Part {
   readonly kind: Kind;
-  /** By which it names its owner. */
+  /** Field that contains the owner's id. */
   readonly field: string;
   readonly filter: string;
 }
 
-/** Kinds that are named for the owner's, and have to name one. */
+/** Returns the kinds that are named after the owner's kind and must refer to it. */
 function partsOf(owner: Kind, id: string, { kinds }: Description): readonly Part[] {
   return [...kinds.values()].flatMap((kind) => {
     if (kind.list === undefined || kind.parents > 0 || !kind.name.startsWith(`${owner.name}_`)) return [];
@@ -118,7 +118,7 @@ async function itemsOf({ kind, filter }: Part): Promise<readonly ApiObject[]> {
   return (await listing.page()).items;
 }
 
-/** What an object can be told to do, such as an agent to stop; asked once more before it is. */
+/** Shows the commands on an object, such as stopping an agent. Each asks for confirmation. */
 export function Commands({ kind, id }: Pick<RelatedProps, "kind" | "id">) {
   const [asked, setAsked] = useState<string>();
   const [error, setError] = useState("");

@@ -1,18 +1,18 @@
-/** The fields by which a request is described instead of sent. */
+/** Fields that describe a request that is not sent. */
 import { TextArea, TextInput } from "../ui/elements.tsx";
 
 export interface Described {
   readonly method: string;
   readonly path: string;
   readonly source: string;
-  /** A line each. */
+  /** One header field per line. */
   readonly fields: string;
   readonly email: string;
 }
 
 export const nothingDescribed: Described = { method: "GET", path: "/", source: "", fields: "", email: "" };
 
-/** As the API takes it. */
+/** Returns the request in the API's format. */
 export function askedOf({ method, path, source, fields, email }: Described) {
   const headers = fields
     .split("\n")

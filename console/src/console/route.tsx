@@ -1,4 +1,4 @@
-/** A route of an HTTPS edge: its modules in the order of traffic, each with its form. */
+/** A route of an HTTPS edge: its modules in the order of traffic, each with a form. */
 import { useEffect, useState } from "preact/hooks";
 import type { HTTPSEdgeRoute } from "../../../sdk/src/index.ts";
 import { Dialog, Tag } from "../ui/elements.tsx";
@@ -28,7 +28,7 @@ function modulesOf(kind: Kind, { resolve }: Description): readonly (readonly [na
   );
 }
 
-/** @param place in which it is tried */
+/** @param place position in matching order */
 export function Route({
   place: at,
   isOpen: isAsked,
@@ -56,7 +56,7 @@ export function Route({
   );
 }
 
-/** By itself, with the ETag that keeps others' changes from being overwritten. */
+/** Reads the route with its ETag, which prevents overwriting changes of other users. */
 function Opened({ kind, route, description }: RouteProps) {
   const own = useData(
     () => postern.edges.https.routes.get(route.edge_id, route.id, asOf()),
@@ -71,11 +71,11 @@ function Opened({ kind, route, description }: RouteProps) {
 }
 
 interface PipelineProps extends RouteProps {
-  /** @param route as it is now: the next change is held to this one, and not to what it was before */
+  /** @param route current state, the base of the next change */
   onWritten(route: HTTPSEdgeRoute): void;
 }
 
-/** The modules in the order of traffic, and what can be done with each. */
+/** Shows the modules in the order of traffic with their actions. */
 function Pipeline({ kind, route, description, onWritten }: PipelineProps) {
   const [edited, setEdited] = useState<string>();
   const [change, setChange] = useState<Change>();
@@ -193,7 +193,7 @@ interface ModuleProps {
 }
 
 function ModuleForm({ name, object, kind, parents, description, onWritten, onClose }: ModuleProps) {
-  // The route as it was when the form was opened: what others do meanwhile is a conflict, and is said.
+  // The route when the form was opened. Changes of other users since then are reported as a conflict.
   const [base] = useState(object);
   const fields = fieldsOf(base, kind, description);
   const [value, setValue] = useState<JsonObject>((fields[name] ?? {}) as JsonObject);

@@ -1,4 +1,4 @@
-/** Where in the page somebody is: the fragment of its address. */
+/** Current place in the page: the fragment of its address. */
 import { signal } from "@preact/signals";
 
 export interface Place {
@@ -21,7 +21,7 @@ export function go(path: string): void {
   location.hash = `#/${path}`;
 }
 
-/** Instead of what is shown, to which nobody wants back: a form that has done its work. */
+/** Replaces the current view, such as a submitted form, in the browser's history. */
 export function goInstead(path: string): void {
   location.replace(`#/${path}`);
 }

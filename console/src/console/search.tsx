@@ -1,4 +1,4 @@
-/** A search over everything: views, ids, and what objects say of themselves. */
+/** Searches views, ids, and the texts of objects. */
 import { useEffect, useState } from "preact/hooks";
 import { Dialog } from "../ui/elements.tsx";
 import type { Description } from "./description.ts";
@@ -15,10 +15,10 @@ interface Hit {
   readonly of: string;
 }
 
-/** Of each kind, and of all. */
+/** Maximum number of results per kind, and in total. */
 const most = 5;
 const mostHits = 20;
-/** Kinds that are looked through at once; a server with very many objects has something else to do as well. */
+/** Maximum number of kinds searched concurrently, because a server with many objects has other work. */
 const atOnce = 4;
 
 export function Search({ description }: { readonly description: Description }) {
@@ -100,7 +100,7 @@ export function Search({ description }: { readonly description: Description }) {
   );
 }
 
-/** Tells of hits as they are found, and looks no further once there are enough, or somebody looks for something else. */
+/** Reports results as they are found. Stops if there are enough, or the user starts another search. */
 async function find(
   text: string,
   description: Description,
@@ -117,7 +117,7 @@ async function find(
   const look = async (): Promise<void> => {
     for (let kind = kinds.shift(); kind && left > 0 && !isOver(); kind = kinds.shift()) {
       const { name } = kind;
-      // What the key may not list has nothing for whoever looks.
+      // Kinds that the key may not list have no results.
       const page = await newestOf(kind, description, text, most).catch(() => undefined);
       const items = page?.items ?? [];
       left -= items.length;

@@ -1,4 +1,4 @@
-/** Getting in: by a link, or with an API key that is exchanged for a session. */
+/** Login with a link, or with an API key that is exchanged for a session. */
 import { useState } from "preact/hooks";
 import { Command, TextInput } from "../ui/elements.tsx";
 import { logIn, provider, session, whyOut } from "./api.ts";

@@ -1,4 +1,4 @@
-/** Objects that nobody makes by a form: what they come from, and how one comes to be. */
+/** Objects that no form creates: their origin, and how to create one. */
 import { Command } from "../ui/elements.tsx";
 
 interface Source {
@@ -25,7 +25,7 @@ const sources: Readonly<Record<string, Source>> = {
   },
 };
 
-/** For the others: what comes of logins, and what nobody has thought of here. */
+/** Text for all other kinds, such as objects of logins. */
 const ofTraffic = "Created automatically when a visitor logs in to a service that requires a login.";
 
 export function SourceOf({ kind }: { readonly kind: string }) {

@@ -1,4 +1,4 @@
-/** What decided over a request, in order. */
+/** Shows the steps that decided a request, in order. */
 import type { Step } from "../../../sdk/src/index.ts";
 import { Tag } from "../ui/elements.tsx";
 import { titleOf } from "./description.ts";
@@ -37,7 +37,7 @@ export function Steps({ steps, description }: { readonly steps: readonly Step[];
   );
 }
 
-/** What its expressions were, and what its actions did. */
+/** Shows the values of the rule's expressions, and the effects of its actions. */
 function Rule({ rule: { values, actions } }: { readonly rule: NonNullable<Step["rule"]> }) {
   return (
     <ul class="rule small">

@@ -1,4 +1,4 @@
-/** A table of any kind of objects: filtered and paged by the server, with no rows that are out of sight. */
+/** A table of any kind of objects, filtered and paged by the server. Only visible rows are rendered. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { operations } from "../../../sdk/src/index.ts";
 import { Command, Time } from "../ui/elements.tsx";
@@ -25,7 +25,7 @@ export interface KindProps {
   readonly parents?: readonly string[];
 }
 
-/** Which fields a table has: those that tell objects apart. */
+/** Returns the fields for the columns: those that distinguish objects. */
 function columnsOf({ shown }: Kind, { resolve }: Description): readonly string[] {
   const isShort = ([, given]: readonly [string, Schema]): boolean => {
     const { type, properties, ...field } = resolve(given);
@@ -67,7 +67,7 @@ export function Table({ kind, description, parents = [] }: KindProps) {
   count.current = listed.items.length;
   useEffect(() => {
     void load();
-    // What comes and goes by itself is in no revision. Whoever has gone down to later pages is not taken back.
+    // Objects that change automatically have no revision. A user on a later page stays there.
     if (kind.create !== undefined || isOld) return undefined;
     return every(rereadMs, () => void (count.current <= pageSize && load()));
   }, [kind.name, asked, parents.join(), atRevision.value, configurationChanges.value]);
@@ -102,7 +102,7 @@ export function Table({ kind, description, parents = [] }: KindProps) {
 interface NothingProps {
   readonly kind: Kind;
   readonly isFiltered: boolean;
-  /** At a revision of the past, where nothing can be made. */
+  /** Whether a past revision is shown, in which nothing can be created. */
   readonly isOld: boolean;
 }
 
@@ -126,7 +126,7 @@ function Nothing({ kind, isFiltered, isOld }: NothingProps) {
   );
 }
 
-/** What shows how to make one on the command line. */
+/** Shows how to create an object on the command line. */
 function createHelp(operationId: string): string {
   const found = operations.find(({ id }) => id === operationId);
   return `npx postern api ${found?.group.join("/") ?? ""} create --help`;
@@ -138,7 +138,7 @@ interface RowsProps extends KindProps {
   onMore(): void;
 }
 
-/** Only the rows that can be seen are there; the next page is asked for on the way down. */
+/** Renders only visible rows, and requests the next page when the user scrolls down. */
 function Rows({ columns, kind, description, listed, onMore }: RowsProps) {
   const [top, setTop] = useState(0);
   const [height, setHeight] = useState(800);
@@ -202,7 +202,7 @@ function Rows({ columns, kind, description, listed, onMore }: RowsProps) {
   );
 }
 
-/** When it came to be: objects that come by themselves say when they were started. */
+/** Shows the creation time, or the start time for objects that are created automatically. */
 function Since({ object }: { readonly object: ApiObject }) {
   const at = object["created_at"] ?? object["started_at"];
   return typeof at === "string" ? <Time at={at} /> : null;

@@ -1,4 +1,4 @@
-/** Asked of an IP policy, an agent token or an API key: would this pass? */
+/** Tests an IP policy, an agent token or an API key: would a value be allowed? */
 import { useState } from "preact/hooks";
 import type { Verdict } from "../../../sdk/src/index.ts";
 import { operations } from "../../../sdk/src/index.ts";
@@ -14,9 +14,9 @@ interface Question {
   readonly title: string;
   readonly label: string;
   readonly example: string;
-  /** What may be asked, where that is known. */
+  /** Possible values, if known. */
   readonly choices?: readonly string[];
-  /** Beside what is asked. */
+  /** Additional field of the test. */
   readonly also?: string;
   ask(id: string, text: string, also: string): Promise<Verdict>;
 }

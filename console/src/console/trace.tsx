@@ -1,4 +1,4 @@
-/** One request that has ended: what decided it, step by step, and what whoever is not content with it can do. */
+/** One finished request: the steps that decided it, and possible changes. */
 import { useEffect, useState } from "preact/hooks";
 import type { Explanation, Request } from "../../../sdk/src/index.ts";
 import { Tag, Time } from "../ui/elements.tsx";
@@ -38,7 +38,7 @@ function Ended({ request, description }: { readonly request: Request; readonly d
       setFailure(explainError(thrown).message);
     }
   };
-  // Whoever has just changed what denied it is shown what would come of it now.
+  // For users who just changed the cause of the denial, shows the result with the current configuration.
   const asksNow = place.value.query.has("now");
   useEffect(() => {
     if (asksNow) void explain();
@@ -100,7 +100,7 @@ function Ended({ request, description }: { readonly request: Request; readonly d
   );
 }
 
-/** What whoever does not want the denial can do at once: admit the address, or take back what decided. */
+/** Shows quick fixes for a denial: allow the address, or undo the change that caused it. */
 function WayOut({ request }: { readonly request: Request }) {
   const [goesBack, setGoesBack] = useState(false);
   const denied = request.steps.findLast(({ outcome }) => outcome === "denied");
@@ -128,7 +128,7 @@ function WayOut({ request }: { readonly request: Request }) {
   );
 }
 
-/** The rest of it is a part of the page that comes when it is needed. */
+/** The remaining component is loaded on demand. */
 function CapturedPart({ request }: { readonly request: Request }) {
   const [part, setPart] = useState<typeof CapturedModule>();
   const [failure, setFailure] = useState("");

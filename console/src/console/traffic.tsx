@@ -1,4 +1,4 @@
-/** Requests that have ended at the edge, and what decided each. */
+/** Finished requests at the edge with the steps that decided them. */
 import { useEffect, useState } from "preact/hooks";
 import type { Request } from "../../../sdk/src/index.ts";
 import { Command, Tag } from "../ui/elements.tsx";
@@ -73,7 +73,7 @@ export function Traffic({ description }: { readonly description: Description }) 
   );
 }
 
-/** The newest that fit, so many pages of them. */
+/** Returns the newest matching requests, up to a number of pages. */
 async function requestsUpTo(
   pages: number,
   outcome: string,

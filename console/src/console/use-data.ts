@@ -1,19 +1,19 @@
-/** What a part of the page shows and has to ask for. */
+/** Loads the data of a component. */
 import { useEffect, useState } from "preact/hooks";
 import { explainError, isGone } from "./api.ts";
 
 export interface Data<T> {
-  /** The last that came, also while a newer one is asked for. */
+  /** The last loaded value, even while a newer one is loading. */
   readonly value: T | undefined;
   readonly error: string;
-  /** What was asked for is not there, or not any more; `value` is how it was. */
+  /** The object does not exist, or was deleted; `value` is its last state. */
   readonly isGone: boolean;
   again(): void;
-  /** Shows what came otherwise, such as the answer to a write, until what is read again has come. */
+  /** Shows a value from another source, such as the response to a write, until the next load. */
   show(value: T): void;
 }
 
-/** Asks again when anything of `on` is otherwise. */
+/** Loads again when a value of `on` changes. */
 export function useData<T>(ask: () => Promise<T>, on: readonly unknown[]): Data<T> {
   const [state, setState] = useState<Omit<Data<T>, "again" | "show">>({ value: undefined, error: "", isGone: false });
   const [asked, setAsked] = useState(0);
@@ -31,7 +31,7 @@ export function useData<T>(ask: () => Promise<T>, on: readonly unknown[]): Data<
   const again = (): void => setAsked((count) => count + 1);
   const show = (value: T): void => {
     setState({ value, error: "", isGone: false });
-    // What was asked for before may be older.
+    // A load that started earlier may return older data.
     again();
   };
   return { ...state, again, show };
@@ -39,7 +39,7 @@ export function useData<T>(ask: () => Promise<T>, on: readonly unknown[]): Data<
 
 const settledMs = 250;
 
-/** What somebody types, once they have stopped for a moment. */
+/** Returns the typed text after a short pause. */
 export function useSettled(text: string): string {
   const [settled, setSettled] = useState(text);
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** What the menu has: views of their own, then every other kind of objects that there is. */
+/** The entries of the menu: special views, then all other kinds of objects. */
 import { session } from "./api.ts";
 import { titleOf } from "./description.ts";
 import type { Description, Kind } from "./description.ts";
@@ -6,7 +6,7 @@ import type { Description, Kind } from "./description.ts";
 export interface MenuItem {
   readonly path: string;
   readonly name: string;
-  /** Behind `g`. */
+  /** Key after `g`. */
   readonly key?: string;
 }
 
@@ -15,7 +15,7 @@ interface MenuPart {
   readonly items: readonly MenuItem[];
 }
 
-/** Kinds that have views of their own, and are not in the list of the others. */
+/** Kinds with special views, which the list of other kinds omits. */
 export const hands: ReadonlySet<string> = new Set(["https_edge_route"]);
 
 const own: readonly MenuItem[] = [
@@ -45,7 +45,7 @@ const parts: readonly (readonly [title: string, ...kinds: string[]])[] = [
   ["Secrets", "vault", "secret"],
 ];
 
-/** Views of their own among the others, first in their part. */
+/** Special views among the other kinds, first in their section. */
 const among: Readonly<Record<string, readonly MenuItem[]>> = {
   Connected: [{ path: "invite", name: "Invite an agent", key: "i" }],
   Rules: [{ path: "webhooks", name: "Webhooks", key: "w" }],
@@ -70,7 +70,7 @@ export function nav(description: Description | undefined): readonly MenuPart[] {
   ].filter(({ items }) => items.length > 0);
 }
 
-/** Whether the API would answer who is logged in with objects of the kind. */
+/** Whether the logged-in user may list objects of the kind. */
 function mayList({ name, operatorOnly }: Kind): boolean {
   const key = session.value?.api_key;
   if (operatorOnly === true && key?.operator !== true) return false;

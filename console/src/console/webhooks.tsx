@@ -1,4 +1,4 @@
-/** A sample webhook, signed as its provider would, and what the edge makes of it. */
+/** Sends a sample webhook, signed like the provider's, and shows the edge's result. */
 import { useState } from "preact/hooks";
 import type { Explanation, HTTPSEdge, SignedWebhook } from "../../../sdk/src/index.ts";
 import { Copy, TextArea, TextInput } from "../ui/elements.tsx";
@@ -169,7 +169,7 @@ function curlOf({ url, headers, body }: SignedWebhook): string {
 
 function sendCommand(provider: string, body: string, url: string): string {
   const send = `npx postern webhook send ${provider} --secret "$WEBHOOK_SECRET"`;
-  // What begins with "@" names a file.
+  // A body that begins with "@" would name a file.
   if (body.startsWith("@")) return piped(body, `${send} --data @- ${quoted(url)}`);
   return `${send} --data ${quoted(body)} ${quoted(url)}`;
 }
@@ -180,7 +180,7 @@ interface WebhookPlace {
   readonly host: string;
   readonly match: string;
   readonly provider: string;
-  /** "" for those who may not see it. */
+  /** "" for users who may not see it. */
   readonly secret: string;
 }
 

@@ -1,4 +1,4 @@
-/** One write: tried first, as the server says that it would be, and then made. */
+/** One write: rehearsed at the server first, then executed. */
 import { PosternError, answerOf, errorCodes } from "../../../sdk/src/index.ts";
 import type { Answer } from "../../../sdk/src/index.ts";
 import { call } from "./api.ts";
@@ -6,18 +6,22 @@ import type { ApiObject, Json, JsonObject } from "./api.ts";
 import { inputOf } from "./description.ts";
 import type { Description, Kind } from "./description.ts";
 
-/** A write that is being looked at. */
+/** A write that the user reviews. */
 export interface Change {
   readonly kind: Kind;
   /** Ids in its path before its own. */
   readonly parents: readonly string[];
-  /** Absent: one is created. */
+  /** Absent for a creation. */
   readonly object?: ApiObject;
-  /** All fields as they are going to be; null: it is deleted. */
+  /** All fields after the write; null for a deletion. */
   readonly input: JsonObject | null;
 }
 
-/** @param base as it was read; @param patch what is to be otherwise; @param reason for the history; "": none */
+/**
+ * @param base object as it was read
+ * @param patch changed fields
+ * @param reason for the history; "": none
+ */
 export async function write(
   { kind, parents, object, input }: Change,
   base: ApiObject | undefined,
@@ -31,20 +35,20 @@ export async function write(
   return await call(kind.update ?? "", ...parents, object.id, patch, options);
 }
 
-/** Whether somebody else has changed the object meanwhile. */
+/** Whether another user has changed the object in the meantime. */
 export function isOvertaken(failure: unknown): boolean {
   return failure instanceof PosternError && failure.code === errorCodes.precondition_failed;
 }
 
 export interface Tried {
-  /** As it would be, with what is not given filled in; absent for one that would be gone. */
+  /** Object after the write, with defaults filled in; absent for a deletion. */
   readonly object?: ApiObject;
   readonly warnings: readonly string[];
-  /** What else would be changed, such as `delete ip_policy_rule` and an id. */
+  /** Further changes, such as `delete ip_policy_rule` and an id. */
   readonly also: readonly string[];
 }
 
-/** What the server would do, as it says itself: nothing is changed. */
+/** Returns the server's preview of the write. Nothing is changed. */
 export async function tried(
   { kind, parents, object, input }: Change,
   base: ApiObject | undefined,
@@ -64,12 +68,12 @@ export async function tried(
   return { object: found, warnings, also };
 }
 
-/** The object as it is given when it is changed. */
+/** Returns the object as input for a change. */
 export function fieldsOf(object: ApiObject, kind: Kind, { resolve }: Description): JsonObject {
   return inputOf(object, kind.updateSchema ?? kind.createSchema ?? kind.shown, resolve) as JsonObject;
 }
 
-/** A new object as the server would make it: what was given, and the defaults that say something. */
+/** Returns a new object as the server would create it: given fields and meaningful defaults. */
 export function newFieldsOf(object: ApiObject, given: JsonObject, kind: Kind, { resolve }: Description): JsonObject {
   const whole = inputOf(object, kind.createSchema ?? {}, resolve) as JsonObject;
   return Object.fromEntries(Object.entries(whole).filter(([name, value]) => name in given || saysSomething(value)));
@@ -80,7 +84,7 @@ function saysSomething(value: Json): boolean {
   return typeof value !== "object" || Object.values(value).some(saysSomething);
 }
 
-/** The fields that differ. */
+/** Returns the fields that differ. */
 export function patchOf(before: JsonObject | undefined, input: JsonObject | null): JsonObject {
   if (!before || !input) return input ?? {};
   return Object.fromEntries(

@@ -1,4 +1,4 @@
-/** Bodies, undone of their coding and read as what they say they are. */
+/** Decodes bodies and formats them according to their declared type. */
 import { hexOf } from "./hex.ts";
 import { fieldOf } from "./model.ts";
 import type { Headers } from "./model.ts";
@@ -17,14 +17,14 @@ export interface StreamEvent {
   readonly data: string;
 }
 
-/** Those that browsers undo. */
+/** Content codings that browsers can decode. */
 const codings = new Map<string, CompressionFormat>([
   ["gzip", "gzip"],
   ["x-gzip", "gzip"],
   ["deflate", "deflate"],
 ]);
 
-/** @param isCut the end was not kept */
+/** @param isCut whether the end was not captured */
 export async function readBody(body: Uint8Array<ArrayBuffer>, headers: Headers, isCut: boolean): Promise<Shown> {
   if (body.length === 0) return { kind: "empty" };
   const coding = (fieldOf(headers, "content-encoding") ?? "identity").trim().toLowerCase();
@@ -53,7 +53,7 @@ export async function readBody(body: Uint8Array<ArrayBuffer>, headers: Headers, 
   return { kind: "text", of: essence || "text", text };
 }
 
-/** As much of it as there is: what was cut ends in the middle. */
+/** Decodes as much as possible, because a cut body ends in the middle. */
 async function undone(body: Uint8Array<ArrayBuffer>, format: CompressionFormat): Promise<Uint8Array<ArrayBuffer>> {
   const pieces: Uint8Array[] = [];
   try {
@@ -64,21 +64,21 @@ async function undone(body: Uint8Array<ArrayBuffer>, format: CompressionFormat):
       pieces.push(value);
     }
   } catch {
-    // What came before the fault is shown.
+    // Data before the error is shown.
   }
   return new Uint8Array(await new Blob(pieces as BlobPart[]).arrayBuffer());
 }
 
-/** Undefined for what is no UTF-8, or has bytes that no text has. */
+/** Returns undefined for invalid UTF-8, or for bytes that do not occur in text. */
 function decodeText(bytes: Uint8Array): string | undefined {
   for (let short = 0; short < 4; short += 1) {
     try {
-      // A cut may be within a character.
+      // A cut may be inside a character.
       const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes.subarray(0, bytes.length - short));
       // oxlint-disable-next-line no-control-regex
       return /[\0-\x08\x0e-\x1a]/.test(text) ? undefined : text;
     } catch {
-      // Shorter, then.
+      // Try a shorter text.
     }
   }
   return undefined;
@@ -86,14 +86,14 @@ function decodeText(bytes: Uint8Array): string | undefined {
 
 function prettyJson(text: string): string | undefined {
   try {
-    // Numbers beyond 2^53 would come out as others.
+    // Numbers beyond 2^53 would be changed.
     return /\d{16}/.test(text) ? (JSON.parse(text), text) : JSON.stringify(JSON.parse(text), undefined, 2);
   } catch {
     return undefined;
   }
 }
 
-/** Each tag on a line of its own, indented; nothing is interpreted. */
+/** Writes each tag on a separate line, indented. Interprets nothing. */
 export function prettyXml(text: string): string {
   let depth = 0;
   return text
@@ -108,7 +108,7 @@ export function prettyXml(text: string): string {
     .join("\n");
 }
 
-/** As far as it has come (WHATWG HTML, "Parsing an event stream"). */
+/** Reads the complete events so far (WHATWG HTML, "Parsing an event stream"). */
 export function readEvents(text: string): StreamEvent[] {
   return text
     .replaceAll("\r\n", "\n")

@@ -1,4 +1,4 @@
-/** A body, as what it is. */
+/** Shows a body according to its type. */
 import { useEffect, useState } from "preact/hooks";
 import { Copy, Tabs, Tag } from "../ui/elements.tsx";
 import { bytesText } from "../ui/format.ts";
@@ -12,7 +12,7 @@ const ways = ["Pretty", "Raw"] as const;
 
 export function Body({ message, title }: { readonly message: Message; readonly title: string }) {
   const [way, setWay] = useState<(typeof ways)[number]>("Pretty");
-  /** Undefined while it is read. */
+  /** Undefined while it is decoded. */
   const [shown, setShown] = useState<Shown>();
   const { bytes, kept, cut, ended } = message.body;
   useEffect(() => {
@@ -88,7 +88,7 @@ function Read({ shown }: { readonly shown: Shown }) {
   }
 }
 
-/** In an `img` no script of an SVG runs. */
+/** Inside `img`, scripts of an SVG do not run. */
 function Image({ type, bytes }: { readonly type: string; readonly bytes: Uint8Array<ArrayBuffer> }) {
   const [url, setUrl] = useState("");
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** What is in a body or behind a handshake: parts of forms, messages of gRPC and WebSockets. */
+/** Shows the content of a body or an upgraded connection: parts of forms, messages of gRPC and WebSockets. */
 import type { ComponentChildren } from "preact";
 import { Tag, Time } from "../ui/elements.tsx";
 import { bytesText } from "../ui/format.ts";

@@ -1,9 +1,9 @@
-/** A name and what there is of it. */
+/** A name with its value. */
 import type { ComponentChildren } from "preact";
 
 interface Props {
   readonly name: string;
-  /** The colour beside the name, as a bar has it. */
+  /** Colour beside the name, the same as in the bar. */
   readonly tone?: string;
   readonly children: ComponentChildren;
 }

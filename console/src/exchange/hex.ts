@@ -1,6 +1,6 @@
 const maxHexBytes = 4_096;
 
-/** Bytes by sixteen a line: where they are, in hexadecimal, and as ASCII. */
+/** Formats sixteen bytes per line: offset, hexadecimal and ASCII. */
 export function hexOf(bytes: Uint8Array): string {
   const lines: string[] = [];
   for (let at = 0; at < Math.min(bytes.length, maxHexBytes); at += 16) {

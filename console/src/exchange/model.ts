@@ -1,4 +1,4 @@
-/** A request with its answer as an agent has kept it, in the words of its local API. */
+/** A captured request and its response, in the format of the agent's local API. */
 
 export interface Sizes {
   readonly bytes: number;
@@ -19,7 +19,7 @@ export interface Part {
   readonly cut?: boolean;
 }
 
-/** What a body of gRPC says; `status` once it is known. */
+/** Content of a gRPC body; `status` once it is known. */
 export interface Grpc {
   readonly messages: readonly {
     readonly bytes: number;
@@ -62,7 +62,7 @@ export interface Timing {
   readonly tunnel: number | null;
   readonly connect: number | null;
   readonly upstream: number | null;
-  /** As the edge saw it: all of them together. */
+  /** Time from the edge's view, with all parts. */
   readonly first_byte: number | null;
 }
 
@@ -71,16 +71,16 @@ export interface Exchange {
   readonly tunnel_name: string;
   readonly remote_addr: string;
   readonly start: string;
-  /** Nanoseconds, as `first_byte`. */
+  /** Nanoseconds, like `first_byte`. */
   readonly duration: number;
   readonly first_byte: number | null;
-  /** Where the time until the answer began went; null: it is not known. Absent in lists. */
+  /** Parts of the time until the response began; null: unknown. Absent in lists. */
   readonly timing?: Timing;
   readonly outcome: "open" | "complete" | "cut" | "upgraded" | "unreadable";
   readonly fault?: string;
   readonly passed?: { readonly bytes_in: number; readonly bytes_out: number };
   readonly replay_of?: string;
-  /** `cut`: the first of them are not here. */
+  /** `cut`: the first messages are missing. */
   readonly websocket?: { readonly messages: readonly WebSocketMessage[]; readonly cut: boolean };
   readonly request: Message & { readonly method: string; readonly uri: string };
   readonly response: (Message & { readonly status: string; readonly status_code: number }) | null;
@@ -88,7 +88,7 @@ export interface Exchange {
 
 export const msOf = (nanoseconds: number): number => nanoseconds / 1_000_000;
 
-/** The values of a field, whatever case its name has. */
+/** Returns the values of a field, by its name in any case. */
 export function valuesOf(headers: Headers, name: string): readonly string[] {
   return Object.entries(headers).flatMap(([key, values]) => (key.toLowerCase() === name ? values : []));
 }
@@ -107,7 +107,7 @@ export function base64Of(bytes: Uint8Array): string {
   return btoa(text);
 }
 
-/** The bytes behind the head. */
+/** Returns the bytes after the head. */
 export function bodyOf(message: Message): Uint8Array<ArrayBuffer> {
   const raw = bytesOf(message.raw ?? "");
   return raw.slice(raw.length - message.body.kept);

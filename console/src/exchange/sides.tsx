@@ -1,4 +1,4 @@
-/** A request beside its answer. */
+/** Shows a request beside its response. */
 import { Tag } from "../ui/elements.tsx";
 import { Body } from "./body.tsx";
 import { cookiesOf, fieldOf, queryOf, valuesOf } from "./model.ts";
@@ -6,7 +6,7 @@ import type { Exchange, Headers } from "./model.ts";
 
 interface SidesProps {
   readonly exchange: Exchange;
-  /** Shows credentials; where there is none, they are hidden for good. */
+  /** Reveals credentials. Without it, they remain hidden. */
   readonly onReveal?: (() => void) | undefined;
 }
 

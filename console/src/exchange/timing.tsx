@@ -1,4 +1,4 @@
-/** Where a request's time went. */
+/** Shows the parts of a request's time. */
 import { durationText } from "../ui/format.ts";
 import { Fact } from "./fact.tsx";
 import { msOf } from "./model.ts";
@@ -6,12 +6,12 @@ import type { Exchange } from "./model.ts";
 
 interface Part {
   readonly name: string;
-  /** As a style of the bar, and what it means. */
+  /** Style of the bar, by the meaning of the part. */
   readonly kind: "edge" | "tunnel" | "connect" | "wait" | "receive";
   readonly ms: number;
 }
 
-/** One behind the other, as far as they are known. */
+/** Shows the known parts one after another. */
 export function TimingBar({ exchange }: { readonly exchange: Exchange }) {
   const parts = partsOf(exchange);
   const total = parts.reduce((sum, { ms }) => sum + ms, 0);
@@ -28,7 +28,7 @@ export function TimingBar({ exchange }: { readonly exchange: Exchange }) {
   );
 }
 
-/** The same in figures. */
+/** Shows the same as numbers. */
 export function TimingFacts({ exchange }: { readonly exchange: Exchange }) {
   const { timing, first_byte, duration, outcome } = exchange;
   const first = timing?.first_byte ?? first_byte;

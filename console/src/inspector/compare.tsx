@@ -1,4 +1,4 @@
-/** Two exchanges, line by line. */
+/** Compares two exchanges, line by line. */
 import { useEffect, useState } from "preact/hooks";
 import { Diff } from "../ui/diff.tsx";
 import { readBody } from "../exchange/body-kinds.ts";
@@ -11,7 +11,7 @@ export function Compare({ one, otherId }: { readonly one: Exchange; readonly oth
   useEffect(() => {
     void attempt(async () => {
       const other = await whole(otherId, false);
-      // Whoever began it is on the left.
+      // The earlier exchange is on the left.
       const both = one.start <= other.start ? [await whole(one.id, false), other] : [other, await whole(one.id, false)];
       setTexts(await Promise.all(both.map(textsOf)));
     });

@@ -1,4 +1,4 @@
-/** A request that is sent again otherwise. */
+/** Edits a request and sends it again. */
 import { useState } from "preact/hooks";
 import { Dialog, TextArea, TextInput } from "../ui/elements.tsx";
 import { base64Of, bodyOf } from "../exchange/model.ts";
@@ -11,7 +11,7 @@ interface Props {
   onClose(): void;
 }
 
-/** Fields that were hidden are sent as they were. */
+/** Hidden fields are sent with their original values. */
 const hidden = "(hidden)";
 
 export function EditReplay({ exchange, onClose }: Props) {

@@ -1,14 +1,14 @@
-/** Requests for other tools: a curl command, and an archive (HAR 1.2). */
+/** Exports requests for other tools: as a curl command and as an archive (HAR 1.2). */
 import { curl, curlHeader, piped, quoted } from "../ui/shell.ts";
 import { base64Of, bodyOf, cookiesOf, fieldOf, msOf, queryOf } from "../exchange/model.ts";
 import type { Exchange, Headers, Message } from "../exchange/model.ts";
 import { urlOf } from "./tunnels.ts";
 import type { Tunnel } from "./tunnels.ts";
 
-/** What curl writes itself. */
+/** Fields that curl sets itself. */
 const own = new Set(["host", "content-length", "connection", "transfer-encoding"]);
 
-/** What an argument cannot carry, or a terminal would obey when the command is pasted. */
+/** Characters that an argument cannot contain, or that a terminal interprets when the command is pasted. */
 const hasControls = /[^\P{Cc}\t\n]/u;
 
 export function curlOf(exchange: Exchange, tunnels: readonly Tunnel[]): string {
@@ -23,10 +23,10 @@ export function curlOf(exchange: Exchange, tunnels: readonly Tunnel[]): string {
   const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
   try {
     const read = text.decode(body);
-    // Raw: `--data` and `--data-binary` read a file when the body begins with @.
+    // `--data-raw`, because `--data` and `--data-binary` read a file if the body begins with @.
     if (!hasControls.test(read)) return command("--data-raw", quoted(read));
   } catch {
-    // Not text: sent through base64.
+    // A body that is not text is sent through base64.
   }
   return piped(base64Of(body), `base64 -d | ${command("--data-binary", "@-")}`);
 }
@@ -67,7 +67,7 @@ export function harOf(exchanges: readonly Exchange[], tunnels: readonly Tunnel[]
   return JSON.stringify({ log: { version: "1.2", creator: { name: "Postern", version: "1" }, entries } }, undefined, 2);
 }
 
-/** Milliseconds; -1: it does not apply. What is not known of the edge and the way from there is none of it. */
+/** Milliseconds; -1: does not apply. Times at the edge and between edge and agent are unknown. */
 interface HarTimings {
   readonly blocked: number;
   readonly dns: -1;

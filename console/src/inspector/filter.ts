@@ -1,21 +1,21 @@
-/** Which of the requests are shown. */
+/** Filters the list of requests. */
 import { msOf } from "../exchange/model.ts";
 import type { Exchange } from "../exchange/model.ts";
 
 export interface Filter {
   readonly method: string;
-  /** `404`, or `4xx`. */
+  /** A status such as `404`, or a class such as `4xx`. */
   readonly status: string;
   readonly path: string;
   readonly text: string;
-  /** Milliseconds; those that took longer. */
+  /** Minimum duration, milliseconds. */
   readonly slowerThan: number;
   readonly tunnel: string;
 }
 
 export const emptyFilter: Filter = { method: "", status: "", path: "", text: "", slowerThan: 0, tunnel: "" };
 
-/** @param withText ids that have the text somewhere, where one is looked for */
+/** @param withText ids of the requests that contain the text, if a text is searched */
 export function matches(exchange: Exchange, filter: Filter, withText: ReadonlySet<string> | undefined): boolean {
   const { request, response, duration, tunnel_name, id } = exchange;
   if (filter.method !== "" && request.method !== filter.method) return false;

@@ -1,4 +1,4 @@
-/** The requests, newest first, and what narrows them down. */
+/** List of requests, newest first, with its filters. */
 import { Tag } from "../ui/elements.tsx";
 import { clockText, durationText, statusTone } from "../ui/format.ts";
 import { emptyFilter } from "./filter.ts";

@@ -107,7 +107,7 @@ function Nothing() {
   );
 }
 
-/** Keys that do something where nothing is typed. */
+/** Keys with a function outside of text fields. */
 function handleKey(event: KeyboardEvent): void {
   const { target } = event;
   if (event.ctrlKey || event.metaKey || event.altKey) return;

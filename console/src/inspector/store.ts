@@ -1,4 +1,4 @@
-/** What the page knows, and its calls of the local API. */
+/** State of the page, and its calls of the local API. */
 import { computed, signal } from "@preact/signals";
 import { openLive } from "../ui/live.ts";
 import type { Live } from "../ui/live.ts";
@@ -10,12 +10,12 @@ import { emptyFilter, matches } from "./filter.ts";
 export const exchanges = signal<readonly Exchange[]>([]);
 export const tunnels = signal<readonly Tunnel[]>([]);
 export const filter = signal(emptyFilter);
-/** Ids whose heads or bodies have the text that is looked for; undefined: none is. */
+/** Ids of requests whose heads or bodies contain the searched text; undefined without a search. */
 export const withText = signal<ReadonlySet<string> | undefined>(undefined);
 export const selectedId = signal<string | undefined>(undefined);
-/** Whole, with bodies. */
+/** The complete selected exchange, with bodies. */
 export const selected = signal<Exchange | undefined>(undefined);
-/** The other one, when two are compared. */
+/** Id of the second exchange of a comparison. */
 export const comparedId = signal<string | undefined>(undefined);
 export const isRevealed = signal(false);
 export const failure = signal("");
@@ -28,7 +28,7 @@ export const shown = computed(() => {
 
 const most = 500;
 const base = "/api/requests/http";
-/** What came while the list stood still. */
+/** Exchanges that arrived while the list was paused. */
 let held = new Map<string, Exchange>();
 let live: Live;
 
@@ -82,7 +82,7 @@ export function togglePause(): void {
 
 let refreshing: ReturnType<typeof setTimeout> | undefined;
 
-/** A body that arrives is read again, but not with each of its pieces. */
+/** Reloads a body that is still arriving, but not for each piece. */
 function refreshSoon(): void {
   refreshing ??= setTimeout(() => {
     refreshing = undefined;
@@ -116,7 +116,7 @@ export function reveal(): void {
   void attempt(refresh);
 }
 
-/** Sends it to the service again, and shows what came of it. */
+/** Sends the request to the service again, and shows the result. */
 export async function replay(id: string, edits: ReplayEdits = {}): Promise<void> {
   const answer = await send("POST", base, { id, ...edits });
   const sent = answer.headers.get("location")?.split("/").at(-1);
@@ -129,7 +129,7 @@ export function clear(): void {
 
 let asked = 0;
 
-/** Bodies are at the agent: it looks for the text. */
+/** Searches through the agent, which has the bodies. */
 export function lookFor(text: string): void {
   asked += 1;
   const own = asked;
@@ -147,7 +147,7 @@ export function lookFor(text: string): void {
   }, 200);
 }
 
-/** What fails is said at the top of the page. */
+/** Shows errors at the top of the page. */
 export async function attempt(action: () => Promise<void>): Promise<void> {
   try {
     await action();

@@ -1,4 +1,4 @@
-/** Tunnels as the agent's local API tells of them, and what it is asked to send again. */
+/** Tunnels in the agent's local API, and replays through it. */
 import { fieldOf } from "../exchange/model.ts";
 import type { Exchange, Headers } from "../exchange/model.ts";
 import { visitedUrl } from "../ui/visited-url.ts";
@@ -6,7 +6,7 @@ import { visitedUrl } from "../ui/visited-url.ts";
 export interface Tunnel {
   readonly name: string;
   readonly public_url: string;
-  /** `signs`: the provider whose webhooks are signed anew where they are replayed. */
+  /** `signs`: provider whose webhooks are signed again when they are replayed. */
   readonly config: { readonly addr: string; readonly inspect: boolean; readonly signs?: string };
 }
 
@@ -19,7 +19,7 @@ export interface ReplayEdits {
   readonly tunnel_name?: string;
 }
 
-/** The URL that a visitor asked for. */
+/** Returns the URL of the visitor's request. */
 export function urlOf({ request, tunnel_name }: Exchange, tunnels: readonly Tunnel[]): string {
   const tunnel = tunnels.find(({ name }) => name === tunnel_name);
   const host = fieldOf(request.headers, "host");

@@ -1,14 +1,17 @@
-/** Two texts, line by line. */
+/** Shows the differences of two texts, line by line. */
 
 export interface DiffLine {
   readonly kind: "same" | "added" | "removed";
   readonly text: string;
 }
 
-/** Beyond this many lines a side, the rest is compared as a whole: the table of the method grows with the square. */
+/**
+ * Maximum number of lines per side. Longer texts are compared as a whole, because the table of the method grows
+ * quadratically.
+ */
 const maxLines = 1_500;
 
-/** The longest common subsequence of lines. */
+/** Compares by the longest common subsequence of lines. */
 export function diffLines(before: string, after: string): DiffLine[] {
   const [one, other] = [linesOf(before), linesOf(after)];
   const lengths = Array.from({ length: one.length + 1 }, () => new Uint16Array(other.length + 1));
@@ -48,7 +51,7 @@ const signs = { same: " ", added: "+", removed: "-" };
 interface DiffProps {
   readonly before: string;
   readonly after: string;
-  /** Lines around each difference; all of them unless given. */
+  /** Number of lines shown around each difference. Default: all. */
   readonly around?: number;
 }
 

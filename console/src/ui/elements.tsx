@@ -1,4 +1,4 @@
-/** Small parts that both pages are made of. */
+/** Small components of both pages. */
 import type { ComponentChildren, InputHTMLAttributes } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { timeText } from "./format.ts";
@@ -9,7 +9,7 @@ export function Tag({ tone = "", children }: { readonly tone?: Tone; readonly ch
   return <span class={`tag ${tone}`}>{children}</span>;
 }
 
-/** What went wrong; nothing while `text` is empty. */
+/** Shows an error; nothing while `text` is empty. */
 export function Failure({ text }: { readonly text: string }) {
   if (text === "") return null;
   return (
@@ -19,7 +19,7 @@ export function Failure({ text }: { readonly text: string }) {
   );
 }
 
-/** Local, with UTC where the pointer rests. */
+/** Local time, with UTC as tooltip. */
 export function Time({ at }: { readonly at: string | number }) {
   const time = new Date(at);
   if (Number.isNaN(time.getTime())) return <span>{at}</span>;
@@ -32,7 +32,7 @@ export function Time({ at }: { readonly at: string | number }) {
 
 interface TypedProps {
   readonly value: string;
-  /** What stands in it by now. */
+  /** Called with the current text. */
   readonly onText: (text: string) => void;
   readonly id?: string;
   readonly class?: string;
@@ -47,12 +47,12 @@ interface TextInputProps extends TypedProps {
   readonly type?: "text" | "password" | "search";
   readonly size?: number;
   readonly autocomplete?: "off";
-  /** Id of the choices that are offered. */
+  /** Id of the list of suggestions. */
   readonly list?: string;
 }
 
 export function TextInput({ onText, ...rest }: TextInputProps) {
-  // Preact has types of its own for each type of input.
+  // Preact has a separate type for each type of input.
   const props = rest as InputHTMLAttributes;
   return <input {...props} onInput={(event) => onText(event.currentTarget.value)} />;
 }
@@ -67,14 +67,14 @@ export function TextArea({ onText, ...rest }: TextAreaProps) {
 }
 
 interface CopyProps {
-  /** Or made when it is asked for. */
+  /** The text, or a function that creates it on demand. */
   readonly text: string | (() => string | Promise<string>);
   readonly children?: ComponentChildren;
   readonly label?: string;
   readonly kind?: string;
 }
 
-/** A button that copies; it says so. */
+/** A button that copies a text and confirms it. */
 export function Copy({ text, children, label, kind = "plain tiny" }: CopyProps) {
   const [state, setState] = useState("");
   const copy = async (): Promise<void> => {
@@ -93,7 +93,7 @@ export function Copy({ text, children, label, kind = "plain tiny" }: CopyProps) 
   );
 }
 
-/** A command to type elsewhere. */
+/** A command for a terminal. */
 export function Command({ text }: { readonly text: string }) {
   return (
     <span class="command">
@@ -126,7 +126,7 @@ interface DialogProps {
   onClose(): void;
 }
 
-/** Modal; Escape closes it, and the focus goes back to where it was. */
+/** A modal dialog. Escape closes it and returns the focus to its previous element. */
 export function Dialog({ title, children, onClose }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   useLayoutEffect(() => {

@@ -1,4 +1,4 @@
-/** Figures and times as people read them. */
+/** Formats numbers and times for people. */
 
 /** `1.2 s`, `340 ms`, `0.8 ms`. */
 export function durationText(ms: number): string {
@@ -18,7 +18,7 @@ export function clockText(time: Date): string {
   return time.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
 }
 
-/** The time alone today, else the day as well; local. */
+/** Returns the local time, with the date if it is not today. */
 export function timeText(time: Date): string {
   const isToday = time.toDateString() === new Date().toDateString();
   return isToday

@@ -1,4 +1,4 @@
-/** Server-sent events with back-off: a page that cannot reach its server asks less and less often. */
+/** Server-sent events with back-off: a page that cannot reach its server retries less and less often. */
 import { signal } from "@preact/signals";
 import type { Signal } from "@preact/signals";
 
@@ -11,9 +11,9 @@ export interface Live {
 
 export interface LiveOptions {
   readonly url: string;
-  /** Every connection begins with it: what happened meanwhile has to be asked for. */
+  /** Called for each new connection. Events in between are lost, so the page must reload its data. */
   opened(): void;
-  /** By the name of the event. */
+  /** Handlers by the name of the event. */
   readonly events: Readonly<Record<string, (data: unknown) => void>>;
 }
 
@@ -36,7 +36,7 @@ export function openLive({ url, opened, events }: LiveOptions): Live {
       own.addEventListener(name, (event: MessageEvent<string>) => handle(JSON.parse(event.data)));
     }
     own.addEventListener("error", () => {
-      // The browser's own repetitions come at one pace.
+      // The browser's own retries have a fixed interval.
       own.close();
       state.value = "away";
       timer = setTimeout(open, waitMs * (0.75 + Math.random() / 2));

@@ -1,4 +1,4 @@
-/** Light or dark: as the system has it, until somebody chooses. */
+/** Light or dark theme. Default: the system's. */
 import { signal } from "@preact/signals";
 
 type Theme = "light" | "dark";
@@ -19,7 +19,7 @@ export function toggleTheme(): void {
   try {
     localStorage.setItem(key, chosen.value);
   } catch {
-    // It is forgotten with the page, where nothing may be kept.
+    // If storage is not available, the choice lasts as long as the page.
   }
   show();
 }

@@ -1,16 +1,16 @@
-/** Strangers' text on the pages: signs that turn the direction of writing are shown, so that text reads as it is. */
+/** Makes untrusted text safe to read: characters that change the text direction are shown as symbols. */
 import { options } from "preact";
 import type { ComponentChildren } from "preact";
 
 const turning = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
-/** Attributes that people read or hear. */
+/** Attributes that are shown or read aloud. */
 const spoken = ["title", "aria-label", "alt", "placeholder"] as const;
 
 export function visible(text: string): string {
   return text.replace(turning, (sign) => `[U+${sign.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}]`);
 }
 
-/** Has every element show its texts so, whatever page makes it. Values of form fields stay exact. */
+/** Applies this to the texts of all elements. Values of form fields stay unchanged. */
 export function startVisible(): void {
   const before = options.vnode;
   options.vnode = (vnode) => {

@@ -1,7 +1,7 @@
 /**
- * A URL of what is published at `publicUrl`, which a browser can open: below a wildcard, the one of `host` or of any name.
+ * Returns a URL below `publicUrl` that a browser can open. For a wildcard, it has `host` or any matching name.
  *
- * @param host that a visitor asked for, with or without a port
+ * @param host host of a request, with or without a port
  */
 export function visitedUrl(publicUrl: string, host = ""): string {
   const [, scheme = "", base = "", rest = ""] = /^(\w+:\/\/)\*(\.[^:/]+)(.*)$/.exec(publicUrl) ?? [];

@@ -1,4 +1,4 @@
-/** A policy that is not applied yet, held against the requests of its route that are kept: what would come out otherwise? */
+/** Tests an unsaved policy with the stored requests of its route: which results would change? */
 import { useEffect, useState } from "preact/hooks";
 import type { Explanation, Request } from "../../../../sdk/src/index.ts";
 import { Failure, Tag } from "../../ui/elements.tsx";
@@ -9,7 +9,7 @@ import { linkTo } from "../router.ts";
 import { atTheEdge } from "./at-the-edge.ts";
 import type { RouteOfPolicy } from "./at-the-edge.ts";
 
-/** Requests are asked for at once, and tried. */
+/** Maximum number of pages of requests that are loaded and tested. */
 const mostPages = 5;
 const mostTried = 50;
 
@@ -33,7 +33,7 @@ export function Backtest({ place, policy, isFine }: BacktestProps) {
     setBusy(true);
     try {
       const compared: Compared[] = [];
-      // One after the other: the edge has visitors to serve.
+      // Sequential, because the edge also serves visitors.
       for (const request of await requestsOf(place.routeId)) {
         const { method, host, path, source_ip } = request;
         compared.push({ request, told: await atTheEdge(place, policy, { method, host, path, source_ip }) });
@@ -81,7 +81,7 @@ export function Backtest({ place, policy, isFine }: BacktestProps) {
   );
 }
 
-/** A service that fails is no doing of the policy's. */
+/** The policy does not cause errors of the service. */
 function isOtherwise({ request, told }: Compared): boolean {
   const ended = request.outcome === "failed" ? "forwarded" : request.outcome;
   return ended !== told.outcome || (ended !== "forwarded" && request.status_code !== told.status_code);

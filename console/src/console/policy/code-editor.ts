@@ -1,6 +1,6 @@
 /**
- * The editor itself, in a file that is loaded when the first policy is edited. It lives in a shadow root: there its styles
- * are sheets that scripts adopt, which `style-src 'self'` admits, and not elements of style, which it does not.
+ * The editor, in a file that is loaded when the first policy is edited. It runs in a shadow root, where scripts can
+ * adopt its style sheets. `style-src 'self'` allows those, but no style elements.
  */
 import { autocompletion, closeBrackets, completionKeymap, startCompletion } from "@codemirror/autocomplete";
 import type { CompletionContext, CompletionResult } from "@codemirror/autocomplete";
@@ -16,14 +16,14 @@ import type { Offers } from "./completions.ts";
 
 export interface Finding {
   readonly line: number;
-  /** In code points, as lines are of the text. */
+  /** In code points, counted within the line. */
   readonly column: number;
   readonly message: string;
   readonly severity: "error" | "warning";
 }
 
 export interface CodeEditor {
-  /** Shown at their places; those of before are gone. */
+  /** Shows findings at their positions and removes the previous ones. */
   show(findings: readonly Finding[]): void;
   replace(text: string): void;
   goTo(finding: Finding): void;
@@ -88,7 +88,7 @@ export function openCodeEditor({ host, text, label, offers, onText }: CodeEditor
         syntaxHighlighting(highlight),
         lintGutter(),
         autocompletion({ override: [(context) => completionsOf(context, offers)], icons: false }),
-        // Tab goes on to the next control, as everywhere else on the page.
+        // Tab moves the focus to the next control, as on the rest of the page.
         keymap.of([{ key: "Alt-i", run: startCompletion }, ...completionKeymap, ...historyKeymap, ...defaultKeymap]),
         EditorView.lineWrapping,
         EditorView.domEventHandlers({ beforeinput: typeOver }),
@@ -121,8 +121,8 @@ export function openCodeEditor({ host, text, label, offers, onText }: CodeEditor
 }
 
 /**
- * What is typed over a selection is put in here: left to itself, the browser would carry the colours of what goes over to
- * what comes, as inline styles, which the page's policy refuses.
+ * Inserts text that is typed over a selection. The browser itself would copy the colours of the replaced text as inline
+ * styles, which the page's policy forbids.
  */
 function typeOver(event: InputEvent, view: EditorView): boolean {
   const { state, composing } = view;
@@ -147,14 +147,14 @@ function completionsOf(
   const found = offers(state.sliceDoc(0, pos));
   if (!found || found.offers.length === 0) return null;
   const last = state.sliceDoc(pos - 1, pos);
-  // Unasked only behind something that was begun.
+  // Suggestions open automatically only after a started word.
   if (!explicit && found.replaces === 0 && !/[.{:[]/.test(last)) return null;
   return {
     from: pos - found.replaces,
     options: found.offers.map(({ label, detail, info, apply, kind }) => ({
       label,
       type: kind,
-      // What is read comes before what is called.
+      // Variables rank before functions.
       boost: kind === "function" ? -10 : 0,
       ...(detail !== undefined && { detail }),
       ...(info !== undefined && { info }),

@@ -1,4 +1,4 @@
-/** What may be written where the cursor is in a policy, from what the server says of the language. */
+/** Returns the completions at the cursor in a policy, from the server's description of the language. */
 import type { PolicyLanguage } from "../../../../sdk/src/index.ts";
 import type { Protocol } from "./language.ts";
 
@@ -6,13 +6,13 @@ export interface Offer {
   readonly label: string;
   readonly detail?: string;
   readonly info?: string;
-  /** What is written; the label unless given. */
+  /** Inserted text. Default: the label. */
   readonly apply?: string;
   readonly kind: "variable" | "function" | "keyword" | "property" | "type";
 }
 
 export interface Offers {
-  /** Characters before the cursor that are replaced. */
+  /** Number of characters before the cursor that are replaced. */
   readonly replaces: number;
   readonly offers: readonly Offer[];
 }
@@ -30,7 +30,7 @@ interface ConfigSchema {
 
 type Phase = PolicyLanguage["protocols"]["http"][number];
 
-/** @param before the text up to the cursor */
+/** @param before text before the cursor */
 export function offersAt(before: string, language: PolicyLanguage, protocol: Protocol): Offers | undefined {
   const phases = language.protocols[protocol];
   const lines = before.split("\n");
@@ -49,7 +49,7 @@ function phaseOffer({ phase }: Phase): Offer {
   return { label: phase, apply: `${phase}:\n  - `, kind: "keyword" };
 }
 
-/** The phase that the last line stands in. */
+/** Returns the phase that contains the last line. */
 function phaseOf(lines: readonly string[], phases: readonly Phase[]): Phase | undefined {
   const name = lines.findLast((line) => /^["']?\w+["']?:/.test(line))?.match(/\w+/)?.[0];
   const known = name === "inbound" ? phases[0] : phases.find(({ phase }) => phase === name);
@@ -82,7 +82,7 @@ function inExpression(line: string, phase: Phase, macros: readonly string[]): Of
   return { replaces, offers: [...below, ...(below.length === 0 || type ? callsOf(type ?? "", phase, macros) : [])] };
 }
 
-/** The next part of every variable's name below `path`. */
+/** Returns the next parts of all variable names below `path`. */
 function variablesBelow(path: string, { variables }: Phase): readonly Offer[] {
   const found = new Map<string, Offer>();
   for (const { name, type } of variables) {
@@ -96,7 +96,7 @@ function variablesBelow(path: string, { variables }: Phase): readonly Offer[] {
   return [...found.values()];
 }
 
-/** @param target the type of what they are called on; "" where it is not known, undefined: on nothing */
+/** @param target type of the receiver; "": unknown; undefined: no receiver */
 function callsOf(target: string | undefined, { functions }: Phase, macros: readonly string[]): readonly Offer[] {
   const isCollection = target === "" || /^(?:list|map)\(/.test(target ?? "");
   const fitting = functions.flatMap(({ name, signatures }) => {
@@ -130,7 +130,7 @@ function isFor(of: string, signature: string, name: string, target: string): boo
   return target === "" || target === "dyn" || of === target || (outer(of) === outer(target) && of.includes("("));
 }
 
-/** Each with the fields that it must have. */
+/** Returns the actions, each with its required fields. */
 function actionsOf({ actions }: Phase, { schema }: PolicyLanguage, indent: number): readonly Offer[] {
   const { $defs = {} } = schema as ConfigSchema;
   return actions.map((type) => {
@@ -157,7 +157,7 @@ function configOf(action: ConfigSchema | undefined): ConfigSchema | undefined {
   return config?.properties ? config : config?.anyOf?.find(({ properties }) => properties !== undefined);
 }
 
-/** Keys of a rule, of an action, or of an action's configuration, by what stands above. */
+/** Returns keys of a rule, an action, or an action's configuration, depending on the lines above. */
 function keysAt(lines: readonly string[], indent: number, { schema }: PolicyLanguage): readonly Offer[] {
   const { $defs = {} } = schema as ConfigSchema;
   const above = lines.slice(0, -1).filter((one) => one.trim() !== "");

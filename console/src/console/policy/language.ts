@@ -1,4 +1,4 @@
-/** What policies may be written with, as the server says, asked for when the first is edited. */
+/** The server's description of the policy language, loaded when the first policy is edited. */
 import type { PolicyLanguage } from "../../../../sdk/src/index.ts";
 import { postern } from "../api.ts";
 

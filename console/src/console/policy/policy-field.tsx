@@ -1,4 +1,4 @@
-/** A traffic policy in a form: written with completion, checked by the server while it is, and tried on requests. */
+/** A traffic policy in a form: with completion, checks by the server while the user types, and tests with requests. */
 import { createContext } from "preact";
 import { useContext, useEffect, useRef, useState } from "preact/hooks";
 import type { PolicyCheck } from "../../../../sdk/src/index.ts";
@@ -13,7 +13,7 @@ import { policyLanguage } from "./language.ts";
 import type { Protocol } from "./language.ts";
 import { TryIt } from "./try-it.tsx";
 
-/** What the policies of a form stand on. */
+/** Protocol of the policies in a form. */
 export const PolicyProtocol = createContext<Protocol>("http");
 
 export function protocolOf(kind: string, value: JsonObject): Protocol {
@@ -22,7 +22,7 @@ export function protocolOf(kind: string, value: JsonObject): Protocol {
   return kind === "tcp_edge" || url.startsWith("tcp:") ? "tcp" : "http";
 }
 
-/** Behind the last key, milliseconds. */
+/** Pause after the last key before a check, milliseconds. */
 const checkAfterMs = 400;
 
 interface PolicyFieldProps {
@@ -36,7 +36,7 @@ export function PolicyField({ id, value, description, onChange }: PolicyFieldPro
   const protocol = useContext(PolicyProtocol);
   const host = useRef<HTMLDivElement>(null);
   const editor = useRef<CodeEditor | undefined>(undefined);
-  /** What stands in it when the editor comes, which is after somebody may have begun. */
+  /** Text when the editor is loaded. The user may have started to type earlier. */
   const latest = useRef(value);
   latest.current = value;
   const changed = useRef(onChange);
@@ -128,7 +128,7 @@ function findingsOf({ issues, warnings }: PolicyCheck): readonly Finding[] {
     (one: PolicyCheck["warnings"][number]): Finding => ({
       line: one.line,
       column: one.column,
-      // Where it is in the expression is no news beside where it is in the text.
+      // The position in the expression is redundant beside the position in the text.
       message: one.message.replace(/^line \d+, column \d+: /, ""),
       severity,
     });

@@ -1,4 +1,4 @@
-/** A policy that is not applied yet, tried on a described request. */
+/** Tests an unsaved policy with a described request. */
 import { useContext, useEffect, useState } from "preact/hooks";
 import { PosternError, errorCodes } from "../../../../sdk/src/index.ts";
 import type { Explanation, PolicyCheck } from "../../../../sdk/src/index.ts";
@@ -20,7 +20,7 @@ interface TryProps {
   readonly isFine: boolean;
 }
 
-/** What the policy as it stands here would do, at the edge where its route is known; nothing is stored. */
+/** Shows what the current text of the policy would do, at the edge if its route is known. Stores nothing. */
 export function TryIt({ policy, protocol, description, isFine }: TryProps) {
   const [described, setDescribed] = useState(nothingDescribed);
   const place = useContext(PolicyRoute);
@@ -75,7 +75,7 @@ export function TryIt({ policy, protocol, description, isFine }: TryProps) {
   );
 }
 
-/** Whoever may not see everything gets what can be said without it. */
+/** Users without full access get a simulation. */
 function orSimulated(simulate: () => Promise<Told | undefined>) {
   return (failure: unknown): Promise<Told | undefined> => {
     if (failure instanceof PosternError && failure.code === errorCodes.scope_missing) return simulate();
