@@ -1,15 +1,15 @@
-/** Sessions of agents, each with one tunnel: CPU to open one, memory of one, and CPU of 1,100 that only stay. */
+/** Sessions of agents with one tunnel each: CPU to open one, memory of one, and CPU of 1,100 idle ones. */
 import type { ChildProcess } from "node:child_process";
 import { authtoken, startServer } from "./support/postern.ts";
 import type { PosternServer } from "./support/postern.ts";
 import { verdict } from "./support/report.ts";
 import { cpuMicros, residentBytes, says, start, stop } from "./support/system.ts";
 
-/** Open before counting begins: with them V8 has grown its young generation, once for all sessions, to its full size. */
+/** Number of sessions that are open before the measurement. They make V8 grow its young generation to its full size. */
 const firstSessions = 2500;
 const sessions = 2000;
 const idleSessions = 1100;
-/** Garbage of the handshakes is no cost of a session; V8 gives it back when it has been idle for some seconds. */
+/** Time for V8 to free the garbage of the handshakes, which is not a cost of a session, milliseconds. */
 const settleMs = 15_000;
 const idleMs = 30_000;
 

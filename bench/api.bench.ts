@@ -1,6 +1,6 @@
 /**
- * The API: CPU of a GET by id and of a list of 100 against bare node:http sending the same bytes, durable POSTs
- * against one fsync each, and all three against a typical Express + better-sqlite3.
+ * The API: CPU of a GET by id and of a list of 100, compared with bare node:http that sends the same bytes; durable
+ * POSTs compared with one fsync each; all three compared with a typical Express + better-sqlite3 server.
  */
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -24,7 +24,7 @@ const [postern, bare, bareSqlite, express] = [
 const credentials = [`Authorization: Bearer ${apiKey}`, "Service-Version: 2"];
 const directory = mkdtempSync(join(tmpdir(), "postern-bench-"));
 
-/** What is answered, with the header fields that are not node:http's own. */
+/** Returns the response, with header fields that node:http does not set itself. */
 function recorded(url: string): Promise<{ readonly headers: readonly string[]; readonly body: string }> {
   const own = new Set(["date", "connection", "keep-alive"]);
   return new Promise((resolve, reject) => {
@@ -48,7 +48,7 @@ async function startPeer(script: string, ...args: readonly string[]) {
   return { child, pid: child.pid as number, url: `http://127.0.0.1:${port}` };
 }
 
-/** Makes the objects that are read, and returns the path of one. */
+/** Creates the objects, and returns the path of one. */
 async function fill(base: string): Promise<string> {
   const ids: string[] = [];
   await many(listed + 10, async (index) => {
@@ -115,7 +115,7 @@ await wrk(`${server.apiUrl}/bot_users`, {
 const writes = await interleave(
   [
     writing(postern, server.pid, server.apiUrl),
-    // One after another nothing can be grouped: each has a commit, and so an fsync, of its own.
+    // Sequential writes cannot be grouped: each has a separate commit and fsync.
     writing(alone, server.pid, server.apiUrl, 1),
     writing(bareSqlite, sync.pid, sync.url),
     writing(express, expressApi.pid, expressApi.url),

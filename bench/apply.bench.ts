@@ -1,4 +1,4 @@
-/** One document of 1,000 objects: planned, applied in one commit, and the same objects made one by one. */
+/** One document of 1,000 objects: planned, applied in one commit, and compared with creating the objects one by one. */
 import { api, many } from "./support/api-client.ts";
 import { startServer } from "./support/postern.ts";
 import { interleave, table, verdict, median } from "./support/report.ts";
@@ -14,7 +14,7 @@ interface Answer {
   readonly summary: { readonly create: number; readonly update: number; readonly unchanged: number };
 }
 
-/** 1,000 objects: backends, edges and their routes, with modules that refer to each other by name. */
+/** Returns 1,000 objects: backends, edges and their routes, with modules that refer to each other by name. */
 function documentOf(round: number, description: string): Record<string, unknown> {
   const names = Array.from({ length: others }, (_, index) => `web-${index}`);
   const objects = {

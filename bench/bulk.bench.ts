@@ -17,10 +17,10 @@ const relay = start(process.execPath, ["bench/support/delay.ts", String(relayPor
 await listening(relayPort);
 const far = await startAgent(server, service.port, "far", relayPort);
 const nginx = await startNginx(service.port);
-// The visitor speaks TLS to both; ssh -R has it terminated behind.
+// The visitor uses TLS with both. With ssh -R, the service terminates it.
 const ssh = await startSsh(nginx.port);
 
-/** Of a server over what it moved; without `pid` there is nobody to ask. */
+/** Measures the server's CPU per transferred amount; without `pid` only the throughput. */
 async function moved(target: Target, direction: "down" | "up", pid: number): Promise<Record<string, number>> {
   const before = cpuMicros(pid);
   const perSecond = await rate(target, direction);

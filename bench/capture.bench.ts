@@ -1,4 +1,4 @@
-/** What the inspector costs an agent per request: off, listening without keeping, and keeping what passes. */
+/** Cost of the inspector for an agent per request: off, listening without capture, and with capture. */
 import { startAgent, startServer, startService } from "./support/postern.ts";
 import { interleave, table } from "./support/report.ts";
 import { cpuMicros, stop } from "./support/system.ts";

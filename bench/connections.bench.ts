@@ -1,7 +1,7 @@
 /**
- * New connections, one request each. wrk's come back: they offer the session that they had, which nginx takes each time,
- * since it hands out another with it, and Postern every second time, since Node does not. Those behind it are here for
- * the first time: to one host, and to one of many.
+ * New connections with one request each. wrk resumes TLS sessions. nginx accepts each resumption, because it issues
+ * another ticket with it. Postern accepts every second one, because Node issues none. The other rows measure first
+ * visits: to one host, and to one of many.
  */
 import { once } from "node:events";
 import { request } from "node:https";
@@ -20,7 +20,7 @@ const service = await startService();
 const server = await startServer();
 const agent = await startAgent(server, service.port, "bench");
 const nginx = await startNginx(service.port);
-// ssh -R moves bytes only, so the service behind it terminates TLS: the visitor sees the same in both.
+// ssh -R moves bytes only, so the service terminates TLS. The visitor sees the same in both cases.
 const ssh = await startSsh(nginx.port);
 
 const load = { connections: 16, seconds: 3, headers: ["Connection: close"] };
@@ -33,7 +33,7 @@ const contender = (name: string, pid: number, port: number, host = "bench.localh
     return { "connections/s": perSecond, [perConnection]: (cpuMicros(pid) - before) / requests };
   },
 });
-// V8 compiles for the first of it, and a connection costs up to a third more until then: servers run for longer.
+// V8 compiles during the first connections, which cost up to a third more. Servers run longer than that.
 await wrk(`https://bench.localhost:${server.httpsPort}/`, { ...load, seconds: 20 });
 const samples = await interleave(
   [
@@ -70,7 +70,7 @@ table("The same with a certificate of RSA", withRsa, [
 
 const hosts = 10_000;
 const visits = 3000;
-/** First visits, in a second: 500 certificates a second are made. */
+/** First visits per second: 500 certificates a second are created. */
 const firstVisits = 400;
 const { agent: labelled, backendId } = await startLabelledAgent(server, service.port);
 const hostOf = (index: number): string => `host-${index}.localhost`;
@@ -81,10 +81,13 @@ await many(hosts, async (index) => {
   await api(server.apiUrl, "POST", `/edges/https/${id}/routes`, { match_type: "path_prefix", match: "/", backend });
 });
 
-/** That of Node and of browsers, which nginx 1.22 does not know, takes Postern a fifth more: what both know is compared. */
+/**
+ * The curve of Node and browsers costs Postern a fifth more, and nginx 1.22 does not support it. The comparison uses a
+ * curve that both support.
+ */
 const ecdhCurve = "X25519";
 
-/** One request on a connection of its own; throws where it is not answered with 200. */
+/** Sends one request on a new connection. Throws unless the status is 200. */
 async function visit(port: number, host: string): Promise<void> {
   const target = { host: "127.0.0.1", port, servername: host, headers: { host: `${host}:${port}` } };
   const asking = request({ ...target, agent: false, rejectUnauthorized: false, ecdhCurve }).end();

@@ -1,4 +1,7 @@
-/** What a second edge costs, and the hop to it: CPU of a request that finds its agent at the visitor's edge, and elsewhere. */
+/**
+ * Cost of a second edge and of the hop to it: CPU of a request whose agent is at the visitor's edge, and of one whose
+ * agent is not.
+ */
 import { median, quantile, sideBySide, table, verdict } from "./support/report.ts";
 import { startAgent, startServer, startService } from "./support/postern.ts";
 import { client } from "./support/requests.ts";
@@ -11,13 +14,13 @@ const [one, near, far] = [
   await startServer(undefined, ["--edges", "2"]),
   await startServer(undefined, ["--edges", "2"]),
 ];
-/** Ours has a session at each edge unless it is told otherwise: then nothing that comes to either hops. */
+/** By default, Postern's agent has a session at each edge, so that no request hops. */
 const agents = [
   await startAgent(one, service.port, "bench"),
   await startAgent(near, service.port, "bench"),
   await startAgent(far, service.port, "bench", far.agentPort, ["--connections", "1"]),
 ];
-/** So many that the system gives each of two edges about half of them, and that one of them has the agent. */
+/** Enough connections that the system gives each of two edges about half of them, and one edge has the agent. */
 const visitors = 64;
 
 const contender = (name: string, server: typeof one) => ({
@@ -40,7 +43,7 @@ const contenders = [
 for (const { measure } of contenders) await measure();
 const samples = await sideBySide(contenders, 5);
 table(`1 KiB over HTTPS, keep-alive, ${visitors} connections`, samples);
-/** The median over the rounds: what else the machine did has hit all contenders of a round. */
+/** Median over the rounds, because other load on the machine affects all contenders of a round. */
 const perRound = (ratio: (one: number, near: number, far: number) => number): number => {
   const rows = contenders.map(({ name }) => samples.get(name) ?? []);
   const figures = (rows[0] ?? []).map((_row, round) =>
@@ -59,7 +62,7 @@ verdict(
   { atMost: 1.7 },
 );
 
-/** Half of the connections are at the edge that has the agent: the quick ones. */
+/** Half of the connections, the fast ones, are at the edge with the agent. */
 const connections = 32;
 const requestsEach = 300;
 const medians: number[] = [];

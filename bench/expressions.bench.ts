@@ -1,4 +1,7 @@
-/** What expressions of the usual kind cost per evaluation, beside `@bufbuild/cel` with the same values; and compiling. */
+/**
+ * Cost of typical expressions per evaluation, compared with `@bufbuild/cel` on the same values; and cost of
+ * compilation.
+ */
 import { celEnv, parse, plan } from "@bufbuild/cel";
 import { strings } from "@bufbuild/cel/ext";
 import { defineEnvironment } from "../src/cel/checking/environment.ts";
@@ -23,7 +26,7 @@ const given = {
 type Given = typeof given;
 const toTheirs = { ...given, headers: new Map(Object.entries(given.headers)) };
 
-/** Those of the usual kind, each of which may take 300 ns. */
+/** Typical expressions, each of which may take 300 ns. */
 const usual: Readonly<Record<string, string>> = {
   "one comparison": "method == 'POST'",
   "three conditions": "path.startsWith('/admin/') && method != 'GET' && host.endsWith('.test')",
@@ -33,7 +36,7 @@ const usual: Readonly<Record<string, string>> = {
   "a status": "status >= 400 && status < 500",
   "a part of a name": "host.split('.example.test')[0] == 'shop'",
 };
-/** And what is dearer: reading every character, or every item. */
+/** Expensive expressions, which read every character or every item. */
 const expressions = {
   ...usual,
   "a regular expression": "headers['user-agent'].exists(v, v.matches('(?i)bot'))",
@@ -64,7 +67,7 @@ function planned(source: string): () => unknown {
   return () => evaluate(toTheirs as never);
 }
 
-/** Nanoseconds of each, for about as long as one round may take. */
+/** Returns the nanoseconds per call, measured for about the maximum time of a round. */
 function nanoseconds(act: () => unknown, times: number): number {
   const start = process.hrtime.bigint();
   for (let at = 0; at < times; at += 1) act();

@@ -1,4 +1,4 @@
-/** CPU of what is written by hand, beside a library for it, or beside the least that would do. */
+/** CPU of hand-written code, compared with a library or with the minimum that would suffice. */
 import { openSync, writeSync } from "node:fs";
 import type { Writable } from "node:stream";
 import * as ws from "ws";
@@ -16,7 +16,7 @@ const contender = (name: string, times: number, run: (times: number) => unknown)
   },
 });
 
-/** Masked binary frames of 125 bytes, as many as fill a segment that a socket would give. */
+/** Masked binary frames of 125 bytes, as many as fill a typical socket read. */
 const framesPerChunk = 500;
 const payload = Buffer.alloc(125, 7);
 const mask = Buffer.from([1, 2, 3, 4]);

@@ -1,4 +1,4 @@
-/** Memory of idle connections: of TCP through a tcp tunnel, at the server and at the agent; of public TLS, at the server. */
+/** Memory of idle connections: TCP through a tcp tunnel, at the server and at the agent; public TLS, at the server. */
 import { once } from "node:events";
 import { connect } from "node:net";
 import type { Socket } from "node:net";
@@ -37,7 +37,7 @@ async function round(): Promise<{ readonly server: number; readonly agent: numbe
     sockets.push(socket);
   });
   await held;
-  // what opening them left behind is collected
+  // Wait for the garbage of the opening to be collected.
   await new Promise((resolve) => setTimeout(resolve, 5000));
   const lost = sockets.filter((socket) => socket.destroyed).length;
   if (lost > 0) throw new Error(`${lost} of ${count} connections were not held`);
@@ -62,12 +62,12 @@ verdict("an idle TCP connection, KiB at the server", middle("server"), { atMost:
 verdict("an idle TCP connection, KiB at the agent", middle("agent"), { atMost: 24 });
 
 const visitors = 2000;
-/** Open before counting begins, for what grows once for all of them. */
+/** Number of connections before the measurement, for memory that grows once for all of them. */
 const firstVisitors = 1000;
-/** What opening them left behind is collected. */
+/** Time in which the garbage of the opening is collected, milliseconds. */
 const settleMs = 10_000;
 
-/** KiB for each further visitor that has asked once and stays. */
+/** Returns the KiB per additional visitor with one past request. */
 async function idleVisitor(pid: number, port: number): Promise<{ readonly "KiB each": number }> {
   const open = async (count: number): Promise<ReturnType<typeof start>> => {
     const child = start(process.execPath, ["bench/support/idle-visitors.ts", String(port), String(count)]);
@@ -87,7 +87,7 @@ async function idleVisitor(pid: number, port: number): Promise<{ readonly "KiB e
 const service = await startService();
 const contenders = ["postern", "haproxy (no tunnel)"].map((name) => ({
   name,
-  // A server of its own each time: memory that it has had once is not taken anew.
+  // A new server each time, because memory that a process had before is not allocated again.
   async measure() {
     if (name !== "postern") {
       const haproxy = await startHaproxy(service.port);

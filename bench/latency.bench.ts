@@ -1,4 +1,4 @@
-/** What the edge and the tunnel add to a request at a fixed 300 requests a second. */
+/** Latency that the edge and the tunnel add to a request at a fixed 300 requests a second. */
 import { interleave, median, quantile, table, verdict } from "./support/report.ts";
 import { startAgent, startServer, startService } from "./support/postern.ts";
 import { startNginx, startSsh } from "./support/peers.ts";
@@ -14,7 +14,7 @@ const server = await startServer();
 const agent = await startAgent(server, service.port, "bench");
 const [nginx, ssh] = [await startNginx(service.port), await startSsh(service.port)];
 
-/** Open loop: requests start on schedule, whether or not earlier ones have been answered. */
+/** Open loop: requests start on schedule, regardless of earlier responses. */
 async function fixedRate(target: Target): Promise<{ readonly "p50 ms": number; readonly "p99 ms": number }> {
   const http = client(target, 16);
   await Promise.all(Array.from({ length: 16 }, () => http.send({ path: "/" })));

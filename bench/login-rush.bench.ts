@@ -1,4 +1,4 @@
-/** What 10,000 logins, begun 200 at once, do to other traffic; logins per second; and a start with all these sessions. */
+/** Effect of 10,000 logins, 200 at a time, on other traffic; logins per second; and a start with all these sessions. */
 import { once } from "node:events";
 import { startLoginServer } from "./support/login-server.ts";
 import { startServer } from "./support/postern.ts";
@@ -15,7 +15,7 @@ const providers = start(process.execPath, ["bench/support/providers.ts"]);
 const [line] = (await once(providers.stdout as NonNullable<typeof providers.stdout>, "data")) as [Buffer];
 const { server, stopService } = await startLoginServer(line.toString().trim());
 
-/** Latency of other traffic at a fixed rate, until `rush` is over. */
+/** Measures the latency of other traffic at a fixed rate until `rush` is over. */
 async function beside(rush: Promise<unknown>): Promise<{ readonly "p50 ms": number; readonly "p99 ms": number }> {
   const http = client({ name: "bare", port: server.httpsPort, serverName: "bare.localhost" }, 16);
   const took: number[] = [];

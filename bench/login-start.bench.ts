@@ -1,4 +1,4 @@
-/** From the start of the process to ready with 100,000 sessions in the database, and what they take in memory. */
+/** Time from the start of the process to ready with 100,000 sessions in the database, and their memory. */
 import { get } from "node:http";
 import { api } from "./support/api-client.ts";
 import { startServer } from "./support/postern.ts";
@@ -11,7 +11,7 @@ const count = 100_000;
 const planes = ["control plane", "edge"];
 const measuring = `--expose-gc --import=${new URL("../test/support/thread-memory.ts", import.meta.url).href}`;
 
-/** Resolves to what its threads have had of the processors by then, seconds. */
+/** Resolves with the CPU time of its threads so far, seconds. */
 async function untilReady(server: PosternServer): Promise<number> {
   for (;;) {
     if (await isReady(`${server.apiUrl}/readyz`)) return cpuMicros(server.pid) / 1e6;
@@ -36,7 +36,7 @@ async function cpuOfStart(data: string): Promise<number> {
   return seconds;
 }
 
-/** Bytes that each plane's thread has live. */
+/** Returns the live bytes of each plane's thread. */
 async function memory(data: string): Promise<ReadonlyMap<string, number>> {
   const before = process.env["NODE_OPTIONS"];
   process.env["NODE_OPTIONS"] = measuring;

@@ -1,4 +1,6 @@
-/** What a login costs: CPU of a request with a valid session against one without the module, and memory per session. */
+/**
+ * Cost of a login: CPU of a request with a valid session compared with one without the module, and memory per session.
+ */
 import { readFileSync } from "node:fs";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
@@ -86,7 +88,7 @@ for (let at = 0; at < sessions; at += 1) {
     maximumDuration: 0,
     inactivityTimeout: 0,
   };
-  // As it comes over the line: nothing is shared between two of them by itself.
+  // Parsed separately, as from the connection, so that two sessions share no memory.
   const doc = { ...docOf(record), last_active: timestamp(now) };
   const text = JSON.stringify({ kind: sessionKind, id: record.id, account_id: record.accountId, revision: 1, doc });
   const read = recordOf(JSON.parse(text) as ResourceObject);

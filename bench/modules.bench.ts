@@ -1,4 +1,6 @@
-/** What each module costs per request: CPU of the edge with the module against a route without, at the same moment. */
+/**
+ * Cost of each module per request: CPU of the edge with the module, compared with a route without it at the same time.
+ */
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,7 +16,7 @@ interface Named {
   readonly id: string;
 }
 
-/** A server of its own with an agent, and a route for each set of modules. */
+/** A separate server with an agent, and a route for each set of modules. */
 interface Side {
   readonly pid: number;
   url(modules: string): string;
@@ -27,7 +29,7 @@ const connections = 16;
 const withModule = "edge CPU µs/request";
 const without = "without";
 
-/** Which do no more than decide, or edit a header. */
+/** Modules that only decide or edit a header. */
 const cheap = (policyId: string): Readonly<Record<string, object>> => ({
   ip_restriction: { ip_policy_ids: [policyId] },
   user_agent_filter: { allow: [], deny: ["(?i)bot", "curl/[0-7]\\."] },
@@ -78,7 +80,7 @@ async function startSide(servicePort: number): Promise<Side> {
   };
 }
 
-/** A wrk script that posts what `webhook_verification` accepts. */
+/** Returns a wrk script that posts requests with a valid signature for `webhook_verification`. */
 function signedPost(): string {
   const body = JSON.stringify({ ref: "main", commits: Array.from({ length: 10 }, (_, at) => ({ id: at })) });
   const signature = sign("github", { secret: "s", body: Buffer.from(body), url: "", now: 0 }).headers;
@@ -88,7 +90,7 @@ function signedPost(): string {
   return script;
 }
 
-/** @param accepted codings, as browsers say it unless given */
+/** @param accepted codings. Default: those of browsers */
 async function cost(
   { pid, url }: Side,
   name: string,
@@ -110,7 +112,7 @@ const contenders = names.map((name) => ({
     const posted = name === "webhook_verification" ? script : undefined;
     const accepted = name === gzipAlone ? "gzip" : undefined;
     const [its, none] = await Promise.all([cost(one, name, posted, accepted), cost(other, bare, posted, accepted)]);
-    // by turns, so that what one of them is slower at is not counted as the module's
+    // Alternate the sides, so that a difference between the servers does not count as the module's.
     if (name === names.at(-1)) [one, other] = [other, one];
     return { [withModule]: its, [without]: none };
   },

@@ -1,4 +1,6 @@
-/** 20,000 tunnels in 2,000 sessions of one node: what they take at another, and how they come back when theirs dies. */
+/**
+ * 20,000 tunnels in 2,000 sessions of one node: their memory at another node, and their recovery when their node dies.
+ */
 import { api } from "./support/api-client.ts";
 import { heapBytes, startCluster, threadSeconds, threadWaits } from "./support/cluster.ts";
 import { authtoken } from "./support/postern.ts";
@@ -6,7 +8,7 @@ import type { PosternServer } from "./support/postern.ts";
 import { verdict } from "./support/report.ts";
 import { cpuMicros, says, start, stop } from "./support/system.ts";
 
-/** Others where the machine is not one's own: `BENCH_SESSIONS`, and `BENCH_TUNNELS` of each. */
+/** Smaller numbers for shared machines: `BENCH_SESSIONS`, and `BENCH_TUNNELS` of each. */
 const sessions = Number(process.env["BENCH_SESSIONS"] ?? 2_000);
 const each = Number(process.env["BENCH_TUNNELS"] ?? 10);
 const print = (text: string): void => void process.stdout.write(`${text}\n`);

@@ -1,4 +1,4 @@
-/** Several nodes on one PostgreSQL: a write at the others, writes at all, the death of one. */
+/** Several nodes on one PostgreSQL: propagation of a write to the others, write throughput, and the death of a node. */
 import { setTimeout as delay } from "node:timers/promises";
 import { api } from "./support/api-client.ts";
 import { startCluster } from "./support/cluster.ts";
@@ -21,7 +21,7 @@ await writes();
 await recovery();
 await cluster.stop();
 
-/** From the answer of a write to the edges of the two other nodes that judge by it. */
+/** Measures from the response of a write until the edges of both other nodes apply it. */
 async function propagation(): Promise<void> {
   const post = (path: string, body: object): Promise<Named> => api<Named>(first.apiUrl, "POST", path, body);
   const backend = await post("/backends/tunnel_group", { labels: { bench: "none" } });
@@ -43,7 +43,7 @@ async function propagation(): Promise<void> {
   for (let turn = 0; turn < 200; turn += 1) {
     const rule = await post("/ip_policy_rules", { ip_policy_id: policy.id, cidr: "127.0.0.1/32", action: "allow" });
     const began = performance.now();
-    // Without the rule 403; with it the request gets as far as the empty backend.
+    // 403 without the rule. With it, the request reaches the empty backend.
     await Promise.all(visitors.map(({ until }) => until(503).then(() => took.push(performance.now() - began))));
     await api(first.apiUrl, "DELETE", `/ip_policy_rules/${rule.id}`);
     await Promise.all(visitors.map(({ until }) => until(403)));
@@ -54,12 +54,12 @@ async function propagation(): Promise<void> {
   verdict("p99", quantile(took, 0.99), { atMost: 50 });
 }
 
-/** Asks again after a millisecond: asking without a pause would take the processor from what is waited for. */
+/** Repeats the request after a millisecond. Without a pause, it would take CPU time from the measured processes. */
 async function sees(status: () => Promise<number | undefined>, wanted: number): Promise<void> {
   while ((await status()) !== wanted) await delay(1);
 }
 
-/** Durable writes of objects that have nothing to do with one another, 64 at a time over so many nodes. */
+/** Measures durable writes of independent objects, 64 at a time, distributed over the nodes. */
 async function writes(): Promise<void> {
   print("\ndurable writes per second, 64 at once");
   const rates: number[] = [];
@@ -79,7 +79,7 @@ async function writes(): Promise<void> {
   verdict("three writing nodes / one", all / alone, { atLeast: 0.5 });
 }
 
-/** From `kill -9` of the node that has the only session of an agent to an answer at another. */
+/** Measures from `kill -9` of the node with an agent's only session until another node responds. */
 async function recovery(): Promise<void> {
   const service = await startService();
   const took: number[] = [];
@@ -100,7 +100,7 @@ async function recovery(): Promise<void> {
     await sees(status, 200);
     const began = performance.now();
     doomed.child.kill("SIGKILL");
-    // What the dead one has in its queues may still answer.
+    // The dead node's queues may still contain responses.
     await new Promise((resolve) => doomed.child.once("exit", resolve));
     await sees(status, 200);
     took.push(performance.now() - began);

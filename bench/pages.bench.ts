@@ -21,7 +21,7 @@ for (let made = 0; made < objects; made += perDocument) {
   await api(server.apiUrl, "POST", "/apply", document);
 }
 
-/** Walks all pages; returns the first one's address and the last one's. */
+/** Reads all pages. Returns the addresses of the first and the last. */
 async function ends(): Promise<readonly [string, string]> {
   const first = `/ip_policy_rules?limit=${perPage}`;
   let last = first;

@@ -1,4 +1,4 @@
-/** What a traffic policy costs a request, evaluated as an edge does, and what a thousand routes with one cost. */
+/** Cost of a traffic policy per request, evaluated like at an edge, and cost of a thousand routes with one. */
 import { celEnv, parse, plan } from "@bufbuild/cel";
 import { exchangeOf } from "../test/support/exchange.ts";
 import { httpsSite, tableOf } from "../test/support/routing.ts";
@@ -63,7 +63,7 @@ const limits = { maxHeadBytes: 65_536, maxTargetBytes: 8192, maxFields: 100 };
 const described = exchangeOf();
 const matched = passed("router", "matched");
 
-/** A request as the edge reads it: each has fields, and steps, of its own. */
+/** A request as the edge reads it, with its own fields and steps. */
 class Received {
   readonly id = "req_bench";
   readonly connection = described.connection;
@@ -108,7 +108,7 @@ function docOf(match: string, value: string) {
   return { edge_id: "e", match_type: "path_prefix", match, traffic_policy: { enabled: true, value } };
 }
 
-/** Nanoseconds of the hooks for one request. */
+/** Returns the nanoseconds of the hooks for one request. */
 function timed(hooks: readonly CompiledModule[]): number {
   const exchanges: Exchange[] = [];
   return usual(
@@ -123,7 +123,7 @@ function timed(hooks: readonly CompiledModule[]): number {
   );
 }
 
-/** Nanoseconds of each, in the median of batches so short that hardly one is interrupted. */
+/** Returns the nanoseconds per call: the median of batches that are too short to be interrupted often. */
 function usual(prepare: () => void, act: () => void): number {
   const times = Array.from({ length: batches }, () => {
     prepare();
@@ -134,7 +134,7 @@ function usual(prepare: () => void, act: () => void): number {
   return (median(times) * 1e6) / batch;
 }
 
-/** Milliseconds to compile so many routes, and bytes that each keeps. */
+/** Returns the milliseconds to compile the routes, and the bytes that each retains. */
 function compiled(textOf: (index: number) => string, count = routes): { readonly ms: number; readonly bytes: number } {
   const { put } = tableOf();
   put({ kind: "https_edge", id: "e", doc: { hostports: ["h:443"] } });
@@ -166,7 +166,7 @@ const hooks = Object.entries(policies).map(
 const measured = new Map<string, { readonly "ns/request": number }[]>(
   [yardstick, ...hooks.map(([name]) => name)].map((name) => [name, []]),
 );
-// The first round is to warm up, and is not counted.
+// The first round warms up and is not counted.
 for (let round = 0; round <= rounds; round += 1) {
   const ruler = { "ns/request": timedYardstick() };
   if (round > 0) measured.get(yardstick)?.push(ruler);

@@ -1,4 +1,4 @@
-/** From a write's answer to the edge serving it, with few and with many routes. */
+/** Time from a write's response until the edge serves it, with few and with many routes. */
 import { connect } from "node:tls";
 import { api, many } from "./support/api-client.ts";
 import { startServer } from "./support/postern.ts";
@@ -8,7 +8,9 @@ interface Named {
   readonly id: string;
 }
 
-/** Milliseconds from the answer to a rule's creation or deletion until a request is judged by it, many times over. */
+/**
+ * Measures the milliseconds from the response to a rule's creation or deletion until the edge applies it, many times.
+ */
 async function propagation(routes: number): Promise<number[]> {
   const server = await startServer();
   const backend = await api<Named>(server.apiUrl, "POST", "/backends/tunnel_group", { labels: { bench: "none" } });
@@ -60,7 +62,7 @@ async function propagation(routes: number): Promise<number[]> {
 
   const took: number[] = [];
   for (let turn = 0; turn < 100; turn += 1) {
-    // Without the rule 403; with it the request gets as far as the empty backend: 503.
+    // 403 without the rule. With it, the request reaches the empty backend: 503.
     const rule = await api<Named>(server.apiUrl, "POST", "/ip_policy_rules", {
       ip_policy_id: policy.id,
       cidr: "127.0.0.1/32",

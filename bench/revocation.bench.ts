@@ -1,4 +1,4 @@
-/** From the call that ends a session, and from its answer, until a request with that session is refused. */
+/** Time from the call that ends a session, and from its response, until a request with that session is rejected. */
 import { readFileSync } from "node:fs";
 import { openBrowser } from "../test/support/browser.ts";
 import { startOAuthProviders } from "../test/support/oauth-providers.ts";
@@ -12,14 +12,14 @@ const providers = await startOAuthProviders();
 const { server, call, url, stopService } = await startLoginServer(providers.baseUrl);
 const ca = readFileSync(server.caFile, "utf8");
 const http = client({ name: "login", port: server.httpsPort, serverName: "login.localhost" }, 1);
-/** Milliseconds from the call, and from its answer, to the sending of the first request that was refused. */
+/** Milliseconds from the call, and from its response, to the sending of the first rejected request. */
 const [ofCall, ofAnswer]: [number[], number[]] = [[], []];
 for (let turn = 0; turn < turns; turn += 1) {
   const browser = openBrowser({ ca });
   const { status, text } = await browser.visit(url("login"));
   if (status !== 200) throw new Error(`log in: ${status} ${text}`);
   const headers = { host: "login.localhost", accept: "application/json", cookie: browser.cookies(url("login")) };
-  /** What is under way when its session ends is cut off. */
+  /** Open requests are cut off when their session ends. */
   const isAdmitted = (): Promise<boolean> =>
     http.send({ path: "/", headers }).then(
       ({ response }) => response.statusCode === 200,

@@ -1,4 +1,4 @@
-/** What configuration costs per request: hostports, routes of one edge, rules of one policy; and hostports in memory. */
+/** Cost of configuration per request: hostports, routes of one edge, rules of one policy; and memory of hostports. */
 import { once } from "node:events";
 import { systemClock } from "../src/lib/clock.ts";
 import type { RoutingTable } from "../src/routing/sites/compiled.ts";
@@ -31,7 +31,7 @@ async function requests(): Promise<void> {
     heaps.push(heap);
     const url = `https://bench.localhost:${port}/part-${routes - 1}/x`;
     const pid = child.pid as number;
-    // until what the configuration left behind is collected, and the code is compiled
+    // Wait until the garbage of the configuration is collected and the code is compiled.
     await wrk(url, { connections, seconds: 4 });
     const measure = async (): Promise<Record<string, number>> => {
       const before = cpuMicros(pid);
@@ -55,7 +55,7 @@ async function requests(): Promise<void> {
   for (const child of [...children, eachRouted.child, service.child]) await stop(child);
 }
 
-/** `bench/support/edge-process.ts`, once it serves, with the bytes of its heap. */
+/** Starts `bench/support/edge-process.ts`. Resolves when it serves, with the bytes of its heap. */
 async function startEdge(hostports: number, routes: number, servicePort: number, routed: "first" | "each" = "first") {
   const args = ["bench/support/edge-process.ts", String(hostports), String(routes), String(servicePort), routed];
   const child = start(process.execPath, ["--expose-gc", ...args]);
@@ -64,7 +64,7 @@ async function startEdge(hostports: number, routes: number, servicePort: number,
   return { child, port, heap };
 }
 
-/** Microseconds of CPU that `decide` takes for one of `count`, the median of some rounds; in this process. */
+/** Returns the microseconds of CPU of `decide` for one of `count`, the median of several rounds in this process. */
 function decisionCost(count: number, decide: (index: number) => unknown): number {
   const took: number[] = [];
   for (let round = 0; round < rounds; round += 1) {
@@ -116,7 +116,7 @@ function restriction(): void {
   verdict("µs per decision", cost, { atMost: 1 });
 }
 
-/** The site and route of a name, as requests ask for them: a string that was not there before. */
+/** Looks up the site and route of a name that is a new string, as in requests. */
 function lookUps(): void {
   const total = 100_000;
   const edge = (index: number) => ({

@@ -1,4 +1,4 @@
-/** What the agent's screen costs under 200 requests a second: on a terminal, and beside it the same agent without one. */
+/** Cost of the agent's screen at 200 requests a second, compared with the same agent without a screen. */
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,9 +9,12 @@ import { wrk } from "./support/wrk.ts";
 
 const seconds = 10;
 const connections = 20;
-/** Between two requests of a connection, milliseconds: all together ask 200 times a second, less what answers take. */
+/**
+ * Pause between two requests of a connection, milliseconds. All connections together send 200 requests a second, less
+ * the response times.
+ */
 const pauseMs = 80;
-/** Of one core. */
+/** In percent of one core. */
 const metric = "agent CPU %";
 const plain = "no terminal";
 const shown = "on a terminal";
@@ -23,7 +26,7 @@ const service = await startService();
 const server = await startServer();
 const contenders = await Promise.all(
   [plain, shown].map(async (name, at) => {
-    // Both keep what passes, as an agent on a terminal does.
+    // Both agents capture traffic, as an agent on a terminal does by default.
     const agent = await startAgent(
       server,
       service.port,

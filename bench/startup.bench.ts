@@ -1,4 +1,4 @@
-/** From the start of the process to ready, and memory then, empty and with 100,000 objects. */
+/** Time from the start of the process to ready, and memory at that time, empty and with 100,000 objects. */
 import { get } from "node:http";
 import { api, many } from "./support/api-client.ts";
 import { startServer } from "./support/postern.ts";
@@ -28,7 +28,10 @@ function reached(url: string): Promise<boolean> {
   });
 }
 
-/** Starts the server some times over. @param data what it has; nothing unless given */
+/**
+ * Starts the server several times.
+ * @param data directory with data. Default: an empty one
+ */
 async function starts(data?: string): Promise<{ readonly seconds: number; readonly megabytes: number }> {
   const [times, sizes]: [number[], number[]] = [[], []];
   for (let round = 0; round < 5; round += 1) {

@@ -1,4 +1,4 @@
-/** What the edge with all of a route's modules adds to an event stream: to its first byte and to each event. */
+/** Latency that the edge with all modules of a route adds to an event stream: to its first byte and to each event. */
 import { request as requestPlain } from "node:http";
 import type { IncomingMessage } from "node:http";
 import { Agent, request } from "node:https";
@@ -18,7 +18,7 @@ interface Named {
 const streams = 4;
 const events = 20;
 const rounds = 5;
-/** In place of a coding: without the edge. */
+/** Replaces a coding for direct requests, without the edge. */
 const direct = "none";
 
 const service = await startService();
@@ -54,7 +54,10 @@ const decoders: Readonly<Record<string, () => ReturnType<typeof createGunzip>>> 
   br: createBrotliDecompress,
 };
 
-/** Milliseconds from the request to the first event, and from the sending of each event to its arrival, decoded. */
+/**
+ * Measures the milliseconds from the request to the first event, and from the sending of each event to its decoded
+ * arrival.
+ */
 function follow(
   coding: string,
   count = events,
@@ -114,9 +117,9 @@ const contender = (name: string, coding: string) => ({
     };
   },
 });
-/** Streams of one event, one after another, by which the first byte is measured in each round. */
+/** Number of consecutive streams with one event, which measure the first byte in each round. */
 const firsts = 25;
-// What runs for the first time is slow for reasons of its own.
+// Warm up: the first run of code is slow.
 for (const coding of [direct, "identity", "gzip", "br"]) {
   for (let count = 0; count < 300; count += 1) await follow(coding, 1);
   await Promise.all(Array.from({ length: streams }, () => follow(coding, 2)));

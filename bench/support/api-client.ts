@@ -3,7 +3,7 @@ import { apiKey } from "./postern.ts";
 
 const agent = new Agent({ keepAlive: true, maxSockets: 64 });
 
-/** One API request; throws when it is refused. */
+/** Sends one API request. Throws if it fails. */
 export function api<T>(base: string, method: string, path: string, body?: unknown): Promise<T> {
   return new Promise((resolve, reject) => {
     const text = body === undefined ? undefined : JSON.stringify(body);

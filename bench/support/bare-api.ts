@@ -1,6 +1,6 @@
 /**
- * What the API is measured against: bare `node:http`. `node bare-api.ts PORT get BODY` answers fixed bytes with the
- * API's header fields; `… post FILE` stores each body in SQLite with a commit, and so an fsync, of its own.
+ * The baseline of the API: bare `node:http`. `node bare-api.ts PORT get BODY` responds with fixed bytes and the API's
+ * header fields. `… post FILE` stores each body in SQLite with a separate commit and fsync.
  */
 import { createServer } from "node:http";
 import { DatabaseSync } from "node:sqlite";

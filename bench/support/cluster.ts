@@ -1,4 +1,4 @@
-/** Servers that share a PostgreSQL of their own, and what each part of them has used of the processor. */
+/** Servers that share a new PostgreSQL, and the CPU time of each part. */
 import { randomBytes } from "node:crypto";
 import { readFileSync, readdirSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -13,11 +13,11 @@ const planes = 2;
 
 export interface Cluster {
   readonly nodes: readonly PosternServer[];
-  /** One more node, which whoever starts it stops. */
+  /** Starts one more node, which the caller stops. */
   startNode(): Promise<PosternServer>;
   /** CPU seconds of PostgreSQL so far. */
   databaseSeconds(): number;
-  /** Transactions of all nodes so far. */
+  /** Number of transactions of all nodes so far. */
   transactions(): Promise<number>;
   stop(): Promise<void>;
 }
@@ -27,7 +27,7 @@ export async function startCluster(count: number): Promise<Cluster> {
   if (!postgres) throw new Error("measure nodes: PostgreSQL is not installed");
   process.env["POSTERN_SEALING_KEY"] = randomBytes(32).toString("base64");
   const ofCluster = ["--cluster", "--database", postgres.url, "--peer-listen", "127.0.0.1:0", "--drain-delay", "0"];
-  // Their heaps are measured by `heapBytes`.
+  // `heapBytes` measures their heaps.
   const env = { NODE_OPTIONS: `--expose-gc --import=${resolve("test/support/thread-memory.ts")}` };
   const startNode = (): Promise<PosternServer> => startServer(undefined, ofCluster, env);
   const nodes: PosternServer[] = [];
@@ -52,12 +52,14 @@ export async function startCluster(count: number): Promise<Cluster> {
   };
 }
 
-/** CPU seconds of a process so far, by the names of its threads. */
+/** Returns the CPU seconds of a process so far, by thread name. */
 export function threadSeconds(pid: number): ReadonlyMap<string, number> {
   return scheduled(pid, 0);
 }
 
-/** For how many seconds they were ready to run, and had no processor: a machine of one's own has next to none. */
+/**
+ * Returns the seconds for which threads were ready to run but had no CPU. An otherwise idle machine has almost none.
+ */
 export function threadWaits(pid: number): ReadonlyMap<string, number> {
   return scheduled(pid, 1);
 }
@@ -74,7 +76,7 @@ function scheduled(pid: number, column: number): ReadonlyMap<string, number> {
   return seconds;
 }
 
-/** What is left in the heaps of a node's planes when their garbage is collected, by the names of their threads. */
+/** Returns the heap bytes of a node's planes after garbage collection, by thread name. */
 export function heapBytes({ child, pid }: PosternServer): Promise<ReadonlyMap<string, number>> {
   return new Promise((resolved) => {
     const bytes = new Map<string, number>();

@@ -1,4 +1,4 @@
-/** `node delay.ts LISTEN TARGET MS`: a relay that holds every byte for MS milliseconds in each direction. */
+/** `node delay.ts LISTEN TARGET MS`: a relay that delays every byte by MS milliseconds in each direction. */
 import { connect, createServer } from "node:net";
 import type { Socket } from "node:net";
 
@@ -10,7 +10,7 @@ createServer({ noDelay: true }, (inbound) => {
   hold(outbound, inbound);
 }).listen(listen, "127.0.0.1");
 
-/** As a long line would: what is under way is not limited here, only late. */
+/** Like a long line, it delays data but does not limit the amount in transit. */
 function hold(from: Socket, to: Socket): void {
   from.on("data", (bytes) => setTimeout(() => to.writable && to.write(bytes), delayMs));
   from.on("end", () => setTimeout(() => to.end(), delayMs));

@@ -1,7 +1,7 @@
 /**
- * `node edge-process.ts HOSTPORTS ROUTES SERVICE_PORT first|each`: an edge alone, with as many edges of one hostport
- * each, of which the first, bench.localhost, or each has as many routes to the service. Prints its port once it serves
- * them, and with `--expose-gc` the bytes of its heap.
+ * `node edge-process.ts HOSTPORTS ROUTES SERVICE_PORT first|each`: runs an edge only, with HOSTPORTS edges of one
+ * hostport each. The first one, bench.localhost, or each has ROUTES routes to the service. Prints its port once it
+ * serves them, and with `--expose-gc` the bytes of its heap.
  */
 import { startEdge } from "../../src/edge/edge.ts";
 import { systemClock } from "../../src/lib/clock.ts";

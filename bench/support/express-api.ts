@@ -1,6 +1,6 @@
 /**
- * `node express-api.ts PORT FILE`: bot users as one would write them with Express and better-sqlite3. Each POST has a
- * commit, and so an fsync, of its own.
+ * `node express-api.ts PORT FILE`: a typical API for bot users with Express and better-sqlite3. Each POST has a
+ * separate commit and fsync.
  */
 import { createHash, randomUUID, timingSafeEqual } from "node:crypto";
 import Database from "better-sqlite3";

@@ -10,20 +10,20 @@ export interface H2loadResult {
 
 interface Load {
   readonly connections: number;
-  /** At once on each connection. */
+  /** Number of concurrent streams per connection. */
   readonly streams: number;
-  /** How long, in seconds, or how many requests in all. */
+  /** Duration in seconds, or total number of requests. */
   readonly seconds?: number;
   readonly requests?: number;
-  /** Bytes that each request sends. */
+  /** Number of bytes that each request sends. */
   readonly upload?: number;
-  /** Where to connect, instead of to the URL's own port. */
+  /** Port to connect to instead of the URL's. */
   readonly port?: number;
-  /** HTTP/1.1 in place of HTTP/2. */
+  /** Whether to use HTTP/1.1 instead of HTTP/2. */
   readonly isHttp1?: boolean;
 }
 
-/** Runs h2load against `url`, whose host is 127.0.0.1. Throws unless everything was answered with 2xx. */
+/** Runs h2load against `url`, whose host is 127.0.0.1. Throws unless every response is 2xx. */
 export async function h2load(url: string, load: Load): Promise<H2loadResult> {
   const args = ["-t1", "-c", String(load.connections), "-m", String(load.streams)];
   if (load.seconds !== undefined) args.push("-D", String(load.seconds));
@@ -31,7 +31,7 @@ export async function h2load(url: string, load: Load): Promise<H2loadResult> {
   if (load.upload !== undefined) args.push("-d", bodyOf(load.upload));
   if (load.isHttp1 === true) args.push("--h1");
   const { port = new URL(url).port } = load;
-  // A window that is never what limits: the contenders are compared, not the client's defaults.
+  // A window that never limits: the benchmark compares the contenders, not the client's defaults.
   const output = await run("h2load", [...args, "-w", "26", "-W", "26", `--connect-to=127.0.0.1:${port}`, url]);
   const counts = /requests: (\d+) total, .* (\d+) succeeded, (\d+) failed, (\d+) errored/.exec(output);
   const [done, failed, errored] = [2, 3, 4].map((at) => Number(counts?.[at]));

@@ -1,4 +1,4 @@
-/** `node hold.ts PORT COUNT`: holds every connection open, and prints `held` when there are COUNT of them. */
+/** `node hold.ts PORT COUNT`: keeps every connection open, and prints `held` when there are COUNT of them. */
 import { createServer } from "node:net";
 
 const [port, count] = process.argv.slice(2).map(Number) as [number, number];

@@ -1,4 +1,6 @@
-/** `node idle-tunnels.ts PORT CA_FILE COUNT`: as many agent sessions with one backend tunnel each, then silence. */
+/**
+ * `node idle-tunnels.ts PORT CA_FILE COUNT`: opens COUNT agent sessions with one backend tunnel each, then stays idle.
+ */
 import { readFileSync } from "node:fs";
 import { connectServer } from "../../src/agent/connect.ts";
 import { connectSession } from "../../src/tunnel/client.ts";

@@ -1,4 +1,4 @@
-/** `node idle-visitors.ts PORT COUNT`: as many TLS connections, a request on each that is answered, then silence. */
+/** `node idle-visitors.ts PORT COUNT`: opens COUNT TLS connections with one answered request each, then stays idle. */
 import { once } from "node:events";
 import { connect } from "node:tls";
 import { many } from "./api-client.ts";

@@ -5,7 +5,10 @@ import { authtoken } from "./postern.ts";
 import type { PosternServer } from "./postern.ts";
 import { start } from "./system.ts";
 
-/** An agent with the label `app=bench`, resolved once it is online. @param port of the service, on this machine */
+/**
+ * Starts an agent with the label `app=bench`. Resolves when it is online.
+ * @param port port of the service on this machine
+ */
 export async function startLabelledAgent(
   server: PosternServer,
   port: number,

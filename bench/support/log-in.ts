@@ -1,6 +1,6 @@
 /**
- * `log-in.ts PORT CA COUNT AT_ONCE [plain]`: so many visitors log in at `login.localhost`, or send as many requests to
- * `bare.localhost` as that takes. Prints how long it took, milliseconds, and how many arrived.
+ * `log-in.ts PORT CA COUNT AT_ONCE [plain]`: COUNT visitors log in at `login.localhost`, or send as many requests to
+ * `bare.localhost` as their logins need. Prints the milliseconds that it took, and how many succeeded.
  */
 import { readFileSync } from "node:fs";
 import { Agent, request } from "node:https";
@@ -8,7 +8,7 @@ import { request as requestHttp } from "node:http";
 import type { IncomingMessage, RequestOptions } from "node:http";
 
 const [port = 0, ca = "", count = 0, atOnce = 0, plain] = process.argv.slice(2);
-/** Requests of a login to the edge: two at the host, one at that of logins, and one when it is over. */
+/** Requests of a login to the edge: two at the host, one at the login host, and one after the login. */
 const requestsOfLogin = 4;
 const agent = new Agent({ keepAlive: true, maxSockets: Number(atOnce), ca: readFileSync(ca) });
 

@@ -1,4 +1,6 @@
-/** A server with two hosts in front of one service: `bare.localhost`, and `login.localhost` behind a login with GitHub. */
+/**
+ * Starts a server with two hosts in front of one service: `bare.localhost`, and `login.localhost` with a GitHub login.
+ */
 import { chmodSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,7 +9,7 @@ import { api } from "./api-client.ts";
 import { startServer, startService } from "./postern.ts";
 import { stop } from "./system.ts";
 
-/** @param baseUrl where the providers of `test/support/oauth-providers.ts` are */
+/** @param baseUrl URL of the providers of `test/support/oauth-providers.ts` */
 export async function startLoginServer(baseUrl: string) {
   const apps = join(mkdtempSync(join(tmpdir(), "postern-bench-")), "apps.yml");
   writeFileSync(

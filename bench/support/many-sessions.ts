@@ -1,6 +1,6 @@
 /**
- * `many-sessions.ts DIRECTORY COUNT HOST SITE ROUTE`: puts so many logins, of as many users, into the database of a server
- * that is not running.
+ * `many-sessions.ts DIRECTORY COUNT HOST SITE ROUTE`: adds COUNT logins of as many users to the database of a stopped
+ * server.
  */
 import { loadSealingKey } from "../../src/storage/sealing/sealing-key.ts";
 import { nobody } from "../../src/identity/calls/identity.ts";
@@ -87,7 +87,7 @@ for (let at = 0; at < Number(count); at += atOnce) {
     }
   });
 }
-// The thread that writes keeps no process alive.
+// The writing thread does not keep the process alive.
 const alive = setInterval(() => {}, 1_000);
 await store.close();
 clearInterval(alive);

@@ -1,7 +1,7 @@
 /**
- * `node moving-sessions.ts PORT OTHER_PORT CA_FILE SESSIONS TUNNELS`: as many agent sessions with so many named tunnels each. Says
- * `bound` when all are open; sessions that are lost are opened at the other port, and `back MS` says how long after the
- * first loss the last of them had its tunnels again.
+ * `node moving-sessions.ts PORT OTHER_PORT CA_FILE SESSIONS TUNNELS`: opens SESSIONS agent sessions with TUNNELS named
+ * tunnels each. Prints `bound` when all are open. Lost sessions are opened at the other port. `back MS` is the time
+ * from the first loss until the last session had its tunnels again.
  */
 import { readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
@@ -15,16 +15,19 @@ const [port, otherPort, caFile, sessions, tunnels] = process.argv.slice(2) as [s
 const ca = readFileSync(caFile, "utf8");
 const never = new AbortController().signal;
 const atOnce = 64;
-/** Whether they bring nothing back, as agents that were started anew. */
+/** Whether sessions start without stored ids, like restarted agents. */
 const isAnew = process.env["BENCH_ANEW"] === "1";
 
 let lostAt = 0;
 let lost: number[] = [];
 
-/** What each session brings back. */
+/** Stored ids and tokens that each session sends again. */
 const kept = new Map<number, { readonly clientId: string; readonly cookie: string; readonly tunnels: BoundTunnel[] }>();
 
-/** Resolves with what its tunnels come to, once it is authenticated: no more than `atOnce` of one address may be waiting for that. */
+/**
+ * Resolves with the promise of its tunnels after authentication, because at most `atOnce` sessions of one address may
+ * authenticate at a time.
+ */
 async function open(index: number, at: string, closed: () => void): Promise<{ readonly bound: Promise<void> }> {
   const socket = await connectServer({ host: "localhost", port: Number(at) }, ca, never);
   const before = kept.get(index);
@@ -55,7 +58,7 @@ async function open(index: number, at: string, closed: () => void): Promise<{ re
   return { bound: bindAll() };
 }
 
-/** Resolves when all have their tunnels. */
+/** Resolves when all sessions have their tunnels. */
 async function openAll(indices: readonly number[], at: string, closed: (index: number) => void): Promise<void> {
   const free: (() => void)[] = [];
   let connecting = 0;
@@ -71,7 +74,7 @@ async function openAll(indices: readonly number[], at: string, closed: (index: n
   };
   await Promise.all(
     indices.map(async (index) => {
-      // As agents do, until it is there.
+      // Retries like an agent until the server is back.
       for (let failures = 1; ; failures += 1) {
         const isOpen = await connect(index)
           .then(({ bound }) => bound)

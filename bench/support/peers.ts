@@ -1,4 +1,7 @@
-/** The peers: nginx, HAProxy and Caddy terminating TLS and proxying without a tunnel, and OpenSSH's `-R` as a bare tunnel. */
+/**
+ * The peers: nginx, HAProxy and Caddy with TLS termination and a proxy but no tunnel, and OpenSSH's `-R` as a plain
+ * tunnel.
+ */
 import type { ChildProcess } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,7 +18,7 @@ export interface Peer {
 
 const directory = mkdtempSync(join(tmpdir(), "postern-peers-"));
 
-/** A self-signed P-256 certificate, as Postern's own leaf certificates are. */
+/** Creates a self-signed P-256 certificate, like Postern's own leaf certificates. */
 async function certificate(): Promise<{ readonly cert: string; readonly key: string }> {
   const [cert, key] = [join(directory, "peer.pem"), join(directory, "peer.key")];
   if (!existsSync(cert)) {
@@ -53,15 +56,15 @@ function written({ certificatePem, keyPem }: KeyedCertificate, name: string): Fi
 }
 
 /**
- * nginx, one worker, TLS in front, keep-alive to the service behind.
- * @param shown instead of the certificate that all peers have
+ * Starts nginx: one worker, TLS in front, keep-alive to the service.
+ * @param shown certificate that replaces the one of all peers
  */
 export async function startNginx(servicePort: number, shown?: KeyedCertificate): Promise<Peer> {
   const port = await freePort();
   return nginx(servicePort, port, [nginxServer(port, shown ? written(shown, String(port)) : await certificate())]);
 }
 
-/** The same for many names, with a certificate on P-256 for each. */
+/** Starts the same for many names, with a P-256 certificate for each. */
 export async function startNginxOfMany(servicePort: number, names: readonly string[]): Promise<Peer> {
   const port = await freePort();
   const servers = [];
@@ -95,7 +98,7 @@ http { access_log off; keepalive_requests 100000000; client_max_body_size 0; pro
   return { child, pid: child.pid as number, port };
 }
 
-/** HAProxy, one thread, TLS in front; connections may be idle for an hour. */
+/** Starts HAProxy: one thread, TLS in front. Connections may be idle for an hour. */
 export async function startHaproxy(servicePort: number): Promise<Peer> {
   const port = await freePort();
   const { cert, key } = await certificate();
@@ -126,7 +129,7 @@ export async function startCaddy(servicePort: number): Promise<Peer> {
   return { child, pid: child.pid as number, port };
 }
 
-/** `ssh -R`: sshd as the edge, ssh as the agent. `port` is the public side; `pid` is sshd's. */
+/** Starts `ssh -R`: sshd is the edge, ssh the agent. `port` is the public side; `pid` is sshd's. */
 export async function startSsh(servicePort: number, sshdPort?: number): Promise<Peer & { readonly sshd: number }> {
   const [sshd, port] = [await freePort(), await freePort()];
   const host = join(directory, "host");
@@ -158,7 +161,7 @@ export async function startSsh(servicePort: number, sshdPort?: number): Promise<
     `127.0.0.1:${port}:127.0.0.1:${servicePort}`,
     "root@127.0.0.1",
   ]);
-  // What sshd has begun for it would stay behind, and the client with that.
+  // Children of sshd would survive it, and the client with them.
   server.once("exit", () => client.kill());
   await listening(port);
   return { child: server, pid: server.pid as number, port, sshd };

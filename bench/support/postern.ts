@@ -1,11 +1,11 @@
-/** Postern as its users run it: a server process, an agent process, a service behind. */
+/** Postern in its usual form: a server process, an agent process, and a service. */
 import type { ChildProcess } from "node:child_process";
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { freePort, listening, start, stop } from "./system.ts";
 
-/** Of the form that the server gives to its own. */
+/** Has the form of the server's own keys. */
 export const apiKey = "postern_ak_benchmark0000000_0123456789abcdefghijklmnopqrstuv0vw5iai";
 export const authtoken = "postern_at_benchagent000000_0123456789abcdefghijklmnopqrstuv0xsia74";
 
@@ -20,7 +20,7 @@ export interface PosternServer {
   stop(): Promise<void>;
 }
 
-/** `postern serve` on free ports and a directory of its own, or on `data` once more. */
+/** Starts `postern serve` on free ports, with a new directory or with `data`. */
 export async function startServer(
   data = mkdtempSync(join(tmpdir(), "postern-bench-")),
   more: readonly string[] = [],
@@ -66,9 +66,9 @@ export async function startServer(
 }
 
 /**
- * `postern http PORT` with a URL of its own, resolved once it forwards.
- * @param agentPort where it connects; several, tried in turn
- * @param isOnTerminal it shows its screen
+ * Starts `postern http PORT` with a separate URL. Resolves when it forwards.
+ * @param agentPort port to connect to, or several, tried in turn
+ * @param isOnTerminal whether it shows its screen
  */
 export async function startAgent(
   server: PosternServer,
@@ -82,7 +82,7 @@ export async function startAgent(
   const words = [process.execPath, "bin/postern.js", "http", String(port), "--url", `https://${name}.localhost`];
   const command = [...words, "--server", servers.join(","), "--ca", server.caFile, ...more];
   const env = { POSTERN_AUTHTOKEN: authtoken };
-  // `script` has it on a terminal of its own, and passes on what is shown there.
+  // `script` runs it on a new terminal and forwards the terminal's output.
   const child = isOnTerminal
     ? start("script", ["-qefc", command.join(" "), "/dev/null"], env)
     : start(command[0] as string, command.slice(1), env);

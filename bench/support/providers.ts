@@ -1,4 +1,4 @@
-/** The OAuth providers of the tests in a process of their own; prints where they are. */
+/** Runs the tests' OAuth providers in a separate process and prints their URL. */
 import { startOAuthProviders } from "../../test/support/oauth-providers.ts";
 
 const { baseUrl } = await startOAuthProviders();

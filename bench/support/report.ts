@@ -5,7 +5,7 @@ export interface Contender<Sample> {
   measure(): Promise<Sample>;
 }
 
-/** Measures every contender once per round, in turn, so that a noisy minute hits all of them. */
+/** Measures every contender once per round, in turn, so that other load on the machine affects all of them. */
 export async function interleave<Sample extends Readonly<Record<string, number>>>(
   contenders: readonly Contender<Sample>[],
   rounds: number,
@@ -22,8 +22,8 @@ export async function interleave<Sample extends Readonly<Record<string, number>>
 }
 
 /**
- * Measures all contenders at the same time, round by round: they share the machine, and whatever else it does hits
- * all of them alike. For CPU per request, where the figures are to be compared closely.
+ * Measures all contenders at the same time, round by round. They share the machine, so other load affects all of them
+ * equally. Used for close comparisons of CPU per request.
  */
 export async function sideBySide<Sample extends Readonly<Record<string, number>>>(
   contenders: readonly Contender<Sample>[],
@@ -55,7 +55,7 @@ export function quantile(values: readonly number[], share: number): number {
 type Samples = ReadonlyMap<string, readonly Readonly<Record<string, number>>[]>;
 export type Aim = { readonly atMost: number } | { readonly atLeast: number };
 
-/** A figure of one contender to that of another in the same round, the median over the rounds, and what is wanted of it. */
+/** Ratio of one contender's figure to another's in the same round, the median over the rounds, with its target. */
 export type Ratio = readonly [figure: string, ours: string, peer: string, aim: Aim];
 
 /** Prints one table: its ratios first, then a row per contender, median (minimum–maximum) per figure. */

@@ -1,4 +1,7 @@
-/** HTTP over one kept-alive connection each, for what wrk does not do: fixed rates, bulk, single requests. */
+/**
+ * HTTP over one keep-alive connection each, for measurements that wrk does not support: fixed rates, bulk, single
+ * requests.
+ */
 import { Agent, request } from "node:https";
 import { Agent as PlainAgent, request as plainRequest } from "node:http";
 import type { IncomingMessage, RequestOptions } from "node:http";
@@ -6,7 +9,7 @@ import type { IncomingMessage, RequestOptions } from "node:http";
 export interface Target {
   readonly name: string;
   readonly port: number;
-  /** Absent: plain HTTP. */
+  /** Absent for plain HTTP. */
   readonly serverName?: string;
 }
 

@@ -1,7 +1,10 @@
-/** The service behind every contender: answers each request head with fixed bytes, takes or gives bulk, streams events. */
+/**
+ * The service of every contender: responds to each request head with fixed bytes, accepts or sends bulk data, streams
+ * events.
+ */
 import { createServer } from "node:net";
 
-/** As much JSON of the usual kind, so that there is something to compress. */
+/** The same amount of typical JSON, which can be compressed. */
 const orders = Array.from({ length: 14 }, (_, at) => ({
   id: `ord_${(at * 7919 + 104_729).toString(36)}`,
   total: (at * 1733) % 9973,
@@ -42,7 +45,9 @@ createServer({ noDelay: true }, (socket) => {
       socket.write(kilobyte);
     }
   });
-  /** An event each 50 ms, the first at once; each says when it was sent, on the monotonic clock of the machine. */
+  /**
+   * Sends an event every 50 ms, the first immediately. Each contains its sending time on the machine's monotonic clock.
+   */
   const stream = (count: number): void => {
     const head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
     let left = count;

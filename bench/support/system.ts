@@ -1,4 +1,4 @@
-/** Processes, ports and readings of the system that the benchmarks are made of. */
+/** Processes, ports and system measurements for the benchmarks. */
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { existsSync, readFileSync, readdirSync } from "node:fs";
@@ -10,7 +10,7 @@ process.on("exit", () => {
   for (const child of started) child.kill("SIGKILL");
 });
 
-/** A child that ends with this process; `quiet` drops what it prints unless it fails to start. */
+/** Starts a child process that ends with this process. `quiet` drops its output unless it fails to start. */
 export function start(
   command: string,
   args: readonly string[],
@@ -40,7 +40,7 @@ export async function stop(child: ChildProcess): Promise<void> {
   clearTimeout(force);
 }
 
-/** What follows `word` in what the child prints, once it does. */
+/** Resolves with the text after `word` in the child's output. */
 export function says(child: ChildProcess, word: string): Promise<string> {
   return new Promise((resolve, reject) => {
     let text = "";
@@ -53,7 +53,7 @@ export function says(child: ChildProcess, word: string): Promise<string> {
   });
 }
 
-/** Runs to the end and returns what it printed. */
+/** Runs a command to its end and returns its output. */
 export function run(
   command: string,
   args: readonly string[],
@@ -76,11 +76,11 @@ export function run(
 
 export interface ThreadTimes {
   readonly cpuMs: number;
-  /** Ready to run, and no core for it: what a machine with enough cores would not have. */
+  /** Time in which the thread was ready to run but had no core. A machine with enough cores has none. */
   readonly waitedMs: number;
 }
 
-/** What the thread of that name has had so far (Linux: the files of `proc_pid_task`, schedstat). */
+/** Returns the CPU time of the named thread so far (Linux: the files of `proc_pid_task`, schedstat). */
 export function threadTimes(pid: number, name: string): ThreadTimes {
   for (const task of readdirSync(`/proc/${pid}/task`)) {
     const at = `/proc/${pid}/task/${task}`;
@@ -99,7 +99,7 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** Resolves when something listens on the port of 127.0.0.1. */
+/** Resolves when a program listens on the port of 127.0.0.1. */
 export async function listening(port: number, withinMs = 60_000): Promise<void> {
   const end = performance.now() + withinMs;
   for (;;) {
@@ -113,7 +113,7 @@ export async function listening(port: number, withinMs = 60_000): Promise<void> 
   }
 }
 
-/** User and system CPU of a process and its descendants so far, in microseconds. */
+/** Returns the user and system CPU time of a process and its descendants so far, microseconds. */
 export function cpuMicros(pid: number): number {
   let total = 0;
   for (const one of withDescendants(pid)) {
@@ -123,7 +123,7 @@ export function cpuMicros(pid: number): number {
   return total;
 }
 
-/** Resident memory of a process, in bytes. */
+/** Returns the resident memory of a process, bytes. */
 export function residentBytes(pid: number): number {
   const line = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"));
   return Number(line?.[1] ?? 0) * 1024;
@@ -136,7 +136,7 @@ function withDescendants(pid: number): number[] {
     try {
       parents.set(Number(name), Number(afterName(Number(name))[1]));
     } catch {
-      // It ended while we looked.
+      // The process ended during the measurement.
     }
   }
   const found = [pid];
@@ -144,7 +144,7 @@ function withDescendants(pid: number): number[] {
   return found.filter((one) => existsSync(`/proc/${one}/stat`));
 }
 
-/** The fields of /proc/PID/stat behind the name, which may hold spaces. */
+/** Returns the fields of /proc/PID/stat after the name, which may contain spaces. */
 function afterName(pid: number): string[] {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
   return stat.slice(stat.lastIndexOf(")") + 2).split(" ");

@@ -10,10 +10,13 @@ export interface WrkResult {
   readonly p99Ms: number;
 }
 
-/** `*.localhost` leads nowhere in glibc without a resolver that knows it; this library gives wrk its own hosts file. */
+/**
+ * glibc does not resolve `*.localhost` without a resolver that supports it. This library gives wrk a separate hosts
+ * file.
+ */
 const wrapper = "libnss_wrapper.so";
 
-/** Runs wrk against `url`; a name under `.localhost` is led to 127.0.0.1. */
+/** Runs wrk against `url`. Names under `.localhost` resolve to 127.0.0.1. */
 export async function wrk(
   url: string,
   options: {
