@@ -1,7 +1,7 @@
 /**
- * `npm run bundle`: the programs of the checkout in a few files each, which start several times faster than from their
- * sources. The launcher does it after it has installed, and `npm test` before the tests; `bin/bundled.ts` uses what is
- * made for as long as no source has changed. Decision 24 says why.
+ * `npm run bundle`: bundles the programs of the checkout into a few files each, which start several times faster than
+ * the sources. The launcher runs it after the installation, and `npm test` before the tests. `bin/bundled.ts` uses the
+ * bundle until a source changes. Decision 24 explains why.
  */
 import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -13,8 +13,8 @@ import { bundlePrograms, nameOf, programFile } from "./bundling.ts";
 const root = fileURLToPath(new URL("..", import.meta.url));
 
 /**
- * What is started as a process, and what the tests load, of which each list is bundled by itself: what is loaded into one
- * thread has its modules in common. Threads are found in the sources.
+ * Programs that are started as processes, and sources that the tests load. Each list is bundled separately, and sources
+ * that one thread loads share their modules. Threads are found in the sources.
  */
 const programs = [
   ["src/main.ts"],
@@ -26,10 +26,10 @@ const programs = [
   ],
 ];
 
-/** Besides the sources: what decides what is made of them. */
+/** Files other than sources that affect the bundle. */
 const otherInputs = ["package-lock.json", "scripts/bundle.ts", "scripts/bundling.ts"];
 
-/** How many bundles stay: a server that runs loads a command's or a thread's file when it first needs it. */
+/** Number of bundles that are preserved, because a running server loads files of commands and threads on first use. */
 const keptBundles = 3;
 
 if (freshBundle() === undefined) await bundle();

@@ -1,4 +1,4 @@
-/** Bundles programs and the threads that they start: for the checkout, for the npm package and for the single executable. */
+/** Bundles programs and their threads for the checkout, the npm package and the single executable. */
 import { writeFileSync } from "node:fs";
 import { builtinModules } from "node:module";
 import { dirname, join, relative } from "node:path";
@@ -9,45 +9,45 @@ import type { OutputChunk, Plugin } from "rolldown";
 const root = fileURLToPath(new URL("..", import.meta.url));
 
 export interface BundlePlan {
-  /** Each list is bundled together: programs that one thread loads share their modules. */
+  /** Lists of programs. Each list is bundled together, so that programs in one thread share their modules. */
   readonly programs: readonly (readonly string[])[];
-  /** Where the files are written. */
+  /** Folder to which the files are written. */
   readonly directory: string;
-  /** Where the files will be, in the checkout or in a folder laid out like it. */
+  /** Final folder of the files, in the checkout or in a folder with the same layout. */
   readonly placed: string;
   /**
-   * Where libraries and threads are found: in `node_modules` of the checkout, in files beside the program, or through
-   * `import.meta.library` and `import.meta.thread`, which the loader of the executable provides.
+   * Location of libraries and threads: `node_modules` of the checkout, files beside the program, or
+   * `import.meta.library` and `import.meta.thread`, which the executable's loader provides.
    */
   readonly libraries: "checkout" | "beside" | "executable";
 }
 
-/** The one way in which a source names a file beside it: a thread's program, or a file of the checkout. */
+/** The only form in which a source names a file beside it: a thread's program, or a file of the checkout. */
 const besides = /new URL\("(\.[^"]+)", import\.meta\.url\)/g;
 
-/** How the bundler writes the import of one of Node's modules. */
+/** The bundler's form of an import of a Node module. */
 const imports = /^import (?:([\w$]+)(?:, )?)?(\{.*\}|\* as [\w$]+)? from "(node:[\w/]+)";$/gm;
 
-/** Node's modules that packages may name without their scheme. */
+/** Node modules that packages may import without their scheme. */
 const unprefixed = new Set(builtinModules.filter((name) => !name.startsWith("node:")));
 
-/** Stands for the escape of a character, wherever one may be: in a text, in a name, in an expression. */
+/** Placeholder for an escaped character in a text, a name or an expression. */
 const marked = /\$u([0-9a-f]{4})/g;
 
-/** Libraries that sources load late with `createRequire`. */
+/** Libraries that sources load on demand with `createRequire`. */
 const lateLibraries = ["yaml", "re2js", "tldts"];
 
-/** `require` of such a library, made in place or before. */
+/** `require` of such a library, created inline or earlier. */
 const lateRequire = /((?:require|createRequire\(import\.meta\.url\))\()"(yaml|re2js|tldts)"\)/g;
 
-/** @returns the sources that were bundled, relative to the checkout */
+/** @returns the bundled sources, relative to the checkout */
 export async function bundlePrograms(plan: BundlePlan): Promise<ReadonlySet<string>> {
   const threads = new Set<string>();
   const sources = new Set<string>();
   for (const together of plan.programs) await bundleTogether(together, plan, sources, threads);
-  // A server holds these files open: see src/lib/thread-programs.ts.
+  // A server keeps these files open: see src/lib/thread-programs.ts.
   const loadedByThreads = [pathOf(join(root, "bin/in-thread.js"), plan.placed)];
-  // A set's iteration goes on to what is found meanwhile: threads start threads.
+  // The iteration of a set includes elements added during it, because threads start threads.
   for (const thread of threads) {
     const chunks = await bundleTogether([thread], plan, sources, threads);
     loadedByThreads.push(threadFile(thread), ...chunks);
@@ -63,7 +63,7 @@ export async function bundlePrograms(plan: BundlePlan): Promise<ReadonlySet<stri
   return sources;
 }
 
-/** One file per library, loaded when it is first needed: each thread would keep its text otherwise. */
+/** One file per library, loaded on first use. Otherwise each thread would retain its text. */
 async function bundleLibrary(name: string, directory: string): Promise<void> {
   const build = await rolldown({ cwd: root, input: { [name]: name }, platform: "node" });
   await build.write({
@@ -76,7 +76,11 @@ async function bundleLibrary(name: string, directory: string): Promise<void> {
   await build.close();
 }
 
-/** @param sources receives the bundled sources @param threads receives the threads that they start @returns the files */
+/**
+ * @param sources receives the bundled sources
+ * @param threads receives the threads that they start
+ * @returns the files
+ */
 async function bundleTogether(
   together: readonly string[],
   plan: BundlePlan,
@@ -95,7 +99,7 @@ async function bundleTogether(
     format: "esm",
     sourcemap: true,
     keepNames: true,
-    // A thread that starts reads all of it, and keeps it. Names that stack traces show stay.
+    // A starting thread reads and retains all of it. Names in stack traces are preserved.
     minify: { compress: true, mangle: { toplevel: true, keepNames: true }, codegen: true },
     entryFileNames: programFile("[name]"),
     chunkFileNames: "[name]-[hash].js",
@@ -109,10 +113,7 @@ async function bundleTogether(
   return chunks.map(({ fileName }) => fileName);
 }
 
-/**
- * Has what stands beside a source found from the bundle, too: programs of threads are bundled, and are their bundles
- * then; other files stay where they are.
- */
+/** Lets the bundle find files beside a source. Programs of threads become their bundles. Other files stay in place. */
 function filesBeside({ placed, libraries }: BundlePlan, threads: Set<string>): Plugin {
   return {
     name: "files-beside",
@@ -127,7 +128,7 @@ function filesBeside({ placed, libraries }: BundlePlan, threads: Set<string>): P
           if (libraries === "executable") return `import.meta.thread(${JSON.stringify(programFile(nameOf(beside)))})`;
           return urlFromBundle(`./${threadFile(beside)}`);
         });
-        // Only within a line: the map of the sources that the bundler makes stays right.
+        // Replace only within a line, so that the bundler's source map remains valid.
         return { code: replaced, map: null };
       },
     },
@@ -135,8 +136,8 @@ function filesBeside({ placed, libraries }: BundlePlan, threads: Set<string>): P
 }
 
 /**
- * Takes Node's own modules as they are. Imported, each has an object of its own made with all that it exports, for which
- * parts are loaded that nobody asked for; in a thread that is a tenth of its start.
+ * Uses Node's own modules directly. An import would create an object with all exports of the module, which loads unused
+ * parts and takes a tenth of a thread's start.
  */
 function modulesOfNode(): Plugin {
   return {
@@ -160,9 +161,9 @@ function modulesOfNode(): Plugin {
 }
 
 /**
- * Writes other characters than those of ASCII as escapes: V8 keeps a text with one beyond Latin-1 in twice the memory, in
- * each thread. They are marked before the text is minified, which would write them as they are, at the length of their
- * escapes, so that the maps stay right.
+ * Writes non-ASCII characters as escapes: V8 stores a text with a character beyond Latin-1 in twice the memory, in each
+ * thread. They are marked before minification with marks as long as their escapes, because the minifier would write
+ * them unescaped. Source maps remain valid.
  */
 function escapes(): Plugin {
   return {
@@ -202,7 +203,7 @@ export function programFile(name: string): string {
   return `${name}.program.js`;
 }
 
-/** With slashes, whatever the system has. */
+/** Uses slashes on every system. */
 function pathOf(file: string, from = root): string {
   return relative(from, file).replaceAll("\\", "/");
 }
@@ -211,7 +212,7 @@ function urlFromBundle(path: string): string {
   return `new URL(${JSON.stringify(path)}, import.meta.url)`;
 }
 
-/** `src/cli/main.ts` → `src-cli-main`: a bundle is one folder, so that what is relative to one file is to all. */
+/** `src/cli/main.ts` → `src-cli-main`. A bundle is one folder, so that relative paths are the same for all files. */
 export function nameOf(source: string): string {
   return source.replace(/\.ts$/, "").replaceAll("/", "-");
 }

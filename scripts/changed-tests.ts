@@ -1,4 +1,4 @@
-/** The fast lane: which tests a change touches. The whole suite remains what a change must pass. */
+/** The fast lane: selects the tests that a change affects. A change must still pass the whole suite. */
 import { spawnSync } from "node:child_process";
 import { globSync } from "node:fs";
 import { matchesGlob } from "node:path";
@@ -6,9 +6,9 @@ import { importsOf } from "./imports.ts";
 import type { Import } from "./imports.ts";
 
 /**
- * Black-box tests of what lies in a folder, or of a file, in few enough files to be quick. The longest that fits counts.
- * A file is also tested by what is named for it or one of its folders, as `test/api/documents.test.ts` is for
- * `api/documents` and `test/traffic/modules-breaker.test.ts` for `modules/circuit-breaker.ts`.
+ * Black-box tests of a folder or file, few enough to be fast. The longest matching path wins. A file is also tested by
+ * tests named after it or one of its folders: `test/api/documents.test.ts` for `api/documents`, and
+ * `test/traffic/modules-breaker.test.ts` for `modules/circuit-breaker.ts`.
  */
 export const rooms: Readonly<Record<string, readonly string[]>> = {
   "src/acme": ["test/traffic/acme.test.ts"],
@@ -85,13 +85,16 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   sdk: ["test/api/sdk.test.ts"],
 };
 
-/** What so many tests use that using it says little: every fixture something of `lib`, lists of calls the operations. */
+/**
+ * Sources that most tests use, so that their use is not significant: fixtures use `lib`, and lists of calls use the
+ * operations.
+ */
 const usedByMost = ["src/lib/", "src/api/operations.ts"];
 
-/** The rules of the house, which every change can break. */
+/** Tests of repository rules, which every change can break. */
 const always = ["test/citations.test.ts", "test/house.test.ts"];
 
-/** Those that take longest, begun first: at the end of a run one core would wait for them alone. */
+/** The slowest tests, started first. Otherwise one core would run them alone at the end. */
 const longest = [
   "test/cli/nodes.test.ts",
   "test/cli/console-page.test.ts",
@@ -130,8 +133,8 @@ const longest = [
 ];
 
 /**
- * Tests with a process of their own: they count or end what all in a process have, such as its threads or memory, or
- * start processes that end with it.
+ * Tests that need a separate process: they count or stop resources of the process, such as threads or memory, or start
+ * processes that end with it.
  */
 export const alone = [
   "src/policy/parts/find-replace.test.ts",
@@ -140,18 +143,21 @@ export const alone = [
   "test/traffic/http2-floods.test.ts",
 ];
 
-/** Whether a test runs in a process of its own. The others load several times longer than they run, and share some. */
+/**
+ * Whether a test runs in a separate process. The other tests take several times longer to load than to run, and share
+ * processes.
+ */
 export function isAlone(test: string): boolean {
   return alone.some((glob) => matchesGlob(test, glob));
 }
 
-/** Every test file, in the order in which they are begun. */
+/** Returns every test file in starting order. */
 export function allTests(): string[] {
   const files = globSync(["src/**/*.test.ts", "test/**/*.test.ts"]).sort();
   return [...longest, ...files.filter((file) => !longest.includes(file))];
 }
 
-/** The tests among `tests` that files at these paths touch, deleted ones too. */
+/** Returns those of `tests` that changes to these paths, including deletions, affect. */
 export function testsFor(changed: readonly string[], tests = allTests()): string[] {
   const wanted = new Set(always);
   const reach = new Map(tests.map((test) => [test, reachOf(test)]));
@@ -168,7 +174,7 @@ export function testsFor(changed: readonly string[], tests = allTests()): string
   return tests.filter((test) => wanted.has(test));
 }
 
-/** Paths that differ from `base`, committed or not, with those that git does not know yet. */
+/** Returns paths that differ from `base`, committed or not, including untracked files. */
 export function changedSince(base: string | undefined, directory = "."): string[] {
   const git = (...args: string[]): string[] => {
     const run = spawnSync("git", args, { cwd: directory, encoding: "utf8" });
@@ -186,8 +192,8 @@ function roomOf(file: string): readonly string[] {
 }
 
 /**
- * Whether a test has the name of this file, or of one of its folders below the room, and stands where tests of the room
- * do: several have the name `nodes`.
+ * Whether a test has the name of this file, or of one of its folders below the room, and is in a place for the room's
+ * tests. Several files have the name `nodes`.
  */
 function isNamedFor(test: string, file: string): boolean {
   const below = file
@@ -201,7 +207,7 @@ function stemOf(test: string): string {
   return test.slice(test.lastIndexOf("/") + 1).replace(".test.ts", "");
 }
 
-/** Whether a test `ROOM-WORDS` is named for this file, or folder, of the room. */
+/** Whether a test `ROOM-WORDS` is named after this file or folder of the room. */
 function isOneOf(file: string, stem: string): boolean {
   const [, room = "", word = ""] = /^([a-z\d]+)-(.+?)s?$/.exec(stem) ?? [];
   return word !== "" && file.startsWith(`src/${room}/`) && file.slice(room.length + 5).includes(word);
@@ -212,14 +218,14 @@ function folderOf(file: string, depth: number): string {
 }
 
 /**
- * What a test uses: what it imports itself, and every fixture below that. Through fixtures or the source itself nearly
- * everything reaches everything, so only `deep` goes on there, for tests of units.
+ * Returns the files that a test uses: its own imports, and all files below its fixtures. Almost every source imports
+ * almost every other one, so only `deep` follows imports of sources, for unit tests.
  */
 function reachOf(test: string, deep = false): ReadonlySet<string> {
   const found = new Set<string>();
   const visit = (file: string): void => {
     for (const { target, typeOnly } of safely(file)) {
-      // A type changes nothing that runs.
+      // A type import does not affect what runs.
       if (typeOnly || found.has(target) || (!deep && file !== test && target.startsWith("src/"))) continue;
       found.add(target);
       if (deep || !target.startsWith("src/")) visit(target);
@@ -231,7 +237,7 @@ function reachOf(test: string, deep = false): ReadonlySet<string> {
 
 const read = new Map<string, readonly Import[]>();
 
-/** Imports of a file; none for what is not there any more. */
+/** Returns the imports of a file, or none if it was deleted. */
 function safely(file: string): readonly Import[] {
   let imports = read.get(file);
   if (!imports) {

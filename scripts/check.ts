@@ -1,4 +1,7 @@
-/** `npm run check`: types, lint, format, dead code, language, then the tests. `-- --static` leaves out the tests. */
+/**
+ * `npm run check`: checks types, lint, format, dead code and language, then runs the tests. `-- --static` skips the
+ * tests.
+ */
 import { spawnSync } from "node:child_process";
 
 const bin = (name: string): string => `node_modules/.bin/${name}`;

@@ -1,7 +1,7 @@
 /**
- * `npm run docs`: builds the documentation site into `docs/site/dist` and checks its links, anchors, code
- * blocks and pictures.
- * `-- --serve` then serves the site on the loopback; `-- --watch` serves it without a build and reloads changed pages.
+ * `npm run docs`: builds the documentation site into `docs/site/dist` and checks its links, anchors, code blocks and
+ * pictures. `-- --serve` then serves the site on the loopback address. `-- --watch` serves it without a build and
+ * reloads changed pages.
  */
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -25,7 +25,7 @@ if (process.argv.includes("--watch")) {
   }
 }
 
-/** Installs the site's generator when it is missing or the lockfile has changed. */
+/** Installs the site's generator if it is missing or the lockfile has changed. */
 function install(): void {
   const marker = `${site}/node_modules/.postern-lock`;
   const lock = createHash("sha256")

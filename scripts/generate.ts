@@ -1,4 +1,4 @@
-/** `npm run generate`: writes the files that are made from the declarations. `-- --check` only compares. */
+/** `npm run generate`: writes the files that are generated from the declarations. `-- --check` only compares. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { generatedFiles } from "./generated.ts";

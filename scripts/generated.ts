@@ -1,4 +1,4 @@
-/** Files that are made from the declarations and committed: path → content. */
+/** Generated files that are committed: path → content. */
 import { describeApi, operationLines } from "../src/api/description/openapi.ts";
 import { describedOperations } from "../src/api/operations.ts";
 import { policyJsonSchema } from "../src/policy/json-schema.ts";

@@ -1,4 +1,4 @@
-/** What a source file imports of ours, read from its text. */
+/** Returns the imports of a source file within the repository, read from its text. */
 import { readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 
@@ -6,7 +6,7 @@ export interface Import {
   /** Path from the root. */
   readonly target: string;
   readonly typeOnly: boolean;
-  /** It is loaded when it is come to, by `import()`. */
+  /** Whether it is loaded on demand, by `import()`. */
   readonly isLate: boolean;
 }
 

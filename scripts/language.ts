@@ -1,6 +1,7 @@
 /**
- * The language of what people read (`npm run check`): banned phrases in changed lines, a ceiling of each phrase over
- * all of `docs/`, long sentences, the share of the passive voice in each page, and spelling. `-- --lower` of this file lowers the ceilings to the present counts.
+ * Checks the language of texts for people (`npm run check`): banned phrases in changed lines, a maximum count of each
+ * phrase in `docs/`, long sentences, the share of the passive voice per page, and spelling. `-- --lower` reduces the
+ * maximum counts to the current ones.
  */
 import { spawnSync } from "node:child_process";
 import { globSync, readFileSync, writeFileSync } from "node:fs";
@@ -11,9 +12,9 @@ import { sentencesOf } from "./language/sentences.ts";
 
 const ceilingsFile = "scripts/language/ceilings.json";
 const mostWords = 30;
-/** Of a page's sentences, in percent. Older pages above it have their own ceilings in the file. */
+/** Maximum percentage of passive sentences in a page. Older pages above it have their own maximum in the file. */
 const mostPassive = 25;
-/** Texts that people read, and their sources where a page is generated. */
+/** Texts for people, and the sources of generated pages. */
 const readByPeople = [
   "README.md",
   "docs/*.md",
@@ -27,7 +28,7 @@ const readByPeople = [
   "src/cli",
   "console/src",
 ];
-/** Pages without a sentence that is too long. */
+/** Pages that must not contain long sentences. */
 const plainPages = [
   "docs/concepts/*.md",
   "docs/architecture.md",

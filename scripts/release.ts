@@ -1,6 +1,6 @@
 /**
  * `npm run release`: builds every artifact into `dist/` and prints one line for each. `-- npm executable debian` builds
- * only those, `--x64` only for linux-x64. The variable `POSTERN_RELEASE_FOLDER` names another folder than `dist`.
+ * only those, `--x64` only for linux-x64. The variable `POSTERN_RELEASE_FOLDER` replaces the folder `dist`.
  */
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
@@ -42,7 +42,7 @@ for (const [name, build] of Object.entries(steps)) {
 if (chosen.length === 0) {
   artifacts.push(printed(writeNotes(artifacts)));
   printed(writeChecksums(artifacts));
-  // `npm run test:packages` builds nothing while the sources are these.
+  // `npm run test:packages` skips the build if the sources are unchanged.
   if (!isX64) writeFileSync(builtFrom, sourceState());
 }
 rmSync(buildFolder, { recursive: true, force: true });

@@ -1,5 +1,5 @@
 /**
- * Pictures of the console for the documentation, made from a running server: each view light, dark and narrow, side by
+ * Takes pictures of the console for the documentation from a running server: each view light, dark and narrow, side by
  * side. Run `npm run screenshots` after a change of the console.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -62,9 +62,9 @@ async function seed(platform: TestPlatform): Promise<Seeded> {
 
 const click = (page: Page, name: string): Promise<void> => page.getByRole("button", { name, exact: true }).click();
 
-/** What happens in a view before its picture is taken. */
+/** Actions in a view before its picture is taken. */
 const work: Partial<Record<PictureName, (page: Page) => Promise<void>>> = {
-  // The figures are of two moments.
+  // The figures need two measurements.
   overview: (page) => page.locator(".figure strong", { hasText: /^\d/ }).nth(3).waitFor(),
   traffic: (page) => page.locator(".requests button", { hasText: "/admin" }).first().click(),
   edge: (page) => page.locator("summary", { hasText: "/hooks" }).click(),
@@ -100,7 +100,7 @@ async function shots(
     await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
     const { origin } = new URL(page.url());
     await page.goto(`${origin}/#/nowhere`);
-    // The view of the last picture has closed when this text is visible.
+    // The view of the previous picture has closed when this text is visible.
     await page.getByText("This page does not exist.").waitFor();
     await page.goto(`${origin}/#/${path}`);
     await page.getByRole("main").getByRole("heading", { level: 1 }).first().waitFor();
@@ -112,7 +112,7 @@ async function shots(
   return made;
 }
 
-/** Runs in the browser, which can write WebP. It is a text because scripts are compiled without the types of browsers. */
+/** Runs in the browser, which can write WebP. It is a text because scripts are compiled without browser types. */
 const compose = `async ([all, factor, between]) => {
   const images = await Promise.all(all.map(async (source) => {
     const image = new Image();
@@ -135,7 +135,7 @@ const compose = `async ([all, factor, between]) => {
   return whole.toDataURL("image/webp", 0.8);
 }`;
 
-/** One picture of several. */
+/** Combines several pictures into one. */
 async function sideBySide(canvas: Page, pictures: readonly Buffer[]): Promise<Buffer> {
   const sources = pictures.map((one) => `data:image/png;base64,${one.toString("base64")}`);
   const url = String(await canvas.evaluate(`(${compose})(${JSON.stringify([sources, scale, gap])})`));

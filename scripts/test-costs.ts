@@ -1,6 +1,6 @@
 /**
- * What each test file of a run costs in processor time, with the processes that it starts and waits for: for
- * `npm test -- --costs`. Loaded first in each process of the run, it notes what that has cost when it ends.
+ * Measures the processor time of each test file, including child processes, for `npm test -- --costs`. It is loaded
+ * first in each process of the run and records the time at the process's end.
  */
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
@@ -11,7 +11,7 @@ export type Cost = readonly [file: string, seconds: number];
 
 let noted = 0;
 
-/** Seconds that this process and those that it has waited for have computed; 0 where the system does not say. */
+/** Returns the CPU seconds of this process and its finished children; 0 if the system does not report them. */
 export function processorSeconds(): number {
   try {
     const stat = readFileSync("/proc/self/stat", "utf8");
@@ -22,13 +22,13 @@ export function processorSeconds(): number {
   }
 }
 
-/** Notes a cost in the directory that the processes of a run share. */
+/** Records a cost in the directory that the processes of a run share. */
 export function noteCost(directory: string, ...cost: Cost): void {
   noted += 1;
   writeFileSync(join(directory, `${process.pid}-${noted}.cost`), JSON.stringify(cost));
 }
 
-/** What was noted, the dearest first. */
+/** Returns the recorded costs, highest first. */
 export function costsIn(directory: string): Cost[] {
   return readdirSync(directory)
     .filter((name) => name.endsWith(".cost"))
@@ -36,7 +36,7 @@ export function costsIn(directory: string): Cost[] {
     .sort(([, one], [, other]) => other - one);
 }
 
-/** What `npm test -- --changed` costs after a change of one of these sources, the dearest first. */
+/** Returns the cost of `npm test -- --changed` after a change of one of these sources, highest first. */
 export function lanesOf(sources: readonly string[], costs: readonly Cost[]): Cost[] {
   const secondsOf = new Map(costs);
   const tests = [...secondsOf.keys()];

@@ -1,6 +1,7 @@
 /**
- * `npm run test:packages [-- FILE …]`: installs each artifact of `npm run release` in an empty place, runs it, upgrades it
- * from the artifact of the previous commit and removes it. Builds the artifacts first if the sources have changed.
+ * `npm run test:packages [-- FILE …]`: installs each artifact of `npm run release` in an empty environment, runs it,
+ * upgrades it from the artifact of the previous commit, and removes it. Builds the artifacts first if the sources have
+ * changed.
  */
 import { spawnSync } from "node:child_process";
 import { existsSync, globSync, readFileSync } from "node:fs";

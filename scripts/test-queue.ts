@@ -1,17 +1,20 @@
-/** Test files that several processes take one by one, each file once, in a directory that they share. */
+/** A queue of test files in a shared directory. Several processes take files from it, each file once. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 export interface TestQueue {
-  /** The next file that nobody has taken. */
+  /** Takes the next file. */
   take(): string | undefined;
-  /** It was run to its end. */
+  /** Records that the file was run to its end. */
   done(file: string): void;
-  /** Files that were taken, and not run to their end: their process has ended before. */
+  /** Returns the files that were taken but not finished, because their process ended. */
   unfinished(): string[];
 }
 
-/** Makes the queue in an empty directory. @param files in the order in which they are taken */
+/**
+ * Creates the queue in an empty directory.
+ * @param files in the order in which they are taken
+ */
 export function makeQueue(directory: string, files: readonly string[]): TestQueue {
   writeFileSync(join(directory, "files.json"), JSON.stringify(files));
   return openQueue(directory);

@@ -1,6 +1,6 @@
 /**
- * `npm run test:upgrade -- REVISION`: whether servers of that revision are upgraded to this one, one after the other and behind
- * a balancer, without a failed request.
+ * `npm run test:upgrade -- REVISION`: tests that servers of that revision can be upgraded to this one, one after
+ * another behind a balancer, without a failed request.
  */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -12,7 +12,7 @@ if (revision === undefined) throw new Error("name the revision that is upgraded:
 const directory = mkdtempSync(join(tmpdir(), "postern-earlier-"));
 const checkout = join(directory, "checkout");
 
-/** Throws unless it succeeds. */
+/** Throws if the command fails. */
 function run(command: string, ...args: readonly string[]): void {
   const { status } = spawnSync(command, args, { stdio: "inherit" });
   if (status !== 0) throw new Error(`${command} ${args.join(" ")}: it ended with ${status}`);
@@ -20,7 +20,7 @@ function run(command: string, ...args: readonly string[]): void {
 
 run("git", "worktree", "add", "--detach", checkout, revision);
 try {
-  // Its launcher installs what its lockfile lists, and bundles it.
+  // Its launcher installs the locked dependencies and bundles it.
   run(process.execPath, join(checkout, "bin/postern.js"), "--version");
   process.env["POSTERN_TEST_EARLIER"] = checkout;
   run(process.execPath, "scripts/test.ts", "test/cli/nodes-stop.test.ts");

@@ -1,7 +1,7 @@
 /**
- * `npm test [-- FILE …]`: every test, or the named files. `-- --changed[=REV]`: those that the change touches.
- * `-- --again FILE …`: failed files are tried once more, as when every test is run (decision 26).
- * `-- --costs`: says at the end what each file, and the lane of each source, has cost in processor time.
+ * `npm test [-- FILE …]`: runs every test, or the named files. `-- --changed[=REV]`: tests that the change affects. `--
+ * --again FILE …`: retries failed files once, as a full run does (decision 26). `-- --costs`: prints the processor time
+ * of each file, and of each source's lane, at the end.
  */
 import { globSync, mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
@@ -17,11 +17,11 @@ import { makeQueue } from "./test-queue.ts";
 import { skipWithoutPostgres } from "../test/support/programs.ts";
 
 /**
- * How many processes run tests at once. Most wait as long as they compute, so that the cores are busy with two for each; eight
- * at most, since all of them share one PostgreSQL.
+ * Number of concurrent test processes. Most wait as long as they compute, so two per core keep the cores busy. Maximum
+ * eight, because all of them share one PostgreSQL.
  */
 const atOnce = Math.min(8, Math.max(4, 2 * availableParallelism()));
-/** So many failed files are tried once more, by themselves; where more fail, it is no accident. */
+/** Maximum number of failed files that are retried separately. More failures are not random. */
 const maxAgain = 3;
 
 const worker = fileURLToPath(new URL("./test-worker.ts", import.meta.url));
@@ -38,7 +38,7 @@ if (lane !== undefined) {
   process.stdout.write(`${files.length} of ${all.length} test files; \`npm test\` runs all of them\n`);
 }
 
-/** The reason of each skipped test or suite, with how many have it. */
+/** Number of skipped tests or suites by reason. */
 const skipped = new Map<string, number>();
 
 const failed = await runAll();
@@ -56,15 +56,15 @@ if (failed.length > 0) {
   }
 }
 
-/** Runs all files; resolves with those that failed, or were not run to their end. */
+/** Runs all files. Resolves with the files that failed or did not finish. */
 async function runAll(): Promise<string[]> {
   const alone = files.filter((file) => files.length === 1 || isAlone(file));
   const together = files.filter((file) => !alone.includes(file));
   const directory = mkdtempSync(join(tmpdir(), "postern-tests-"));
   const queue = makeQueue(directory, together);
-  // A process that runs several files loads once what they test, which takes longer than most of them do.
+  // A process for several files loads the tested code once, which takes longer than most files run.
   const workers = Array.from({ length: Math.min(atOnce, Math.ceil(together.length / 3)) }, () => worker);
-  // Once there is none left that runs alone, further processes help with the queue.
+  // When no separate test is left, additional processes take files from the queue.
   const begun = [...workers.slice(0, atOnce - 2), ...alone, ...workers.slice(atOnce - 2)];
   const failing = await runFiles(begun, [directory], atOnce);
   const unfinished = queue.unfinished();
@@ -74,17 +74,17 @@ async function runAll(): Promise<string[]> {
     process.stdout.write(`not run to the end, since their process has ended: ${unfinished.join(", ")}\n`);
   }
   const found = files.filter((file) => failing.has(resolve(file)) || unfinished.includes(file));
-  // What has failed has failed, whatever file it is of.
+  // A failure without a known file still fails the run.
   return found.length === 0 && failing.size > 0 ? [...failing] : found;
 }
 
-/** Runs the files, each in a process. Resolves with the paths of what failed. */
+/** Runs each file in a process. Resolves with the paths of failed files. */
 async function runFiles(paths: readonly string[], argv: readonly string[], concurrency: number): Promise<Set<string>> {
   const failing = new Set<string>();
   const execArgv = given.includes("--costs") && argv.length > 0 ? ["--import", costs] : [];
   const report = run({ files: [...paths], argv: [...argv], execArgv, concurrency, timeout: 120_000 });
   report.on("test:fail", ({ name, nesting, file }) => {
-    // A process that runs several files has a suite for each, which is called as the file.
+    // A process for several files has a suite for each, named after the file.
     if (nesting === 0) failing.add(resolve(file === worker ? name : (file ?? name)));
   });
   report.on("test:pass", ({ skip }) => {
@@ -99,13 +99,16 @@ async function runFiles(paths: readonly string[], argv: readonly string[], concu
   return failing;
 }
 
-/** Counts what was skipped, with the packages that those tests need. */
+/** Prints the skipped tests with the packages that they need. */
 function printSkipped(): void {
   for (const [reason, count] of skipped) process.stdout.write(`skipped: ${count} tests or suites, ${reason}\n`);
   if (skipWithoutPostgres) process.stdout.write(`skipped: every test's run on PostgreSQL, ${skipWithoutPostgres}\n`);
 }
 
-/** The files that cost something to speak of, and the dearest lanes: those of a whole run say what a change takes. */
+/**
+ * Prints the files with significant costs and the most expensive lanes. The costs of a full run show the cost of a
+ * change.
+ */
 function printCosts(noted: readonly Cost[]): void {
   const print = (title: string, rows: readonly Cost[]): void => {
     const lines = rows.map(([file, seconds]) => `${seconds.toFixed(1).padStart(7)}  ${file}\n`);

@@ -1,4 +1,4 @@
-/** The lines that a change adds: the uncommitted change, or the last commit when the tree is clean. */
+/** Returns the lines that a change adds: the uncommitted change, or the last commit if the tree is clean. */
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 
@@ -8,7 +8,7 @@ export interface AddedLine {
   readonly text: string;
 }
 
-/** @param paths what Git looks at, as pathspecs */
+/** @param paths pathspecs for Git */
 export function addedLines(paths: readonly string[]): readonly AddedLine[] {
   const untracked = git("ls-files", "--others", "--exclude-standard", "--", ...paths)
     .split("\n")

@@ -1,4 +1,4 @@
-/** The share of sentences in the passive voice. */
+/** Computes the share of sentences in the passive voice. */
 import { sentencesOf } from "./sentences.ts";
 
 const irregular =
@@ -9,7 +9,7 @@ const passive = new RegExp(
   "i",
 );
 
-/** Between 0 and 1; undefined for a page with few sentences, whose share means little. */
+/** Returns a value between 0 and 1, or undefined for a page with too few sentences. */
 export function passiveShare(markdown: string): number | undefined {
   const sentences = sentencesOf(markdown).filter(({ words }) => words > 3);
   if (sentences.length < fewest) return undefined;

@@ -1,4 +1,4 @@
-/** Phrases that a colleague would not say, each with what to write instead. */
+/** Banned phrases, each with its replacement. */
 export interface Pattern {
   readonly name: string;
   readonly matches: RegExp;

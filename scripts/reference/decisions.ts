@@ -1,4 +1,4 @@
-/** The index of the decision records: their numbers, titles, states and dates, read from the records. */
+/** Index of the decision records: numbers, titles, states and dates, read from the records. */
 import { globSync, readFileSync } from "node:fs";
 import { basename } from "node:path";
 
@@ -8,7 +8,7 @@ export interface DecisionRecord {
   readonly title: string;
   /** `in effect`, or `replaced by [N](…)`. */
   readonly status: string;
-  /** The day of the decision, and of its last change. */
+  /** Dates of the decision and of its last change. */
   readonly date: string;
   readonly text: string;
 }

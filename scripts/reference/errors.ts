@@ -14,7 +14,7 @@ import { code, page, table } from "./markdown.ts";
 interface Group {
   readonly title: string;
   readonly entries: Readonly<Record<string, CatalogueEntry>>;
-  /** Where the reader finds more about one occurrence. */
+  /** Where the reader finds details about one occurrence. */
   readonly see: string;
 }
 
@@ -51,7 +51,7 @@ const groups: readonly Group[] = [
   },
 ];
 
-/** Pages for visitors: sections of the troubleshooting guide, by status. */
+/** Error pages for visitors: sections of the troubleshooting guide, by status. */
 const symptoms: Readonly<Record<number, string>> = {
   401: "fix-401-and-403-errors",
   403: "fix-401-and-403-errors",

@@ -7,7 +7,7 @@ import { defaultLimits } from "../../src/cel/values/limits.ts";
 import { acceptedByConformance, leftOutSuites, refusedLater, refusedSooner } from "../../test/cel/left-out.ts";
 import { code, page, table } from "./markdown.ts";
 
-/** What each function does; every one that is declared has to have a line. */
+/** Description of each function. Every declared function must have one. */
 const docs: Readonly<Record<string, string>> = {
   "_+_": "Sum; joins texts, bytes and lists; adds a duration to a time.",
   "_-_": "Difference, also of times.",

@@ -2,7 +2,7 @@ import type { Field, Fields } from "../../src/schema/fields.ts";
 import { inputName } from "../../src/schema/doc.ts";
 import { code, table } from "./markdown.ts";
 
-/** The fields of a resource or module, those of objects inside by their path. */
+/** Returns the fields of a resource or module. Nested fields are named by their path. */
 export function fieldsTable(fields: Fields): string {
   const rows = rowsOf(fields, "");
   return rows.length === 0 ? "" : table(["Field", "Type", "Meaning"], rows);
@@ -57,7 +57,7 @@ function factsOf(field: Field): string[] {
   if (field.alias !== undefined) facts.push(`also accepted as \`${field.alias}\``);
   if (field.type === "string") facts.push(`at most ${field.maxBytes} bytes`);
   if (field.type === "integer" || field.type === "number") facts.push(`${field.min} to ${field.max}`);
-  // What is computed is shown whole.
+  // Computed values are shown completely.
   const isCounted = field.type === "list" || field.type === "map" || field.type === "refList";
   if (isCounted && !field.live) facts.push(`at most ${field.maxItems}`);
   const fallback = field.default;

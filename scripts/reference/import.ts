@@ -1,4 +1,4 @@
-/** What `postern import` makes of each documented key, from the tables that the import itself reads. */
+/** Results of `postern import` for each documented key, from the tables of the import itself. */
 import { caddyKeys, caddyRows } from "../../src/import/caddy/keys.ts";
 import { cloudflaredKeys } from "../../src/import/cloudflared/keys.ts";
 import { frpcKeys } from "../../src/import/frp/client-keys.ts";

@@ -1,4 +1,4 @@
-/** A table; cells may hold inline Markdown. */
+/** Returns a table. Cells may contain inline Markdown. */
 export function table(heads: readonly string[], rows: readonly (readonly string[])[]): string {
   const lines = [heads, heads.map(() => "---"), ...rows].map((row) => `| ${row.map(cell).join(" | ")} |\n`);
   return `${lines.join("")}\n`;
@@ -12,7 +12,7 @@ export function code(text: string): string {
   return text === "" ? "" : `\`${text}\``;
 }
 
-/** A generated page. */
+/** Returns a generated page. */
 export function page(title: string, introduction: string, parts: readonly string[]): string {
   const note = "<!-- Generated from the declarations by `npm run generate`. -->";
   return `${`# ${title}\n\n${note}\n\n${introduction}\n\n${parts.join("")}`.trimEnd()}\n`;

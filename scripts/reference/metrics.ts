@@ -1,4 +1,4 @@
-/** The metrics, found where they are made: each call names its metric and says what it counts. */
+/** Finds the metrics in the sources: each call contains the name and description of its metric. */
 import { globSync, readFileSync } from "node:fs";
 import { code, page, table } from "./markdown.ts";
 
@@ -43,7 +43,7 @@ function metricsIn(source: string): Metric[] {
   });
 }
 
-/** What comes before the call's closing parenthesis. */
+/** Returns the text up to the call's closing parenthesis. */
 function restOfCall(source: string, start: number): string {
   let depth = 1;
   let at = start;

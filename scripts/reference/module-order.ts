@@ -4,7 +4,7 @@ import type { ModuleDeclaration, Phase } from "../../src/traffic/module.ts";
 import type { Place } from "../../src/schema/object.ts";
 import { code, table } from "./markdown.ts";
 
-/** Where each phase happens. */
+/** Place of each phase. */
 const placesOf: Readonly<Record<Phase, readonly Place[]>> = {
   connection: ["tls_edge", "tcp_edge"],
   handshake: ["https_edge", "tls_edge"],
@@ -12,7 +12,7 @@ const placesOf: Readonly<Record<Phase, readonly Place[]>> = {
   response: ["https_edge", "https_route"],
 };
 
-/** The order of the modules: where each may be set, when it acts, and what it may do then. */
+/** Returns the order of the modules: where each can be set, when it acts, and what it can do. */
 export function moduleOrder(): string {
   const rows = modules.flatMap((module, index) => rowsOf(module, index + 1));
   return [

@@ -1,4 +1,4 @@
-/** `docs/reference`: what the declarations say, as pages for people. */
+/** `docs/reference`: generates pages from the declarations. */
 import { modulesOf, resources } from "../../src/api/operation/declarations.ts";
 import type { Operation } from "../../src/api/operation/call.ts";
 import { modules } from "../../src/modules/index.ts";

@@ -1,4 +1,4 @@
-/** Archives with the same bytes for the same files: sorted, owned by root, with fixed modes and one time. */
+/** Creates archives with the same bytes for the same files: sorted, owned by root, with fixed modes and one time. */
 import { execFileSync } from "node:child_process";
 import { gzipSync } from "node:zlib";
 
@@ -8,19 +8,22 @@ export interface ArchiveFile {
   /** Empty for folders and links. */
   readonly bytes: Uint8Array;
   readonly isExecutable?: boolean;
-  /** Permission bits other than the usual 0644, 0755 for executables and folders, 0777 for links. */
+  /** Permission bits. Default: 0644, 0755 for executables and folders, 0777 for links. */
   readonly mode?: number;
-  /** Number of the user and of the group, if it is not root. */
+  /** Number of the user and of the group. Default: root. */
   readonly owner?: number;
-  /** Makes it a symbolic link. */
+  /** Target, if this is a symbolic link. */
   readonly linkTo?: string;
 }
 
 const block = 512;
-/** Longest name and longest link that a plain header holds, in bytes. */
+/** Maximum length of a name and of a link in a plain header, bytes. */
 const longestName = 100;
 
-/** A tar archive (POSIX.1-1988). @param seconds modification time of every file, since 1970 */
+/**
+ * Returns a tar archive (POSIX.1-1988).
+ * @param seconds modification time of every file, since 1970
+ */
 export function tar(files: readonly ArchiveFile[], seconds: number): Buffer {
   const sorted = [...files].sort((one, other) => (one.path < other.path ? -1 : 1));
   const parts = sorted.flatMap((file) => [
@@ -36,12 +39,12 @@ export function gzipped(bytes: Uint8Array): Buffer {
   return gzipSync(bytes);
 }
 
-/** As `tar`, compressed with gzip. */
+/** Like `tar`, compressed with gzip. */
 export function tarGz(files: readonly ArchiveFile[], seconds: number): Buffer {
   return gzipped(tar(files, seconds));
 }
 
-/** The files with every folder above them that they lack. Unpackers need folders before files. */
+/** Adds missing parent folders. Unpackers need folders before files. */
 export function withFolders(files: readonly ArchiveFile[]): readonly ArchiveFile[] {
   const folders = new Set<string>();
   for (const { path } of files) {
@@ -80,7 +83,7 @@ function header(file: ArchiveFile, seconds: number): Buffer {
   octal(owner, 116, 7);
   octal(bytes.length, 124, 11);
   octal(seconds, 136, 11);
-  // The sum is taken over a header whose own field of the sum is blank.
+  // The checksum covers a header with blanks in its own field.
   made.write("        ", 148, "ascii");
   made.write(isFolder ? "5" : isLink ? "2" : "0", 156, "ascii");
   made.write(linkTo, 157);

@@ -11,11 +11,14 @@ interface Bill {
   dependencies: { readonly ref: string; readonly dependsOn: string[] }[];
 }
 
-/** Writes the SBOM. @returns its path */
+/**
+ * Writes the SBOM.
+ * @returns its path
+ */
 export function writeBillOfMaterials(): string {
   const words = ["sbom", "--sbom-format", "cyclonedx", "--omit", "dev", "--package-lock-only", "--workspaces=false"];
   const bill = JSON.parse(execFileSync("npm", words, { cwd: root, encoding: "utf8", maxBuffer: 2 ** 26 })) as Bill;
-  // A random number and the time of the build would differ from run to run.
+  // A random number and the time of the build would differ between runs.
   delete bill.serialNumber;
   bill.metadata.timestamp = new Date(sourceDateEpoch() * 1000).toISOString();
   bill.components.push(nodeComponent());
@@ -27,7 +30,7 @@ export function writeBillOfMaterials(): string {
   return path;
 }
 
-/** Node itself: its npm packages only carry it. */
+/** Node itself, because its npm packages only contain it. */
 function nodeComponent(): Bill["components"][number] {
   const { optionalDependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
     optionalDependencies: Record<string, string>;

@@ -7,5 +7,5 @@ import { SourceTextModule } from "node:vm";
 
 const [file = ""] = process.argv.slice(2);
 const module = new SourceTextModule(readFileSync(file, "latin1"), { identifier: "postern" });
-// The types of Node lack this method.
+// Node's types lack this method.
 process.stdout.write((module as unknown as { createCachedData(): Buffer }).createCachedData());

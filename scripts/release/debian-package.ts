@@ -1,4 +1,6 @@
-/** The Debian package: the executable, its settings, two systemd units, and scripts that keep data until a purge. */
+/**
+ * The Debian package: the executable, its settings, two systemd units, and scripts that preserve data until a purge.
+ */
 import { createHash } from "node:crypto";
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,15 +15,18 @@ import type { LinuxPlatform } from "./paths.ts";
 const sources = fileURLToPath(new URL("./debian/", import.meta.url));
 const architectures: Readonly<Record<LinuxPlatform, string>> = { "linux-x64": "amd64", "linux-arm64": "arm64" };
 
-/** What Node's program is linked with, and what makes the system user and reloads the service. */
+/** Libraries of Node's program, and packages that create the system user and reload the service. */
 const depends = "libc6 (>= 2.28), libstdc++6, libgcc-s1, libatomic1, passwd, procps";
 
-/** Where the package for a platform is written. */
+/** Returns the path of the package for a platform. */
 export function debianPackagePath(platform: LinuxPlatform): string {
   return join(distFolder, `postern_${version}_${architectures[platform]}.deb`);
 }
 
-/** Packs the executable of a platform, which was built before. @returns the package's path */
+/**
+ * Packs the executable of a platform, which must exist.
+ * @returns the package's path
+ */
 export function buildDebianPackage(platform: LinuxPlatform): string {
   const seconds = sourceDateEpoch();
   const installed = installedFiles(platform);

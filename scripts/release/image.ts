@@ -1,4 +1,4 @@
-/** Container images, written without a container builder: one archive per platform. Decision 42 says why. */
+/** Container images, written without a container builder: one archive per platform. Decision 42 explains why. */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { withFolders } from "./archive.ts";
@@ -13,7 +13,7 @@ import type { LinuxPlatform } from "./paths.ts";
 
 const program = "usr/bin/postern";
 
-/** How the image runs; `deploy/Dockerfile` states the same. */
+/** Run configuration of the image; `deploy/Dockerfile` contains the same. */
 export const run = {
   User: `${user}:${user}`,
   Entrypoint: [`/${program}`],
@@ -33,7 +33,7 @@ export const run = {
   },
 } as const;
 
-/** @param made the time of the image, in seconds since 1970 */
+/** @param made time of the image, in seconds since 1970 */
 export function labels(made: number): Readonly<Record<string, string>> {
   const { description, license } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
     readonly description: string;
@@ -51,7 +51,10 @@ export function labels(made: number): Readonly<Record<string, string>> {
   };
 }
 
-/** The image of `executable`. @param base files below it */
+/**
+ * Returns the image of `executable`.
+ * @param base files below it
+ */
 export function imageOf(platform: LinuxPlatform, base: readonly ArchiveFile[], executable: Buffer): Layout {
   const time = sourceDateEpoch();
   const own: readonly ArchiveFile[] = [
@@ -72,12 +75,16 @@ export function imageOf(platform: LinuxPlatform, base: readonly ArchiveFile[], e
   });
 }
 
-/** Where the image for `platform` is written. */
+/** Returns the path of the image for `platform`. */
 export function imagePath(platform: LinuxPlatform): string {
   return join(distFolder, `postern-${version}-image-${systems[platform].architecture}.tar`);
 }
 
-/** Writes the image for `platform`, whose executable must exist. @returns its path @throws if the image is too large */
+/**
+ * Writes the image for `platform`, whose executable must exist.
+ * @returns its path
+ * @throws if the image is too large
+ */
 export function writeImage(platform: LinuxPlatform): string {
   const layout = imageOf(platform, baseRoot(platform), readFileSync(executablePath(platform)));
   const path = imagePath(platform);

@@ -1,10 +1,13 @@
-/** Checksums of the artifacts, and the notes that a release is published with. */
+/** Checksums of the artifacts, and the notes of a release. */
 import { createHash } from "node:crypto";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { distFolder, root, version } from "./paths.ts";
 
-/** Writes `SHA256SUMS`, in the format of `sha256sum`. @returns its path */
+/**
+ * Writes `SHA256SUMS`, in the format of `sha256sum`.
+ * @returns its path
+ */
 export function writeChecksums(artifacts: readonly string[]): string {
   const lines = artifacts.map((path) => `${sha256(path)}  ${basename(path)}\n`).sort();
   const path = join(distFolder, "SHA256SUMS");
@@ -12,7 +15,10 @@ export function writeChecksums(artifacts: readonly string[]): string {
   return path;
 }
 
-/** Writes the release notes: the version's section of the changelog, and the artifacts. @returns their path */
+/**
+ * Writes the release notes: the version's section of the changelog, and the artifacts.
+ * @returns their path
+ */
 export function writeNotes(artifacts: readonly string[]): string {
   const rows = artifacts.map((path) => `| \`${basename(path)}\` | ${megabytes(path)} MB |`);
   const text = `# Postern ${version}
@@ -36,7 +42,10 @@ way, but no test runs them.** On macOS, sign the executable before the first sta
   return path;
 }
 
-/** The section of a version, without its heading. @throws if there is none */
+/**
+ * Returns the section of a version, without its heading.
+ * @throws if the version has no section
+ */
 export function changesOf(changelog: string, wanted: string): string {
   const sections = changelog.split(/^## /m).slice(1);
   const found = sections.find((section) => /^\[?([^\s,\]]+)/.exec(section)?.[1] === wanted);
@@ -49,7 +58,7 @@ export function sha256(path: string): string {
   return createHash("sha256").update(readFileSync(path)).digest("hex");
 }
 
-/** Most megabytes that a user may have to download, by kind of artifact. The npm package counts as installed. */
+/** Maximum download size by kind of artifact, megabytes. The npm package counts as installed. */
 export const mostMegabytes = { npm: 15, executable: 45, debian: 45, image: 70 } as const;
 
 /** @throws if the artifact is too large */

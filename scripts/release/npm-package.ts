@@ -8,10 +8,13 @@ import { checkSize } from "./notes.ts";
 import { distFolder, root, sourceDateEpoch, version } from "./paths.ts";
 import { bundleFor, manifest, pagesAndDescription } from "./shipped-files.ts";
 
-/** Where the package is written. */
+/** Path of the package. */
 export const npmPackagePath = join(distFolder, `postern-${version}.tgz`);
 
-/** Builds the package. @returns the artifact's path */
+/**
+ * Builds the package.
+ * @returns the artifact's path
+ */
 export async function buildNpmPackage(): Promise<string> {
   const { optionalDependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
     optionalDependencies: Record<string, string>;

@@ -7,10 +7,13 @@ import type { BundlePlan } from "../bundling.ts";
 import type { ArchiveFile } from "./archive.ts";
 import { buildFolder, commit, root } from "./paths.ts";
 
-/** Where the bundle is in an artifact. */
+/** Folder of the bundle in an artifact. */
 export const bundleFolder = "lib";
 
-/** Bundles the command line and its threads as an artifact needs them. @returns the files, below `lib/` */
+/**
+ * Bundles the command line and its threads for an artifact.
+ * @returns the files, below `lib/`
+ */
 export async function bundleFor(libraries: BundlePlan["libraries"]): Promise<readonly ArchiveFile[]> {
   const directory = join(buildFolder, `bundle-${libraries}`);
   rmSync(directory, { recursive: true, force: true });
@@ -21,7 +24,7 @@ export async function bundleFor(libraries: BundlePlan["libraries"]): Promise<rea
   );
 }
 
-/** The pages and the API's description. */
+/** Returns the pages and the API's description. */
 export function pagesAndDescription(): readonly ArchiveFile[] {
   const node = process.execPath;
   execFileSync(node, [join(root, "console", "build.js")], { stdio: ["ignore", 2, 2] });
@@ -29,7 +32,7 @@ export function pagesAndDescription(): readonly ArchiveFile[] {
   return [...pages, { path: "openapi.json", bytes: readFileSync(join(root, "openapi.json")) }];
 }
 
-/** The manifest of an artifact: version and commit, and what npm needs. */
+/** Returns the manifest of an artifact: version, commit, and fields for npm. */
 export function manifest(more: object): ArchiveFile {
   const own = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as Record<string, unknown>;
   const { name, version, description, license, type, engines } = own;
@@ -37,7 +40,7 @@ export function manifest(more: object): ArchiveFile {
   return { path: "package.json", bytes: Buffer.from(`${JSON.stringify(made, undefined, 2)}\n`) };
 }
 
-/** Every file below `folder`, with paths below `under`. */
+/** Returns every file below `folder`, with paths below `under`. */
 export function filesIn(folder: string, under: string): readonly ArchiveFile[] {
   return globSync("**/*", { cwd: folder, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -55,8 +58,8 @@ export function writeFiles(folder: string, files: readonly ArchiveFile[]): void 
 }
 
 /**
- * A map names lines and functions; the text of the sources would double the package. Sources are named from where the
- * bundle will be, not from the folder of the build.
+ * A source map contains lines and functions, because the text of the sources would double the package's size. Paths of
+ * sources are relative to the bundle's final folder.
  */
 function withoutSources(file: ArchiveFile, directory: string): ArchiveFile {
   const { sourcesContent: _text, ...map } = JSON.parse(Buffer.from(file.bytes).toString()) as SourceMap;

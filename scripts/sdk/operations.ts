@@ -1,4 +1,4 @@
-/** Where each operation of `openapi.json` is found in the SDK and on the command line: its group and its verb. */
+/** Maps each operation of `openapi.json` to its group and verb in the SDK and on the command line. */
 import { refName } from "../../src/api/description/description.ts";
 import type { ApiDescription, DescribedOperation, Parameter, Schema } from "../../src/api/description/description.ts";
 
@@ -7,7 +7,7 @@ export interface SdkOperation {
   readonly method: string;
   readonly path: string;
   readonly summary: string;
-  /** The path's words without its parameters; none for what belongs to no resource. */
+  /** The path's words without its parameters; empty for operations without a resource. */
   readonly group: readonly string[];
   readonly verb: string;
   /** Names of the path's parameters, in order. */
@@ -16,7 +16,7 @@ export interface SdkOperation {
   readonly body: Schema | undefined;
   readonly bodyOptional: boolean;
   readonly answers: "object" | "list" | "text" | "nothing";
-  /** Of a list: one of its objects. */
+  /** For a list, the schema of one object. */
   readonly answer: Schema | undefined;
   readonly listKey: string | undefined;
 }
@@ -58,7 +58,7 @@ function read(api: ApiDescription, path: string, method: string, operation: Desc
   };
 }
 
-/** By the words of its path; what is open to anyone belongs to the server, and is called by its own name. */
+/** Derives the group from the words of the path. Public operations belong to the server, with their own names. */
 function placeOf(
   path: string,
   method: string,

@@ -1,10 +1,10 @@
-/** The SDK's groups of methods, as interfaces; and the table that they are made from at run time. */
+/** Generates the SDK's groups of methods as interfaces, and the table from which they are created at run time. */
 import { camel } from "./operations.ts";
 import type { SdkOperation } from "./operations.ts";
 import type { ApiDescription } from "../../src/api/description/description.ts";
 import { comment, typeOf } from "./types.ts";
 
-/** What the text refers to. */
+/** Types and options that the text references. */
 interface Used {
   readonly types: Set<string>;
   /** Query parameters as the fields of an interface → its name. */
@@ -95,7 +95,7 @@ function optionsType(operation: SdkOperation, used: Used): string {
   return name;
 }
 
-/** Keeps the name for the import. */
+/** Records the name for the import. */
 function named(type: string, used: Used): string {
   if (/^[A-Z]\w+$/.test(type)) used.types.add(type);
   return type;

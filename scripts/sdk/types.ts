@@ -4,7 +4,7 @@ import type { ApiDescription, Schema } from "../../src/api/description/descripti
 
 /** `sdk/src/generated/types.ts`. */
 export function renderTypes(api: ApiDescription): string {
-  // `PosternError` is what a failure becomes.
+  // Failures become `PosternError`.
   const shown = Object.entries(api.components.schemas).filter(([name]) => name !== "Error");
   const interfaces = shown.map(([name, schema]) => {
     return `${comment(schema.description ?? "", "")}export interface ${name} ${objectType(schema, "", isInput(name))}\n`;
@@ -12,7 +12,7 @@ export function renderTypes(api: ApiDescription): string {
   return `/** The objects of the API, as they travel. */\n\n${interfaces.join("\n")}`;
 }
 
-/** The name of what a reference refers to, or the type itself. */
+/** Returns the name of a referenced type, or the type itself. */
 export function typeOf(schema: Schema, indent = "", input = true): string {
   if (schema.$ref !== undefined) return refName(schema.$ref);
   if (schema.allOf) return schema.allOf.map((one) => typeOf(one, indent, input)).join(" & ");
@@ -47,7 +47,7 @@ function objectType(schema: Schema, indent: string, input: boolean): string {
   const fields = Object.entries(schema.properties).map(([name, field]) => {
     const given = schema.required?.includes(name) === true;
     const type = typeOf(field, inner, input);
-    // An input may be built with `undefined` for what is not given; JSON leaves it out.
+    // An input may contain `undefined` for absent fields; JSON omits it.
     return `${comment(documentation(field), inner)}${inner}readonly ${key(name)}${given ? "" : "?"}: ${type}${given || !input ? "" : " | undefined"};\n`;
   });
   if (typeof schema.additionalProperties === "object") {

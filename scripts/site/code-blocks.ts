@@ -1,7 +1,7 @@
-/** Fenced code blocks of a Markdown page: each has an end, and JSON and YAML can be parsed. */
+/** Checks fenced code blocks of a Markdown page: each must end, and JSON and YAML must be valid. */
 import { parseAllDocuments } from "yaml";
 
-/** One `line: what is wrong` for each block. */
+/** Returns `line: error` for each invalid block. */
 export function faultsOfBlocks(markdown: string): readonly string[] {
   const faults: string[] = [];
   let open: { readonly line: number; readonly mark: string; readonly language: string; text: string } | undefined;
@@ -20,7 +20,7 @@ export function faultsOfBlocks(markdown: string): readonly string[] {
 }
 
 function faultOf(language: string, text: string): string | undefined {
-  // An ellipsis stands for a part that the page leaves out.
+  // An ellipsis marks an omitted part.
   if (text.includes("…") || text.includes("...")) return undefined;
   try {
     if (language === "json") JSON.parse(text);

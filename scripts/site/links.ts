@@ -1,10 +1,10 @@
-/** Links of the documentation site: where a link in a Markdown page leads, and which links of the built pages are broken. */
+/** Links of the documentation site: converts links of Markdown pages, and finds broken links in the built pages. */
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { posix } from "node:path";
 import { branch, repository } from "./repository.ts";
 
 /**
- * The link as the site has it. A file outside of the pages, such as a source, is shown by the repository.
+ * Returns the link's form on the site. Files outside of the pages, such as sources, link to the repository.
  * @param page the page with the link, relative to `docs/`
  */
 export function siteLink(href: string, page: string): string {
@@ -16,7 +16,7 @@ export function siteLink(href: string, page: string): string {
   return `${path.replace(/README\.md$/, "index.md")}${end}`;
 }
 
-/** The anchor of a heading, as repository hosts make it, so that one link works there and on the site. */
+/** Returns the anchor of a heading in the form of repository hosts, so that a link works there and on the site. */
 export function anchorOf(heading: string): string {
   return heading
     .trim()
@@ -25,7 +25,7 @@ export function anchorOf(heading: string): string {
     .replaceAll(" ", "-");
 }
 
-/** Broken links and anchors in the HTML of a folder, one sentence each. */
+/** Returns broken links and anchors in the HTML of a folder, one sentence each. */
 export function brokenLinks(folder: string): readonly string[] {
   const pages = new Map(globSync("**/*.html", { cwd: folder }).map((file) => [file, readPage(`${folder}/${file}`)]));
   const found: string[] = [];

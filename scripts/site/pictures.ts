@@ -1,10 +1,10 @@
-/** The pictures of the console in the documentation, and the views that they show. `npm run screenshots` makes them. */
+/** Pictures of the console in the documentation, and their views. `npm run screenshots` creates them. */
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { resources } from "../../src/resources/index.ts";
 
 export const pictureFolder = "docs/guides/console";
 
-/** Name of a picture → route of its view. `EDGE` and `POLICY` stand for ids of the sample objects. */
+/** Name of a picture → route of its view. `EDGE` and `POLICY` are placeholders for ids of the sample objects. */
 export const pictures = {
   overview: "overview",
   traffic: "traffic",
@@ -23,7 +23,7 @@ export const pictures = {
 export type PictureName = keyof typeof pictures;
 
 /**
- * Pictures whose view has another route by now, that are missing, or that no page shows; one sentence each.
+ * Returns pictures that are missing or unused, or whose view has a different route now, one sentence each.
  * @param shown the routes of pictures, which tests replace
  */
 export function faultsOfPictures(shown: Readonly<Record<string, string>> = pictures): readonly string[] {
@@ -48,7 +48,7 @@ export function faultsOfPictures(shown: Readonly<Record<string, string>> = pictu
   return faults;
 }
 
-/** The views that the console's page chooses from. */
+/** Returns the views of the console's page. */
 function routesOfConsole(): ReadonlySet<string> {
   const page = readFileSync("console/src/console/main.tsx", "utf8");
   const [, choice = ""] = /^function View\([^]*?switch \(view\) \{([^]*?)^\}/m.exec(page) ?? [];

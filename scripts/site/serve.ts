@@ -1,4 +1,4 @@
-/** Serves the built site on the loopback, with the URLs that it has on a host for static pages. */
+/** Serves the built site on the loopback address, with the same URLs as a host for static pages. */
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { createServer } from "node:http";
 import type { Server } from "node:http";

@@ -14,9 +14,9 @@ export interface SidebarItem {
 
 interface Group {
   readonly text: string;
-  /** Names of pages in order. A page that is not merged yet is left out. */
+  /** Names of pages in order. Missing pages are skipped. */
   readonly pages: readonly string[];
-  /** Pages of this folder that no group names come last in this group. */
+  /** Folder whose other pages are appended to this group. */
   readonly rest?: string;
   readonly collapsed?: boolean;
 }
@@ -94,7 +94,7 @@ function folderOf(page: string): string {
   return page.includes("/") ? page.slice(0, page.indexOf("/")) : "";
 }
 
-/** The first heading, as plain text. */
+/** Returns the first heading as plain text. */
 export function titleOf(markdown: string): string {
   return /^# (.+)$/m.exec(markdown)?.[1]?.replaceAll("`", "").trim() ?? "Untitled";
 }

@@ -1,4 +1,4 @@
-/** Tabs on the documentation site. On a repository host, the blocks follow each other below their bold titles. */
+/** Tabs of the documentation site. On a repository host, the blocks follow each other below their bold titles. */
 
 const group = /^<!-- tabs -->\n([^]*?)^<!-- \/tabs -->$/gm;
 const titledBlock = /^\*\*(.+)\*\*\n\n```(\w+)\n/gm;

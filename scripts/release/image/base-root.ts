@@ -13,7 +13,7 @@ const suite = "bookworm";
 
 const packages = ["ca-certificates", "libatomic1", "libc6", "libgcc-s1", "libstdc++6", "tzdata"];
 
-/** How Debian names each platform. `loader` is the dynamic linker, whose path is part of every executable. */
+/** Debian's names of each platform. `loader` is the dynamic linker, whose path is part of every executable. */
 export const systems: Readonly<
   Record<LinuxPlatform, { readonly architecture: "amd64" | "arm64"; readonly folder: string; readonly loader: string }>
 > = {
@@ -21,7 +21,7 @@ export const systems: Readonly<
   "linux-arm64": { architecture: "arm64", folder: "aarch64-linux-gnu", loader: "lib/ld-linux-aarch64.so.1" },
 };
 
-/** All that the packages bring and the executable uses. The rest, such as Perl modules of debconf, is left out. */
+/** Whether the executable uses a file of the packages. Others, such as Perl modules of debconf, are omitted. */
 function isNeeded(path: string, platform: LinuxPlatform): boolean {
   const { folder, loader } = systems[platform];
   const libraries = `^(usr/)?lib/${folder}/(ld-linux-[^/]*|lib(c|m|dl|pthread|rt|resolv|nss_dns|nss_files|gcc_s|stdc\\+\\+|atomic)\\.so(\\.[0-9.]+)?)$`;
@@ -34,8 +34,8 @@ function isNeeded(path: string, platform: LinuxPlatform): boolean {
 }
 
 /**
- * Downloads Debian's packages and takes what is needed from them. No program of the packages runs, so a machine can make
- * the root of another architecture.
+ * Downloads Debian's packages and extracts the necessary files. No program of the packages runs, so a machine can build
+ * the root for another architecture.
  */
 export function baseRoot(platform: LinuxPlatform): readonly ArchiveFile[] {
   const { architecture } = systems[platform];
@@ -77,7 +77,7 @@ function* filesUnder(root: string, folder: string, isWanted: (path: string) => b
   }
 }
 
-/** Debian writes this file when it installs the package. */
+/** Debian creates this file during the installation of the package. */
 function authorities(root: string): ArchiveFile {
   const folder = join(root, "usr/share/ca-certificates/mozilla");
   const names = readdirSync(folder).sort((a, b) => (a < b ? -1 : 1));
@@ -85,7 +85,7 @@ function authorities(root: string): ArchiveFile {
   return { path: "etc/ssl/certs/ca-certificates.crt", bytes };
 }
 
-/** Where scanners of images look for the packages and their versions. */
+/** Image scanners read the packages and their versions here. */
 function* descriptions(root: string): Generator<ArchiveFile> {
   for (const name of [...packages, "gcc-12-base"]) {
     const path = `var/lib/dpkg/status.d/${name.replace("+", "p")}`;
@@ -93,10 +93,10 @@ function* descriptions(root: string): Generator<ArchiveFile> {
   }
 }
 
-/** Number of the user that the server runs as, and of its group. */
+/** Number of the server's user and group. */
 export const user = 65_532;
 
-/** Where runtimes mount file systems and files: a read-only root cannot get these places later. */
+/** Mount points of container runtimes. They cannot be added later to a read-only root. */
 const mountPoints: readonly ArchiveFile[] = [
   "dev/",
   "proc/",

@@ -5,19 +5,19 @@ import type { ArchiveFile } from "../archive.ts";
 
 export interface Image {
   readonly architecture: "amd64" | "arm64";
-  /** Such as `postern:0.1.0`. */
+  /** Name and tag, such as `postern:0.1.0`. */
   readonly reference: string;
-  /** Seconds since 1970, of the image and of every file in it. */
+  /** Time of the image and of every file in it, seconds since 1970. */
   readonly time: number;
-  /** From the lowest to the topmost, each with a sentence for the image's history. */
+  /** Layers from bottom to top, each with a sentence for the image's history. */
   readonly layers: readonly { readonly about: string; readonly files: readonly ArchiveFile[] }[];
-  /** How the image runs: the `config` of the OCI image configuration. */
+  /** Run configuration: the `config` of the OCI image configuration. */
   readonly run: Readonly<Record<string, unknown>>;
 }
 
 export interface Layout {
   readonly archive: Buffer;
-  /** Bytes that a registry stores and a machine downloads: both layers, configuration and manifest. */
+  /** Size of the download, bytes: both layers, configuration and manifest. */
   readonly downloadBytes: number;
   /** Digest of the manifest. */
   readonly digest: string;
@@ -62,7 +62,7 @@ export function layoutOf({ architecture, reference, time, layers, run }: Image):
   const named = {
     ...descriptor(types.manifest, manifest),
     platform: { architecture, os: "linux" },
-    // Podman reads the one name, and containerd the other.
+    // Podman reads one name, and containerd the other.
     annotations: {
       "org.opencontainers.image.ref.name": tag,
       "io.containerd.image.name": `docker.io/library/${reference}`,
