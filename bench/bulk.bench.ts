@@ -20,7 +20,7 @@ const nginx = await startNginx(service.port);
 // The visitor uses TLS with both. With ssh -R, the service terminates it.
 const ssh = await startSsh(nginx.port);
 
-/** Measures the server's CPU per transferred amount; without `pid` only the throughput. */
+/** Measures the throughput and the server's CPU time per GB. */
 async function moved(target: Target, direction: "down" | "up", pid: number): Promise<Record<string, number>> {
   const before = cpuMicros(pid);
   const perSecond = await rate(target, direction);

@@ -67,7 +67,7 @@ function planned(source: string): () => unknown {
   return () => evaluate(toTheirs as never);
 }
 
-/** Returns the nanoseconds per call, measured for about the maximum time of a round. */
+/** Returns the nanoseconds per call. */
 function nanoseconds(act: () => unknown, times: number): number {
   const start = process.hrtime.bigint();
   for (let at = 0; at < times; at += 1) act();

@@ -8,7 +8,7 @@ import type { PosternServer } from "./support/postern.ts";
 import { verdict } from "./support/report.ts";
 import { cpuMicros, says, start, stop } from "./support/system.ts";
 
-/** Smaller numbers for shared machines: `BENCH_SESSIONS`, and `BENCH_TUNNELS` of each. */
+/** Numbers that can be changed for shared machines: `BENCH_SESSIONS`, and `BENCH_TUNNELS` of each session. */
 const sessions = Number(process.env["BENCH_SESSIONS"] ?? 2_000);
 const each = Number(process.env["BENCH_TUNNELS"] ?? 10);
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
