@@ -1,4 +1,4 @@
-/** Agents of our own as sessions: what the server says to them can be seen, and what they bind is up to the test. */
+/** Agent sessions driven by a test: it sees what the server sends and chooses what the agent binds. */
 import { once } from "node:events";
 import { connect as connectTls } from "node:tls";
 import { forward } from "../../src/agent/forward.ts";
@@ -10,18 +10,18 @@ import type { TestEdge } from "./edge.ts";
 
 export interface TestAgent {
   readonly session: ClientSession;
-  /** Tunnels that the server has ended, as `id code`. */
+  /** Tunnels that the server has stopped, as `id code`. */
   readonly stopped: string[];
-  /** Streams that were opened to the agent so far. */
+  /** Number of streams opened to the agent. */
   readonly opened: number;
-  /** Resolves when the session is over. */
+  /** Resolves when the session has ended. */
   readonly closed: Promise<void>;
   bind(more?: Partial<ClientBind>): Promise<BoundTunnel>;
   label(labels: Readonly<Record<string, string>>): Promise<string>;
   close(): void;
 }
 
-/** What an agent says of itself that has nothing to say. */
+/** Session options of an agent without optional properties. */
 export function sessionOptions(token: string): ClientOptions {
   return {
     clock: systemClock,
@@ -37,9 +37,9 @@ export function sessionOptions(token: string): ClientOptions {
 }
 
 /**
- * Connects an agent that forwards everything to `port` on this machine.
+ * Connects an agent that forwards all connections to `port` on this machine.
  * @param http false for bare connections
- * @param earlier the session that it goes on with
+ * @param earlier the session that this one continues
  */
 export async function connectAgent(
   edge: TestEdge,

@@ -1,6 +1,6 @@
 /**
- * The management API in this process, on a database of the caller's, with a hand-driven edge on its line. Every
- * response that passes through `request` is held against `openapi.json`.
+ * The management API in this process, with the caller's database and an edge that the test drives. `request` checks
+ * every response against `openapi.json`.
  */
 import assert from "node:assert/strict";
 import type { Agent as HttpAgent } from "node:http";
@@ -25,7 +25,7 @@ export interface ApiResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
-  /** The parsed body; {} when there is none. */
+  /** The parsed body; {} if the response has no body. */
   readonly body: Body;
 }
 
@@ -34,7 +34,7 @@ export interface ApiResponse {
 export type Body = any;
 
 interface RequestOptions {
-  /** Sent as JSON, unless it is a string or bytes. */
+  /** Sent as JSON, unless the body is a string or bytes. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string | undefined>>;
   readonly key?: string;
@@ -45,22 +45,22 @@ export interface TestApi {
   readonly apiKey: string;
   readonly authtoken: string;
   readonly plane: ControlPlane;
-  /** The first of its edges, which is the only one unless more are asked for. */
+  /** The first edge. Tests have one edge by default. */
   readonly edge: HandDrivenEdge;
   readonly edges: readonly HandDrivenEdge[];
   readonly databaseUrl: string;
   readonly sealingKey: Buffer;
   request(method: string, path: string, options?: RequestOptions): Promise<ApiResponse>;
-  /** As `request`; anything but a success fails the test. */
+  /** Sends a request like `request`, but fails the test if the response is not a success. */
   ok(method: string, path: string, body?: unknown, key?: string): Promise<Body>;
   stop(): Promise<void>;
 }
 
-/** The other end of the line. */
+/** The edge's end of the line. */
 interface HandDrivenEdge {
   readonly received: Downward[];
   send(message: Upward): void;
-  /** What it answers commands with; nothing unless set. */
+  /** Returns the response to a command. Default: no response. */
   answer: ((message: Downward) => Upward | undefined) | undefined;
 }
 
@@ -70,9 +70,9 @@ export async function startApi(
   database: TestDatabase,
   options: Partial<ControlPlaneOptions> & {
     readonly databaseUrl?: string;
-    /** How many edges it has a line to; one unless given. */
+    /** Number of edges with a line to the API. Default: 1. */
     readonly edgeCount?: number;
-    /** Puts into the database what no operation can. */
+    /** Stores objects that no operation can create. */
     readonly seed?: (store: Store) => Promise<void>;
   } = {},
 ): Promise<TestApi> {
@@ -107,7 +107,7 @@ export async function startApi(
   );
   const baseUrl = `http://127.0.0.1:${plane.address.port}`;
   const planes = [plane];
-  /** What an edge does that a test drives, an edge of each node does. */
+  /** Edges of all nodes repeat what the edge driven by the test does. */
   const atNodes = edges.slice(0, 1);
   while (planes.length < count) {
     const { link, edge } = linkedEdge();
@@ -123,7 +123,7 @@ export async function startApi(
     (await send(url, "GET", "/metrics", undefined, { authorization: `Bearer ${bootstrap.apiKey}` }, agent)).text;
   const request: TestApi["request"] = async (method, path, { body, headers = {}, key = bootstrap.apiKey } = {}) => {
     const type = body !== undefined && { "content-type": "application/json" };
-    // As behind a balancer, whose name all nodes have.
+    // Requests carry the host of the balancer, which all nodes share.
     const host = count > 1 && { host: new URL(baseUrl).host };
     const sent = { authorization: `Bearer ${key}`, "service-version": "2", ...host, ...type, ...headers };
     const response = await send(anyNode.pick(urls), method, path, body, sent, agent);
@@ -154,7 +154,7 @@ export async function startApi(
   };
 }
 
-/** 0 for what has written nothing. */
+/** Returns 0 for a response that has written nothing. */
 function revisionOf({ headers }: ApiResponse): number {
   return Number(headers["postern-revision"] ?? 0);
 }
@@ -195,13 +195,13 @@ function linkedEdge(): { link: Link<Downward, Upward>; edge: HandDrivenEdge } {
   return { link, edge };
 }
 
-/** Over nodes it is asked again and again how far they are: an edge that is silent would have each question wait. */
+/** With several nodes, tests poll the metrics for the nodes' revisions. A silent edge would delay each poll. */
 function noMetrics(message: Downward): Upward | undefined {
   if (nodeCount === 1 || message.type !== "metrics_request") return undefined;
   return { type: "metrics", call: message.call, text: "" };
 }
 
-/** Several that are driven as one: what is received is that of the first. */
+/** Combines several edges that are driven together. Received messages are those of the first edge. */
 function sameEdges(edges: readonly HandDrivenEdge[]): HandDrivenEdge {
   const [first] = edges as [HandDrivenEdge];
   return {
@@ -218,7 +218,7 @@ function sameEdges(edges: readonly HandDrivenEdge[]): HandDrivenEdge {
   };
 }
 
-/** One request, over a connection of its own unless an agent keeps them. */
+/** Sends one request, on a new connection unless the agent keeps connections. */
 export function send(
   baseUrl: string,
   method: string,

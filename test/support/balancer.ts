@@ -1,4 +1,4 @@
-/** A real TCP balancer (HAProxy) in front of servers on loopback addresses of their own, which looks at their readiness. */
+/** A real TCP balancer (HAProxy) in front of servers on separate loopback addresses. It checks their readiness. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -8,7 +8,7 @@ import { after } from "node:test";
 import { freePort, portIs } from "./connections.ts";
 import { findProgram } from "./programs.ts";
 
-/** Of every server, and of the balancer. */
+/** Ports of every server and of the balancer. */
 export interface Ports {
   readonly api: number;
   readonly https: number;
@@ -17,18 +17,18 @@ export interface Ports {
 
 export interface Balancer {
   readonly ports: Ports;
-  /** The settings of a server behind it. */
+  /** Settings of a server behind the balancer. */
   env(host: string): Record<string, string>;
   stop(): Promise<void>;
 }
 
 const running: (() => Promise<void>)[] = [];
-// A test that fails half-way leaves its balancer, which would keep the process alive.
+// A test that fails early leaves its balancer running, which would keep the process alive.
 after(() => Promise.all(running.map((stop) => stop())));
 
-/** @param hosts loopback addresses on which the servers will listen, each on the balancer's own ports */
+/** @param hosts loopback addresses of the servers, which listen on the balancer's ports */
 export async function startBalancer(hosts: readonly string[]): Promise<Balancer> {
-  // At servers that share ports with their edges the same one twice would go unnoticed.
+  // Servers that share ports with their edges would not detect the same port chosen twice.
   const taken = new Set<number>();
   while (taken.size < 3) taken.add(await freePort());
   const [api, https, agents] = [...taken] as [number, number, number];
@@ -59,7 +59,7 @@ export async function startBalancer(hosts: readonly string[]): Promise<Balancer>
   };
 }
 
-/** As the guide "several nodes" says: connections go round, and to servers only that say that they are ready. */
+/** Follows the guide "several nodes": the balancer distributes connections in turn, only to servers that are ready. */
 function configuration({ api, https, agents }: Ports, hosts: readonly string[]): string {
   const servers = (port: number): string =>
     hosts.map((host, at) => `  server n${at} ${host}:${port} check port ${api} inter 200ms fall 2 rise 1`).join("\n");

@@ -1,6 +1,6 @@
 import type { BindRequest } from "../../src/tunnel/server-hooks.ts";
 
-/** An HTTPS tunnel with everything left to the server. */
+/** Request for an HTTPS tunnel with default options. */
 export const bindRequest: BindRequest = {
   id: "",
   proto: "https",

@@ -1,4 +1,4 @@
-/** A TLS client whose own bytes can be slipped in between its records, and which never closes by itself. */
+/** A TLS client that can insert its own bytes between TLS records. It never closes automatically. */
 import { once } from "node:events";
 import { connect } from "node:net";
 import type { Socket } from "node:net";
@@ -8,14 +8,14 @@ import type { ConnectionOptions, TLSSocket } from "node:tls";
 import type { Random } from "./random.ts";
 
 export interface BrokenClient {
-  /** Below TLS. */
+  /** The TCP connection below TLS. */
   readonly bare: Socket;
   readonly tls: TLSSocket;
-  /** Resolves with the alert that TLS was sent, by its name in errors. */
+  /** Resolves with the alert that the TLS client received, by its name in errors. */
   readonly alert: Promise<string>;
 }
 
-/** A half-open connection, so that only the server's own end or reset is seen. */
+/** Opens a half-open connection, so that the test sees only the server's own end or reset. */
 export async function bareClient(port: number): Promise<Socket> {
   const bare = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
   bare.on("error", () => {});
@@ -41,7 +41,7 @@ export async function brokenClient(port: number, options: ConnectionOptions): Pr
   return { bare, tls, alert: alert.promise };
 }
 
-/** The first bytes that a client of TLS sends. */
+/** Returns the first bytes that a TLS client sends. */
 export async function helloOf(options: ConnectionOptions): Promise<Buffer> {
   const written = Promise.withResolvers<Buffer>();
   const nowhere = new Duplex({
@@ -67,7 +67,7 @@ export function serverGone(bare: Socket): Promise<void> {
   });
 }
 
-/** A whole record that no key of the connection has made. */
+/** Returns a whole record that was not encrypted with any key of the connection. */
 export function brokenRecord(random: Random, types: readonly number[]): Buffer {
   const body = Buffer.from(Array.from({ length: 1 + random.below(200) }, () => random.below(256)));
   return Buffer.concat([Buffer.from([random.pick(types), 3, 3, body.length >> 8, body.length & 255]), body]);

@@ -1,4 +1,4 @@
-/** A client that keeps cookies and follows redirects as a browser does; names lead to this machine. */
+/** A client that stores cookies and follows redirects like a browser. All names resolve to this machine. */
 import { connect as connectHttp2 } from "node:http2";
 import type { IncomingHttpHeaders } from "node:http";
 import type { ClientHttp2Session } from "node:http2";
@@ -21,15 +21,18 @@ export interface VisitOptions {
 }
 
 export interface Browser {
-  /** One request, redirects not followed. */
+  /** Sends one request without following redirects. */
   ask(url: string, options?: VisitOptions): Promise<Visited>;
-  /** A navigation to where its redirects end; @param stop ends it before a URL is asked for */
+  /**
+   * Navigates to a URL and follows redirects to the end.
+   * @param stop returns true to stop before a URL is requested
+   */
   visit(url: string, options?: VisitOptions & { readonly stop?: (url: string) => boolean }): Promise<Visited>;
-  /** Names and values that are sent to a URL. */
+  /** Names and values of the cookies that are sent to a URL. */
   cookies(url: string): string;
   cookieNames(url: string): string[];
   setCookie(url: string, name: string, value: string): void;
-  /** Everything that was asked for so far. */
+  /** Every request so far. */
   readonly asked: readonly string[];
 }
 
@@ -41,7 +44,7 @@ interface Cookie {
 const maxRedirects = 20;
 
 export interface BrowserOptions {
-  /** PEM that servers are verified by. */
+  /** PEM of the authority that verifies servers. */
   readonly ca: string;
   readonly http?: "h1" | "h2";
 }
@@ -128,11 +131,11 @@ export function openBrowser({ ca, http = "h1" }: BrowserOptions): Browser {
 
 type Raw = Omit<Visited, "url">;
 
-/** Connections are kept, as browsers do. */
+/** Like browsers, the client reuses connections. */
 const plainAgent = new PlainAgent({ keepAlive: true });
 const tlsAgents = new Map<string, TlsAgent>();
 
-/** Of those who trust an authority. */
+/** Returns the agent for clients that trust an authority. */
 function tlsAgent(ca: string): TlsAgent {
   let agent = tlsAgents.get(ca);
   if (agent === undefined) tlsAgents.set(ca, (agent = new TlsAgent({ keepAlive: true, maxCachedSessions: 0 })));
@@ -152,7 +155,7 @@ async function askHttp1(
   }
 }
 
-/** "stale" when a kept connection was closed at the moment at which it was used again: browsers take another one. */
+/** Returns "stale" if the server closed a reused connection at the same moment. Browsers then open another one. */
 function attempt(
   url: URL,
   ca: string,
@@ -168,7 +171,7 @@ function attempt(
       path: url.pathname + url.search,
       headers: { host: url.host, ...headers },
     };
-    // For `tls.connect`, which has it from the request.
+    // `tls.connect` gets this option from the request.
     const trust = { secureContext: trusting(ca) };
     const request =
       url.protocol === "https:"
@@ -196,10 +199,10 @@ function attempt(
   });
 }
 
-/** By the authority that is trusted, and where they lead. */
+/** By trusted authority and by destination. */
 const sessions = new Map<string, ClientHttp2Session>();
 
-/** A session that is kept, and whether it was there. */
+/** Returns an open session, and whether it already existed. */
 function sessionTo(url: URL, ca: string): readonly [session: ClientHttp2Session, isKept: boolean] {
   const key = `${url.origin} ${ca}`;
   const known = sessions.get(key);

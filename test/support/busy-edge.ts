@@ -1,6 +1,6 @@
 /**
- * An edge with every kind of site, module, login and policy, a real agent behind it, and visits that use all of them:
- * what fault and load tests send through it while something goes wrong.
+ * An edge with every kind of site, module, login and policy, a real agent, and visits that use all of them. Fault and
+ * load tests send these visits while something fails.
  */
 import type { Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
@@ -20,7 +20,7 @@ import { startHttpService, startTcpService } from "./services.ts";
 import { switching } from "./upgraded.ts";
 import { opcodes, openWebSocket } from "./websocket.ts";
 
-/** One thing that a visitor does. Resolves with what came of it; rejects when the connection broke. */
+/** One action of a visitor. Resolves with its outcome; rejects if the connection broke. */
 export interface Visit {
   readonly name: string;
   readonly run: () => Promise<string>;
@@ -28,12 +28,12 @@ export interface Visit {
 
 export interface BusyEdge {
   readonly edge: TestEdge;
-  /** That agents connect with. */
+  /** Token of the agents. */
   readonly token: string;
   readonly visits: readonly Visit[];
-  /** Resolves once agents of both kinds are connected and their tunnels can be used. */
+  /** Resolves when agents of both kinds are connected and their tunnels are usable. */
   ready(): Promise<void>;
-  /** A plain request to the agent's service, over either version of HTTP. */
+  /** Sends a plain request to the agent's service, over either version of HTTP. */
   ask(protocol: Protocol, options?: Partial<AskOptions>): Promise<string>;
   stop(): Promise<void>;
 }
@@ -162,7 +162,7 @@ export async function startBusyEdge(): Promise<BusyEdge> {
   const echo = await startTcpService((socket) => socket.pipe(socket));
   const put = (kind: string, id: string, doc: Readonly<Record<string, unknown>>): void => edge.put({ kind, id, doc });
   const at = { port: edge.edge.agent.port, ca: edge.authority.certificatePem, token };
-  // Sessions that tests break one after the other must not make the agents' pauses longer: at most 75 ms.
+  // Tests close several sessions in a row, which must not lengthen the agents' pauses: at most 75 ms.
   const agent = { random: () => -0.99 };
   const agents = [
     await startOurAgent(at, { upstream: service.port, labels: { app: "web" }, agent }),

@@ -1,4 +1,7 @@
-/** Between the API and a client whose answers cannot be seen: each is held against the API's description. */
+/**
+ * A proxy between the API and a client whose responses a test cannot see. It checks each response against the API's
+ * description.
+ */
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -10,7 +13,7 @@ import { checkResponse } from "./response-check.ts";
 
 export interface CheckingProxy {
   readonly baseUrl: string;
-  /** @throws whatever was wrong with an answer */
+  /** @throws if a response was wrong */
   stop(): Promise<void>;
 }
 

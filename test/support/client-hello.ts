@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { connect } from "node:tls";
 import type { ConnectionOptions } from "node:tls";
 
-/** What a real client sends first. */
+/** Returns the first bytes of a real client. */
 export async function captureHello(options: ConnectionOptions): Promise<Buffer> {
   const server = createServer();
   server.listen(0, "127.0.0.1");

@@ -2,15 +2,15 @@ import { systemClock } from "../../src/lib/clock.ts";
 import type { Clock, Timer } from "../../src/lib/clock.ts";
 
 export interface ManualClock extends Clock {
-  /** Lets this much time pass, running what falls due on the way, in order. */
+  /** Advances the time and runs the timers that become due, in order. */
   pass(milliseconds: number): void;
-  /** Sets the wall clock on, or back: no time passes by it. */
+  /** Sets the wall clock forward or back. No time passes. */
   step(milliseconds: number): void;
-  /** Timers that are set now. */
+  /** Number of active timers. */
   readonly pending: number;
 }
 
-/** A clock that stands still until told. */
+/** Creates a clock that stands still until the test advances it. */
 export function makeManualClock(startMs = Date.now()): ManualClock {
   let elapsed = 0;
   let stepped = 0;
@@ -44,10 +44,10 @@ export function makeManualClock(startMs = Date.now()): ManualClock {
   };
 }
 
-/** The system's clock, which can be moved on and stopped. */
+/** The system's clock, which the test can advance and stop. */
 export interface MovableClock extends Clock {
   move(milliseconds: number): void;
-  /** What `run` does happens at one moment: time goes on from there when it has ended. */
+  /** Runs `run` at one moment. The time continues when `run` has ended. */
   hold<Result>(run: () => Promise<Result>): Promise<Result>;
 }
 
@@ -83,7 +83,7 @@ export function movableClock(): MovableClock {
     },
     move(milliseconds) {
       ahead += milliseconds;
-      // Whoever looks at the time now and then has to see that it went on before anybody relies on that.
+      // Code that checks the time periodically must see the change before any test relies on it.
       for (const run of periodic) run();
     },
   };

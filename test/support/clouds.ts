@@ -1,4 +1,7 @@
-/** The clouds' services that take events, as strict as they are: signatures, headers, forms and bounds. */
+/**
+ * Cloud services that receive events. They check signatures, headers, formats and limits as strictly as the real
+ * services.
+ */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import type { IncomingHttpHeaders } from "node:http";
@@ -25,11 +28,11 @@ export interface Clouds {
   readonly url: string;
   readonly ca: string;
   readonly calls: CloudCall[];
-  /** What the next calls of an operation are answered instead; "silence": nothing. */
+  /** Responses to the next calls of an operation; "silence" for no response. */
   readonly answers: Map<string, (CloudAnswer | "silence")[]>;
-  /** What was wrong with requests; they were answered 400. */
+  /** Errors in requests. These requests got 400. */
   readonly faults: string[];
-  /** Resolves once an operation was called so often since the start. */
+  /** Resolves when an operation has been called this many times since the start. */
   count(operation: string, count: number): Promise<CloudCall[]>;
   stop(): Promise<void>;
 }
@@ -113,7 +116,7 @@ interface Understood extends CloudCall {
   respond(): CloudAnswer;
 }
 
-/** Throws for what the service would refuse. */
+/** Throws for requests that the service would reject. */
 function callOf(request: SignedRequest, streams: Set<string>, newToken: () => string, tokens: number): Understood {
   const { target, headers } = request;
   if (target.endsWith("/oauth2/v2.0/token")) return tokenCall(request, newToken);

@@ -1,8 +1,8 @@
-/** The process of `shared-command.ts`: runs the command lines that it is told, one after another, and says how each ended. */
+/** The process of `shared-command.ts`: runs command lines one after another and reports how each one ended. */
 import { urlOf } from "../../bin/bundled.ts";
 import type { runCommandLine as runCommandLineOf } from "../../src/cli/command-line.ts";
 
-/** One command line, with all that a process of its own would be given. */
+/** One command line, with everything that a separate process would receive. */
 export interface CommandAsked {
   readonly id: number;
   readonly args: readonly string[];
@@ -17,7 +17,7 @@ export interface CommandEnded {
   readonly stderr: string;
 }
 
-/** As users start it: from the bundle, if that is of the sources as they are. */
+/** Like users, starts from the bundle if the bundle is up to date with the sources. */
 const { runCommandLine } = (await import(urlOf("src/cli/command-line.ts"))) as {
   readonly runCommandLine: typeof runCommandLineOf;
 };

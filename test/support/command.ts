@@ -1,4 +1,4 @@
-/** The command line as a process of its own, started as a user would. */
+/** The command line in a separate process, started as a user would start it. */
 import { spawn, spawnSync } from "node:child_process";
 import type { ChildProcess, SpawnOptions } from "node:child_process";
 import { once } from "node:events";
@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 
 export const root = fileURLToPath(new URL("../../", import.meta.url));
 
-/** A Node that Postern does not run on, if this machine has one. */
+/** Returns a Node that Postern does not support, if this machine has one. */
 export function findOldNode(): string | undefined {
   return (process.env["PATH"] ?? "")
     .split(delimiter)
@@ -31,14 +31,14 @@ export interface Running {
   readonly process: ChildProcess;
   readonly stdout: () => string;
   readonly stderr: () => string;
-  /** Resolves with the first whole line on stdout, at once or when it comes. Rejects when the process ends first. */
+  /** Resolves with the first whole line on stdout. Rejects if the process ends first. */
   firstLine(): Promise<string>;
-  /** Sends a signal, and waits for the end. */
+  /** Sends a signal and waits for the process to end. */
   end(signal?: NodeJS.Signals): Promise<Finished>;
   finished: Promise<Finished>;
 }
 
-/** Ports that nobody else has, and no settings of the surroundings. */
+/** Ports that no other process uses, without settings from the environment. */
 export const freePorts = {
   POSTERN_API_LISTEN: "127.0.0.1:0",
   POSTERN_HTTPS_LISTEN: "127.0.0.1:0",
@@ -46,7 +46,7 @@ export const freePorts = {
   POSTERN_PEER_LISTEN: "127.0.0.1:0",
 };
 
-/** What a command is given of the surroundings, and `more`. */
+/** Returns the environment of a command: a part of the test's environment, and `more`. */
 export function commandEnvironment(more: NodeJS.ProcessEnv = {}): Record<string, string> {
   const { PATH = "", HOME = "" } = process.env;
   return { PATH, HOME, POSTERN_DRAIN_DELAY: "0", ...more } as Record<string, string>;
@@ -54,8 +54,8 @@ export function commandEnvironment(more: NodeJS.ProcessEnv = {}): Record<string,
 
 /**
  * Starts `postern ARGS`.
- * @param options `wrap`: a shell line in which `"$@"` runs it; `checkout`: of these sources, unless given;
- *   `command`: the program and its first words, in place of a checkout
+ * @param options `wrap`: a shell line that runs the command as `"$@"`; `checkout`: the checkout to run, by default
+ * these sources; `command`: the program and its first words, instead of a checkout
  */
 export function startCommand(
   args: readonly string[],
@@ -100,7 +100,7 @@ export function startCommand(
   };
 }
 
-/** Runs `postern ARGS` to its end. */
+/** Runs `postern ARGS` until it ends. */
 export async function runCommand(
   args: readonly string[],
   options: SpawnOptions & { readonly node?: string } = {},

@@ -1,6 +1,7 @@
 /**
- * The three servers and the balancer of `deploy/compose.cluster.yaml` as plain processes. The variables are those of the
- * file; only what Docker would provide is replaced: names of containers, ports, paths of secrets and the database.
+ * Runs the three servers and the balancer of `deploy/compose.cluster.yaml` as plain processes. The variables are those
+ * of the file. The test replaces only what Docker would provide: names of containers, ports, paths of secrets and the
+ * database.
  */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -35,9 +36,9 @@ export const skipWithoutCluster: string | false = skipWithoutPostgres || skipWit
 
 /** Where the servers run. */
 export interface ClusterPlace extends InstalledAt {
-  /** An existing folder for data and secrets, as the servers name it. */
+  /** An existing folder for data and secrets, by its name for the servers. */
   readonly folder: string;
-  /** Number of the user that the servers run as, if it is not the user of the test. */
+  /** User ID of the servers, if it differs from the user of the test. */
   readonly user?: number;
 }
 
@@ -47,7 +48,7 @@ export async function stopServerOfCluster(test: TestContext, place: ClusterPlace
   assert.ok(postgres);
   const { folder, user, ...installed } = place;
   const outside = mkdtempSync(join(place.root ?? "/", folder, "compose-"));
-  /** The same folder, as the servers name it. */
+  /** The same folder, by its name for the servers. */
   const directory = join("/", relative(place.root ?? "/", outside));
   const owned = (path: string): void => {
     if (user !== undefined) chownSync(path, user, user);
@@ -135,7 +136,7 @@ export async function stopServerOfCluster(test: TestContext, place: ClusterPlace
         protocol,
         method: "POST",
         host,
-        // The balancer names the visitor's address in its PROXY protocol header.
+        // The balancer sends the visitor's address in its PROXY protocol header.
         text: "127.0.0.1",
         connect: () => connectOver([alpnOf(protocol)], portOf("8443"), ca, { host }),
         until: over.signal,
@@ -152,7 +153,7 @@ export async function stopServerOfCluster(test: TestContext, place: ClusterPlace
   await answers();
   process.kill(first.pid, "SIGTERM");
   await first.until("/readyz", ({ status }) => status === 503);
-  // It drains, and is alive.
+  // The server drains but is still alive.
   assert.equal((await first.call("GET", "/healthz")).status, 200);
   await answers();
   const { code, stderr } = await first.end("SIGCONT");
@@ -166,7 +167,7 @@ export async function stopServerOfCluster(test: TestContext, place: ClusterPlace
   );
 }
 
-/** The URL by which programs with another root reach a database that listens on a Unix socket. */
+/** Returns a URL by which programs with another root reach a database on a Unix socket. */
 async function overTcp(test: TestContext, url: string): Promise<string> {
   const reached = new URL(url);
   const folder = reached.searchParams.get("host");

@@ -1,4 +1,4 @@
-/** Clients and ports of bare connections: clients that see every byte. */
+/** Clients and ports for bare connections. The clients see every byte. */
 import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { connect, createServer } from "node:net";
@@ -6,11 +6,11 @@ import type { Socket } from "node:net";
 
 export interface Ended {
   readonly text: string;
-  /** Code of the error that it ended with. */
+  /** Code of the error that ended the connection. */
   readonly error: string | undefined;
 }
 
-/** Everything that comes until the connection is over in that direction, and how it ended. */
+/** Reads until the connection ends in that direction. Returns the data and how it ended. */
 export function readToEnd(socket: Socket): Promise<Ended> {
   let text = "";
   return new Promise((resolve) => {
@@ -21,14 +21,16 @@ export function readToEnd(socket: Socket): Promise<Ended> {
   });
 }
 
-/** A connection to a loopback port; rejects when it is refused. */
+/** Connects to a loopback port; rejects if the connection is refused. */
 export async function dialPort(port: number): Promise<Socket> {
   const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
   await once(socket, "connect");
   return socket;
 }
 
-/** What a connection gets that sends `text`; one that is cut off at once gets nothing. */
+/**
+ * Returns what a connection receives after it sends `text`. A connection that is cut off immediately receives nothing.
+ */
 export function visit(port: number, text = ""): Promise<Ended> {
   const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
   socket.write(text);
@@ -37,7 +39,7 @@ export function visit(port: number, text = ""): Promise<Ended> {
   return ended;
 }
 
-/** Resolves when connections to the port are taken, whatever becomes of them, or are refused. */
+/** Resolves when connections to the port are accepted, or are refused. */
 export async function portIs(state: "open" | "closed", port: number): Promise<void> {
   for (;;) {
     const socket = connect({ port, host: "127.0.0.1" });
@@ -52,8 +54,8 @@ export async function portIs(state: "open" | "closed", port: number): Promise<vo
 }
 
 /**
- * Below what systems give to whoever names no port, to connections above all, and below what servers give to tunnels: these
- * would have one before its use.
+ * Below the ports that systems assign automatically, above all to connections, and below those that servers assign to
+ * tunnels. Otherwise such a port could be in use before the test uses it.
  */
 const [firstPort, portCount] = [10_000, 10_000];
 

@@ -4,7 +4,10 @@ import { openWatched } from "./pages.ts";
 import type { WatchedPage } from "./pages.ts";
 import type { TestPlatform } from "./platform.ts";
 
-/** A page of its own, at the overview. @param key whose account it is; the first one unless given */
+/**
+ * Opens a new page at the overview.
+ * @param key key of the account; default: the first one
+ */
 export async function enterConsole(
   chromium: Browser,
   platform: TestPlatform,
@@ -18,7 +21,10 @@ export async function enterConsole(
   return watched;
 }
 
-/** Goes to a view without loading the page anew, and waits for what it is called. @param view such as `objects/tunnel` */
+/**
+ * Goes to a view without reloading the page, and waits for its title.
+ * @param view such as `objects/tunnel`
+ */
 export async function visitView(page: Page, platform: TestPlatform, view: string): Promise<void> {
   await page.goto(`${platform.apiUrl}/#/${view}`);
   await page.getByRole("main").getByRole("heading", { level: 1 }).first().waitFor();

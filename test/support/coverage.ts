@@ -1,4 +1,4 @@
-/** What the generated tests send: inputs that the declarations accept, and ones that they must refuse. */
+/** Inputs for generated tests: inputs that the declarations accept, and inputs that the API must reject. */
 import type { Field, Fields } from "../../src/schema/fields.ts";
 import { exampleInput, exampleValue } from "../../src/api/operation/examples.ts";
 import { maxShown } from "../../src/schema/issues.ts";
@@ -8,28 +8,28 @@ type Input = Readonly<Record<string, unknown>>;
 type Direction = "create" | "update";
 
 export interface BadInput {
-  /** What is wrong, for the name of the test. */
+  /** The fault, for the name of the test. */
   readonly what: string;
   readonly path: string;
   readonly body: Input;
 }
 
-/** A field of an input, or of an object inside of it. */
+/** A field of an input or of a nested object. */
 interface FieldPlace {
   readonly name: string;
   readonly key: string;
   readonly field: Field;
-  /** As errors name it. */
+  /** As in error messages. */
   readonly path: string;
-  /** How the object that it is in is read: objects inside are taken whole. */
+  /** How to read the object around the field. Nested objects are read whole. */
   readonly direction: Direction;
-  /** What the field is in the good input, if anything. */
+  /** Value of the field in the good input, if any. */
   readonly present: unknown;
   put(value: unknown): Input;
   omit(): Input;
 }
 
-/** One input for each way in which each field of `good`, and of the objects in it, can be wrong. */
+/** Returns one input for each way in which a field of `good`, or of its nested objects, can be wrong. */
 export function badInputs(fields: Fields, direction: Direction, good: Input): BadInput[] {
   const bad: BadInput[] = [{ what: "an unknown field", path: "no_such_field", body: { ...good, no_such_field: 1 } }];
   for (const place of placesOf(fields, direction, good)) {
@@ -50,7 +50,7 @@ export function badInputs(fields: Fields, direction: Direction, good: Input): Ba
   return bad;
 }
 
-/** Inputs that refer to `idOf(kind)` in each place that takes a reference. */
+/** Returns inputs that refer to `idOf(kind)` in each place that accepts a reference. */
 export function referringInputs(
   fields: Fields,
   direction: Direction,
@@ -96,7 +96,7 @@ function* placesOf(
 
 type Wrong = readonly [what: string, value: unknown, at?: string];
 
-/** Values that the field does not take, with where in them the fault is. */
+/** Values that the field rejects, with the place of the fault in each. */
 function wrongValues(field: Field): readonly Wrong[] {
   switch (field.type) {
     case "string":

@@ -1,6 +1,6 @@
 /**
- * Signatures of any shape, genuine all the same: digests are of what is referred to, values of what is in SignedInfo,
- * made with the provider's key on xml-crypto's canonical form.
+ * Genuine signatures of any shape. Digests match the referenced elements, and values match SignedInfo. They are made
+ * with the provider's key on xml-crypto's canonical form.
  */
 import { createHash, createSign } from "node:crypto";
 import { algorithms } from "./saml-idp.ts";
@@ -13,10 +13,10 @@ export interface Shape {
   readonly transforms?: string;
   readonly digestMethod?: string;
   readonly digest?: string;
-  /** Between SignatureMethod and Reference, and after it. */
+  /** Content between SignatureMethod and Reference, and after Reference. */
   readonly before?: string;
   readonly after?: string;
-  /** As in the PrefixList of the second transform. */
+  /** The PrefixList of the second transform. */
   readonly prefixes?: readonly string[];
   readonly hash?: string;
   readonly signature?: (signedInfo: string, value: string) => string;
@@ -29,7 +29,7 @@ export const transform = (algorithm: string, inside = ""): string =>
 const prefixList = (prefixes: readonly string[]): string =>
   `<ec:InclusiveNamespaces xmlns:ec="${algorithms.exclusive}" PrefixList="${prefixes.join(" ")}"/>`;
 
-/** Puts a signature behind the Issuer of the first element of the name. */
+/** Inserts a signature after the Issuer of the first element with this name. */
 export function craft(xml: string, local: string, key: string, shape: Shape = {}): string {
   const element = findDom(xml, local);
   const id = element.getAttribute("ID");

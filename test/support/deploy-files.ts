@@ -1,4 +1,4 @@
-/** The files of `deploy/`: read, checked for settings that do not exist, and rendered if they are a Helm chart. */
+/** The files of `deploy/`: read, checked for unknown settings, and rendered if they are a Helm chart. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -22,7 +22,7 @@ export function deployText(path: string): string {
   return readFileSync(join(root, "deploy", path), "utf8");
 }
 
-/** A file with one document; `<<` merges mappings, as Compose reads them. */
+/** Reads a file with one document. `<<` merges mappings, as in Compose. */
 export function deployYaml(path: string): unknown {
   return parse(deployText(path), { merge: true }) as unknown;
 }
@@ -34,7 +34,7 @@ export function objectsIn(text: string): readonly KubernetesObject[] {
   });
 }
 
-/** Fails for a variable that `postern serve` does not read, and for a value that it refuses. */
+/** Fails for a variable that `postern serve` does not read, and for a value that it rejects. */
 export function checkSettings(variables: Variables): void {
   const settings = new Map(
     Object.entries(platformSettings).map(([name, setting]) => [variableOf(name, setting), setting]),
@@ -47,8 +47,8 @@ export function checkSettings(variables: Variables): void {
 }
 
 /**
- * Renders a template of our chart. Knows what the chart uses and nothing else: values, `quote`, `if` and a `range` over a
- * mapping, each of the last two on lines of their own. Throws for anything else.
+ * Renders a template of our chart. Supports only what the chart uses: values, `quote`, `if` and a `range` over a
+ * mapping, each of the last two on its own lines. Throws for anything else.
  */
 export function renderTemplate(template: string, values: object): string {
   const lines: string[] = [];

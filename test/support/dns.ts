@@ -1,6 +1,6 @@
 /**
- * A name server on the loopback: every name leads to 127.0.0.1, those below `two.test` to ::1 as well, those below
- * `nowhere.test` nowhere, and for those below `silent.test` there is no answer.
+ * A name server on the loopback. Every name resolves to 127.0.0.1. Names below `two.test` also resolve to ::1. Names
+ * below `nowhere.test` do not exist, and queries below `silent.test` get no answer.
  */
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
@@ -8,11 +8,11 @@ import { once } from "node:events";
 export interface TestDns {
   /** `host:port`. */
   readonly address: string;
-  /** TXT records by lower-case name: one text each, or the strings that it is sent in. */
+  /** TXT records by lower-case name: one text each, or the strings in which it is sent. */
   readonly texts: Map<string, readonly (string | readonly string[])[]>;
-  /** Addresses of names that do not lead to 127.0.0.1; each query takes the first, until one is left. */
+  /** Addresses of names other than 127.0.0.1. Each query removes the first, until one remains. */
   readonly addresses: Map<string, string[]>;
-  /** Names that were asked for, once for each query of IPv4 addresses. */
+  /** Requested names, once for each query of IPv4 addresses. */
   readonly queries: string[];
   stop(): Promise<void>;
 }
@@ -46,7 +46,7 @@ export async function startDns(): Promise<TestDns> {
   };
 }
 
-/** RFC 1035 §4.1: one question, repeated, and for types A and TXT its answer. */
+/** RFC 1035 §4.1: one question, repeated, and an answer for types A and TXT. */
 function answer(query: Buffer, { texts, addresses }: Pick<TestDns, "texts" | "addresses">): Buffer {
   const { name, type, end } = questionOf(query);
   const question = query.subarray(12, end);
@@ -80,7 +80,7 @@ function questionOf(query: Buffer): { readonly name: string; readonly type: numb
   return { name: labels.join("."), type: query.readUInt16BE(at + 1), end: at + 5 };
 }
 
-/** The name by reference, type, class IN, 60 s, and the data with its length. */
+/** Builds a record: the name by reference, type, class IN, 60 s, and the data with its length. */
 function record(type: number, data: readonly number[]): Buffer {
   return Buffer.from([0xc0, 12, 0, type, 0, 1, 0, 0, 0, 60, data.length >> 8, data.length & 0xff, ...data]);
 }

@@ -1,4 +1,4 @@
-/** An edge with one route, an agent and a service behind it: what happens to real traffic on that route. */
+/** An edge with one route, an agent and a service, for tests of real traffic on that route. */
 import type { IncomingHttpHeaders, RequestListener, Server, ServerResponse } from "node:http";
 import type { TLSSocket } from "node:tls";
 import type { EdgeOptions } from "../../src/edge/edge-options.ts";
@@ -35,9 +35,9 @@ export interface EdgeWithAgent {
   readonly token: string;
   /** Every request that reached the service. */
   readonly received: Received[];
-  /** Sets how the service answers from now on; undefined: 200 and "served". */
+  /** Sets the service's response from now on. If undefined: 200 and "served". */
   readonly answer: (handler: ((request: Received, response: ServerResponse) => void) | undefined) => void;
-  /** The service's own server: for upgrades and for closing it. */
+  /** The service's own server, for upgrades and for closing it. */
   readonly service: Server;
   readonly servicePort: number;
   readonly put: (kind: string, id: string, doc: Readonly<Record<string, unknown>>) => void;
@@ -91,7 +91,10 @@ export async function startEdgeWithAgent(options: Partial<EdgeOptions> = {}): Pr
   };
 }
 
-/** One edge; or two of different nodes (POSTERN_TEST_NODES), visitors at the one and the agent `away` at the other. */
+/**
+ * Starts one edge, or two edges of different nodes (POSTERN_TEST_NODES): visitors use one, and the agent `away` the
+ * other.
+ */
 async function startEdges(
   objects: readonly ResourceObject[],
   options: Partial<EdgeOptions>,

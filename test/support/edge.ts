@@ -1,4 +1,4 @@
-/** A data plane with its listeners, and the control plane's end of its line in the hands of a test. */
+/** A data plane with its listeners. The test drives the control plane's end of the line. */
 import type { TLSSocket } from "node:tls";
 import { createAuthority } from "../../src/lib/certificates/x509.ts";
 import type { KeyedCertificate } from "../../src/lib/certificates/x509.ts";
@@ -18,24 +18,27 @@ import type { Asked, AskOptions, Protocol } from "./http-client.ts";
 export interface TestEdge {
   readonly edge: Edge;
   readonly authority: KeyedCertificate;
-  /** What the edge has sent up so far. */
+  /** Messages that the edge has sent up so far. */
   readonly reports: Upward[];
-  /** One request to the HTTPS listener, on a connection of its own. */
+  /** Sends one request to the HTTPS listener on a new connection. */
   ask(protocol: Protocol, options: AskOptions): Promise<Asked>;
-  /** A TLS connection to the HTTPS listener. */
+  /** Opens a TLS connection to the HTTPS listener. */
   connect(protocol: Protocol, options: AskOptions): Promise<TLSSocket>;
   /** Sends a message down the line. */
   send(message: Downward): void;
-  /** What an edge hears when its control plane has gone. */
+  /** Disconnects the edge from its control plane. */
   loseControlPlane(): void;
-  /** Of the last commit. A commit with a large policy is in effect once the edge reports the revision as applied. */
+  /**
+   * Revision of the last commit. A commit with a large policy takes effect when the edge reports the revision as
+   * applied.
+   */
   readonly revision: number;
-  /** Commits one object; the edge has it when this returns, unless it has a large policy. */
+  /** Commits one object. When this returns, the edge has the object, unless it contains a large policy. */
   put(object: Pick<ResourceObject, "kind" | "id" | "doc"> & { account_id?: string }): void;
   remove(kind: string, id: string): void;
-  /** Asks as the control plane does; rejects when it does not answer. */
+  /** Sends a question as the control plane does; rejects if the edge does not answer. */
   question(asked: EdgeQuestion): Promise<EdgeAnswer>;
-  /** Resolves with the first report, past or to come, that `wanted` takes. */
+  /** Resolves with the first report, past or future, that matches `wanted`. */
   report(wanted: (message: Upward) => boolean): Promise<Upward>;
 }
 
@@ -43,8 +46,8 @@ const account = "ac_1";
 let shared: KeyedCertificate | undefined;
 
 /**
- * @param snapshot what is configured at first; null: nothing is sent until the test does
- * @param told is given each message that the edge sends up, with the way down
+ * @param snapshot initial configuration; null: the edge gets nothing until the test sends it
+ * @param told receives each message that the edge sends up, with the line down
  */
 export async function startTestEdge(
   snapshot: readonly ResourceObject[] | null = [],

@@ -1,4 +1,4 @@
-/** Waiting for what another thread, a process or a real delay brings about, and nothing tells of. */
+/** Waits for the effect of another thread, a process or a real delay that sends no event. */
 import { AssertionError } from "node:assert";
 import { setTimeout as delay } from "node:timers/promises";
 import { inspect } from "node:util";
@@ -6,8 +6,8 @@ import { inspect } from "node:util";
 const longestMs = 60_000;
 
 /**
- * Asks until an answer fits, and returns it; fails after a minute, with what it waited for and the last answer. It pauses
- * in between, since what is waited for needs the processor as well.
+ * Asks until an answer fits, and returns the answer. After a minute, fails with the expectation and the last answer.
+ * Pauses between attempts, because the awaited code needs the processor as well.
  */
 export async function eventually<Answer>(
   ask: () => Answer | Promise<Answer>,

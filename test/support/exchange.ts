@@ -1,4 +1,4 @@
-/** A request as modules see it, and the hooks of a compiled route run on it in the edge's order; no sockets. */
+/** A request as modules see it. Runs the hooks of a compiled route in the edge's order, without sockets. */
 import { streamOf } from "../../src/traffic/body-stage.ts";
 import type { Transform } from "node:stream";
 import { Refusal } from "../../src/lib/errors.ts";
@@ -26,19 +26,19 @@ export interface ExchangeInit {
   readonly body?: Buffer | string;
   readonly connection?: Partial<ConnectionFacts>;
   readonly abandoned?: boolean;
-  /** Name and value in turns. */
+  /** Names and values, alternating. */
   readonly loginCookies?: readonly string[];
   readonly response?: { readonly status?: number; readonly headers?: Pairs; readonly body?: Buffer | string };
 }
 
 export interface TestExchange extends Exchange {
-  /** The stages that modules have put on the response body, in order. */
+  /** The stages that modules added to the response body, in order. */
   readonly transforms: Transform[];
-  /** The response's body, as it was given or replaced. */
+  /** The response's body: the original or its replacement. */
   readonly answeredBody: Buffer;
 }
 
-/** A request, and a response when one is given, as modules see them. */
+/** Returns a request, and optionally a response, as modules see them. */
 export function exchangeOf(init: ExchangeInit = {}): TestExchange {
   const { method = "GET", target = "/", host = "app.example.com", scheme = "https" } = init;
   const question = target.indexOf("?");
@@ -95,7 +95,7 @@ function bounded(body: Buffer, maxBytes: number): Buffer {
   return body;
 }
 
-/** Runs the request hooks as the edge does: in order, up to the first step with an answer. */
+/** Runs the request hooks in order, like the edge, up to the first step with an answer. */
 export async function runRequest(
   route: { readonly request: readonly CompiledModule[] },
   exchange: Exchange,

@@ -1,9 +1,9 @@
-/** A plane's thread that fails at its first starts, as often as it is told to, and is ready at the next. */
+/** A plane's thread that fails in its first starts, for a configured number of times, and then becomes ready. */
 import { parentPort, workerData } from "node:worker_threads";
 import type { FromThread, ThreadData } from "../../src/cli/platform/threads/thread-messages.ts";
 
 export interface FailingStarts {
-  /** One number, which all starts count up. */
+  /** One number, which every start increments. */
   readonly starts: SharedArrayBuffer;
   readonly failures: number;
 }

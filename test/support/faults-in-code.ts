@@ -1,20 +1,20 @@
-/** Faults in our own code, from the outside: one method of a class throws once, and works again from then on. */
+/** Faults in Postern's code, injected from outside: one method of a class throws once, and then works again. */
 
 type Method = (this: unknown, ...given: unknown[]) => unknown;
 
 export interface Planted {
-  /** The method was called and threw. */
+  /** Whether the method was called and threw. */
   readonly hasThrown: boolean;
-  /** Puts the method back; harmless when it has thrown already. */
+  /** Restores the method. Has no effect if the method has already thrown. */
   remove(): void;
 }
 
-/** The error that planted faults throw. */
+/** Message of injected errors. */
 export const planted = "planted fault";
 
 /**
- * Has `method` throw at its next call.
- * @param when asked with `this` and what is given; by default the first call throws
+ * Makes `method` throw in its next call.
+ * @param when receives `this` and the arguments; by default the first call throws
  */
 export function throwOnce(
   prototype: object,

@@ -1,4 +1,4 @@
-/** A way to a service on which somebody reads along, as an agent does on a tunnel's connections. */
+/** A relay to a service whose bytes the test reads, as an agent reads a tunnel's connections. */
 import { once } from "node:events";
 import { connect, createServer } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
@@ -9,7 +9,7 @@ export interface Followed {
   stop(): Promise<void>;
 }
 
-/** @param opened who reads along on each connection */
+/** @param opened returns the reader of each connection */
 export async function startFollowed(servicePort: number, opened: () => StreamWatch): Promise<Followed> {
   const sockets = new Set<Socket>();
   const server = createServer((visitor) => {

@@ -28,13 +28,13 @@ const nobody: ByteReceiver = { data() {}, ended() {}, drained() {}, closed() {} 
 export interface FrontOptions {
   readonly modules?: readonly CompiledModule[];
   readonly limits?: Partial<HttpLimits>;
-  /** Changes the site that every host name below `example.com` leads to. */
+  /** Changes the site of every host name below `example.com`. */
   readonly site?: (site: Site) => Site | undefined;
   readonly route?: Partial<CompiledRoute>;
   readonly tls?: TlsFacts;
   readonly trustsProxy?: (source: string) => boolean;
   readonly isAgent?: boolean;
-  /** Stands between the front and its upstream's streams. */
+  /** Wraps the front's upstream streams. */
   readonly wrap?: (stream: ByteStream) => ByteStream;
   readonly upstreams?: Pick<RequestUpstreams, "choose">;
 }
@@ -59,7 +59,7 @@ export interface Front {
   stop(): Promise<void>;
 }
 
-/** Runs `body` against a front of its own, with a client connected to it. */
+/** Runs `body` against a new front, with a client connected to it. */
 export async function withFront(
   answer: Answerer,
   options: FrontOptions,
@@ -73,7 +73,7 @@ export async function withFront(
   }
 }
 
-/** A front that forwards to `upstream`, on a clock that stands still until told. */
+/** Starts a front that forwards to `upstream`, on a clock that stands still until the test advances it. */
 export async function startFront(answer: Answerer, options: FrontOptions = {}): Promise<Front> {
   const upstream = await startUpstream(answer);
   const clock = makeManualClock();
@@ -191,7 +191,7 @@ function poolTo(
   });
 }
 
-/** What an upstream does with a connection on which something arrived: `seen` is all of it so far. */
+/** Handles data that arrives on an upstream's connection: `seen` is all of the data so far. */
 export type Answerer = (connection: UpstreamSocket) => void;
 
 export interface UpstreamSocket {
@@ -208,7 +208,7 @@ export interface Upstream {
   stop(): Promise<void>;
 }
 
-/** An upstream that speaks bytes: each arrival calls `answer`. */
+/** Starts an upstream that works with bytes. Each arrival calls `answer`. */
 async function startUpstream(answer: Answerer): Promise<Upstream> {
   const connections: UpstreamSocket[] = [];
   const server = createServer({ allowHalfOpen: true }, (socket) => {
@@ -234,7 +234,7 @@ async function startUpstream(answer: Answerer): Promise<Upstream> {
   };
 }
 
-/** Answers each whole request with `response`; chunked ones are whole when they end without trailers. */
+/** Answers each whole request with `response`. Chunked requests are whole when they end without trailers. */
 export function answering(response: string | ((request: string) => string)): Answerer {
   return (connection) => {
     for (;;) {
@@ -256,12 +256,12 @@ export function answering(response: string | ((request: string) => string)): Ans
   };
 }
 
-/** A 200 with `body`. */
+/** Returns a 200 response with `body`. */
 export function ok(body: string): string {
   return `HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 }
 
-/** A client that speaks bytes. */
+/** A client that works with bytes. */
 export class Client {
   readonly socket: Socket;
   received = "";
@@ -292,13 +292,13 @@ export class Client {
     return this;
   }
 
-  /** Resolves when `text` has arrived (since `clear`); rejects by the test's own time limit otherwise. */
+  /** Resolves when `text` has arrived since `clear`; otherwise the test's own time limit ends the wait. */
   async until(text: string | RegExp): Promise<string> {
     await this.#wait(() => (typeof text === "string" ? this.received.includes(text) : text.test(this.received)));
     return this.received;
   }
 
-  /** Everything up to the end of the connection. */
+  /** Returns everything up to the end of the connection. */
   async untilEnd(): Promise<string> {
     await this.#wait(() => this.isEnded || this.isClosed);
     return this.received;
@@ -319,7 +319,7 @@ export class Client {
   }
 }
 
-/** Resolves once `condition` holds, looking again whenever the event loop has turned. */
+/** Resolves when `condition` is true. Checks it once per turn of the event loop. */
 export async function eventually(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -3,5 +3,5 @@ import { runInNewContext } from "node:vm";
 
 setFlagsFromString("--expose-gc");
 
-/** Collects the whole heap of this thread, so that what only weak references lead to is gone. */
+/** Collects the whole heap of this thread, which releases objects with only weak references. */
 export const collectGarbage = runInNewContext("gc") as () => void;

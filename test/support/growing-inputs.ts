@@ -1,4 +1,4 @@
-/** Inputs of any size, each of which grows in one way: work on them must grow no faster than they do. */
+/** Inputs of any size that each grow in one way. Work on an input must not grow faster than the input. */
 import { host } from "./busy-edge.ts";
 import type { BusyEdge } from "./busy-edge.ts";
 import { block, flags, frame as h2Frame, preface, settings } from "./h2-frames.ts";
@@ -6,12 +6,12 @@ import { filtered, fromService, overTls, underPolicy } from "./hostile-families.
 import { frameType as types } from "../../src/http2/frames.ts";
 import { auth, question } from "./raw-agent.ts";
 
-/** Sends an input of this share, from 0 to 1, of the largest that is read. */
+/** Sends an input of this share, 0 to 1, of the largest that is read. */
 export type Grows = (share: number) => Promise<void>;
 
-/** Requests on one connection: what its handshake costs would hide what one request costs. */
+/** Requests on one connection. The cost of a handshake would hide the cost of one request. */
 const pipelined = 24;
-/** Bytes of a head that grows; heads of 32 KiB are read. */
+/** Bytes of a growing head. The edge reads heads of up to 32 KiB. */
 const headBytes = 24_000;
 const targetBytes = 14_000;
 
@@ -52,7 +52,7 @@ export function growingInputs(busy: BusyEdge): Readonly<Record<string, Grows>> {
     [":path", path],
   ];
   let policies = 0;
-  // Another text each time: what a text compiles to is kept.
+  // A different text each time, because compiled texts are cached.
   const rules = (count: number): string =>
     JSON.stringify({
       on_http_request: Array.from({ length: count }, (_, at) => ({
@@ -141,7 +141,7 @@ export function growingInputs(busy: BusyEdge): Readonly<Record<string, Grows>> {
   };
 }
 
-/** The unit again and again, of about so many bytes. */
+/** Repeats the unit up to about this many bytes. */
 function filled(unit: string, bytes: number): string {
   return unit.repeat(Math.floor(bytes / unit.length));
 }

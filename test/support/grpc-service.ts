@@ -1,4 +1,4 @@
-/** A service of gRPC, which speaks HTTP/2 only, and calls of it as a visitor. */
+/** A gRPC service, which supports only HTTP/2, and a visitor's calls of it. */
 import { once } from "node:events";
 import { connect, createSecureServer, createServer } from "node:http2";
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
@@ -7,14 +7,17 @@ import { createAuthority, issueLeaf } from "../../src/lib/certificates/x509.ts";
 import type { TestPlatform } from "./platform.ts";
 
 export interface GrpcService {
-  /** As an agent's target. */
+  /** Address for an agent's target. */
   readonly addr: string;
-  /** Method, authority, path, the fields `te` and `x-both`, and the body in hexadecimal digits, of each request. */
+  /** Method, authority, path, the fields `te` and `x-both`, and the body in hexadecimal, for each request. */
   readonly asked: string[];
   stop(): void;
 }
 
-/** Refuses every call, with a message of two bytes before. @param isSecure it speaks TLS, certified by nobody that is known */
+/**
+ * Starts a service that rejects every call, after a message of two bytes.
+ * @param isSecure the service uses TLS with a certificate of an unknown authority
+ */
 export async function startGrpcService(isSecure = false): Promise<GrpcService> {
   const asked: string[] = [];
   const refuse = (request: Http2ServerRequest, response: Http2ServerResponse): void => {
@@ -42,7 +45,7 @@ async function certified(): Promise<{ readonly cert: string; readonly key: strin
   return { cert: certificatePem, key: keyPem };
 }
 
-/** One call, with one message. */
+/** Makes one call with one message. */
 export async function callGrpc(platform: TestPlatform, url: string, message: Buffer): Promise<void> {
   const secure = await platform.connect(new URL(url).hostname, ["h2"]);
   const session = connect(url, { createConnection: () => secure });

@@ -1,4 +1,4 @@
-/** A route that asks for a login with GitHub, compiled and without sockets; providers are what a test has them say. */
+/** A compiled route that requires a login with GitHub, without sockets. The test defines the providers' responses. */
 import { after } from "node:test";
 import type { TellLogin } from "../../src/identity/sessions/events.ts";
 import { nobody } from "../../src/identity/calls/identity.ts";
@@ -26,7 +26,7 @@ interface Options {
   readonly teams?: readonly string[];
   readonly options_passthrough?: boolean;
   readonly maxSessions?: number;
-  /** Those of the operator. */
+  /** The operator's apps. */
   readonly apps?: LoginSettings["apps"];
   readonly tell?: TellLogin;
 }
@@ -40,7 +40,7 @@ interface Own {
 
 type Jobs = Partial<Pick<LoginJobs, "login" | "renew" | "sign">>;
 
-/** A guarded route, and a request with a session to it. */
+/** Returns a guarded route, and a request with a session for it. */
 export function guarded(
   { teams = [], maxSessions = 100, apps = {}, tell, login, renew, sign, ...given }: Options & Jobs,
   change: Partial<SessionRecord> = {},
@@ -51,7 +51,10 @@ export function guarded(
   after(() => logins.close());
   const { table, put } = tableOf(clock, modulesWith(defaultsOf(webhookSettings), { logins }));
   put({ kind: "https_edge", id: "edge", doc: { hostports: ["app.example.com:443"] } });
-  /** The route's lists, or another route's. @param own of the route: its id, path, prefix of cookies, and other modules */
+  /**
+   * Sets the lists of this route or of another one.
+   * @param own the other route's id, path, cookie prefix and modules
+   */
   const set = (
     more: object = {},
     { id = "route", match = "/", cookie_prefix = "service.", ...modules }: Own = {},
@@ -85,7 +88,7 @@ export function guarded(
   const scopes = ["read:user", "user:email", "read:org"];
   const record = { scopes, identity: ada, refreshToken: "r", id: "appses_1", loginAt: clock.now(), ...change };
   const loginCookies = putSession(logins, clock, realm, record);
-  /** By another edge, now. */
+  /** Reports a use of the session at another edge, now. */
   const tellOfUse = (): void => void putSession(logins, clock, realm, { ...record, lastActive: clock.now() });
   const ask = async (): Promise<Step> => {
     const module = httpsSite(table, "app.example.com")?.findRoute("/", "app.example.com")?.request[0];

@@ -1,4 +1,4 @@
-/** node:http2's client against a server of ours, with what tests want to know of a response. */
+/** The client of node:http2 for our server, with the response data that tests need. */
 import { once } from "node:events";
 import { connect } from "node:http2";
 import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http2";
@@ -11,7 +11,7 @@ export interface H2Answer {
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
   readonly trailers: IncomingHttpHeaders | undefined;
-  /** Error code of the stream; 0 when it ended well. */
+  /** Error code of the stream; 0 if it ended normally. */
   readonly code: number;
 }
 
@@ -25,7 +25,7 @@ export async function h2Session({ port, host, ca }: H2Target): Promise<ClientHtt
   return session;
 }
 
-/** Sends a request and reads its answer to the end. */
+/** Sends a request and reads its response to the end. */
 export function h2Request(session: ClientHttp2Session, headers: OutgoingHttpHeaders, body?: Buffer): Promise<H2Answer> {
   const stream = session.request(headers, { endStream: body === undefined });
   if (body !== undefined) stream.end(body);

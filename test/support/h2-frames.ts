@@ -1,4 +1,4 @@
-/** HTTP/2 frames by hand: what no well-behaved client would send, and everything that comes back. */
+/** Handmade HTTP/2 frames that only a faulty client sends, and all frames of the response. */
 import { once } from "node:events";
 import { connect } from "node:tls";
 import type { TLSSocket } from "node:tls";
@@ -34,7 +34,7 @@ export function settings(...pairs: readonly (readonly [id: number, value: number
   return Buffer.concat(pairs.map(([id, value]) => Buffer.concat([Buffer.from([0, id]), uint32(value)])));
 }
 
-/** A header block of literals, without Huffman code and without indexing. */
+/** Returns a header block of literals, without Huffman code and without indexing. */
 export function block(fields: readonly (readonly [name: string, value: string])[], representation = 0): Buffer {
   return Buffer.concat(fields.flatMap(([name, value]) => [Buffer.from([representation]), text(name), text(value)]));
 }
@@ -59,7 +59,7 @@ export interface H2Target {
   readonly ca: string;
 }
 
-/** One raw connection. Frames that came are kept until they are taken. */
+/** One raw connection. It stores received frames until the test takes them. */
 export class RawH2 {
   readonly socket: TLSSocket;
   readonly #frames: Frame[] = [];
@@ -81,7 +81,7 @@ export class RawH2 {
     });
   }
 
-  /** Connects, without a word; `greet` says what a client has to say first. */
+  /** Connects and sends nothing. `greet` sends the client's preface. */
   static async connect({ port, host, ca }: H2Target): Promise<RawH2> {
     const socket = connect({ port, host: "127.0.0.1", servername: host, ca, ALPNProtocols: ["h2"] });
     await once(socket, "secureConnect");
@@ -116,7 +116,7 @@ export class RawH2 {
     this.send(frame(types.headers, flags.endHeaders | (ended ? flags.endStream : 0), id, block(fields)));
   }
 
-  /** The next frame that fits, past or to come; undefined when the connection ends first. */
+  /** Returns the next matching frame, past or future; undefined if the connection ends first. */
   take(fits: (frame: Frame) => boolean): Promise<Frame | undefined> {
     const at = this.#frames.findIndex(fits);
     if (at >= 0) return Promise.resolve(this.#frames.splice(at, 1)[0]);
@@ -128,24 +128,24 @@ export class RawH2 {
     return this.take((one) => one.type === type && (id === undefined || one.id === id));
   }
 
-  /** Frames that came and were not taken. */
+  /** Received frames that the test has not taken. */
   get rest(): readonly Frame[] {
     return this.#frames;
   }
 
-  /** The code of the GOAWAY with which the server ends the connection. */
+  /** Returns the code of the GOAWAY that ends the connection. */
   async goawayCode(): Promise<number | undefined> {
     const goaway = await this.takeType(types.goaway);
     return goaway?.payload.readUInt32BE(4);
   }
 
-  /** The code with which the server resets the stream; undefined when the connection ends instead. */
+  /** Returns the code of the server's stream reset; undefined if the connection ends first. */
   async resetCode(id: number): Promise<number | undefined> {
     const reset = await this.take((one) => one.id === id && one.type === types.rstStream);
     return reset?.payload.readUInt32BE(0);
   }
 
-  /** Resolves once everything that was sent before has been read; false when the connection ends instead. */
+  /** Resolves with true when the server has read everything sent before, or with false if the connection ends first. */
   async settled(): Promise<boolean> {
     this.#pings += 1;
     const mark = Buffer.alloc(8, this.#pings);

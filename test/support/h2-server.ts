@@ -1,4 +1,4 @@
-/** HTTP/2 in front of a real HTTP/1.1 upstream, without tunnel and listeners. */
+/** HTTP/2 in front of a real HTTP/1.1 upstream, without tunnels and listeners. */
 import { logFailuresTo } from "../../src/lib/boundary.ts";
 import { WindowReserve } from "../../src/lib/io/receive-window.ts";
 import { once } from "node:events";
@@ -34,12 +34,12 @@ export interface H2Server {
   readonly context: HttpContext;
   readonly clock: ManualClock;
   readonly upstream: Server;
-  /** Exchanges that are over, oldest first. */
+  /** Finished exchanges, oldest first. */
   readonly finished: { readonly path: string; readonly status: number; readonly cutShort: boolean }[];
   stop(): Promise<void>;
 }
 
-/** @param upstream answers what the edge forwards; connections to it are kept as any upstream's */
+/** @param upstream answers forwarded requests; connections to it are reused as for any upstream */
 export async function startH2Server(
   upstream: Server = createServer((_request, response) => response.end("hello")),
   options: { readonly limits?: Partial<HttpLimits>; readonly request?: readonly CompiledModule[] } = {},

@@ -1,4 +1,4 @@
-/** Stands in for the thread that searches texts: it hangs at a text "hang", and dies at a text "die". */
+/** Replaces the thread that searches texts. It hangs for the text "hang" and dies for the text "die". */
 import { parentPort } from "node:worker_threads";
 import type { ReplaceAnswer, ReplaceJob } from "../../src/policy/parts/replace-thread.ts";
 

@@ -1,4 +1,4 @@
-/** A worker thread whose heart beats until it is told to work, which never ends; see `watchThread`. */
+/** A worker thread with a heartbeat. It hangs when it gets work; see `watchThread`. */
 import { parentPort, workerData } from "node:worker_threads";
 import { setTimeout as delay } from "node:timers/promises";
 import { beat, resumed, workOn } from "../../src/lib/heartbeat.ts";
@@ -6,7 +6,7 @@ import type { Heart } from "../../src/lib/heartbeat.ts";
 
 export interface HangingWork {
   readonly mark: number;
-  /** It hangs behind a wait. */
+  /** Whether the thread hangs after an await. */
   readonly waits: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Runs a fault harness in a process: whatever escapes or hangs there ends that process, and not the test's. */
+/** Runs a fault harness in a separate process. An uncaught error or a hang there does not affect the test's process. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
@@ -8,13 +8,13 @@ export type HarnessLine = Readonly<Record<string, unknown>>;
 
 export interface HarnessReport {
   readonly lines: readonly HarnessLine[];
-  /** What it was doing when it said nothing for so long that it was ended; undefined if it came to its end. */
+  /** What the harness was doing when it was killed for silence; undefined if it finished. */
   readonly stalledAt: HarnessLine | undefined;
   readonly code: number | null;
   readonly stderr: string;
 }
 
-/** A harness that prints no line for so long holds its thread. */
+/** A harness that prints no line for this time is blocking its thread. */
 const silenceMs = 60_000;
 
 /** @param program a file of this folder */

@@ -1,9 +1,9 @@
 /**
- * Hostile visitors beside honest ones, on an edge with logins, policies and every module:
- * `node test/support/hostile-beside-honest.ts [--seconds N] [--seed N] [--families A,B]`. For half of the time the honest visitors are
- * alone. Honest and hostile visitors have a thread each, so that only the edge can make them wait for one another. The
- * last line has how long honest requests took in both halves, what each family sent, what its bytes cost the thread of
- * the edge, and how many honest requests failed. Run it for an hour with `--seconds 3600`.
+ * Hostile visitors beside honest ones, on an edge with logins, policies and every module: `node
+ * test/support/hostile-beside-honest.ts [--seconds N] [--seed N] [--families A,B]`. For half of the time the honest
+ * visitors are alone. Honest and hostile visitors run in separate threads, so that only the edge can delay them. The
+ * last line reports how long honest requests took in both halves and how many failed. For each family it also reports
+ * what was sent, and the CPU time of the edge's thread. Run it for an hour with `--seconds 3600`.
  */
 import { once } from "node:events";
 import { Agent, request as requestHttps } from "node:https";
@@ -29,7 +29,7 @@ interface Given {
   readonly families: readonly string[];
 }
 
-/** What honest visitors saw since they were asked the last time. */
+/** What honest visitors saw since the last report. */
 interface Seen {
   /** Milliseconds, ascending. */
   readonly took: readonly number[];
@@ -41,7 +41,7 @@ type Put = Parameters<BusyEdge["edge"]["put"]>[0];
 
 const honestPaths = ["/", "/static", "/policy/honest", "/fixed"];
 const honestConnections = 4;
-/** Milliseconds between two requests of a visitor. */
+/** Pause between two requests of a visitor, milliseconds. */
 const pauseMs = 5;
 const hostileConnections = 4;
 
@@ -84,7 +84,7 @@ async function report(): Promise<void> {
     return answer;
   };
   const halfMs = Number(values.seconds) * 500;
-  /** Lets the time pass; says what it has cost this thread, microseconds. */
+  /** Waits, and returns the CPU time of this thread in the meantime, microseconds. */
   const pass = async (): Promise<number> => {
     const before = process.threadCpuUsage();
     for (let left = halfMs; left > 0; left -= 5000) {
@@ -130,7 +130,7 @@ async function report(): Promise<void> {
   process.exit(0);
 }
 
-/** The answer among messages that put something. */
+/** The message with the result, among the others. */
 async function sentBy(hostile: Worker): Promise<Sent> {
   hostile.postMessage("ask");
   for (;;) {

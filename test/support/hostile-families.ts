@@ -1,4 +1,4 @@
-/** Inputs that almost follow each protocol that reaches an edge, and how each is sent to the busy edge. */
+/** Nearly valid inputs for each protocol of the edge, and how to send each one to the busy edge. */
 import { once } from "node:events";
 import { connect as connectTcp } from "node:net";
 import { connect as connectTls } from "node:tls";
@@ -18,15 +18,15 @@ import type { Random } from "./random.ts";
 import { docExamples } from "./policy-examples.ts";
 import { auth, question } from "./raw-agent.ts";
 
-/** An input that gets no answer is left after this time, milliseconds. */
+/** Time to wait for an answer to an input, milliseconds. */
 const answerMs = 250;
 
 export interface Family {
   readonly seeds: readonly Buffer[];
-  /** How bytes are made; seeds are mutated unless given. */
+  /** Creates the bytes. Default: mutated seeds. */
   readonly make?: (random: Random) => Buffer;
   readonly send: (bytes: Buffer) => Promise<void>;
-  /** Its inputs are bounded by a budget of steps, and not by what a connection costs. */
+  /** Whether a step budget bounds the work for these inputs, instead of the cost of a connection. */
   readonly isBudgeted?: true;
 }
 
@@ -136,7 +136,7 @@ export async function hostileFamilies(busy: BusyEdge): Promise<Readonly<Record<s
       },
       send: (bytes) => overTls(busy, "http/1.1", edge.https.port, bytes),
     },
-    // A path of 16 KB that is in the client's table is one byte of each further request.
+    // A path of 16 KB in the client's table is one byte of each further request.
     indexed: {
       seeds: [],
       make(random) {
@@ -162,7 +162,7 @@ export async function hostileFamilies(busy: BusyEdge): Promise<Readonly<Record<s
     hello: { seeds: [hello], send: (bytes) => overTcp(edge.https.port, bytes) },
     plain: { seeds: http1, send: (bytes) => overTcp(edge.http?.port ?? 0, bytes) },
     agent: { seeds: agent, send: (bytes) => overTls(busy, undefined, edge.agent.port, bytes) },
-    // Behind a valid authentication.
+    // After a valid authentication.
     connected: {
       seeds: agent,
       make: (random) =>
@@ -200,7 +200,7 @@ export async function hostileFamilies(busy: BusyEdge): Promise<Readonly<Record<s
   };
 }
 
-/** Frames as they are, and mutated ones, behind SETTINGS. */
+/** Valid and mutated frames after SETTINGS. */
 function framesOf(frames: readonly Buffer[]): (random: Random) => Buffer {
   return (random) => {
     const some = Array.from({ length: 1 + random.below(8) }, () => random.pick(frames));
@@ -209,7 +209,7 @@ function framesOf(frames: readonly Buffer[]): (random: Random) => Buffer {
   };
 }
 
-/** A service that speaks HTTP/2 only behind an agent. Each connection gets the same bytes, whatever it asks. */
+/** Starts a service behind an agent that supports only HTTP/2. Each connection gets the same bytes for any request. */
 async function startHttp2Service(busy: BusyEdge): Promise<{ answer(bytes: Buffer): Promise<void> }> {
   let bytes: Buffer = Buffer.alloc(0);
   const service = await startTcpService((socket) => socket.on("error", () => {}).once("data", () => socket.end(bytes)));
@@ -224,7 +224,7 @@ async function startHttp2Service(busy: BusyEdge): Promise<{ answer(bytes: Buffer
   };
 }
 
-/** A service's whole answer to a request. */
+/** Returns a service's whole response to a request. */
 export async function fromService(busy: BusyEdge, bytes: Buffer): Promise<void> {
   const service = await startTcpService((socket) => socket.once("data", () => socket.end(bytes)));
   const address = `127.0.0.1:${service.port}`;
@@ -241,7 +241,7 @@ export async function fromService(busy: BusyEdge, bytes: Buffer): Promise<void> 
   await service.stop();
 }
 
-/** Compiles a filter of the management API, and applies it to an object with parts. */
+/** Compiles a filter of the management API, and applies it to an object with nested fields. */
 export async function filtered(text: string): Promise<void> {
   const routes = Array.from({ length: 50 }, (_, at) => ({ id: `r${at}`, match: `/${at}`, match_type: "path_prefix" }));
   const object = {
@@ -258,7 +258,7 @@ export async function filtered(text: string): Promise<void> {
   }
 }
 
-/** A ClientHello whose extensions were changed, with all lengths around them as they should be. */
+/** Returns a ClientHello with changed extensions and correct lengths around them. */
 function withExtensions(hello: Buffer, random: Random): Buffer {
   // Record header, handshake header, version and random; then three vectors: session id, cipher suites, compression methods.
   let at = 5 + 4 + 2 + 32;
@@ -280,14 +280,14 @@ function withExtensions(hello: Buffer, random: Random): Buffer {
   return Buffer.concat([hello.subarray(0, 3), sized(Buffer.concat([hello.subarray(5, 6), handshake]), 2)]);
 }
 
-/** Behind its length, a number of so many bytes. */
+/** Prefixes the bytes with their length, a number of this many bytes. */
 function sized(bytes: Buffer, lengthBytes: number): Buffer {
   const length = Buffer.alloc(lengthBytes);
   length.writeUIntBE(bytes.length, 0, lengthBytes);
   return Buffer.concat([length, bytes]);
 }
 
-/** Puts a policy on a route, and sends a request there. */
+/** Sets a policy on a route, and sends a request there. */
 export async function underPolicy(busy: BusyEdge, text: string): Promise<void> {
   const backend = { enabled: true, backend_id: "bkdhr_1" };
   const match = { edge_id: "edghts_1", match_type: "path_prefix", match: "/tried" };
@@ -304,7 +304,10 @@ export async function underPolicy(busy: BusyEdge, text: string): Promise<void> {
   });
 }
 
-/** An expression that grows its input step by step, in a rule and in an interpolated value; or variables that do. */
+/**
+ * Returns an expression that grows its input step by step, in a rule and in an interpolated value, or variables that do
+ * this.
+ */
 function expressionPolicy(random: Random): Buffer {
   if (random.below(3) === 0) return sharedVariables(random);
   let isList = true;
@@ -324,7 +327,7 @@ function expressionPolicy(random: Random): Buffer {
   return Buffer.from(JSON.stringify({ on_http_request: [{ expressions: [`${text}${end}`], actions }, { actions }] }));
 }
 
-/** Each variable holds the one before it twice: a few bytes of a policy that describe a value of any size. */
+/** Each variable contains the previous one twice. A few bytes of a policy describe a value of any size. */
 function sharedVariables(random: Random): Buffer {
   const make = random.pick(["[$, $]", "{'a': $, 'b': $}", "[[$], $]"]);
   const vars = Array.from({ length: 2 + random.below(40) }, (_, at) => ({
@@ -344,7 +347,7 @@ function sharedVariables(random: Random): Buffer {
   return Buffer.from(JSON.stringify({ on_http_request: [{ actions }] }));
 }
 
-/** Sends bytes, ends this side, and waits for the other one; whoever gives no answer is left after a while. */
+/** Sends bytes, ends this side, and waits for the other side to end. Gives up after a while without an answer. */
 export async function overTls(busy: BusyEdge, alpn: string | undefined, port: number, bytes: Buffer): Promise<void> {
   const options = { host: "127.0.0.1", port, servername: host, ca: busy.edge.authority.certificatePem };
   const socket = connectTls({ ...options, ...(alpn && { ALPNProtocols: [alpn] }), rejectUnauthorized: false });

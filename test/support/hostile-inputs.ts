@@ -1,8 +1,9 @@
 /**
- * Sends inputs that almost follow each protocol to the busy edge, and measures what each costs in processor time:
- * `node test/support/hostile-inputs.ts [--inputs N] [--seed N] [--family NAME] [--part families|growth]`. Prints a JSON line for each input that
- * throws out of its visitor or costs more than it may, one before each input, and one for each family. Then it sends
- * inputs that grow, twice as large each, and prints one line for each kind of growth. The same seed sends the same inputs.
+ * Sends nearly valid inputs for each protocol to the busy edge, and measures the CPU time of each: `node
+ * test/support/hostile-inputs.ts [--inputs N] [--seed N] [--family NAME] [--part families|growth]`. Prints a JSON line
+ * for each input that throws outside its visitor or costs too much, one before each input, and one for each family.
+ * Then it sends inputs that grow, each twice as large as the one before, and prints one line for each kind of growth.
+ * The same seed sends the same inputs.
  */
 import { parseArgs } from "node:util";
 import { startBusyEdge } from "./busy-edge.ts";
@@ -21,20 +22,23 @@ const { values } = parseArgs({
   },
 });
 
-/** An input may cost so many times what an ordinary one of its family costs; and at least so much, microseconds. */
+/**
+ * Maximum cost of an input, as a multiple of an ordinary input of its family. The limit is at least this many
+ * microseconds.
+ */
 const timesOrdinary = 4;
 const leastPerInputUs = 10_000;
-/** What an input may cost whose work is bounded by a budget of steps instead. */
+/** Maximum cost of an input whose work is bounded by a step budget, microseconds. */
 const budgetedUs = 40_000;
-/** What a byte may cost beyond that, with the client's own work; microseconds. */
+/** Maximum additional cost per byte, including the client's own work, microseconds. */
 const perByteUs = 20;
-/** An input that seems too dear is sent so often again: the cheapest time counts. */
+/** Number of repeats for an input that seems too expensive. The smallest time counts. */
 const repeats = 4;
-/** An input of twice the size may cost so many times as much. */
+/** Maximum cost of an input of twice the size, as a multiple. */
 const mostGrowth = 2.6;
-/** Differences that are smaller are noise; microseconds. */
+/** Smaller differences are noise, microseconds. */
 const noiseUs = 15_000;
-/** What seems to grow too fast is measured so often. */
+/** Number of measurements if the cost seems to grow too fast. */
 const growthAttempts = 3;
 
 const escaped: string[] = [];
@@ -75,14 +79,14 @@ async function sendAll(name: string, family: Family): Promise<void> {
   print({ family: name, inputs: Number(values.inputs), perInputUs, bytesSent, worst, faults });
 }
 
-/** What an input of the family may cost, whatever its length: several times what its seeds cost. */
+/** Returns the maximum cost of an input of the family, whatever its length: several times the cost of its seeds. */
 async function boundOf({ seeds, send, isBudgeted }: Family): Promise<number> {
   if (isBudgeted === true) return budgetedUs;
   const [seed = Buffer.from("a")] = seeds;
   return Math.max(leastPerInputUs, timesOrdinary * (await costOf(() => send(seed), 0)));
 }
 
-/** Sends nothing, an input and one of twice its size, and compares what they cost beyond the first. */
+/** Sends an empty input, an input and one of twice its size, and compares their costs beyond the first. */
 async function grow(name: string, send: (share: number) => Promise<void>): Promise<void> {
   print({ grows: name });
   let line = { usOnce: 0, usTwice: 0, growth: Infinity };
@@ -96,7 +100,7 @@ async function grow(name: string, send: (share: number) => Promise<void>): Promi
   print({ grows: name, ...line, ...(!isHarmless && { escaped: escaped.splice(0), input: name }) });
 }
 
-/** Processor time of the whole process while an input is dealt with, microseconds: of several times the least. */
+/** Returns the CPU time of the whole process for an input, microseconds: the minimum of several attempts. */
 async function costOf(send: () => Promise<void>, enough: number, again = repeats): Promise<number> {
   let least = Infinity;
   for (let times = 0; times <= again; times += 1) {

@@ -1,4 +1,4 @@
-/** One request over either version of HTTP, on a TLS connection that the caller has made: every rung asks by this. */
+/** One request over either version of HTTP, on the caller's TLS connection. All rungs of tests use it. */
 import { once } from "node:events";
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { connect as connectHttp2 } from "node:http2";
@@ -17,7 +17,7 @@ export interface Asked {
   readonly body: Buffer;
   /** The body as UTF-8. */
   readonly text: string;
-  /** Id of the request, as visitors are told it. */
+  /** Request ID that the visitor received. */
   readonly id: string;
 }
 
@@ -29,26 +29,29 @@ export interface AskOptions {
   readonly body?: string | Buffer;
   /** Server name, and Host or `:authority`. */
   readonly host: string;
-  /** Server name, where it is another than the host. */
+  /** Server name, if it differs from the host. */
   readonly serverName?: string;
-  /** Address that it comes from: one of 127.0.0.0/8. */
+  /** Source address, in 127.0.0.0/8. */
   readonly source?: string;
   /** Sent on the connection before TLS begins. */
   readonly preface?: string;
-  /** More for the TLS handshake. */
+  /** Additional options for the TLS handshake. */
   readonly tls?: ConnectionOptions;
 }
 
 const contexts = new Map<string, SecureContext>();
 
-/** What clients have that trust this authority: made once, since that takes nearly as long as a handshake. */
+/**
+ * Returns the secure context of clients that trust this authority. Cached, because creation takes nearly as long as a
+ * handshake.
+ */
 export function trusting(ca: string): SecureContext {
   let context = contexts.get(ca);
   if (context === undefined) contexts.set(ca, (context = createSecureContext({ ca })));
   return context;
 }
 
-/** A TLS connection to a loopback port that offers `alpn`. */
+/** Opens a TLS connection to a loopback port and offers `alpn`. */
 export async function connectOver(
   alpn: readonly string[],
   port: number,
@@ -76,12 +79,12 @@ export async function connectOver(
   return socket;
 }
 
-/** The version's name in ALPN. */
+/** Returns the version's name in ALPN. */
 export function alpnOf(protocol: Protocol): string {
   return protocol === "h2" ? "h2" : "http/1.1";
 }
 
-/** One request on a connection of its own to a loopback port. Rejects when the connection ends without an answer. */
+/** Sends one request on a new connection to a loopback port. Rejects if the connection ends without a response. */
 export async function askOver(protocol: Protocol, port: number, ca: string, options: AskOptions): Promise<Asked> {
   const socket = await connectOver([alpnOf(protocol)], port, ca, options);
   try {
@@ -144,7 +147,7 @@ function asked(status: number, headers: IncomingHttpHeaders, body: Buffer): Aske
   return { status, headers, body, text: body.toString(), id: String(headers["x-request-id"] ?? "") };
 }
 
-/** Rejects when it fails, or closes without a word. */
+/** Rejects if the emitter fails or closes without an event. */
 async function failureOf(emitter: NodeJS.EventEmitter): Promise<never> {
   const [error] = (await Promise.race([once(emitter, "error"), once(emitter, "close")])) as [Error | undefined];
   throw error ?? new Error("closed without a response");

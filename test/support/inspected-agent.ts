@@ -1,4 +1,4 @@
-/** An agent with its inspector beside a platform, for a suite: what visitors send, and calls of the local API. */
+/** An agent with its inspector beside a platform, for a suite: visitors' requests, and calls of the local API. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
 import { tmpdir } from "node:os";
@@ -25,23 +25,23 @@ export interface LocalAnswer {
 interface Started {
   readonly agent: Running;
   readonly url: string;
-  /** Of the local API; 0 where it is off. */
+  /** Port of the local API; 0 if it is off. */
   readonly port: number;
 }
 
-/** The first agent publishes the service, and keeps its requests. */
+/** The first agent publishes the service and stores its requests. */
 export interface InspectedAgent extends Started {
   readonly platform: TestPlatform;
   /** The agent's home. */
   readonly directory: string;
-  /** Says what it was sent, with a cookie; `/stream` goes on. */
+  /** Returns the received request, and sets a cookie. `/stream` keeps its response open. */
   readonly service: HttpService;
-  /** Method, URL and body of the requests that the service has had. */
+  /** Method, URL and body of the requests that reached the service. */
   readonly received: string[];
-  /** One more, of the service unless `target` says another; ended with the suite. */
+  /** Starts one more agent, for the service unless `target` is set. The suite stops it. */
   start(...args: readonly string[]): Promise<Started>;
   startAt(target: string, ...args: readonly string[]): Promise<Started>;
-  /** @param at the port, if not the first agent's */
+  /** @param at the port; default: that of the first agent */
   call(
     method: string,
     path: string,
@@ -49,11 +49,14 @@ export interface InspectedAgent extends Started {
     headers?: Record<string, string>,
     at?: number,
   ): Promise<LocalAnswer>;
-  /** What the first agent keeps. @param query of the call, with its `?` */
+  /**
+   * Returns the requests that the first agent stored.
+   * @param query query of the call, including `?`
+   */
   listed(query?: string): Promise<LocalAnswer["body"]>;
 }
 
-/** For the suite that it is called in: started before its tests, and stopped behind them. */
+/** Starts the agent before the tests of the calling suite, and stops it after them. */
 export function useInspectedAgent(): InspectedAgent {
   const directory = mkdtempSync(join(tmpdir(), "postern-inspector-"));
   const received: string[] = [];

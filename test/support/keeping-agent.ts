@@ -1,4 +1,4 @@
-/** What our own agent needs to keep its requests, as `postern http --inspector` has it, without a process of its own. */
+/** Makes our own agent store its requests, as in `postern http --inspector`, without a separate process. */
 import type { AgentOptions } from "../../src/agent/agent.ts";
 import type { TunnelOptions } from "../../src/agent/tunnel.ts";
 import { parseUpstream } from "../../src/agent/upstream.ts";
@@ -7,7 +7,7 @@ import { keepExchanges } from "../../src/inspector/kept-exchanges.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import type { OurAgentOptions } from "./our-agent.ts";
 
-/** The same options, with what keeps the requests of their tunnel. */
+/** Returns the same options, with a store for the requests of their tunnel. */
 export async function keeping(options: OurAgentOptions): Promise<OurAgentOptions> {
   const inspector = new Inspector(systemClock);
   const given: TunnelOptions = {

@@ -1,4 +1,7 @@
-/** The schemas of Kubernetes objects (npm packages made from Kubernetes' own description), with unknown fields refused. */
+/**
+ * The schemas of Kubernetes objects. They are npm packages generated from Kubernetes' own description. Unknown fields
+ * are rejected.
+ */
 import assert from "node:assert/strict";
 import { Namespace } from "kubernetes-models/v1/Namespace";
 import { ConfigMap } from "kubernetes-models/v1/ConfigMap";
@@ -9,7 +12,7 @@ import { PodDisruptionBudget } from "kubernetes-models/policy/v1/PodDisruptionBu
 import { ServiceMonitor } from "@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1/ServiceMonitor";
 import type { KubernetesObject } from "./deploy-files.ts";
 
-// Each constructor has its own type of data, and the schema is what checks it.
+// Each constructor has its own data type. The schema checks the data.
 type Model = { readonly prototype: { readonly validate: () => void } };
 
 const models: Readonly<Record<string, Model>> = {
@@ -22,19 +25,20 @@ const models: Readonly<Record<string, Model>> = {
   "monitoring.coreos.com/v1/ServiceMonitor": ServiceMonitor,
 };
 
-/** Fails for an object that Kubernetes would refuse, and for fields that the schema does not have. */
+/** Fails for an object that Kubernetes would reject, and for fields that are not in the schema. */
 export function checkObject(object: KubernetesObject): void {
   const name = `${object.apiVersion}/${object.kind}`;
   const Made = models[name];
   assert.ok(Made, `no schema for ${name}`);
   const read = new Set<string>();
-  // A constructor copies the fields, which counts as reading them, so the method is called without one.
+  // A constructor copies the fields, which counts as reading them. Therefore the method is called without a
+  // constructor.
   Reflect.apply(Made.prototype.validate, watched(object, "", read), []);
   const unread = fieldsOf(object, "").filter((path) => !read.has(path));
   assert.deepEqual(unread, [], `${name} ${object.metadata.name} has fields that its schema does not know`);
 }
 
-/** The schemas are compiled to functions that allow unknown fields. Such a function never reads a field it does not know. */
+/** The schemas are compiled to functions that allow unknown fields. Such a function never reads an unknown field. */
 function watched(value: unknown, path: string, read: Set<string>): unknown {
   if (typeof value !== "object" || value === null) return value;
   const copy = Object.entries(value).map(([key, inner]) => [key, watched(inner, `${path}/${key}`, read)] as const);

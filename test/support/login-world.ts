@@ -1,4 +1,4 @@
-/** A platform with one HTTPS edge, whose routes ask the fake providers' visitors to log in, and a service behind it. */
+/** A platform with one HTTPS edge and a service. Its routes require a login with the fake providers. */
 import assert from "node:assert/strict";
 import type { PlatformOptions } from "../../src/cli/platform/platform.ts";
 import type { ManagedApps } from "../../src/settings/kinds/oauth-apps.ts";
@@ -24,7 +24,7 @@ export interface LoginWorld {
   readonly edgeId: string;
   readonly backendId: string;
   origin(host?: string): string;
-  /** Adds a route; waits until it is served. */
+  /** Adds a route, and waits until it is served. */
   route(match: string, modules: object): Promise<string>;
   change(routeId: string, modules: object): Promise<void>;
   browser(http?: BrowserOptions["http"]): Browser;
@@ -33,13 +33,13 @@ export interface LoginWorld {
 
 export const names = ["amazon", "facebook", "github", "gitlab", "google", "linkedin", "microsoft", "twitch"] as const;
 
-/** An app at each of the fake providers. */
+/** Returns an app at each of the fake providers. */
 function everyApp(baseUrl: string): ManagedApps {
   const app = { clientId, clientSecret, baseUrl, graphVersion: "" };
   return Object.fromEntries(names.map((name) => [name, app]));
 }
 
-/** @param appsAt the server's own apps, where the providers are at a URL */
+/** @param appsAt returns the server's own apps for the providers' URL */
 export async function startLoginWorld(
   options: Partial<PlatformOptions> = {},
   appsAt: (baseUrl: string) => ManagedApps = everyApp,
@@ -92,7 +92,7 @@ export async function startLoginWorld(
   };
 }
 
-/** What the service saw of the last request. */
+/** Returns the last request as the service saw it. */
 export function seen(answer: { readonly text: string }): Record<string, string | undefined> {
   return (JSON.parse(answer.text) as { headers: Record<string, string> }).headers;
 }

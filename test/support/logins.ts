@@ -1,4 +1,4 @@
-/** Logins on an edge without one: a key to seal flows by, and one session that is good at the site "edge". */
+/** Logins on an edge without a provider: a key that seals flows, and one session that is valid at the site "edge". */
 import type { LoginJobs } from "../../src/identity/jobs/jobs.ts";
 import { makeLogins } from "../../src/identity/engine.ts";
 import type { LoginContext } from "../../src/identity/guard/context.ts";
@@ -60,7 +60,7 @@ const metadata = {
   issuer: "https://192.0.2.1",
   returnsIssuer: false,
 };
-/** Knows where an issuer sends visitors, and calls nobody. */
+/** Knows where an issuer sends visitors, and sends no requests. */
 const jobs = {
   metadata: () => Promise.resolve(metadata),
   login: never,
@@ -98,7 +98,7 @@ export function testLogins(
   return logins;
 }
 
-/** Puts a session in; returns the cookies that bring it, name and value in turns. */
+/** Stores a session. Returns its cookies, names and values alternating. */
 export function putSession(
   logins: Logins,
   clock: Clock,
@@ -110,7 +110,10 @@ export function putSession(
   return cookie;
 }
 
-/** Sessions as an edge gets them in a snapshot. @param more of their documents */
+/**
+ * Returns sessions as an edge gets them in a snapshot.
+ * @param more additional fields of their documents
+ */
 export function snapshotOf(records: readonly SessionRecord[], more: object = {}): PackedObjects {
   const packing = kindsOf(storedKinds).get(sessionKind)?.packing;
   if (!packing) throw new Error("pack sessions: their kind is not declared so");
@@ -124,7 +127,7 @@ export function snapshotOf(records: readonly SessionRecord[], more: object = {})
   return { kind: sessionKind, commons, objects: new TextEncoder().encode(objects.join("")) };
 }
 
-/** A session as an edge is told of it, and the cookie that brings it. */
+/** Returns a session as the control plane sends it to an edge, and the session's cookie. */
 export function sessionOf(
   clock: Clock,
   realm: RealmParts,

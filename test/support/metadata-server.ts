@@ -1,4 +1,4 @@
-/** A server of a SAML provider's metadata, which answers 404 until it is told what to serve. */
+/** A server for a SAML provider's metadata. It answers 404 until the test sets the metadata. */
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -6,7 +6,7 @@ import { createServer } from "../../src/lib/http.ts";
 
 export interface MetadataServer {
   readonly url: string;
-  /** How often it was asked. */
+  /** Number of requests so far. */
   readonly asked: number;
   serve(text: string, headers?: Readonly<Record<string, string>>, status?: number): void;
   stop(): void;

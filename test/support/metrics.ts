@@ -1,6 +1,6 @@
 /**
- * The value of a metric in Prometheus' text format (0.0.4), summed over its series: with several edges each has its own.
- * Throws when it is not there.
+ * Returns the value of a metric in Prometheus' text format (0.0.4), summed over its series. Each of several edges has
+ * its own series. Throws if the metric is missing.
  * @param label `name="value"` that the series must have
  */
 export function metricSum(text: string, name: string, label = ""): number {

@@ -1,7 +1,7 @@
 /**
- * Preloaded into a server (`--import`): a signal to the process then kills one of its threads, or lets it hang. SIGUSR2 ends
- * the edge, or the first of several; SIGHUP throws an error in the control plane that nobody catches; SIGWINCH throws one
- * in the edge; SIGURG has the edge run for ever, and SIGIO the control plane.
+ * Preloaded into a server (`--import`). A signal to the process then kills one of its threads or makes it hang. SIGUSR2
+ * ends the edge, or the first of several edges. SIGHUP throws an uncaught error in the control plane, and SIGWINCH
+ * throws one in the edge. SIGURG makes the edge run forever, and SIGIO the control plane.
  */
 import { BroadcastChannel, isMainThread, threadName } from "node:worker_threads";
 

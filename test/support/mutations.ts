@@ -1,10 +1,10 @@
-/** Bytes that almost follow a protocol: known good ones, changed at random but the same way for the same seed. */
+/** Bytes that almost follow a protocol: valid bytes with random changes. The same seed makes the same changes. */
 import type { Random } from "./random.ts";
 
 const odd = [0, 1, 9, 10, 13, 32, 34, 37, 44, 58, 59, 61, 127, 128, 192, 254, 255] as const;
 const most = 64 * 1024;
 
-/** Applies one to six changes to bytes: single bytes, runs, repeated slices, parts of other seeds, cut ends. */
+/** Applies one to six changes to bytes: single bytes, runs, repeated slices, parts of other seeds, truncation. */
 export function mutate(bytes: Buffer, others: readonly Buffer[], random: Random): Buffer {
   let changed: Buffer = Buffer.from(bytes);
   for (let count = 1 + random.below(6); count > 0; count -= 1) changed = change(changed, others, random);
@@ -38,7 +38,7 @@ function change(bytes: Buffer, others: readonly Buffer[], random: Random): Buffe
   }
 }
 
-/** Bytes from texts, for pieces of a seed. */
+/** Converts texts to bytes, as parts of a seed. */
 export function seedsOf(...texts: readonly string[]): readonly Buffer[] {
   return texts.map((text) => Buffer.from(text, "latin1"));
 }

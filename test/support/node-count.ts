@@ -1,6 +1,6 @@
 /**
- * POSTERN_TEST_NODES: in place of one server a test has so many, which share a database of PostgreSQL, and each call is one
- * at random. `npm run test:nodes` runs the suites so that ask for nothing but what holds over nodes.
+ * POSTERN_TEST_NODES: the number of nodes that replace one server. The nodes share a PostgreSQL database, and each call
+ * goes to a random node. `npm run test:nodes` runs the suites whose expectations hold for several nodes.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { metricSum } from "./metrics.ts";
@@ -8,10 +8,13 @@ import { seededRandom } from "./random.ts";
 
 export const nodeCount = Number(process.env["POSTERN_TEST_NODES"] ?? 1);
 
-/** Whose turn it is: the same on every run. */
+/** Chooses the node for the next call. The sequence is the same in every run. */
 export const anyNode = seededRandom(nodeCount);
 
-/** Resolves once the revision is in effect at the API of each; what `GET /metrics` answers is asked for by `metrics`. */
+/**
+ * Resolves when the revision is in effect at the API of each node. `metrics` contains functions that return each node's
+ * response to `GET /metrics`.
+ */
 export async function untilAtAll(revision: number, metrics: readonly (() => Promise<string>)[]): Promise<void> {
   for (const ask of metrics) while (metricSum(await ask(), "postern_revision") < revision) await delay(2);
 }

@@ -1,4 +1,4 @@
-/** What clients of several servers did and were told, held against the history that the servers agree on. */
+/** Compares what clients of several servers did and saw with the servers' common history. */
 import assert from "node:assert/strict";
 
 export type Action =
@@ -6,9 +6,9 @@ export type Action =
   | { readonly name: "update"; readonly id: string; readonly hostport: string; readonly ifMatch: string }
   | { readonly name: "delete"; readonly id: string; readonly ifMatch: string };
 
-/** One call, between two moments of one clock. No status: whether it happened was never told. */
+/** One call, between two moments of one clock. Without a status, its outcome is unknown. */
 export interface Call {
-  /** Its own: the history has it as the reason. Repetitions with one Idempotency-Key share it. */
+  /** Unique per call, and the reason in the history. Repetitions with the same Idempotency-Key share it. */
   readonly token: string;
   readonly action: Action;
   readonly began: number;
@@ -19,7 +19,7 @@ export interface Call {
   readonly revision: number;
 }
 
-/** A revision as the API shows it. */
+/** A revision as the API returns it. */
 export interface Written {
   readonly revision: number;
   readonly reason: string;
@@ -32,14 +32,14 @@ export interface Written {
 
 interface Version {
   readonly revision: number;
-  /** undefined: deleted. */
+  /** undefined if the object was deleted. */
   readonly hostport: string | undefined;
 }
 
 /**
- * Every write that was acknowledged is in the history once, as it was asked for, in an order in which who came after an
- * answer comes after it (linearisable); no name is held twice at any time; and every refusal was right at some moment
- * between call and answer.
+ * Checks that every acknowledged write is in the history once, with the values of its request. The order is
+ * linearisable: a call that starts after a response comes after that response's call. No two objects hold a name at the
+ * same time, and every rejection was correct at some moment between call and response.
  */
 export function checkHistory(calls: readonly Call[], history: readonly Written[]): void {
   history.forEach(({ revision }, at) => assert.equal(revision, at + 1, "a revision is missing"));
@@ -62,7 +62,7 @@ export function checkHistory(calls: readonly Call[], history: readonly Written[]
     }
   }
   for (const [at, { reason, revision }] of written.entries()) {
-    // A refusal says nothing of a repetition with the same key, which another server carries out meanwhile.
+    // A rejection proves nothing about a repetition with the same key that another server processes at the same time.
     const answered = Math.min(...(byToken.get(reason) ?? []).map((one) => (isDone(one) ? one.ended : Infinity)));
     for (const earlier of written.slice(0, at)) {
       const asked = Math.min(...(byToken.get(earlier.reason) ?? []).map(({ began }) => began));
@@ -81,7 +81,7 @@ function isDone({ status = 0 }: Call): boolean {
   return status >= 200 && status < 300;
 }
 
-/** The versions of each object, and that no two hold one name at any revision. */
+/** Returns the versions of each object, and checks that no two objects hold one name at any revision. */
 function replay(written: readonly Written[]): ReadonlyMap<string, readonly Version[]> {
   const versions = new Map<string, Version[]>();
   const holders = new Map<string, string>();
@@ -103,7 +103,7 @@ function replay(written: readonly Written[]): ReadonlyMap<string, readonly Versi
   return versions;
 }
 
-/** Whether the refusal was true at some moment between the call and its answer. */
+/** Whether the rejection was correct at some moment between the call and its response. */
 function isRight(
   { action, status, began, ended }: Call,
   versions: ReadonlyMap<string, readonly Version[]>,

@@ -1,4 +1,4 @@
-/** Servers that share a PostgreSQL database, each a process with a data directory of its own. */
+/** Servers that share a PostgreSQL database. Each is a process with its own data directory. */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ import type { OurAgent, OurAgentOptions } from "./our-agent.ts";
 
 const started: Running[] = [];
 
-// A test that fails half-way leaves its servers, which would keep the process alive.
+// A test that fails early leaves its servers running, which would keep the process alive.
 after(() => Promise.all(started.map((running) => running.end("SIGKILL"))));
 
 const apiKey = "chosen-api-key-of-all-nodes-0123456789";
@@ -23,16 +23,16 @@ export interface ServerNode {
   readonly apiUrl: string;
   readonly pid: number;
   readonly httpsPort: number;
-  /** Where agents connect, and what they need for that. */
+  /** Port of the agent listener, and what agents need to connect to it. */
   readonly agents: { readonly port: number; readonly ca: string; readonly token: string };
   readonly stderr: () => string;
-  /** Calls the API; the body is sent as JSON. */
+  /** Calls the API with the body as JSON. */
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<NodeReply>;
-  /** Resolves once `path` answers as `isWanted` says. */
+  /** Resolves when the response of `path` matches `isWanted`. */
   until(path: string, isWanted: (reply: NodeReply) => boolean): Promise<NodeReply>;
-  /** One request of a visitor, on a connection of its own. */
+  /** Sends one request of a visitor on a new connection. */
   ask(protocol: Protocol, options: AskOptions): Promise<Asked>;
-  /** An agent of ours that connects here. */
+  /** Connects our agent to this server. */
   agent(options: OurAgentOptions): Promise<OurAgent>;
   end(signal?: NodeJS.Signals): Promise<Finished>;
 }
@@ -73,9 +73,9 @@ export interface InstalledAt {
 }
 
 /**
- * `postern serve` with these arguments, of whatever kind.
- * @param key for calls; undefined: the one that its first start prints
- * @param installed of which it is started; these sources unless given. `root`: where it finds its files
+ * Starts `postern serve` with these arguments.
+ * @param key API key for calls; undefined: the key that the server's first start prints
+ * @param installed installation to start; default: these sources. `root`: the root directory of its files
  */
 export async function startServer(
   args: readonly string[],

@@ -1,6 +1,6 @@
 /**
- * The eight OAuth providers on one server, each below its own host's name as a path, with the oddities that their
- * documents tell of. Whoever is asked to log in is logged in at once, as `person` says.
+ * The eight OAuth providers on one server. The name of each provider's host is a path prefix. The server has the
+ * peculiarities of their documentation. It logs visitors in immediately, as `person` defines.
  */
 import { createHash, createHmac, randomUUID } from "node:crypto";
 import { once } from "node:events";
@@ -16,9 +16,9 @@ export interface Person {
   readonly email: string;
   readonly verified: boolean;
   readonly tenant?: string;
-  /** Microsoft's word on the tenant having proven its domain. */
+  /** Microsoft's claim that the tenant has proven its domain. */
   readonly edov?: boolean;
-  /** Google's. */
+  /** Google's claim. */
   readonly hd?: string;
   readonly organizations?: readonly string[];
   readonly teams?: readonly { readonly id: number; readonly slug: string; readonly organization: string }[];
@@ -31,25 +31,25 @@ export interface OAuthProviders {
   readonly calls: string[];
   /** The query of the last request to an authorization endpoint. */
   asked: URLSearchParams;
-  /** Answers every call but those for a login by this, while it is set. */
+  /** Response to every call except those of a login, while it is set. */
   failure:
     | { readonly status: number; readonly body?: string; readonly headers?: Readonly<Record<string, string>> }
     | undefined;
-  /** Where visitors may be sent back to, as somebody has registered it; anywhere while it is not set. */
+  /** Registered redirect URI of visitors. If it is not set, any redirect URI is allowed. */
   callback: string | undefined;
   /** Changes the claims of the next id_tokens. */
   claims: (claims: Record<string, unknown>) => Record<string, unknown>;
-  /** The scopes that are granted, by spaces; those that were asked for while it is not set. */
+  /** Granted scopes, separated by spaces. Default: the requested scopes. */
   granted: string | undefined;
-  /** Access tokens are refused as soon as they are given. */
+  /** Whether access tokens become invalid as soon as they are issued. */
   withdraws: boolean;
-  /** What `error` visitors come back with. */
+  /** Value of the `error` parameter with which visitors return. */
   declines: string | undefined;
-  /** What else visitors come back with. */
+  /** Additional parameters with which visitors return. */
   returns: Readonly<Record<string, string>>;
-  /** While it is set nothing but authorization is answered. */
+  /** While set, only authorization gets a response. */
   hangs: boolean;
-  /** Signs by a new key from now on; the key set has no other. */
+  /** Signs with a new key from now on. The key set contains only this key. */
   rotateKey(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -58,7 +58,7 @@ export const clientId = "client-of-tests";
 export const clientSecret = "secret-of-tests";
 const personal = "9188040d-6c67-4c5b-b112-36a304b66dad";
 
-/** What each declares of itself in its documents. */
+/** Properties of each provider according to its documentation. */
 const pkce = new Set(["amazon", "github", "gitlab", "google", "microsoft"]);
 const authorize: Readonly<Record<string, string>> = {
   "/www.amazon.com/ap/oa": "amazon",
@@ -70,7 +70,7 @@ const authorize: Readonly<Record<string, string>> = {
   "/login.microsoftonline.com/common/oauth2/v2.0/authorize": "microsoft",
   "/id.twitch.tv/oauth2/authorize": "twitch",
 };
-/** Facebook has several versions at a time. */
+/** Facebook has several versions at the same time. */
 const pathOf = ({ pathname }: URL): string => pathname.replace(/(facebook\.com)\/v\d+\.\d+\//, "$1/v21.0/");
 const token: Readonly<Record<string, string>> = {
   "/api.amazon.com/auth/o2/token": "amazon",
@@ -103,10 +103,10 @@ export async function startOAuthProviders(): Promise<OAuthProviders> {
     const kid = `k${(keys += 1)}`;
     return { privateKey, kid, jwk: { ...(await exportJWK(publicKey)), kid, use: "sig" } };
   };
-  /** Made for whoever first asks, since that takes longer than most logins. */
+  /** Created on first use, because a key takes longer than most logins. */
   let made: ReturnType<typeof newKey> | undefined;
   const signing = () => (made ??= newKey());
-  /** What each was asked for, and by whom it was given. */
+  /** Parameters of each login request, and the provider that issued the code. */
   const codes = new Map<string, { readonly asked: URLSearchParams; readonly name: string }>();
   const refreshTokens = new Set<string>();
   const accessTokens = new Set<string>();
@@ -178,7 +178,7 @@ export async function startOAuthProviders(): Promise<OAuthProviders> {
     };
   };
   const refused = (response: ServerResponse, name: string, error: string): void => {
-    // GitHub answers 200 to errors as well.
+    // GitHub also answers 200 for errors.
     const body =
       name === "twitch"
         ? { status: 400, message: error }
@@ -197,7 +197,7 @@ export async function startOAuthProviders(): Promise<OAuthProviders> {
     if (form.get("grant_type") === "refresh_token") {
       const given = form.get("refresh_token") ?? "";
       if (!refreshTokens.has(given)) return refused(response, name, "invalid_grant");
-      // GitLab's work once.
+      // GitLab's refresh tokens work once.
       if (name === "gitlab") refreshTokens.delete(given);
       return send(response, 200, await give(name, null));
     }
@@ -215,7 +215,7 @@ export async function startOAuthProviders(): Promise<OAuthProviders> {
     send(response, 200, await give(name, asked.get("nonce")));
   };
   const data = (request: IncomingMessage, response: ServerResponse, url: URL): void => {
-    // Twitch's own check of a token wants a scheme of its own.
+    // Twitch's own token check requires a special scheme.
     const scheme = pathOf(url) === "/id.twitch.tv/oauth2/validate" ? "OAuth" : "Bearer";
     const [given, bearer = ""] = (request.headers.authorization ?? "").split(" ");
     if (given !== scheme) return send(response, 401, { message: "missing authorization token" });

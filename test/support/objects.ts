@@ -1,4 +1,4 @@
-/** Configuration as an edge gets it: the objects that tests of routing and of traffic put there. */
+/** Configuration as an edge receives it: the objects for tests of routing and traffic. */
 import { fingerprint, hashToken, newToken, tokenPrefixes } from "../../src/lib/tokens.ts";
 import type { ResourceObject } from "../../src/schema/object.ts";
 
@@ -8,7 +8,7 @@ function object(kind: string, id: string, doc: Record<string, unknown>): Resourc
   return { kind, id, account_id: account, revision: 1, doc };
 }
 
-/** An agent token, and its credential. */
+/** Returns an agent token and its credential. */
 export function newCredential(id = "cr_1"): { readonly token: string; readonly object: ResourceObject } {
   const token = newToken(tokenPrefixes.agent);
   const doc = {
@@ -20,7 +20,7 @@ export function newCredential(id = "cr_1"): { readonly token: string; readonly o
   return { token, object: object("credential", id, doc) };
 }
 
-/** An HTTPS edge for `hosts` with one route for every path, to the tunnels with the label `app=ID`. */
+/** Returns an HTTPS edge for `hosts` with one route for every path, to the tunnels with the label `app=ID`. */
 export function httpsEdge(
   id: string,
   hosts: readonly string[],
@@ -40,7 +40,7 @@ export function httpsEdge(
   ];
 }
 
-/** A TCP or TLS edge whose backend is the tunnels with the label `app=ID`. */
+/** Returns a TCP or TLS edge whose backend is the tunnels with the label `app=ID`. */
 export function connectionEdge(
   kind: "tcp_edge" | "tls_edge",
   id: string,
@@ -54,7 +54,7 @@ export function connectionEdge(
   ];
 }
 
-/** An IP policy with these rules. */
+/** Returns an IP policy with these rules. */
 export function ipPolicy(id: string, rules: Readonly<Record<string, "allow" | "deny">>): ResourceObject[] {
   return [
     object("ip_policy", id, {}),
@@ -64,7 +64,7 @@ export function ipPolicy(id: string, rules: Readonly<Record<string, "allow" | "d
   ];
 }
 
-/** The module that lets in whom the policy allows. */
+/** Returns the module that admits the addresses that the policy allows. */
 export function ipRestriction(policyId: string) {
   return { enabled: true, ip_policy_ids: [policyId] };
 }

@@ -1,4 +1,4 @@
-/** Certificates as no decent authority issues them, and decent ones to compare them with. */
+/** Certificates that no correct authority issues, and correct ones for comparison. */
 import { generateKeyPairSync, sign } from "node:crypto";
 import type { KeyObject } from "node:crypto";
 import {
@@ -29,7 +29,7 @@ export interface KeyPair {
 
 export interface OddOptions {
   readonly name: string;
-  /** Itself unless given. */
+  /** Default: the certificate itself. */
   readonly issuer?: OddCertificate;
   readonly key?: "ec" | { readonly rsaBits: number } | KeyPair;
   readonly hash?: "sha256" | "sha1";
@@ -79,13 +79,16 @@ function keyPair(kind: NonNullable<OddOptions["key"]>): KeyPair {
   return "rsaBits" in kind ? generateKeyPairSync("rsa", { modulusLength: kind.rsaBits }) : kind;
 }
 
-/** `CA:TRUE`, with the number of authorities that may stand between it and a leaf. */
+/** Returns `CA:TRUE`, with the maximum number of authorities between this one and a leaf. */
 export function authorityConstraints(pathLength?: number): Buffer {
   const parts = [boolean(true), ...(pathLength === undefined ? [] : [integer(pathLength)])];
   return extension("2.5.29.19", sequence(...parts), true);
 }
 
-/** Bits from the left, as RFC 5280 §4.2.1.3 numbers them: 0 digitalSignature, 5 keyCertSign, 6 cRLSign. */
+/**
+ * Returns a key usage with bits from the left, as numbered in RFC 5280 §4.2.1.3: 0 digitalSignature, 5 keyCertSign, 6
+ * cRLSign.
+ */
 export function keyUsage(...bits: readonly number[]): Buffer {
   let byte = 0;
   for (const bit of bits) byte |= 0x80 >> bit;
@@ -100,13 +103,13 @@ export function dnsNames(...names: readonly string[]): Buffer {
   return extension("2.5.29.17", sequence(...names.map((name) => contextPrimitive(2, Buffer.from(name)))));
 }
 
-/** Names that certificates below may have. */
+/** Returns constraints for the names of certificates below. */
 export function permittedNames(name: string): Buffer {
   const subtree = sequence(contextPrimitive(2, Buffer.from(name)));
   return extension("2.5.29.30", sequence(context(0, subtree)), true);
 }
 
-/** One that nobody knows, and that must be understood. */
+/** Returns an unknown critical extension. */
 export function unknownCritical(): Buffer {
   return extension("1.3.6.1.4.1.55555.1", octetString(Buffer.from("x")), true);
 }

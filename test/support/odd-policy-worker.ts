@@ -1,4 +1,4 @@
-/** Stands in for the thread that checks policies: the text says what becomes of the check. */
+/** Replaces the thread that checks policies. The text of a policy determines the outcome of the check. */
 import { parentPort } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";
 import { serveCalls } from "../../src/identity/worker/serve.ts";

@@ -1,4 +1,4 @@
-/** A worker whose calls do what calls should not. */
+/** A worker thread whose calls misbehave. */
 import { parentPort } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";
 import { serveCalls } from "../../src/identity/worker/serve.ts";

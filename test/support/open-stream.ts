@@ -1,4 +1,4 @@
-/** A request whose response is read as it comes, over both HTTP versions. */
+/** A request whose response the test reads while it arrives, over both HTTP versions. */
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { connect as connectHttp2 } from "node:http2";
@@ -10,7 +10,7 @@ import type { Protocol } from "./http-client.ts";
 
 export interface OpenStream {
   readonly stream: Readable;
-  /** Of the response; `:status` over HTTP/2. */
+  /** Fields of the response; includes `:status` over HTTP/2. */
   readonly fields: Readonly<Record<string, unknown>>;
   close(): void;
 }

@@ -1,4 +1,4 @@
-/** An OpenID provider of its own make (oidc-provider), on loopback without TLS, whose log-in page asks for a name. */
+/** An independent OpenID provider (oidc-provider), on loopback without TLS. Its login page asks for a name. */
 import { once } from "node:events";
 import type { RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -7,11 +7,11 @@ import type { Browser, Visited } from "./browser.ts";
 
 export interface OpenIdProvider {
   readonly issuer: string;
-  /** Requests that reached it, by path. */
+  /** Requests that reached the provider, by path. */
   readonly calls: string[];
-  /** What it says of people, by the name that they log in with. */
+  /** Claims about people, by their login name. */
   readonly people: Map<string, Readonly<Record<string, unknown>>>;
-  /** Logs in as one of them, from the page that the browser is at, to where that ends. */
+  /** Logs in as one of the people, starting from the browser's current page. Returns the last page. */
   signIn(browser: Browser, page: Visited, name: string): Promise<Visited>;
   stop(): Promise<void>;
 }
@@ -25,10 +25,10 @@ export interface OpenIdOptions {
   readonly more?: Readonly<Record<string, unknown>>;
 }
 
-/** What of oidc-provider is used here; it comes without types. */
+/** The used part of oidc-provider, which has no types. */
 type ProviderClass = new (issuer: string, options: object) => { callback(): RequestListener };
 
-/** @param options asked once the issuer is known: the path of an issuer's visitors depends on it */
+/** @param options called when the issuer is known, because the callback path depends on the issuer */
 export async function startOpenIdProvider(options: (issuer: string) => OpenIdOptions): Promise<OpenIdProvider> {
   const { default: Provider } = (await import("oidc-provider" as string)) as { default: ProviderClass };
   const server = createServer();

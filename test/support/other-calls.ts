@@ -1,4 +1,4 @@
-/** Calls of operations that are about no resource, as `World.callFor` makes them for the others. */
+/** Calls of operations without a resource. `World.callFor` makes the calls for all other operations. */
 import { errorCode } from "../../src/lib/errors.ts";
 import type { Downward, Upward } from "../../src/routing/planes/messages.ts";
 import type { EdgeAnswer, EdgeQuestion } from "../../src/routing/planes/questions.ts";
@@ -9,13 +9,13 @@ import type { World } from "./world.ts";
 interface OtherCall {
   readonly path: string;
   readonly body?: Readonly<Record<string, unknown>>;
-  /** Where it is not the operation's: of what is always refused. */
+  /** Status of the response, if it differs from the operation's: for calls that are always rejected. */
   readonly status?: number;
-  /** Whether an object of the account is named by the path. */
+  /** Whether the path names an object of the account. */
   readonly names?: boolean;
 }
 
-/** By the id of the operation. */
+/** Returns the calls by the ID of the operation. */
 export function otherCalls(api: TestApi, world: World): Readonly<Record<string, () => Promise<OtherCall>>> {
   const collection = async (kind: string): Promise<string> => {
     const id = await world.foreign(kind, api.apiKey);
@@ -40,7 +40,7 @@ export function otherCalls(api: TestApi, world: World): Readonly<Record<string, 
       names: true,
     };
   };
-  /** A request whose agent is connected. */
+  /** Creates a request whose agent is connected. */
   const served = async (): Promise<string> => {
     const accountId = (await api.ok("GET", "/accounts")).accounts.at(-1).id as string;
     const [credentialId, startedAt, transport] = ["cr_x", "2026-01-01T00:00:00Z", "ngrok/2"];
@@ -106,10 +106,13 @@ export function otherCalls(api: TestApi, world: World): Readonly<Record<string, 
   };
 }
 
-/** What an edge says of an agent that is heard. */
+/** An edge's message about an agent with a heartbeat. */
 export const sessionPulse = JSON.stringify({ latencyMs: 1.5, heardAt: 0 });
 
-/** What an edge says to whatever it is asked; it knows one request and one connection, of the account `accountId`. */
+/**
+ * Returns an edge's responses to all questions. The edge knows one request and one connection, of the account
+ * `accountId`.
+ */
 export function edgeAnswers(accountId: () => string): (message: Downward) => Upward | undefined {
   return (message) => {
     if (message.type === "command") {
@@ -148,7 +151,7 @@ export const servingTunnel = {
 };
 const body = { base64: "b2s=", bytes: 2, cut: false, ended: true };
 
-/** What an agent says that it has kept, to whatever it is asked. */
+/** The exchange that an agent returns for every question. */
 export const keptExchange = JSON.stringify({
   exchange: {
     id: "548fb5c700000002",

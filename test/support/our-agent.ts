@@ -1,4 +1,4 @@
-/** Our own agent as `postern http` runs it: connects again by itself, and says how it goes. */
+/** Our own agent as `postern http` runs it: it reconnects automatically and reports its state. */
 import { startAgent } from "../../src/agent/agent.ts";
 import type { AgentOptions, AgentStatus } from "../../src/agent/agent.ts";
 import type { TunnelOptions, TunnelStatus } from "../../src/agent/tunnel.ts";
@@ -14,24 +14,24 @@ export interface OurAgentOptions {
   readonly labels?: Readonly<Record<string, string>>;
   readonly metadata?: string;
   readonly token?: string;
-  /** Whether to return before it is online. */
+  /** Whether to return before the agent is online. */
   readonly offline?: boolean;
   readonly agent?: Partial<AgentOptions>;
   readonly tunnel?: Partial<TunnelOptions>;
 }
 
 export interface OurAgent {
-  /** Of the last time that it was online. */
+  /** URL of the last time that the agent was online. */
   readonly url: string;
   readonly ended: Promise<AgentEnd>;
   readonly statuses: readonly AgentStatus[];
   readonly requests: readonly WatchedRequest[];
-  /** Resolves when it is online for the `count`th time. */
+  /** Resolves when the agent is online for the `count`th time. */
   online(count?: number): Promise<void>;
   close(): Promise<void>;
 }
 
-/** @param at the agent listener, on loopback, and a token that it knows */
+/** @param at port of the agent listener on loopback, and a token that the listener accepts */
 export async function startOurAgent(
   at: { readonly port: number; readonly ca: string; readonly token: string },
   options: OurAgentOptions,

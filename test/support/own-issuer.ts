@@ -1,4 +1,4 @@
-/** An OpenID issuer by hand, on loopback without TLS, that is real in everything but what a test has it say. */
+/** A handmade OpenID issuer, on loopback without TLS. It behaves like a real one, except for what a test changes. */
 import { createHash, createPublicKey, generateKeyPairSync, randomUUID } from "node:crypto";
 import type { KeyObject } from "node:crypto";
 import { once } from "node:events";
@@ -10,45 +10,48 @@ import { makeToken } from "./tokens.ts";
 
 export type Claims = Record<string, unknown>;
 
-/** Makes an id_token of the claims of a login. */
+/** Creates an id_token from the claims of a login. */
 export type Forge = (claims: Claims) => string;
 
 export interface OwnIssuer {
   readonly url: string;
-  /** Paths that were asked for. */
+  /** Requested paths. */
   readonly calls: string[];
-  /** Refresh tokens that were tried. */
+  /** Refresh tokens that clients used. */
   readonly refreshed: string[];
-  /** Its key of the key set, and one that is not there. */
+  /** The issuer's key in the key set, and a key outside the key set. */
   readonly key: KeyObject;
   readonly other: KeyObject;
-  /** Makes the id_token of the next logins; "" for none. */
+  /** Creates the id_token of the next logins; "" for none. */
   forge: Forge;
-  /** Who logs in, and their session here. */
+  /** The person who logs in, and their session at the issuer. */
   subject: string;
   session: string;
-  /** Instead of what it says otherwise. */
+  /** Userinfo that replaces the default. */
   userinfo: Claims;
-  /** Makes the userinfo a signed token of its claims; undefined: it is JSON. */
+  /** Creates a signed token from the userinfo claims; undefined: the userinfo is JSON. */
   signsUserinfo: Forge | undefined;
-  /** The content type of its JSON; undefined: it names none. */
+  /** The content type of JSON responses; undefined: none. */
   contentType: string | undefined;
   configuration: Claims;
   keySet: readonly object[];
-  /** Where visitors may be sent back to, after logging in and out, as somebody has registered it; anywhere when empty. */
+  /** Registered redirect URIs after login and logout. If empty, any URI is allowed. */
   callbacks: readonly string[];
-  /** More parameters with which visitors come back. */
+  /** Additional parameters with which visitors return. */
   returns: Readonly<Record<string, string>>;
-  /** More members of what it answers with tokens. */
+  /** Additional members of token responses. */
   granted: Claims;
-  /** Statuses instead of 200, by path; the answers are as ever. */
+  /** Statuses that replace 200, by path. The bodies stay the same. */
   statuses: Readonly<Record<string, number>>;
-  /** @param header with another `alg` than RS256, it is signed so */
+  /** @param header if `alg` is not RS256, the token is signed with that algorithm */
   sign(payload: Claims | string, header?: Claims, by?: KeyObject): string;
   stop(): Promise<void>;
 }
 
-/** Takes each code once, from the client that it was for, which has the verifier and came back to where it was sent. */
+/**
+ * Starts the issuer. It accepts each code once, from the client of that code, with the verifier and the redirect URI of
+ * the request.
+ */
 export async function startOwnIssuer(): Promise<OwnIssuer> {
   const key = newKey();
   let other: KeyObject | undefined;

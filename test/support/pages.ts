@@ -1,4 +1,4 @@
-/** The built pages in a real browser: whatever the page's policy, or a script in it, has to complain of is a fault. */
+/** The built pages in a real browser. A violation of the page's policy or an error of a script is a fault. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -20,11 +20,14 @@ interface Axe {
 export interface WatchedPage {
   readonly page: Page;
   readonly context: BrowserContext;
-  /** Throws where the policy was violated, a script failed, or something outside of `origin` was asked for. */
+  /** Throws if the policy was violated, a script failed, or the page requested something outside `origin`. */
   assertQuiet(): void;
 }
 
-/** A page of its own, watched from its beginning. @param origin of the page; nothing else may be asked for */
+/**
+ * Opens a new page, watched from its beginning.
+ * @param origin of the page; it may request nothing else
+ */
 export async function openWatched(
   browser: Browser,
   origin: string,
@@ -47,13 +50,16 @@ export async function openWatched(
   return { page, context, assertQuiet: () => assert.deepEqual(faults, []) };
 }
 
-/** Fails where axe finds what is serious or worse, in the colours that are shown. @param within what is looked at; all unless given */
+/**
+ * Fails if axe finds a serious or worse problem in the current colours.
+ * @param within the part to check; default: all
+ */
 export async function assertAccessible(page: Page, what: string, within?: string): Promise<void> {
   await eventually(
     () => page.evaluate(`document.getAnimations().every((one) => one.playState !== "running")`),
     Boolean,
   );
-  // By the debugger, which the page's policy does not hold.
+  // The debugger injects axe, because the page's policy does not apply to it.
   if (!(await page.evaluate("'axe' in globalThis"))) await page.evaluate(axe);
   const found = await page.evaluate(async (place) => {
     const { run } = (globalThis as unknown as { axe: Axe }).axe;

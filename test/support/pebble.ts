@@ -1,4 +1,4 @@
-/** Let's Encrypt's test authority (Debian: `pebble`), with name server and certificates of its own, on free ports. */
+/** Let's Encrypt's test authority (Debian: `pebble`), with its own name server and certificates, on free ports. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -14,9 +14,9 @@ import { findProgram } from "./programs.ts";
 
 export interface Pebble {
   readonly directoryUrl: string;
-  /** What its own server is certified by. */
+  /** Authority of the certificate of pebble's own server. */
   readonly ca: string;
-  /** The root of the certificates that it issues now. */
+  /** Returns the root of the certificates that pebble currently issues. */
   issuingRoot(): Promise<string>;
   stop(): Promise<void>;
 }
@@ -24,14 +24,14 @@ export interface Pebble {
 export interface PebblePlan {
   readonly directoryUrl: string;
   readonly ca: string;
-  /** @param ports where it finds the edge's listeners */
+  /** @param ports the edge's listeners, for pebble's validation */
   start(ports: { readonly http: number; readonly https: number }): Promise<Pebble>;
 }
 
-/** Ends the program when this process does, however it ends. */
+/** Ends the program when this process ends, even after a crash. */
 const untilInputEnds = `exec 3<&0; "$0" "$@" <&- & pid=$!; { cat <&3; kill $pid; } >/dev/null 2>&1 & wait $pid`;
 
-/** Chooses ports, so that a server can be told of the authority before it runs. */
+/** Chooses ports, so that a server can be configured with the authority before the authority runs. */
 export async function planPebble(): Promise<PebblePlan> {
   const held = [await holdPort(), await holdPort()] as const;
   const [port, managementPort] = [held[0].port, held[1].port];
@@ -59,7 +59,7 @@ export async function planPebble(): Promise<PebblePlan> {
         ocspResponderURL: "",
         externalAccountBindingRequired: false,
         domainBlocklist: ["blocked.example.test"],
-        // 90 days, as public authorities give
+        // 90 days, as from public authorities
         certificateValidityPeriod: 90 * 24 * 60 * 60,
       };
       const config = file("config.json", JSON.stringify({ pebble }));
@@ -83,7 +83,7 @@ export async function planPebble(): Promise<PebblePlan> {
         });
       }
       const gone = once(child, "exit");
-      // It says so just before it listens.
+      // Pebble prints this line just before it listens.
       await Promise.race([announced.promise, gone]);
       const send = (url: string): Promise<string> => get(url, ca);
       while (!(await send(directoryUrl).catch(() => undefined))) {
@@ -109,15 +109,19 @@ export async function planPebble(): Promise<PebblePlan> {
 export interface RenewalFront {
   readonly directoryUrl: string;
   readonly ca: string;
-  /** What it says of every certificate. */
+  /** The renewal window that pebble returns for every certificate. */
   window: { readonly start: number; readonly end: number };
-  /** Ids of the certificates that it was asked about, and those named as replaced by an order that it took. */
+  /**
+   * IDs of the certificates in requests for renewal information, and of those that an accepted order named as replaced.
+   */
   readonly asked: string[];
   readonly replaced: string[];
   stop(): Promise<void>;
 }
 
-/** In front of a pebble that does not know renewal information (RFC 9773): adds that, and passes on the rest. */
+/**
+ * A proxy in front of a pebble without renewal information (RFC 9773). It adds that information and forwards the rest.
+ */
 export async function startRenewalFront(pebble: PebblePlan): Promise<RenewalFront> {
   const authority = await createAuthority({ commonName: "Front's own", now: Date.now() });
   const leaf = await issueLeaf(authority, { names: ["localhost"], now: Date.now(), days: 2 });
@@ -198,7 +202,7 @@ interface HeldPort {
   free(): Promise<void>;
 }
 
-/** A port that nobody else gets, and at which nobody is served, until it is freed for whom it is meant. */
+/** Reserves a port. No other process gets it and no one listens on it until it is freed for its purpose. */
 async function holdPort(): Promise<HeldPort> {
   const server = createServer((socket) => socket.destroy()).listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -1,4 +1,4 @@
-/** The whole platform as its users get it: both planes in their threads, on free ports, in a directory of its own. */
+/** The whole platform as users start it: both planes in their threads, on free ports, in a separate directory. */
 import { once } from "node:events";
 import { cpSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
@@ -26,26 +26,26 @@ export interface Answer {
   readonly text: string;
 }
 
-/** The server name and Host are those of the URL unless given. */
+/** Default server name and Host: those of the URL. */
 export interface RequestOptions extends Partial<
   Pick<AskOptions, "method" | "headers" | "body" | "host" | "serverName">
 > {
-  /** HTTP/1.1 unless given. */
+  /** Default: HTTP/1.1. */
   readonly http?: Protocol;
 }
 
 export interface TestPlatform extends Platform {
   readonly directory: string;
-  /** A public request; DNS is not asked, every name leads to this edge. */
+  /** Sends a public request. DNS is not used; every name resolves to this edge. */
   request(url: string, options?: RequestOptions): Promise<Asked>;
-  /** A TLS connection to the edge for `serverName`. */
+  /** Opens a TLS connection to the edge for `serverName`. */
   connect(serverName: string, protocols?: readonly string[]): Promise<TLSSocket>;
-  /** Calls the management API with the first key, or another; `body` is sent as JSON. */
+  /** Calls the management API with the first key or with `key`. `body` is sent as JSON. */
   api(method: string, path: string, body?: unknown, key?: string): Promise<Answer & { readonly body: ApiBody }>;
   startAgent(options: OurAgentOptions): Promise<OurAgent>;
-  /** Stops it and starts another on the same directory and ports. */
+  /** Stops the platform and starts another one with the same directory and ports. */
   restart(): Promise<void>;
-  /** Ends the platform, and leaves its agents. */
+  /** Stops the platform, but not its agents. */
   stopServer(): Promise<void>;
 }
 
@@ -53,7 +53,7 @@ export interface TestPlatform extends Platform {
 // oxlint-disable-next-line typescript/no-explicit-any
 export type ApiBody = any;
 
-/** As users start it: from the bundle, if that is of the sources as they are. */
+/** Like users, starts from the bundle if the bundle is up to date with the sources. */
 const { startPlatform: startBoth } = (await import(urlOf("src/cli/platform/platform.ts"))) as {
   readonly startPlatform: typeof startPlatformOf;
 };
@@ -61,8 +61,8 @@ const { startPlatform: startBoth } = (await import(urlOf("src/cli/platform/platf
 const loopback = { host: "127.0.0.1", port: 0 } as const;
 
 /**
- * @param options whatever should differ from a platform on SQLite with random credentials
- * @param count of the servers that it is
+ * @param options differences from a platform on SQLite with random credentials
+ * @param count number of servers
  */
 export async function startPlatform(options: Partial<PlatformOptions> = {}, count = nodeCount): Promise<TestPlatform> {
   const directory = options.data ?? mkdtempSync(join(tmpdir(), "postern-platform-"));
@@ -104,7 +104,7 @@ export async function startPlatform(options: Partial<PlatformOptions> = {}, coun
     },
     async startAgent(given) {
       const at = { port: any().agentPort, ca: platform.caPem, token: platform.authtoken };
-      // Each at one node, so that what comes to another makes the hop.
+      // Each agent connects to one node, so that traffic to another node makes the hop.
       const atOne = others.length > 0 ? { ...given, agent: { connections: 1, ...given.agent } } : given;
       const agent = await startOurAgent(at, atOne);
       agents.add(agent);
@@ -126,13 +126,13 @@ export async function startPlatform(options: Partial<PlatformOptions> = {}, coun
   };
 }
 
-/** One platform, or several on one database: the first as it is asked for, and the others beside it. */
+/** Starts one platform, or several on one database: the first with the given options, the others beside it. */
 async function startNodes(
   first: PlatformOptions,
   count: number,
 ): Promise<{
   readonly platforms: readonly Platform[];
-  /** How the first was started. */
+  /** Options of the first platform. */
   readonly first: PlatformOptions;
   remove(): Promise<void>;
 }> {
@@ -151,7 +151,7 @@ async function startNodes(
       if (file !== dataFiles.server) cpSync(join(first.data, file), join(data, file), { recursive: true });
     }
     const [{ apiUrl, httpsPort }] = platforms as [Platform];
-    // A tcp tunnel has the same port at each, as at machines of their own.
+    // A tcp tunnel has the same port at each node, as on separate machines.
     const tcpBind = `127.0.0.${platforms.length + 1}`;
     platforms.push(await startBoth({ ...shared, data, apiUrl, httpsPort, tcpBind }));
   }
@@ -191,7 +191,7 @@ async function apiRequest(
     headers: {
       authorization: `Bearer ${key}`,
       "service-version": "2",
-      // What was taken away is gone at the edges, too, when the next line of a test asks for it, and at all nodes what is new.
+      // The next line of a test must see deletions at all edges, and additions at all nodes.
       ...(waits ? { prefer: "wait=5" } : {}),
       ...(content === undefined
         ? {}

@@ -1,4 +1,4 @@
-/** One action of a policy by itself: compiled as policies are, attached to a place, run on an exchange. */
+/** One policy action alone: compiled as in a policy, attached to a place, and run on an exchange. */
 import { compile } from "../../src/cel/program.ts";
 import { defineEnvironment } from "../../src/cel/checking/environment.ts";
 import { mapOf, types } from "../../src/cel/checking/types.ts";
@@ -16,7 +16,7 @@ import { makeManualClock } from "./clock.ts";
 import type { ManualClock } from "./clock.ts";
 import { exchangeOf } from "./exchange.ts";
 
-/** Expressions of these actions mention variables alone. */
+/** Expressions of these actions use only variables. */
 const environment = defineEnvironment({
   variables: { vars: { type: mapOf(types.string, types.dyn), read: ({ vars }: PolicyContext) => vars } },
   functions: standardFunctions,
@@ -26,16 +26,16 @@ export interface ActionUnderTest {
   readonly clock: ManualClock;
   run(exchange?: Exchange, vars?: PolicyContext["vars"]): Promise<ActionOutcome>;
   rehearse(exchange?: Exchange, vars?: PolicyContext["vars"]): Promise<ActionOutcome>;
-  /** Attached anew, as after a change of the policy. */
+  /** Attaches a new configuration, as after a change of the policy. */
   again(config: object): ActionUnderTest;
 }
 
-/** Everything that is wrong with a configuration. */
+/** Returns every fault of a configuration. */
 export function faultsOf(declaration: ActionDeclaration, config: object, phase = declaration.phases[0] as Phase) {
   return compiled(declaration, config, phase).faults;
 }
 
-/** Throws when the configuration is wrong. */
+/** Throws if the configuration is invalid. */
 export function makeAction(
   declaration: ActionDeclaration,
   config: object,

@@ -5,7 +5,7 @@ import type { Layer } from "../../src/policy/language/action.ts";
 import { root } from "./command.ts";
 
 export interface DocExample {
-  /** File, and the line that it begins on. */
+  /** File and first line of the example. */
   readonly where: string;
   readonly text: string;
   readonly layer: Layer;
@@ -13,7 +13,7 @@ export interface DocExample {
 
 const phase = /^(?:on_(?:tcp|http|event)\w+|inbound|outbound):/m;
 
-/** Policies by themselves, and those of tests, of each fenced block of YAML or JSON. */
+/** Returns policies, and policies inside tests, from each fenced block of YAML or JSON. */
 export function docExamples(): DocExample[] {
   return globSync("{README.md,docs/**/*.md}", { cwd: root, exclude: ["docs/site/node_modules/**"] }).flatMap((file) => {
     const page = readFileSync(`${root}${file}`, "utf8");

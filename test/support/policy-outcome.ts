@@ -1,4 +1,4 @@
-/** What a policy does to a request and its response, without an edge. */
+/** The effect of a policy on a request and its response, without an edge. */
 import assert from "node:assert/strict";
 import type { Answer, Step } from "../../src/traffic/step.ts";
 import type { Exchange } from "../../src/traffic/exchange.ts";
@@ -9,12 +9,12 @@ import type { PolicyServices } from "../../src/policy/language/context.ts";
 import { makeManualClock } from "./clock.ts";
 
 export interface PolicyOutcome {
-  /** Of the policy's own, in the request phase or the response phase; undefined where the request goes its way. */
+  /** The policy's own response, in the request phase or the response phase; undefined if the request is forwarded. */
   readonly answer: Answer | undefined;
   readonly steps: readonly Step[];
 }
 
-/** Runs the request phase, and the response phase where the request was not answered. */
+/** Runs the request phase. If the request got no response there, also runs the response phase. */
 export async function policyOutcome(
   policy: object,
   exchange: Exchange,

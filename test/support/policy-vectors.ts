@@ -1,11 +1,11 @@
-/** The vectors of traffic policies as a file for `postern policy test`: with tokens, and the keys that verify them. */
+/** The vectors of traffic policies as a file for `postern policy test`, with tokens and the keys that verify them. */
 import { readFileSync } from "node:fs";
 import { jwkOf, makeToken } from "./tokens.ts";
 
-/** In an hour, by the clock of cases. */
+/** One hour later, by the clock of the cases. */
 const expires = Date.UTC(2026, 0, 2, 4, 4, 5) / 1000;
 
-/** As they are written, without tokens. */
+/** The vectors as in the file, without tokens. */
 const vectorsText = readFileSync(new URL("policy-vectors.yaml", import.meta.url), "utf8");
 
 export function policyVectors(): string {

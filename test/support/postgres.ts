@@ -1,7 +1,7 @@
 /**
- * Databases to run a test on: an SQLite file, and PostgreSQL. PostgreSQL is the server that
- * POSTERN_TEST_POSTGRES names, else a private one, started once per test run from installed binaries and
- * stopped when the run ends. Every `create()` gives an empty database.
+ * Databases for tests: an SQLite file, and PostgreSQL. POSTERN_TEST_POSTGRES names the PostgreSQL server. Without it,
+ * tests share a private server, which starts once per test run from installed binaries and stops when the run ends.
+ * Every `create()` returns an empty database.
  */
 import { spawn, spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
@@ -20,30 +20,30 @@ export interface TestDatabase {
 }
 
 export interface PostgresOptions {
-  /** Listens there on 127.0.0.1 as well; without it, on a socket in the file system only. */
+  /** Also listens on this port of 127.0.0.1. Default: only a socket in the file system. */
   readonly port?: number;
-  /** How clients on the port prove who they are; not at all unless given. */
+  /** How clients on the port authenticate. Default: no authentication. */
   readonly auth?: "scram-sha-256";
-  /** With a certificate for "localhost". */
+  /** Whether the server has TLS with a certificate for "localhost". */
   readonly tls?: boolean;
-  /** Has what is committed on the disk, unless false: for servers that never end otherwise than with all their data. */
+  /** Whether commits are written to the disk. Default: true. false suits servers that never crash. */
   readonly isLasting?: boolean;
-  /** How often it looks whether it is to end; ten times a second unless given. */
+  /** Interval at which the server checks whether it must stop, seconds. Default: ten times a second. */
   readonly lookSeconds?: number;
 }
 
 export interface PostgresServer {
-  /** 5432 of one that has only a socket. */
+  /** 5432 for a server that has only a socket. */
   readonly port: number;
   readonly directory: string;
-  /** Of the authority that certified it, where it has TLS. */
+  /** CA of the server's certificate, if the server has TLS. */
   readonly caFile: string;
-  /** Of the database `postgres`, as a user who may create others. */
+  /** URL of the database `postgres`, with a user who may create other databases. */
   readonly url: string;
-  /** Ends it as a failing machine would: no shutdown checkpoint. */
+  /** Crashes like a failing machine: without a shutdown checkpoint. */
   crash(): Promise<void>;
   start(): Promise<void>;
-  /** Stops it and removes its data. */
+  /** Stops the server and removes its data. */
   remove(): Promise<void>;
 }
 
@@ -74,7 +74,10 @@ const postgres: TestDatabase = {
   },
 };
 
-/** Databases of the shared server, which goes with them: making one takes several times longer than emptying it. */
+/**
+ * Databases of the shared server, which removes them when it stops. Creating one takes several times longer than
+ * emptying one.
+ */
 const emptied: string[] = [];
 
 async function empty(url: string): Promise<void> {
@@ -95,7 +98,7 @@ const binaries = initdb === undefined ? undefined : dirname(initdb);
 
 export const databases: readonly TestDatabase[] = skipWithoutPostgres ? [sqlite] : [sqlite, postgres];
 
-/** A server of the caller's own, for tests that break it; undefined where PostgreSQL is not installed. */
+/** Starts a private server for tests that break it; undefined if PostgreSQL is not installed. */
 export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer | undefined> {
   if (!binaries) return undefined;
   const directory = mkdtempSync(join(tmpdir(), "postern-postgres-"));
@@ -104,13 +107,13 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
 }
 
 export interface StandbyServer extends PostgresServer {
-  /** Resolves once it has all that the primary has. */
+  /** Resolves when the standby has all data of the primary. */
   hasAll(): Promise<void>;
-  /** From now on it takes writes. */
+  /** Makes the standby accept writes. */
   promote(): Promise<void>;
 }
 
-/** A standby that streams from `primary`. */
+/** Starts a standby that streams from `primary`. */
 export async function startStandby(primary: PostgresServer, port: number): Promise<StandbyServer> {
   const directory = mkdtempSync(join(tmpdir(), "postern-standby-"));
   own(directory);
@@ -154,12 +157,15 @@ async function serverIn(directory: string, options: PostgresOptions): Promise<Po
   };
 }
 
-/** A client program of PostgreSQL. */
+/** Returns the path of a client program of PostgreSQL. */
 export function postgresTool(name: "pg_basebackup" | "pg_dump" | "psql"): string {
   return findExecutable([name]) ?? name;
 }
 
-/** One server for all test files of a run: the first to come starts it, and it ends with the test runner. */
+/**
+ * Returns the URL of one server for all test files of a run. The first caller starts it, and it stops with the test
+ * runner.
+ */
 async function sharedServer(): Promise<string> {
   const runner = process.env["NODE_TEST_CONTEXT"] ? process.ppid : process.pid;
   const directory = join(quickPlace(), `postern-postgres-of-${runner}-${startedAt(runner)}`);
@@ -175,7 +181,7 @@ async function sharedServer(): Promise<string> {
   return urlOf(directory);
 }
 
-/** Leave what is only for this run in memory where there is plenty: every database is some 300 files. */
+/** Returns a folder in memory for data of this run, if there is plenty of memory: every database has some 300 files. */
 function quickPlace(): string {
   const memory = "/dev/shm";
   try {
@@ -189,7 +195,7 @@ function quickPlace(): string {
 
 let fresh: string | undefined;
 
-/** Where this process keeps directories as `initdb` makes them, each to be made once. */
+/** Folder in which this process keeps directories created by `initdb`, each created once. */
 function freshDirectories(): string {
   if (fresh === undefined) {
     const made = (fresh = mkdtempSync(join(tmpdir(), "postern-initdb-")));
@@ -200,8 +206,8 @@ function freshDirectories(): string {
 }
 
 /**
- * Sets the server's directory up if it is new, runs it, and ends it with the owner or when told to crash. Only servers are
- * made to crash, never the machine: setting up does not wait for the disk.
+ * Sets up the server's directory if it is new, and runs the server. Stops it with the owner, or crashes it on request.
+ * Tests crash only servers, never the machine. Therefore the setup does not wait for the disk.
  */
 function serverScript(
   directory: string,
@@ -256,7 +262,7 @@ async function launch(directory: string, owner: number, port = 5432): Promise<Re
   return script;
 }
 
-/** Gives a file to the user that PostgreSQL runs as. */
+/** Gives a file to the user of the PostgreSQL server. */
 function own(file: string): void {
   if (process.getuid?.() !== 0) return;
   const { uid, gid } = unprivilegedUser();
@@ -309,7 +315,7 @@ async function rowsOf(url: string, sql: string): Promise<readonly Readonly<Recor
   }
 }
 
-/** When the process began, so that a later process with the same number is not taken for it. */
+/** Returns the start time of the process, to distinguish it from a later process with the same number. */
 function startedAt(pid: number): string {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");

@@ -1,6 +1,6 @@
 /**
- * Programs that some tests need and a fresh machine may lack. A test without its program is skipped with a reason that
- * names the package, and the last lines of `npm test` count what was skipped. Where `CI` is set, a missing program is an
+ * Programs that some tests need and a fresh machine may lack. A test without its program is skipped, and the reason
+ * names the package. The last lines of `npm test` count the skipped tests. Where `CI` is set, a missing program is an
  * error.
  */
 import { spawnSync } from "node:child_process";
@@ -29,9 +29,9 @@ export type ProgramName =
 interface Program {
   /** Debian package. */
   readonly package: string;
-  /** Names under which it may be installed, if not under its own. */
+  /** Names of the installed program, if they differ from the key. */
   readonly names?: readonly string[];
-  /** Module of Python that it provides: the program is then an interpreter that can import the module. */
+  /** Python module that it provides. The program is then an interpreter that can import the module. */
   readonly module?: string;
 }
 
@@ -57,17 +57,17 @@ const programs: Readonly<Record<ProgramName, Program>> = {
 
 export const programNames = Object.keys(programs) as readonly ProgramName[];
 
-/** Folders in which Debian puts servers, searched after those of `PATH`. `POSTERN_TEST_PATH_ONLY` leaves them out. */
+/** Folders in which Debian installs servers, searched after those of `PATH`. `POSTERN_TEST_PATH_ONLY` excludes them. */
 const serverFolders = process.env["POSTERN_TEST_PATH_ONLY"] ? [] : ["/usr/sbin", ...postgresFolders()];
 
-/** The path of a program, or undefined if it is not installed. */
+/** Returns the path of a program, or undefined if it is not installed. */
 export function findProgram(name: ProgramName): string | undefined {
   const { names = [name], module } = programs[name];
   return module === undefined ? findExecutable(names) : findPython(module);
 }
 
 /**
- * The path of the first executable with one of these names, in the order of the names: in `PATH`, then in the folders of
+ * Returns the path of the first executable with one of these names, in order: in `PATH`, then in the folders of
  * servers.
  */
 export function findExecutable(names: readonly string[]): string | undefined {
@@ -79,10 +79,10 @@ function executables(names: readonly string[]): string[] {
   return names.flatMap((name) => folders.map((folder) => join(folder, name))).filter(isExecutable);
 }
 
-/** Modules of each interpreter in `PATH`, looked up when a test needs one: a machine may have several interpreters. */
+/** Modules of each interpreter in `PATH`, looked up on demand. A machine may have several interpreters. */
 let pythons: ReadonlyMap<string, readonly string[]> | undefined;
 
-/** The first interpreter that can import the module. */
+/** Returns the first interpreter that can import the module. */
 function findPython(module: string): string | undefined {
   pythons ??= new Map(executables(["python3"]).map((python) => [python, importable(python)]));
   return [...pythons].find(([, modules]) => modules.includes(module))?.[0];
@@ -95,9 +95,10 @@ function importable(python: string): readonly string[] {
 }
 
 /**
- * The `skip` option of a test or suite that needs these programs: false if all are installed, otherwise the reason.
+ * Returns the `skip` option of a test or suite that needs these programs: false if all are installed, otherwise the
+ * reason.
  *
- * @throws where `CI` is set and a program is missing
+ * @throws if `CI` is set and a program is missing
  */
 export function skipWithout(...names: readonly ProgramName[]): string | false {
   const missing = names.filter((name) => findProgram(name) === undefined);

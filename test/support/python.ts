@@ -1,4 +1,4 @@
-/** A Python script that reads one JSON line and prints one JSON line for each of its cases. */
+/** Runs a Python script that reads one JSON line and prints one JSON line for each of its cases. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
@@ -8,13 +8,13 @@ interface PythonRun {
   /** Path of the script. */
   readonly script: string;
   readonly given: object;
-  /** Called where the script prints the case "restart"; the script goes on when the promise resolves. */
+  /** Called when the script prints the case "restart". The script continues when the promise resolves. */
   restart(): Promise<void>;
 }
 
-/** What the script printed for each case; rejects with its error output if it fails. */
+/** Returns what the script printed for each case. Rejects with the script's error output if the script fails. */
 export async function runPython({ python, script, given, restart }: PythonRun): Promise<ReadonlyMap<string, unknown>> {
-  // Settings of the machine's own proxies would lead past the edge.
+  // The machine's proxy settings would bypass the edge.
   const env = { PATH: process.env["PATH"], NO_PROXY: "*", PYTHONDONTWRITEBYTECODE: "1" };
   const child = spawn(python, [script], { stdio: ["pipe", "pipe", "pipe"], env, timeout: 180_000 });
   const errors: Buffer[] = [];

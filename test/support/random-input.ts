@@ -1,13 +1,13 @@
-/** Random inputs by the declarations: most are accepted, and rules across fields refuse the others. */
+/** Random inputs from the declarations. Most are accepted; rules across fields reject the others. */
 import { exampleValue } from "../../src/api/operation/examples.ts";
 import type { Field, Fields } from "../../src/schema/fields.ts";
 import { inputName } from "../../src/schema/doc.ts";
 import type { Random } from "./random.ts";
 
-/** An id of one of the kinds, if there is one. */
+/** Returns an ID of one of the kinds, if any exists. */
 export type SomeId = (kinds: readonly string[]) => string | undefined;
 
-/** Texts that a careless reader or writer of YAML or JSON takes for something else. */
+/** Texts that a naive reader or writer of YAML or JSON confuses with other values. */
 const oddTexts = [
   "",
   "yes",
@@ -79,7 +79,7 @@ function randomValue(name: string, field: Field, random: Random, someId: SomeId)
   }
 }
 
-/** A variant of what a format gives as its example, where that is easy to make. */
+/** Returns a variant of the format's example, if that is easy to make. */
 function distinct(example: string, random: Random): string {
   if (/^[a-z*.-]+\.example\.com(:\d+)?$/.test(example)) return `r${random.below(1e9)}.${example.replace(/^\*\./, "")}`;
   if (/^\d+\.\d+\.\d+\.\d+\/\d+$/.test(example)) return `10.${random.below(256)}.${random.below(256)}.0/24`;

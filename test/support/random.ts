@@ -1,8 +1,8 @@
-/** Chance for property tests: the same numbers on every run. */
+/** Random numbers for property tests: the same in every run. */
 export interface Random {
-  /** 0 inclusive to 1 exclusive. */
+  /** Returns a number from 0 inclusive to 1 exclusive. */
   (): number;
-  /** A whole number, 0 inclusive to `bound` exclusive. */
+  /** Returns a whole number from 0 inclusive to `bound` exclusive. */
   below(bound: number): number;
   pick<T>(from: readonly T[]): T;
 }

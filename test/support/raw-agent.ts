@@ -1,4 +1,4 @@
-/** An agent that says exactly what it is told to: frames written and read by hand over a real TLS connection. */
+/** An agent that sends exactly what the test specifies: frames written and read by hand over a real TLS connection. */
 import { once } from "node:events";
 import { connect } from "node:tls";
 import type { TLSSocket } from "node:tls";
@@ -29,7 +29,7 @@ export function word(value: number): Buffer {
   return bytes;
 }
 
-/** What opens a stream of this type, with a message. */
+/** Returns the bytes that open a stream of this type, with a message. */
 export function question(streamId: number, type: number, message: unknown): Buffer {
   return frame(1, syn, streamId, Buffer.concat([word(type), Buffer.from(JSON.stringify(message))]));
 }
@@ -53,13 +53,13 @@ export class RawAgent {
     this.socket.write(Buffer.concat(parts));
   }
 
-  /** The first frame that fits; waits for it. */
+  /** Waits for the first matching frame and returns it. */
   async frame(fits: (frame: RawFrame) => boolean): Promise<RawFrame> {
     await this.until(() => this.frames.some(fits));
     return this.frames.find(fits) as RawFrame;
   }
 
-  /** The JSON answered on a stream, once its sender has ended it. */
+  /** Returns the JSON response on a stream, once its sender has ended the stream. */
   async answer(streamId: number): Promise<Record<string, unknown>> {
     await this.until(() => this.frames.some((one) => one.streamId === streamId && one.type === 1 && one.flags & fin));
     return JSON.parse(this.payload(streamId)) as Record<string, unknown>;
@@ -70,7 +70,7 @@ export class RawAgent {
     return Buffer.concat(parts).toString();
   }
 
-  /** The code of the GOAWAY that ended the session. */
+  /** Returns the code of the GOAWAY that ended the session. */
   async goodbye(): Promise<number> {
     const { body } = await this.frame((one) => one.type === 3);
     return body.readUInt32BE(4);
@@ -110,7 +110,7 @@ export class RawAgent {
   }
 }
 
-/** What a Rust agent of today sends. */
+/** Returns the authentication of a current Rust agent. */
 export function auth(changes: Record<string, unknown> = {}, extra: Record<string, unknown> = {}): unknown {
   return {
     Version: ["3", "2"],

@@ -8,16 +8,16 @@ import { makeAuthority, startTunnelServer } from "./tunnel-server.ts";
 import type { Authority, TunnelServer, TunnelServerOptions } from "./tunnel-server.ts";
 
 export interface RawAgents {
-  /** Of the test that runs. */
+  /** Clock of the current test. */
   readonly clock: ManualClock;
   readonly server: TunnelServer;
-  /** Puts another server in its place. */
+  /** Replaces the server. */
   restart(options: Omit<TunnelServerOptions, "authority" | "clock">): Promise<void>;
-  /** An agent that the server has taken; gone with the test. */
+  /** Connects an agent to the server. It disconnects at the end of the test. */
   connected(): Promise<RawAgent>;
 }
 
-/** Gives each test of the suite that calls it a server and a clock of its own, and sees that no timer is left. */
+/** Gives each test of the calling suite a new server and clock, and checks that no timer remains. */
 export function useRawAgents(): RawAgents {
   let authority: Authority;
   let clock: ManualClock;

@@ -1,4 +1,4 @@
-/** A server that takes events, and what subscribing to some needs. */
+/** A server that receives events, and the configuration for a subscription to it. */
 import { once } from "node:events";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
@@ -17,14 +17,14 @@ export interface Receiver {
   readonly url: string;
   readonly ca: string;
   readonly received: Received[];
-  /** Statuses of the next answers; 204 afterwards. */
+  /** Statuses of the next responses; 204 afterwards. */
   readonly answers: number[];
-  /** Resolves once `count` requests have come since the start. */
+  /** Resolves when `count` requests have arrived since the start. */
   count(count: number): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** @param scheme over http, a server takes it only where local upstreams are allowed */
+/** @param scheme Postern sends to http only if local upstreams are allowed */
 export async function startReceiver(scheme: "https" | "http" = "https"): Promise<Receiver> {
   const authority = await createAuthority({ commonName: "Receivers", now: Date.now() });
   const leaf = await issueLeaf(authority, { names: ["localhost"], days: 1, now: Date.now() });

@@ -1,4 +1,4 @@
-/** Uploads by curl that are refused before they end. */
+/** Uploads by curl that the server rejects before they end. */
 import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import type { Socket } from "node:net";
@@ -8,11 +8,14 @@ import { join } from "node:path";
 export interface RefusedUploads {
   readonly url: string;
   readonly byteCount: number;
-  /** Further arguments of curl. */
+  /** Additional arguments of curl. */
   readonly options?: readonly string[];
 }
 
-/** What curl printed for each of `count` uploads, one after another: the body, the status, and its own exit code. */
+/**
+ * Returns the output of curl for each of `count` uploads, one after another: the body, the status, and curl's exit
+ * code.
+ */
 export async function uploadRefused(
   count: number,
   { url, byteCount, options = [] }: RefusedUploads,
@@ -30,13 +33,13 @@ export async function uploadRefused(
   return printed;
 }
 
-/** What curl prints, whether it succeeds or not. */
+/** Returns the output of curl, even if curl fails. */
 export function curl(options: readonly string[]): Promise<string> {
   const all = ["--silent", "--insecure", "--max-time", "20", ...options];
   return new Promise((resolve) => execFile("curl", all, (_error, stdout) => resolve(stdout)));
 }
 
-/** Sends up to 128 MiB as fast as it is taken; resolves with how many MiB were sent before the connection closed. */
+/** Sends up to 128 MiB as fast as possible. Resolves with the number of MiB sent before the connection closed. */
 export async function sendUntilClosed(socket: Socket): Promise<number> {
   const mebibyte = Buffer.alloc(1024 * 1024, "x");
   let goOn = (): void => {};

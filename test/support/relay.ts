@@ -1,19 +1,22 @@
-/** A way to the agent listener that breaks where it is told to. */
+/** A relay to the agent listener that breaks where the test chooses. */
 import { once } from "node:events";
 import { connect, createServer } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
 
-/** What happens to the connection; a function: what happens elsewhere, and the connection goes on. */
+/** What happens to the connection. A function causes a fault elsewhere, and the connection continues. */
 export type Fault = "cut" | "stall" | (() => void);
 
 export interface Relay {
   readonly port: number;
-  /** Does this to the connection on which the `step`th piece of bytes comes, counted over all from now on, once. */
+  /**
+   * Applies the fault once, to the connection that carries the `step`th chunk. Chunks of all connections count from now
+   * on.
+   */
   breakAt(step: number, fault: Fault): void;
-  /** Pieces that came since, until it broke. */
+  /** Number of chunks since then, until the fault. */
   readonly steps: number;
   readonly hasBroken: boolean;
-  /** Nothing comes through on the connections that there are; later ones are well. */
+  /** Silences the current connections. Later ones work. */
   silence(): void;
   stop(): void;
 }
@@ -32,7 +35,7 @@ export async function startRelay(port: number): Promise<Relay> {
       from.on("error", () => {});
       from.on("close", () => {
         pairs.delete(pair);
-        // Who has gone silent tells nothing of the other's end either.
+        // A silenced peer does not reveal that the other end closed, either.
         if (!silenced.has(from)) to.destroy();
       });
       from.on("data", (bytes: Buffer) => {
@@ -45,7 +48,7 @@ export async function startRelay(port: number): Promise<Relay> {
           to.write(bytes);
           return fault();
         }
-        // Half of the piece arrives.
+        // Half of the chunk arrives.
         to.write(bytes.subarray(0, bytes.length / 2));
         for (const one of pair) {
           if (fault === "cut") one.destroy();

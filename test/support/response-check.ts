@@ -1,4 +1,4 @@
-/** Responses of the API, held against its description. */
+/** Compares responses of the API with its description. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import type { IncomingHttpHeaders } from "node:http";
@@ -12,8 +12,8 @@ type Response = Pick<ApiResponse, "status" | "text" | "body"> & { readonly heade
 let check: ((method: string, path: string, response: Response) => void) | undefined;
 
 /**
- * Fails the test for a response that is not as `openapi.json` says. That this file is what servers answer with,
- * `test/api/description.test.ts` sees.
+ * Fails the test if the response differs from `openapi.json`. `test/api/description.test.ts` checks that servers return
+ * this file.
  */
 export function checkResponse(method: string, path: string, response: Response): void {
   check ??= checkBy(JSON.parse(readFileSync(`${root}openapi.json`, "utf8")) as Body);
@@ -67,7 +67,7 @@ interface DescribedHeader {
   readonly schema: { readonly type: string };
 }
 
-/** Header fields that no answer has without its description saying so. */
+/** Header fields that responses may have only if the description lists them. */
 const ours = /^(?:postern-|ratelimit-|etag$|retry-after$|www-authenticate$|allow$|preference-applied$)/;
 
 function checkHeaders(
@@ -102,7 +102,7 @@ function nameOf(ref: string): string {
   return ref.split("/").at(-1) as string;
 }
 
-/** The codes that a described answer lists: those of the operation, or of any failure. */
+/** Returns the codes of a described response: those of the operation, or those of all failures. */
 function codesOf(
   description: Body,
   described: { readonly $ref: string; readonly description?: string } | undefined,

@@ -1,4 +1,4 @@
-/** Configuration compiled as the edge compiles it, without an edge. */
+/** Configuration compiled as in an edge, without an edge. */
 import { systemClock } from "../../src/lib/clock.ts";
 import type { Clock } from "../../src/lib/clock.ts";
 import type { ModuleDeclaration } from "../../src/traffic/module.ts";
@@ -7,7 +7,7 @@ import type { Problem } from "../../src/routing/planes/messages.ts";
 import { makeRoutingTable } from "../../src/routing/table.ts";
 import type { ResourceObject } from "../../src/schema/object.ts";
 
-/** A routing table that is filled object by object, as the control plane would. */
+/** Returns a routing table, filled object by object as by the control plane. */
 export function tableOf(
   clock: Clock = systemClock,
   modules?: readonly ModuleDeclaration[],
@@ -29,19 +29,19 @@ export function tableOf(
   };
 }
 
-/** The HTTPS edge that serves a host name. */
+/** Returns the HTTPS edge that serves a host name. */
 export function httpsSite(table: RoutingTable, host: string): Site | undefined {
   const site = table.serving(host);
   return site?.kind === "https_edge" ? site : undefined;
 }
 
-/** The TLS edge that serves a host name. */
+/** Returns the TLS edge that serves a host name. */
 export function tlsSite(table: RoutingTable, host: string): ConnectionSite | undefined {
   const site = table.serving(host);
   return site?.kind === "tls_edge" ? site : undefined;
 }
 
-/** A route of the edge "h" with one module on it, compiled by a real routing table. */
+/** Returns a route of the edge "h" with one module, compiled by a real routing table. */
 export function routeWith(module: string, config: object, table = tableOf()): CompiledRoute {
   const doc = { edge_id: "edghts_1", match_type: "path_prefix", match: "/", [module]: { enabled: true, ...config } };
   table.put({ kind: "https_edge", id: "edghts_1", doc: { hostports: ["h:443"] } });

@@ -1,6 +1,6 @@
 /**
- * A SAML identity provider of the tests' own. Its XML is put together from texts and signed by xml-crypto, so that
- * nothing of it shares code with what is tested.
+ * A SAML identity provider for tests. It builds its XML from texts, and xml-crypto signs it. It shares no code with the
+ * tested code.
  */
 import { createSign } from "node:crypto";
 import { createSelfSigned } from "../../src/lib/certificates/x509.ts";
@@ -25,7 +25,7 @@ export const algorithms = {
 export const idpEntityId = "https://idp.example/entity";
 export const persistent = "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent";
 
-/** What the provider says; undefined leaves it out. Times are milliseconds since 1970. */
+/** Content of the provider's message; undefined omits a part. Times are milliseconds since 1970. */
 export interface Said {
   readonly responseId: string;
   readonly assertionId: string;
@@ -61,7 +61,7 @@ export interface Signing {
   readonly digest?: string;
   readonly c14n?: string;
   readonly transforms?: readonly string[];
-  /** Of the certificate that KeyInfo shows. */
+  /** The certificate in KeyInfo. */
   readonly shown?: string;
 }
 
@@ -77,7 +77,7 @@ const time = (ms: number): string => new Date(ms).toISOString();
 const escaped = (text: string): string =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
 
-/** Attributes of a tag. */
+/** Returns the attributes of a tag. */
 function list(values: Readonly<Record<string, string | undefined>>): string {
   return Object.entries(values)
     .filter(([, value]) => value !== undefined)
@@ -87,7 +87,7 @@ function list(values: Readonly<Record<string, string | undefined>>): string {
 
 const at = (ms: number | undefined): string | undefined => (ms === undefined ? undefined : time(ms));
 
-/** An unsigned Response. Namespaces are declared where providers declare them: on each message's own root. */
+/** Returns an unsigned Response. Like providers, it declares namespaces on each message's own root. */
 export function responseXml(said: Said): string {
   const attributes = Object.entries(said.attributes)
     .map(
@@ -132,7 +132,7 @@ export function responseXml(said: Said): string {
 <saml:AttributeStatement>${attributes}</saml:AttributeStatement></saml:Assertion></samlp:Response>`;
 }
 
-/** xml-crypto knows no ECDSA. */
+/** xml-crypto does not support ECDSA. */
 class EcdsaSha256 {
   getSignature = (data: unknown, key: unknown): string =>
     createSign("sha256")
@@ -142,7 +142,7 @@ class EcdsaSha256 {
   getAlgorithmName = (): string => algorithms.ecdsaSha256;
 }
 
-/** Signs the first element of this name, with the signature behind its Issuer, or first without one. */
+/** Signs the first element with this name. The signature follows its Issuer, or comes first if it has no Issuer. */
 export function signXml(xml: string, local: string, signing: Signing): string {
   const path = `//*[local-name(.)='${local}']`;
   const { c14n = algorithms.exclusive } = signing;
@@ -169,7 +169,7 @@ export function signXml(xml: string, local: string, signing: Signing): string {
   return signed.getSignedXml();
 }
 
-/** The body that the browser posts. */
+/** Returns the body that the browser posts. */
 export function formBody(field: "SAMLResponse" | "SAMLRequest", xml: string, relayState?: string): string {
   const encoded = encodeURIComponent(Buffer.from(xml).toString("base64"));
   return `${field}=${encoded}${relayState === undefined ? "" : `&RelayState=${encodeURIComponent(relayState)}`}`;

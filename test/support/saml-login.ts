@@ -1,4 +1,4 @@
-/** A login by SAML on its way back: what the route knows, and what a provider would honestly say. */
+/** The return of a SAML login: what the route knows, and what an honest provider sends. */
 import { readIdpMetadata } from "../../src/identity/saml/metadata/read-metadata.ts";
 import type { IdpMetadata } from "../../src/identity/saml/metadata/idp-metadata.ts";
 import { makeRelay, requestIdOf } from "../../src/identity/saml/requests/relay.ts";
@@ -20,10 +20,10 @@ export const relayKey = Buffer.alloc(32, 7);
 export const flowId = "abcdefghijklmnopqrstuv";
 
 export type SignedPart = "Assertion" | "Response";
-/** Which parts are signed; the Assertion is signed before the Response that it is in. */
+/** Combinations of signed parts. The Assertion is signed before the Response around it. */
 export const signedForms: readonly (readonly SignedPart[])[] = [["Assertion"], ["Response"], ["Assertion", "Response"]];
 
-/** An honest answer to the login. */
+/** Returns an honest response to the login. */
 export function honest(change: Partial<Said> = {}): Said {
   const requestId = requestIdOf({ flowId, host: "abc123" }, { purpose: "login", routeId }, relayKey);
   return {
@@ -90,7 +90,7 @@ export function relayState(sentMs = now - minute): string {
   return makeRelay({ flowId, host: "abc123", sentMs }, { purpose: "login", routeId }, relayKey);
 }
 
-/** The Response with its parts signed one after the other. */
+/** Returns the Response with its parts signed one after another. */
 export function signParts(xml: string, parts: readonly SignedPart[], signing: Signing): string {
   return parts.reduce((one, part) => signXml(one, part, signing), xml);
 }
@@ -99,7 +99,7 @@ export function signedResponse(said: Said, parts: readonly SignedPart[], signing
   return signParts(responseXml(said), parts, signing);
 }
 
-/** A host that knows no other route and has seen no message. */
+/** Returns a host without other routes and without earlier messages. */
 export function freshHost(): ResponseHost {
   const used = makeUsedMessages(1000);
   return {
@@ -108,12 +108,12 @@ export function freshHost(): ResponseHost {
   };
 }
 
-/** What becomes of a document that the browser brings. */
+/** Returns the outcome for a document that the browser posts. */
 export function bring(idp: IdpMetadata, xml: string, change: Partial<ResponseInput> = {}): Promise<ResponseOutcome> {
   return verifyResponse(inputFor(idp, formBody("SAMLResponse", xml, relayState()), change), freshHost());
 }
 
-/** The check that refused, with the code; or whom it let in. */
+/** Returns the failed check with its code, or the admitted person. */
 export function told(outcome: ResponseOutcome): string {
   return "refused" in outcome
     ? `${outcome.check} ${outcome.refused.code.replace("ERR_POSTERN_", "")}`

@@ -1,4 +1,7 @@
-/** A SAML identity provider that visitors of a running platform go to: it reads requests as sent, and answers them. */
+/**
+ * A SAML identity provider for visitors of a running platform. It reads the requests that it receives, and answers
+ * them.
+ */
 import assert from "node:assert/strict";
 import { createPublicKey, createSign, createVerify } from "node:crypto";
 import { deflateRawSync, inflateRawSync } from "node:zlib";
@@ -25,7 +28,7 @@ export interface SamlRouteUrls {
   readonly request_signing_certificate_pem: string;
 }
 
-/** A request as the provider takes it: its signature was verified. */
+/** A request received by the provider, with a verified signature. */
 export interface Asked {
   readonly xml: string;
   readonly id: string;
@@ -36,13 +39,13 @@ export interface SamlProvider {
   readonly entityId: string;
   readonly keys: KeyedCertificate;
   metadata(options?: Partial<MetadataOptions>): string;
-  /** Reads what a visitor was sent with: by redirect, or a page with a form. */
+  /** Reads the request that the visitor brings: a redirect, or a page with a form. */
   read(sent: Visited, route: SamlRouteUrls): Asked;
-  /** The form that the visitor comes back with; undefined `asked`: the login begins here. */
+  /** Returns the form with which the visitor comes back. If `asked` is undefined, the login starts at the provider. */
   answer(asked: Asked | undefined, route: SamlRouteUrls, options?: AnswerOptions): string;
-  /** Logs in from a page of a route: there, to the provider, and back. */
+  /** Logs in from a page of a route, by way of the provider, and back to the page. */
   signIn(browser: Browser, url: string, route: SamlRouteUrls, options?: AnswerOptions): Promise<Visited>;
-  /** A LogoutRequest or LogoutResponse as a query. */
+  /** Encodes a LogoutRequest or LogoutResponse as a query. */
   redirectTo(url: string, field: "SAMLRequest" | "SAMLResponse", xml: string, relayState?: string): string;
   sign(xml: string, local: string): string;
 }
@@ -52,7 +55,7 @@ export interface AnswerOptions {
   readonly parts?: readonly SignedPart[];
   readonly relayState?: string;
   readonly keys?: KeyedCertificate;
-  /** Of these keys. */
+  /** Type of the provider's keys. */
   readonly keyType?: KeyType;
   readonly now?: number;
 }
@@ -60,7 +63,7 @@ export interface AnswerOptions {
 export interface SamlProviderOptions {
   readonly entityId?: string;
   readonly keyType?: KeyType;
-  /** Its own unless given. */
+  /** Default: the provider's own keys. */
   readonly keys?: KeyedCertificate;
   readonly now?: () => number;
 }

@@ -1,4 +1,4 @@
-/** The world of logins with routes that ask a SAML provider's visitors to log in, by their module or by a rule. */
+/** The login world with routes that require a SAML login, by a module or by a rule. */
 import assert from "node:assert/strict";
 import { startLoginWorld } from "./login-world.ts";
 import type { LoginWorld } from "./login-world.ts";
@@ -8,21 +8,21 @@ import type { SamlProvider, SamlRouteUrls } from "./saml-provider.ts";
 
 export interface SamlWorld extends LoginWorld {
   readonly provider: SamlProvider;
-  /** Adds a route; its module as the API shows it, with the route's id. */
+  /** Adds a route. Returns its module as the API returns it, with the route's ID. */
   samlRoute(match: string, saml?: object): Promise<SamlRouteUrls & { readonly id: string }>;
-  /** The addresses of the login at a host, as its own page leads to them. */
+  /** Returns the login's URLs at a host, as on the host's own page. */
   hostUrls(host: string, authId?: string): Promise<SamlRouteUrls>;
-  /** The addresses of a rule's login, with the certificate that its own metadata shows. */
+  /** Returns the URLs of a rule's login, with the certificate of the rule's own metadata. */
   ruleUrls(ownerId: string, authId?: string): Promise<SamlRouteUrls & { readonly id: string }>;
 }
 
-/** The providers of all worlds of this process have one key: each has a platform of its own. */
+/** The providers of all worlds of this process share one key, because each world has a separate platform. */
 let keys: ReturnType<typeof makeProviderKeys> | undefined;
 
 export async function startSamlWorld(...options: Parameters<typeof startLoginWorld>): Promise<SamlWorld> {
   keys ??= makeProviderKeys();
   const [world, provider] = await Promise.all([startLoginWorld(...options), makeSamlProvider({ keys: await keys })]);
-  /** With the certificate that the metadata shows. */
+  /** With the certificate from the metadata. */
   const toldUrls = async (entity: string): Promise<SamlRouteUrls> => {
     const { status, text } = await world.browser().ask(entity);
     assert.equal(status, 200, text);

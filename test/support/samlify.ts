@@ -1,4 +1,4 @@
-/** samlify, which others made, as an identity provider. */
+/** samlify, an independent implementation, as an identity provider. */
 import { createRequire } from "node:module";
 import type { KeyedCertificate } from "../../src/lib/certificates/x509.ts";
 import { persistent } from "./saml-idp.ts";
@@ -47,7 +47,7 @@ export const makeSamlifyIdp = (theirs: KeyedCertificate): SamlifyIdp =>
     loginResponseTemplate: { context: response, attributes: [] },
   });
 
-/** What samlify wants to be given of a query. */
+/** Returns a query in the form that samlify requires. */
 export function asRequest(url: string): object {
   const query = Object.fromEntries(new URL(url).searchParams);
   const octets = url.slice(url.indexOf("?") + 1).split("&Signature=")[0];

@@ -1,6 +1,6 @@
 /**
- * A process of its own around the public agent SDK, driven by messages: it keeps sockets in its working directory,
- * and one copy of its state per process.
+ * A separate process for the public agent SDK, driven by messages. The SDK creates sockets in its working directory,
+ * and its state is per process.
  */
 import type { AddressInfo } from "node:net";
 import { createServer as createTcpServer } from "node:net";
@@ -27,46 +27,46 @@ export interface SdkCommand {
   readonly domain?: string;
   readonly trafficPolicy?: string;
   readonly pooling?: boolean;
-  /** Port of the service behind, where it is not one of this process. */
+  /** Port of the upstream service, if it is not a service of this process. */
   readonly target?: number;
   readonly labels?: Readonly<Record<string, string>>;
   readonly heartbeatSeconds?: number;
-  /** PEM of the authorities that clients' certificates must be of. */
+  /** PEM of the authorities for client certificates. */
   readonly clientAuthorities?: string;
-  /** PEM of the certificate, and of its key, under which the edge is to terminate TLS. */
+  /** PEM of the certificate and the key with which the edge terminates TLS. */
   readonly termination?: readonly [certificate: string, key: string];
   readonly proxyProtocol?: "1" | "2";
   readonly scheme?: "HTTP" | "HTTPS";
   readonly appProtocol?: "http1" | "http2";
-  /** User names and passwords that visitors must show one of. */
   /** Arguments of the builder's `oauth`, or `oidc`. */
   readonly oauth?: Parameters<ngrok.HttpListenerBuilder["oauth"]>;
   readonly oidc?: Parameters<ngrok.HttpListenerBuilder["oidc"]>;
-  /** All that `forward()` is told. */
+  /** Configuration of `forward()`. */
   readonly forward?: ngrok.Config;
-  /** The handlers of `forward()` note what they are told. */
+  /** Records the calls of the handlers of `forward()`. */
   readonly listens?: true;
+  /** User names and passwords. Visitors must present one of them. */
   readonly credentials?: readonly (readonly [user: string, password: string])[];
-  /** For `build`: which of the package's builders, `session` being that of sessions. */
+  /** For `build`: one of the package's builders. `session` is the builder of sessions. */
   readonly builder?: "session" | "httpEndpoint" | "tcpEndpoint" | "tlsEndpoint" | "labeledListener";
-  /** Methods of it, or a function of the package, with what they are given; handlers note what they are told. */
+  /** Methods of the builder, or a function of the package, with their arguments. Handlers record their arguments. */
   readonly calls?: readonly Call[];
-  /** How a listener is begun. */
+  /** Method that starts the listener. */
   readonly begin?: "listenAndForward" | "listenAndServe" | "listen";
-  /** URL of what it forwards to. */
+  /** URL of the forwarding target. */
   readonly to?: string;
 }
 
-/** A method's name and its arguments; PEM is given as bytes. */
+/** A method's name and its arguments. PEM is passed as bytes. */
 export type Call = readonly [method: string, ...given: readonly (string | number | boolean)[]];
 
 export interface SdkAnswer {
   readonly call: number;
   readonly url?: string | null;
   readonly id?: string;
-  /** All that the listener says of itself. */
+  /** All properties that the listener reports. */
   readonly listener?: Readonly<Record<string, unknown>>;
-  /** What a function of the package has returned, or what handlers were told. */
+  /** The result of a function of the package, or the arguments of handlers. */
   readonly said?: unknown;
   readonly error?: { readonly message: string; readonly errorCode: string | undefined };
 }
@@ -74,7 +74,7 @@ export interface SdkAnswer {
 let session: ngrok.Session | undefined;
 const listeners: ngrok.Listener[] = [];
 
-/** Answers with its path, or with as many bytes as the path says. */
+/** Responds with the request's path, or with as many bytes as the path specifies. */
 const web = createServer((request, response) => {
   const size = /^\/bytes\/(\d+)$/.exec(request.url ?? "");
   if (size) response.end(Buffer.alloc(Number(size[1]), 97));
@@ -157,14 +157,14 @@ async function run(command: SdkCommand): Promise<Omit<SdkAnswer, "call">> {
 
 type Methods = Readonly<Record<string, (...given: unknown[]) => unknown>>;
 
-/** What handlers were told, in order. */
+/** Arguments of the handlers, in order. */
 const events: unknown[][] = [];
 const handlers: ngrok.Config = {
   onStatusChange: (status) => events.push(["onStatusChange", status]),
   onLogEvent: (line) => events.push(["onLogEvent", line]),
 };
 
-/** Calls the methods of one of the package's builders, and has it begin. */
+/** Calls the methods of one of the package's builders, and starts its listener. */
 async function build({
   builder: kind = "session",
   calls = [],

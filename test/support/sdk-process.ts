@@ -6,12 +6,15 @@ import { join } from "node:path";
 import type { SdkAnswer, SdkCommand } from "./sdk-agent.ts";
 
 export interface SdkProcess {
-  /** Rejects with the SDK's error; `errorCode` is what it made of it. */
+  /** Rejects with the SDK's error. `errorCode` is the code that the SDK derived. */
   ask(command: Omit<SdkCommand, "call">): Promise<SdkAnswer>;
   stop(): Promise<void>;
 }
 
-/** Starts the public agent SDK in a process and a directory of its own. @param env besides that of this process */
+/**
+ * Starts the public agent SDK in a separate process and directory.
+ * @param env in addition to the environment of this process
+ */
 export async function startSdk(env: Readonly<Record<string, string>> = {}): Promise<SdkProcess> {
   const directory = await mkdtemp(join(tmpdir(), "sdk-"));
   const child = fork(new URL("sdk-agent.ts", import.meta.url), { cwd: directory, env: { ...process.env, ...env } });

@@ -1,4 +1,4 @@
-/** What stands behind an agent or a static backend: HTTP services, and services that see every byte. */
+/** Services behind an agent or a static backend: HTTP services, and services that see every byte. */
 import { once } from "node:events";
 import type { RequestListener, Server } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
@@ -11,12 +11,12 @@ import { createAuthority, issueLeaf } from "../../src/lib/certificates/x509.ts";
 
 export interface HttpService {
   readonly port: number;
-  /** For upgrades, and for what else only a server can do. */
+  /** For upgrades, and for other features of the server itself. */
   readonly server: Server;
   stop(): Promise<void>;
 }
 
-/** An HTTP service on a free loopback port. */
+/** Starts an HTTP service on a free loopback port. */
 export async function startHttpService(answer: RequestListener): Promise<HttpService> {
   const server = createHttpServer(answer).listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -31,11 +31,11 @@ export async function startHttpService(answer: RequestListener): Promise<HttpSer
 }
 
 export interface HttpsService extends Omit<HttpService, "server"> {
-  /** PEM of the authority that its certificate is from. */
+  /** PEM of the authority of the certificate. */
   readonly authorityPem: string;
 }
 
-/** An HTTPS service on a free loopback port, by the name `localhost` and others. */
+/** Starts an HTTPS service on a free loopback port, with the name `localhost` and others. */
 export async function startHttpsService(
   answer: RequestListener,
   otherNames: readonly string[] = [],
@@ -57,12 +57,14 @@ export async function startHttpsService(
 
 export interface TcpService {
   readonly port: number;
-  /** Connections that came, in order. */
+  /** Accepted connections, in order. */
   readonly connections: readonly Socket[];
   stop(): Promise<void>;
 }
 
-/** A service on a free loopback port; half-open connections are kept. With `tls` it terminates TLS. */
+/**
+ * Starts a service on a free loopback port. Half-open connections stay open. With `tls`, the service terminates TLS.
+ */
 export async function startTcpService(serve: (socket: Socket) => void, tls?: TlsOptions): Promise<TcpService> {
   const connections: Socket[] = [];
   const take = (socket: Socket): void => {

@@ -1,7 +1,7 @@
 /**
- * The command line in a process that many commands share, one after another: what a command prints and answers, without
- * the start of a process for each, which takes longer than most of them. For commands that end by themselves and leave
- * nothing behind; what a process is about, such as signals, standard input and what it starts, is in `command.ts`.
+ * The command line in a process that many commands share, one after another. A new process takes longer than most
+ * commands. Suits commands that end and leave nothing behind. Use `command.ts` for signals, standard input and child
+ * processes.
  */
 import { fork } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
@@ -20,7 +20,7 @@ interface Host {
 let host: Host | undefined;
 let asked = 0;
 
-/** Runs `postern ARGS` to its end. Its environment is that of `runCommand`: nothing of the surroundings. */
+/** Runs `postern ARGS` until it ends. Its environment is that of `runCommand`, without the test's environment. */
 export function runSharedCommand(
   args: readonly string[],
   options: { readonly cwd?: string; readonly env?: Readonly<Record<string, string>> } = {},
@@ -35,7 +35,7 @@ export function runSharedCommand(
   return ended.promise;
 }
 
-/** It ends with this process, whatever becomes of it: the line between them closes then. */
+/** The host ends with this process, because the line between them closes. */
 function startHost(): Host {
   const child = fork(program, { cwd: root, stdio: ["ignore", "ignore", "inherit", "ipc"], execArgv: [] });
   const waiting: Host["waiting"] = new Map();
@@ -51,7 +51,7 @@ function startHost(): Host {
   return { process: child, waiting };
 }
 
-/** A test that waits for a command is to stay; the process alone keeps nothing. */
+/** Keeps this process alive while a test waits for a command. The host alone does not keep it alive. */
 function hold(child: ChildProcess, isHeld: boolean): void {
   const end = isHeld ? "ref" : "unref";
   child[end]();

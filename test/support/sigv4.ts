@@ -1,10 +1,13 @@
-/** AWS' signature, version 4, recomputed from what arrived: written from its description, not from our signer. */
+/**
+ * AWS' signature, version 4, recomputed from the received request. It follows AWS' description and shares no code with
+ * our signer.
+ */
 import { createHash, createHmac } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 
 export interface SignedRequest {
   readonly method: string;
-  /** Path and query, both in canonical form already. */
+  /** Path and query, both already in canonical form. */
   readonly target: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
@@ -24,7 +27,7 @@ const hmac = (key: string | Buffer, text: string): Buffer => createHmac("sha256"
 const form =
   /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8})\/([^/]+)\/([^/]+)\/aws4_request, ?SignedHeaders=([a-z0-9;-]+), ?Signature=([0-9a-f]{64})$/;
 
-/** What is wrong with the signature of a request; undefined: it is good. */
+/** Returns the fault in the signature of a request; undefined if the signature is valid. */
 export function signatureFault(request: SignedRequest, expected: SignatureExpectation): string | undefined {
   const { method, target, headers, body } = request;
   const match = form.exec(headers.authorization ?? "");

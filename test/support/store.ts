@@ -1,4 +1,4 @@
-/** A store of all that the server declares, for what keeps things in it: in this process, on SQLite. */
+/** A store with all declarations of the server, in this process, on SQLite. */
 import type { Clock } from "../../src/lib/clock.ts";
 import { silentLog } from "../../src/lib/log.ts";
 import { modules } from "../../src/modules/index.ts";
@@ -9,7 +9,7 @@ import { databases } from "./postgres.ts";
 
 export interface ServerStore {
   readonly store: Store;
-  /** The first account, which is there. */
+  /** The first account, which already exists. */
   readonly accountId: string;
   stop(): Promise<void>;
 }
@@ -36,7 +36,7 @@ export async function openServerStore(clock: Clock): Promise<ServerStore> {
   };
 }
 
-/** The store in all but what is given. */
+/** Returns the store with some functions replaced. */
 export function storeBut(store: Store, own: Partial<Record<keyof Store, unknown>>): Store {
   return new Proxy(store, {
     get(target, name) {

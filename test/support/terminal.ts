@@ -1,9 +1,9 @@
-/** A terminal, as far as the live screen uses one: it wraps, scrolls, and reflows its lines when its size changes. */
+/** The parts of a terminal that the live screen uses: wrapping, scrolling, and reflow after a change of size. */
 import { EventEmitter } from "node:events";
 
 interface Row {
   text: string;
-  /** It goes on in the next row: the text was too long. */
+  /** Whether the line continues in the next row. */
   wrapped: boolean;
 }
 
@@ -11,7 +11,7 @@ export class Terminal extends EventEmitter {
   columns: number;
   rows: number;
   #lines: Row[] = [{ text: "", wrapped: false }];
-  /** Of the first row that is seen. */
+  /** Index of the first visible row. */
   #top = 0;
   #row = 0;
   #column = 0;
@@ -22,7 +22,7 @@ export class Terminal extends EventEmitter {
     this.rows = rows;
   }
 
-  /** The rows that are seen, without those that are empty at the end. */
+  /** Returns the visible rows, without empty ones at the end. */
   seen(): string[] {
     const lines = this.#lines.slice(this.#top, this.#top + this.rows).map(({ text }) => text.trimEnd());
     while (lines.at(-1) === "") lines.pop();
@@ -41,7 +41,7 @@ export class Terminal extends EventEmitter {
     return true;
   }
 
-  /** Rejoins what was wrapped, and wraps it anew; the cursor stays with its line. */
+  /** Rejoins wrapped lines and wraps them again. The cursor stays in its line. */
   resize(columns: number, rows: number): void {
     const lines: Row[] = [];
     let cursor = 0;

@@ -1,6 +1,6 @@
 /**
- * Preloaded into a server (`--import`), which must run with `--expose-gc`: on SIGUSR2 every thread collects its
- * garbage and writes what is left to stderr, as `memory {"thread":…,"bytes":…}`.
+ * Preloaded into a server (`--import`) that runs with `--expose-gc`. On SIGUSR2 every thread collects its garbage and
+ * writes the remaining heap to stderr, as `memory {"thread":…,"bytes":…}`.
  */
 import { BroadcastChannel, isMainThread, threadName } from "node:worker_threads";
 
@@ -10,7 +10,7 @@ if (isMainThread) process.on("SIGUSR2", () => channel.postMessage("measure"));
 else {
   channel.addEventListener("message", () => {
     const collect = (globalThis as { gc?: () => void }).gc;
-    // The second finds what the first has only set free, such as what finalizers held.
+    // The second collection finds objects that the first one released, for example from finalizers.
     collect?.();
     setImmediate(() => {
       collect?.();

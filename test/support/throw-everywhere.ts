@@ -1,10 +1,11 @@
 /**
- * Makes every function that a visit of the busy edge calls throw once, and prints a JSON line for each one that harmed more
- * than its own visitor: `node test/support/throw-everywhere.ts [--calls N] [--part K/N] [--only NAME]`. The last line has the counts.
+ * Makes every function that a visit of the busy edge calls throw once. Prints a JSON line for each fault that harmed
+ * more than its own visitor: `node test/support/throw-everywhere.ts [--calls N] [--part K/N] [--only NAME]`. The last
+ * line has the counts.
  *
- * `--calls`: how many calls of each function throw, one after the other; only the first, unless given.
- * `--only`: the functions whose `file:line` begins with this, with the errors that their units report.
- * `--part`: every N-th function only, beginning with the K-th.
+ * `--calls`: how many calls of each function throw, one after another. Default: only the first. `--only`: only
+ * functions whose `file:line` begins with this, with the errors that their units report. `--part`: every N-th function,
+ * starting with the K-th.
  */
 import { parseArgs } from "node:util";
 import { logFailuresTo } from "../../src/lib/boundary.ts";
@@ -12,7 +13,7 @@ import { faults } from "./thrown-faults.ts";
 
 const { startBusyEdge } = await import("./busy-edge.ts");
 
-/** A visitor that has not got an end by then has been forgotten. */
+/** A visitor without an outcome after this time counts as forgotten. */
 const patienceMs = 5000;
 const { values } = parseArgs({
   options: {
@@ -24,7 +25,7 @@ const { values } = parseArgs({
 const mostCalls = Number(values.calls);
 const [part = 0, parts = 1] = values.part.split("/").map(Number);
 
-/** What reached the process: outside of these tests each would end a thread. */
+/** Uncaught errors of the process. Outside of these tests each would end a thread. */
 const escaped: string[] = [];
 process.on("uncaughtException", (error) => escaped.push(error.stack ?? String(error)));
 process.on("unhandledRejection", (error) => escaped.push(error instanceof Error ? (error.stack ?? "") : String(error)));
@@ -35,7 +36,10 @@ if (values.only !== undefined) {
   logFailuresTo({ error: (event, { stack }) => void process.stderr.write(`${event}: ${String(stack)}\n`) });
 }
 
-/** Runs a visit. @returns "hung", or what came of it */
+/**
+ * Runs a visit.
+ * @returns "hung", or the outcome of the visit
+ */
 async function visitOnce(run: () => Promise<string>): Promise<string> {
   const hung = Promise.withResolvers<string>();
   const timer = setTimeout(() => hung.resolve("hung"), patienceMs);
@@ -45,9 +49,9 @@ async function visitOnce(run: () => Promise<string>): Promise<string> {
   return outcome;
 }
 
-/** Each function with the first visit that calls it every time, and how often that visit does. */
+/** Each function with the first visit that always calls it, and the number of calls in that visit. */
 const reached = new Map<number, { readonly visit: number; readonly calls: number }>();
-// The first round fills what is cached.
+// The first round fills the caches.
 for (const visit of busy.visits) await visitOnce(visit.run);
 for (const [index, visit] of busy.visits.entries()) {
   faults.reset();
@@ -70,7 +74,7 @@ for (const [number, { visit: index, calls }] of reached) {
     faults.arm(number, call);
     const outcome = await visitOnce(visit.run);
     if (faults.disarm()) counts.thrown += 1;
-    // The next visitors of either version of HTTP, and of tunnels of every kind, are served.
+    // The edge serves the next visitors over either version of HTTP, and tunnels of every kind.
     const next = await visitOnce(async () => (await busy.ready(), "served"));
     if (escaped.length > 0) counts.escaped += 1;
     if (outcome === "hung" || next === "hung") counts.hung += 1;

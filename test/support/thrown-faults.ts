@@ -1,22 +1,22 @@
 /**
- * Makes any function of the sources throw once. Import this before any module of `src`: it adds a check at the start of
- * every function of the rooms that handle traffic, through Node's module hooks, and changes nothing on disk.
+ * Makes any function of the sources throw once. Import this before any module of `src`. Node's module hooks add a check
+ * at the start of every function in the rooms that handle traffic. Nothing changes on disk.
  */
 import { registerHooks } from "node:module";
 import { parseAst } from "rolldown/parseAst";
 
-/** Rooms whose functions a visitor, an agent or an upstream can reach. */
+/** Rooms with functions that a visitor, an agent or an upstream can reach. */
 const rooms =
   /\/src\/(?:edge|http1|http2|identity|modules|policy|routing|traffic|tunnel|webhooks|websocket|cel)\/[^?]+\.ts$/;
 
 interface Faults {
   /** `file:line` of each function, by its number. */
   readonly names: readonly string[];
-  /** How often each function has been called since the last `reset`, by its number. */
+  /** Returns the number of calls of a function since the last `reset`. */
   calls(number: number): number;
-  /** Makes one call of this function throw: the first, or the one behind `skipped` others. */
+  /** Makes one call of this function throw: the first, or the one after `skipped` others. */
   arm(number: number, skipped?: number): void;
-  /** Lets everything run again; returns whether the armed function has thrown. */
+  /** Disarms all functions; returns whether the armed function has thrown. */
   disarm(): boolean;
   reset(): void;
 }
@@ -82,13 +82,16 @@ function statementsOf(block: Node): readonly Node[] {
   return block.body as readonly Node[];
 }
 
-/** Where the check goes: inside a `try` when that is all that the function begins with, because only there code can throw. */
+/**
+ * Returns the place of the check. It is inside a `try` if the function consists of one, because code can only throw
+ * there.
+ */
 function beginningOf(body: Node): number {
   const [first] = statementsOf(body);
   return (first?.type === "TryStatement" ? (first.block as Node) : body).start + 1;
 }
 
-/** Adds the check to every function that has a body; lines stay as they are. */
+/** Adds the check to every function that has a body. Line numbers do not change. */
 function instrument(source: string, file: string): string {
   const insertions: [at: number, text: string][] = [];
   const visit = (value: unknown): void => {
@@ -114,7 +117,7 @@ function instrument(source: string, file: string): string {
   };
   visit(parseAst(source, { lang: "ts" }));
   let text = source;
-  // Of two at one place the inner one is inserted first.
+  // Of two checks at the same place, the inner one is inserted first.
   for (const [at, added] of insertions.sort(([a], [b]) => b - a)) text = text.slice(0, at) + added + text.slice(at);
   return text;
 }

@@ -1,4 +1,4 @@
-/** A real terminal: tmux, in which a shell runs what is typed. */
+/** A real terminal: tmux with a shell that runs what the test types. */
 import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,23 +8,23 @@ import { eventually } from "./eventually.ts";
 
 const run = promisify(execFile);
 
-/** Each look is a process: more often, and what is looked at would hardly get on. */
+/** Each check starts a process. More frequent checks would slow the checked program down. */
 const lookEveryMs = 100;
 
 export interface Tmux {
-  /** Types a line, and Enter. */
+  /** Types a line and Enter. */
   type(line: string): Promise<void>;
-  /** Presses keys, as tmux names them. */
+  /** Presses keys, by their names in tmux. */
   press(...keys: string[]): Promise<void>;
   resize(columns: number, rows: number): Promise<void>;
-  /** What is seen, with colours. */
+  /** Returns the visible text, with colours. */
   seen(): Promise<string>;
-  /** Resolves with what is seen when it fits; rejects when it does not within a minute. */
+  /** Resolves with the visible text when it matches; rejects after a minute. */
   until(fits: (seen: string) => boolean): Promise<string>;
   stop(): Promise<void>;
 }
 
-/** @param env of the shell, besides what a shell needs */
+/** @param env additional environment of the shell */
 export async function startTmux(columns: number, rows: number, env: Readonly<Record<string, string>>): Promise<Tmux> {
   const directory = mkdtempSync(join(tmpdir(), "postern-tmux-"));
   const socket = join(directory, "tmux");
@@ -34,7 +34,7 @@ export async function startTmux(columns: number, rows: number, env: Readonly<Rec
   const size = (x: number, y: number): string[] => ["-x", String(x), "-y", String(y)];
   await tmux("new-session", "-d", ...size(columns, rows), "env", "PS1=$ ", "sh");
   const seen = (): Promise<string> => tmux("capture-pane", "-p", "-e");
-  // What is typed before the shell asks for it would be shown before its prompt.
+  // Text typed before the shell is ready would appear before its prompt.
   await eventually(seen, (text) => text.startsWith("$"), lookEveryMs);
   return {
     seen,

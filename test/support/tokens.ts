@@ -1,4 +1,4 @@
-/** Signed tokens of every algorithm, for tests; and tokens that no honest issuer makes. */
+/** Signed tokens of every algorithm for tests, and tokens that no honest issuer makes. */
 import { constants, createHmac, generateKeyPairSync, sign } from "node:crypto";
 import type { KeyObject } from "node:crypto";
 import type { SignatureAlgorithm } from "../../src/jose/algorithms.ts";
@@ -10,7 +10,7 @@ export interface Issuer {
 
 const rsa = generateKeyPairSync("rsa", { modulusLength: 2048 });
 
-/** A key for each algorithm; those of RSA share one. */
+/** A key for each algorithm. The RSA algorithms share one. */
 export const issuers: Readonly<Record<SignatureAlgorithm, Issuer>> = {
   RS256: rsa,
   RS384: rsa,
@@ -24,7 +24,7 @@ export const issuers: Readonly<Record<SignatureAlgorithm, Issuer>> = {
   EdDSA: generateKeyPairSync("ed25519"),
 };
 
-/** A member of a key set. */
+/** Returns a member of a key set. */
 export function jwkOf(algorithm: SignatureAlgorithm, more: object = {}): object {
   return { ...issuers[algorithm].publicKey.export({ format: "jwk" }), ...more };
 }
@@ -33,7 +33,7 @@ export function base64url(content: string | object): string {
   return Buffer.from(typeof content === "string" ? content : JSON.stringify(content)).toString("base64url");
 }
 
-/** Header and payload may be texts that are no JSON; `key` signs instead of the algorithm's own. */
+/** Creates a token. Header and payload may be texts that are not JSON. `key` replaces the algorithm's own key. */
 export function makeToken(
   algorithm: SignatureAlgorithm,
   payload: string | object,
@@ -45,7 +45,7 @@ export function makeToken(
   return `${signed}.${signatureOf(algorithm, signed, key).toString("base64url")}`;
 }
 
-/** The signature of RFC 7518 over a text. */
+/** Returns the signature of RFC 7518 for a text. */
 export function signatureOf(algorithm: SignatureAlgorithm, signed: string, key: KeyObject): Buffer {
   const digest = algorithm === "EdDSA" ? null : `sha${algorithm.slice(2)}`;
   const bytes = Buffer.from(signed);
@@ -63,7 +63,7 @@ export function signatureOf(algorithm: SignatureAlgorithm, signed: string, key: 
   }
 }
 
-/** HS256 with a secret that is not one, e.g. the text of a public key. */
+/** Creates an HS256 token with a secret that is not secret, e.g. the text of a public key. */
 export function makeSharedSecretToken(payload: object, secret: string | Buffer, header: object = {}): string {
   const signed = `${base64url({ alg: "HS256", ...header })}.${base64url(payload)}`;
   return `${signed}.${createHmac("sha256", secret).update(signed).digest("base64url")}`;

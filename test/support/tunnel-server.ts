@@ -1,4 +1,4 @@
-/** The agent listener with a register of its own: what a test of the tunnel protocol needs of an edge. */
+/** The agent listener with a separate register: the part of an edge that tests of the tunnel protocol need. */
 import { once } from "node:events";
 import type { AddressInfo, Socket } from "node:net";
 import { createServer } from "node:tls";
@@ -36,14 +36,14 @@ export async function makeAuthority(): Promise<Authority> {
   return { ca, leaf: await issueLeaf(ca, { names: ["localhost", "127.0.0.1"], now, days: 2 }) };
 }
 
-/** Keeps what the protocol layer told it, in order; gives names under example.test. */
+/** Records the calls of the protocol layer, in order. Assigns names under example.test. */
 export class Register implements ServerHooks {
   readonly events: string[] = [];
   readonly auths: AuthRequest[] = [];
   readonly sessions: AgentSession[] = [];
   readonly binds: { readonly id: string; readonly request: BindRequest }[] = [];
   readonly labelled: { readonly id: string; readonly request: LabelRequest }[] = [];
-  /** Tunnels that are bound now. */
+  /** Currently bound tunnels. */
   readonly tunnels = new Map<string, AgentSession>();
   readonly #waiting: { readonly holds: () => boolean; readonly go: () => void }[] = [];
 
@@ -99,7 +99,7 @@ export class Register implements ServerHooks {
     this.#note(`closed ${session.id}`);
   }
 
-  /** Resolves as soon as `holds` does, which is asked again after everything that happens here. */
+  /** Resolves as soon as `holds` returns true. It is checked after every event here. */
   until(holds: () => boolean): Promise<void> {
     if (holds()) return Promise.resolve();
     return new Promise((go) => this.#waiting.push({ holds, go }));
@@ -120,7 +120,7 @@ export interface TunnelServer {
   readonly agents: AgentServer;
   /** Connected sockets, in order. */
   readonly sockets: readonly TLSSocket[];
-  /** Resolves when one more connection was taken over; each call stands for a connection of its own. */
+  /** Resolves when the server has accepted one more connection. Each call counts one connection. */
   taken(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -130,7 +130,7 @@ export interface TunnelServerOptions extends Partial<AgentServerOptions> {
   readonly register?: Register;
   readonly port?: number;
   readonly clock?: Clock;
-  /** Sees each socket before the protocol does. */
+  /** Receives each socket before the protocol does. */
   readonly connected?: (socket: TLSSocket) => void;
 }
 
@@ -179,7 +179,7 @@ export async function startTunnelServer(options: TunnelServerOptions): Promise<T
   };
 }
 
-/** A stream to the tunnel; rejects when there is none to be had. */
+/** Opens a stream to the tunnel; rejects if the tunnel provides none. */
 export function openProxy(
   session: AgentSession,
   tunnelId: string,
@@ -193,7 +193,7 @@ export function openProxy(
   });
 }
 
-/** Writes a request and reads one response of a given body length. The stream can be used again. */
+/** Writes a request and reads one response with a given body length. The stream stays usable. */
 export function exchange(stream: ByteStream, request: string, isComplete: (text: string) => boolean): Promise<string> {
   return new Promise((resolve, reject) => {
     let text = "";

@@ -1,4 +1,4 @@
-/** Two edges, each on ports of its own so that a test chooses where agents and visitors come to, under one directory. */
+/** Two edges on separate ports under one directory. A test chooses where agents and visitors connect. */
 import { keepDirectory } from "../../src/api/edges/directory.ts";
 import type { EdgeLine } from "../../src/api/edges/edges.ts";
 import { openPeerRoom } from "../../src/cli/platform/peer-room.ts";
@@ -10,22 +10,22 @@ import type { TestEdge } from "./edge.ts";
 
 export interface TwoEdges {
   readonly edges: readonly [TestEdge, TestEdge];
-  /** Commits one object at both. */
+  /** Commits one object at both edges. */
   put(object: Pick<ResourceObject, "kind" | "id" | "doc"> & { account_id?: string }): void;
-  /** What the edges tell the directory waits until `release`. */
+  /** Holds back the edges' messages to the directory until `release`. */
   hold(): void;
   release(): void;
   stop(): Promise<void>;
 }
 
-/** How they reach one another. */
+/** How the edges reach one another. */
 export type PeerWay = (typeof peerWays)[number];
 export const peerWays = ["unix", "tls"] as const;
 
-/** Where each listens for TCP connections: ports of tcp tunnels are the same at both. */
+/** Addresses of the edges' TCP listeners. Ports of tcp tunnels are the same at both. */
 export const tcpHosts = ["127.0.0.1", "127.0.0.2"] as const;
 
-/** @param way whether they are of one process, or of two nodes */
+/** @param way whether the edges belong to one process or to two nodes */
 export async function startTwoEdges(
   snapshot: readonly ResourceObject[],
   options: Partial<EdgeOptions> = {},

@@ -1,4 +1,4 @@
-/** Upgraded exchanges as bytes: a service that accepts them, and clients of either version of HTTP. */
+/** Upgraded exchanges as bytes: a service that accepts upgrades, and clients of either version of HTTP. */
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import type { IncomingMessage, Server } from "node:http";
@@ -12,23 +12,23 @@ import { host } from "./edge-with-agent.ts";
 import type { EdgeWithAgent } from "./edge-with-agent.ts";
 import type { Protocol } from "./http-client.ts";
 
-/** What RFC 6455 §4.2.2 has a server say to a key. */
+/** Returns the server's proof for a key (RFC 6455 §4.2.2). */
 export function proofOf(key: string): string {
   return createHash("sha1").update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest("base64");
 }
 
-/** The 101 that a request asks for. */
+/** Returns the 101 response to a request. */
 export function switching(request: IncomingMessage): string {
   const key = request.headers["sec-websocket-key"];
   const accept = key === undefined ? "" : `Sec-WebSocket-Accept: ${proofOf(key)}\r\n`;
-  // Of several protocols the last one, to see that it is the service that chooses.
+  // Chooses the last of several protocols, to show that the service makes the choice.
   const protocol = request.headers.upgrade?.split(",").at(-1)?.trim();
   return `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\n${accept}\r\n`;
 }
 
 /**
- * Accepts every upgrade; resolves with the service's end of each, half-open as it is, in turn.
- * @param declining what it answers instead, on a connection that goes on; undefined while it accepts
+ * Accepts every upgrade. Resolves with the service's end of each one in turn, half-open.
+ * @param declining response instead of an upgrade, on a connection that stays open; undefined accepts
  */
 export function accepting(
   service: Server,
@@ -57,25 +57,25 @@ export function accepting(
 export interface UpgradedClient {
   readonly status: number;
   readonly headers: Readonly<Record<string, unknown>>;
-  /** Bytes of the upgraded exchange, or of the answer's body; half-open as it is. */
+  /** Bytes of the upgraded exchange, or of the response body. Half-open. */
   readonly stream: Duplex;
-  /** Breaks the stream off: by a reset of the connection, over HTTP/2 of the stream. */
+  /** Breaks the stream off: resets the connection, or the stream over HTTP/2. */
   cut(): void;
-  /** Closes everything of the client's. */
+  /** Closes all sockets of the client. */
   destroy(): void;
 }
 
 export interface UpgradeOptions {
-  /** Of HTTP/1.1 only; "websocket" unless given. */
+  /** HTTP/1.1 only. Default: "websocket". */
   readonly upgrade?: string;
-  /** Further field lines, lower case. */
+  /** Additional field lines in lower case. */
   readonly fields?: Readonly<Record<string, string>>;
-  /** Written right behind the head: a body, where `fields` announce one, and bytes of the upgraded exchange. */
+  /** Written directly after the head: a body, if `fields` announce one, and bytes of the upgraded exchange. */
   readonly first?: string;
   readonly method?: string;
 }
 
-/** Asks for an upgrade: by RFC 6455 or another token over HTTP/1.1, by RFC 8441 over HTTP/2. */
+/** Requests an upgrade: by RFC 6455 or another token over HTTP/1.1, by RFC 8441 over HTTP/2. */
 export async function upgrade(
   fixture: EdgeWithAgent,
   protocol: Protocol,
@@ -145,7 +145,7 @@ export async function upgrade(
   };
 }
 
-/** TCP connections of this process, either end. */
+/** Returns the number of TCP connections of this process, counting either end. */
 export function openSockets(): number {
   return process.getActiveResourcesInfo().filter((name) => name === "TCPSocketWrap").length;
 }

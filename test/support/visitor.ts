@@ -1,4 +1,4 @@
-/** A client that asks without end, and keeps its connection until it is told to make another. */
+/** A client that sends requests continuously, and reuses its connection until the test requests a new one. */
 import { once } from "node:events";
 import { connect as connectHttp2, constants } from "node:http2";
 import type { ClientHttp2Session } from "node:http2";
@@ -10,15 +10,15 @@ import type { Protocol } from "./http-client.ts";
 
 export interface VisitorOptions {
   readonly protocol: Protocol;
-  /** GET unless given; POST has a body, and nobody on the way may send it twice. */
+  /** Default: GET. POST has a body, and no intermediary may retry it. */
   readonly method?: "GET" | "POST";
   readonly host: string;
-  /** What is to be answered, with 200. */
+  /** Expected body of a 200 response. */
   readonly text: string;
-  /** undefined: it stops. */
+  /** Returns undefined to stop. */
   readonly connect: () => Promise<TLSSocket | undefined>;
   readonly until?: AbortSignal;
-  /** How long it waits between an answer and its next request, milliseconds; 0 unless given. */
+  /** Pause between a response and the next request, milliseconds. Default: 0. */
   readonly thinkMs?: number;
 }
 
@@ -85,7 +85,7 @@ export class Visitor {
         const [head] = (await Promise.race([once(stream, "response"), closed])) as [Record<string, unknown>];
         await this.#answered(Number(head[":status"]), await readText(stream));
       } catch (error) {
-        // Told to go while it asked: nobody has seen the request, which is asked anew (RFC 9113 §8.7).
+        // GOAWAY arrived during the request: no one processed the request, so the client retries it (RFC 9113 §8.7).
         if (stream.rstCode !== constants.NGHTTP2_REFUSED_STREAM) throw error;
         break;
       }

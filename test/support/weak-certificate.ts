@@ -1,4 +1,4 @@
-/** A certificate for weak.example.com whose RSA key has 1024 bits, made for tests only. It is valid from November 2026 on. */
+/** A certificate for weak.example.com with a 1024-bit RSA key, for tests only. It is valid from November 2026. */
 import type { KeyedCertificate } from "../../src/lib/certificates/x509.ts";
 
 export const weakCertificate: KeyedCertificate = {

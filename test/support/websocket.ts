@@ -1,4 +1,4 @@
-/** A WebSocket client of frames, over HTTP/1.1 (RFC 6455) or HTTP/2 (RFC 8441). */
+/** A WebSocket client that works with frames, over HTTP/1.1 (RFC 6455) or HTTP/2 (RFC 8441). */
 import type { EventEmitter } from "node:events";
 import { connect as connectHttp2 } from "node:http2";
 import type { IncomingHttpHeaders } from "node:http2";
@@ -16,13 +16,13 @@ export interface WsFrame {
 
 export interface WebSocketClient {
   readonly headers: Readonly<Record<string, unknown>>;
-  /** @param isFinal false: more of the message is to come */
+  /** @param isFinal false if more frames of the message follow */
   send(opcode: number, payload?: string | Buffer, isFinal?: boolean): void;
-  /** The next frame; rejects when the stream ends before it. */
+  /** Returns the next frame; rejects if the stream ends first. */
   next(): Promise<WsFrame>;
-  /** Payloads of binary frames, joined, up to `bytes`. */
+  /** Returns the joined payloads of binary frames, up to `bytes`. */
   binary(bytes: number): Promise<Buffer>;
-  /** Takes nothing from the server until `resume`. */
+  /** Reads nothing from the server until `resume`. */
   pause(): void;
   resume(): void;
   /** Resolves when the server has ended the stream. */
@@ -32,7 +32,7 @@ export interface WebSocketClient {
 
 const mask = Buffer.from([0x11, 0x22, 0x33, 0x44]);
 
-/** Throws an error with the status when the upgrade is refused. */
+/** Throws an error with the status if the server rejects the upgrade. */
 export async function openWebSocket(
   fixture: Pick<EdgeWithAgent, "connect">,
   protocol: Protocol,
@@ -82,7 +82,7 @@ export async function openWebSocket(
   return framed(socket, headers, () => socket.destroy(), bytes.subarray(end + 4));
 }
 
-/** As `once` of Node, but rejects when the server closes before. */
+/** Like `once` of Node, but rejects if the server closes first. */
 function before(emitter: EventEmitter, event: string): Promise<unknown> {
   const { promise, resolve, reject } = Promise.withResolvers<unknown>();
   const gone = (): void => reject(new Error(`the server closed before "${event}"`));
@@ -98,10 +98,10 @@ function framed(
   destroy: () => void,
   first: Buffer,
 ): WebSocketClient {
-  /** What has come and was not taken, to be joined once a frame is whole. */
+  /** Received data that no one has read, joined when a frame is whole. */
   let pieces = [first];
   let count = first.length;
-  /** Of the next frame, as far as is known. */
+  /** Known length of the next frame. */
   let wanted = 2;
   let over = false;
   let wake = Promise.withResolvers<void>();
@@ -175,7 +175,7 @@ function framed(
   };
 }
 
-/** A masked frame, as clients send them. */
+/** Returns a masked frame, as clients send it. */
 export function clientFrame(opcode: number, payload: Buffer, isFinal = true): Buffer {
   const first = (isFinal ? 0x80 : 0) | opcode;
   const { length } = payload;
@@ -186,7 +186,7 @@ export function clientFrame(opcode: number, payload: Buffer, isFinal = true): Bu
         ? Buffer.from([first, 0x80 | 126, length >> 8, length & 255])
         : Buffer.from([first, 0x80 | 127, 0, 0, 0, 0, ...[24, 16, 8, 0].map((by) => (length >>> by) & 255)]);
   const masked = Buffer.from(payload);
-  // In a loop, which is several times faster: some tests send many megabytes.
+  // A loop is several times faster, and some tests send many megabytes.
   for (let at = 0; at < length; at += 1) masked[at] = (masked[at] as number) ^ (mask[at & 3] as number);
   return Buffer.concat([head, mask, masked]);
 }

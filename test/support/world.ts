@@ -1,4 +1,6 @@
-/** Objects for every operation, made over the API as they are needed: from the declarations, naming none of them. */
+/**
+ * Objects for every operation, created over the API on demand. The code uses the declarations and names no resource.
+ */
 import assert from "node:assert/strict";
 import type { Operation } from "../../src/api/operation/call.ts";
 import { modulesOf, resourceNamed } from "../../src/api/operation/declarations.ts";
@@ -10,7 +12,7 @@ import type { ResourceDeclaration } from "../../src/schema/resource.ts";
 import type { Store } from "../../src/storage/store.ts";
 import type { TestApi } from "./api.ts";
 
-/** Fields of the body, without those that the path has. */
+/** Returns the fields of the body, without those in the path. */
 export function inputOf(operation: Operation): Fields {
   const fields = operation.input as Fields;
   return Object.fromEntries(Object.entries(fields).filter(([name]) => !operation.path.includes(`{${name}}`)));
@@ -19,23 +21,23 @@ export function inputOf(operation: Operation): Fields {
 const authority = createAuthority({ commonName: "Test CA", now: Date.now() });
 
 export interface World {
-  /** A call that succeeds, on objects made for it. */
+  /** Returns a call that succeeds, on new objects. */
   callFor(operation: Operation): Promise<{ path: string; body: Record<string, unknown> | undefined }>;
-  /** What reading shows of the object, or of the collection. */
+  /** Returns the current state of the object or of the collection. */
   state(operation: Operation, path: string): Promise<unknown>;
-  /** A new object of `kind` in the account of `api`'s key, or another. */
+  /** Creates an object of `kind` in the account of `api`'s key, or of `key`. */
   make(kind: string, key?: string): Promise<{ readonly id: string; readonly path: string }>;
-  /** The id of an object of `kind` in the account of `key`. */
+  /** Returns the ID of an object of `kind` in the account of `key`. */
   foreign(kind: string, key: string): Promise<string>;
 }
 
-/** Objects of the kinds that no operation creates. */
+/** Creates objects of the kinds that no operation creates. */
 export async function seedWorld(store: Store): Promise<void> {
   const account = store.accounts()[0]?.id as string;
   const context = { principal: { accountId: account, id: "system" }, operation: "seed", operationId: "op_seed" };
   await store.write(context, (draft) => {
     const key = draft.create(account, "api_key", emptyDoc(resourceNamed("api_key").fields));
-    // Else the server takes this for a database of a version that did not note its first tokens.
+    // Without this object, the server treats the database as one of a version that did not record its first tokens.
     draft.create(account, "first_token", { token_hash: "none" });
     for (let count = 0; count < 10; count += 1) {
       const user = { ...emptyDoc(resourceNamed("application_user").fields), provider_user_id: `u${count}` };
@@ -51,7 +53,7 @@ export async function seedWorld(store: Store): Promise<void> {
 export function makeWorld(api: TestApi): World {
   let count = 0;
 
-  /** An input with a name of its own, and objects for what it refers to. */
+  /** Returns an input with a unique name, and creates the objects that it refers to. */
   const input = async (kind: string, fields: Fields, direction: "create" | "update", key = api.apiKey) => {
     const ids = new Map<string, string>();
     for (const field of Object.values(fields)) {
@@ -66,7 +68,7 @@ export function makeWorld(api: TestApi): World {
       const leaf = await issueLeaf(await authority, { names: ["a.example.com"], days: 30, now: Date.now() });
       Object.assign(body, { certificate_pem: leaf.certificatePem, private_key_pem: leaf.keyPem });
     }
-    // Resolving its name would leave this machine.
+    // Resolving its name would send traffic to other machines.
     if ("target" in body) body["target"] = { webhook: { url: "https://127.0.0.1:1/" } };
     if ("vault_name" in body) {
       delete body["vault_name"];
@@ -98,12 +100,12 @@ export function makeWorld(api: TestApi): World {
     const { id } = await api.ok("POST", path, await input(kind, fields, "create", key), key);
     return { id, path: `${path}/${id}` };
   };
-  /** One of those that were there from the start. */
+  /** Returns one of the initial objects. */
   const seeded = async ({ path, listKey }: ResourceDeclaration, key: string): Promise<{ id: string; path: string }> => {
     const { id } = (await api.ok("GET", `${path}?limit=1`, undefined, key))[listKey][0];
     return { id, path: `${path}/${id}` };
   };
-  /** Makes room for another of those that there can be one of per type. */
+  /** Deletes an object of a resource that allows one object per type. */
   const clear = async ({ path, listKey }: ResourceDeclaration, key: string): Promise<void> => {
     for (const { id } of (await api.ok("GET", path, undefined, key))[listKey]) {
       await api.ok("DELETE", `${path}/${id}`, undefined, key);

@@ -1,6 +1,6 @@
 /**
- * xml-crypto and the DOM that it works on: an implementation of XML signatures that shares nothing with ours. Loaded
- * without its types, which would bring those of browsers into the whole project.
+ * xml-crypto and its DOM: an independent implementation of XML signatures. Loaded without its types, which would add
+ * the types of browsers to the whole project.
  */
 import { createRequire } from "node:module";
 
@@ -15,7 +15,7 @@ export interface DomElement extends DomNode {
   readonly localName: string;
   readonly namespaceURI: string | null;
   readonly attributes: { readonly length: number; readonly [index: number]: DomAttribute };
-  /** Empty for none. */
+  /** Returns "" if the attribute is missing. */
   getAttribute(name: string): string;
   setAttribute(name: string, value: string): void;
 }
@@ -64,14 +64,14 @@ export function* everyNode(from: DomElement): Generator<DomElement> {
   }
 }
 
-/** The first element of the name. */
+/** Returns the first element with the name. */
 export function findDom(xml: string, local: string): DomElement {
   const found = [...everyNode(parseDom(xml))].find((one) => one.localName === local);
   if (!found) throw new Error(`there is no ${local}`);
   return found;
 }
 
-/** xml-crypto's canonical form of an element, which may change the element. */
+/** Returns xml-crypto's canonical form of an element. May change the element. */
 export function oracle(element: DomElement, prefixes: readonly string[] = []): string {
   return new ExclusiveCanonicalization().process(element, {
     inclusiveNamespacesPrefixList: [...prefixes],
@@ -79,7 +79,7 @@ export function oracle(element: DomElement, prefixes: readonly string[] = []): s
   });
 }
 
-/** What xml-crypto wants to be told of the prefixes around an element: those that it does not bind anew itself. */
+/** Returns the prefixes around an element in the form for xml-crypto: those that the element does not redeclare. */
 function namespacesAround(element: DomElement): { prefix: string; namespaceURI: string }[] {
   const found: { prefix: string; namespaceURI: string }[] = [];
   for (let at = element.parentNode as DomElement | null; at?.attributes; at = at.parentNode as DomElement | null) {
