@@ -1,4 +1,4 @@
-/** `postern api` and `postern completion`, as processes, against a server of their own. */
+/** `postern api` and `postern completion` as processes, against a separate server. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs";
@@ -31,7 +31,7 @@ describe("postern api", () => {
     const env = { POSTERN_API_URL: api.baseUrl, POSTERN_API_KEY: api.apiKey };
     return runSharedCommand(["api", ...words.split(" "), ...more], { cwd: directory, env });
   };
-  /** Runs it with `--json`; anything but a success fails the test. */
+  /** Runs the command with `--json`. Fails the test if the command fails. */
   // The shape is what the tests are about.
   // oxlint-disable-next-line typescript/no-explicit-any
   const json = async (words: string, ...more: readonly string[]): Promise<any> => {
@@ -40,7 +40,7 @@ describe("postern api", () => {
     return ended.stdout === "" ? undefined : JSON.parse(ended.stdout);
   };
 
-  it("postern api has its key from the agent's file where nothing else says it", async () => {
+  it("postern api reads its key from the agent's file if nothing else sets a key", async () => {
     mkdirSync(join(directory, "postern"), { recursive: true });
     writeFileSync(join(directory, "postern", "agent.yml"), `version: 3\nagent: { api_key: ${api.apiKey} }\n`);
     const env = { POSTERN_API_URL: api.baseUrl, XDG_CONFIG_HOME: directory, POSTERN_DATA: join(directory, "none") };
@@ -76,7 +76,7 @@ describe("postern api", () => {
     );
   });
 
-  it("postern api says on the standard error what was taken and probably not meant", async () => {
+  it("postern api warns on stderr about accepted input that was probably not intended", async () => {
     const { id } = await api.ok("POST", "/edges/tcp", {});
     const policy =
       "on_tcp_connect: [{expressions: [\"conn.client_ip.geo.location.city == 'Zürich\\\\n'\"], actions: [{type: restrict-ips, config: {deny: [192.0.2.0/24]}}]}]";
@@ -123,7 +123,7 @@ describe("postern api", () => {
     assert.match((await run("POST --help")).stdout, /Usage: postern api POST \[OPTIONS\] PATH \[JSON/);
   });
 
-  it("postern api takes --dry-run without a value, and changes nothing", async () => {
+  it("postern api accepts --dry-run without a value, and changes nothing", async () => {
     const { id } = await api.ok("POST", "/edges/tcp", {});
     const policy = await api.ok("POST", "/ip_policies", {});
     const tried = await json(`edges/tcp update ${id} --description tried`, "--dry-run");
@@ -134,7 +134,7 @@ describe("postern api", () => {
     await api.ok("DELETE", `/edges/tcp/${id}`);
   });
 
-  it("postern api lists as a table, over pages, up to the limit", async () => {
+  it("postern api lists objects as a table, across pages, up to the limit", async () => {
     const ids: string[] = [];
     for (let count = 0; count < 103; count += 1) {
       ids.unshift(
@@ -162,7 +162,7 @@ describe("postern api", () => {
     assert.deepEqual([none.stdout, none.stderr], ["", "No objects.\n"]);
   });
 
-  it("postern api takes fields of every type as options, laid over a document", async () => {
+  it("postern api accepts fields of every type as options, which override a document", async () => {
     const backend = await json("backends/tunnel_group create --labels app=web --labels", "dc=eu");
     assert.deepEqual(backend.labels, { app: "web", dc: "eu" });
     const weighted = await json("backends/weighted create --backends", `${backend.id}=3`);
@@ -198,7 +198,7 @@ describe("postern api", () => {
     assert.match(table.stdout, /a\.localhost:443 .* on /);
   });
 
-  it("postern api reads secrets from files, and has no option that takes only their text", async () => {
+  it("postern api reads secrets from files, and has no option for their text alone", async () => {
     writeFileSync(join(directory, "secret"), "from a file\n");
     const edge = await json("edges/https create");
     const route = await json(`edges/https/routes create ${edge.id} --match-type path_prefix --match /`);
@@ -224,7 +224,7 @@ describe("postern api", () => {
     assert.match(ended.stdout, /^description {2}piped$/m, ended.stderr);
   });
 
-  it("postern api keeps what is about one call out of the environment", async () => {
+  it("postern api does not read options of a single call from the environment", async () => {
     const env = {
       POSTERN_API_URL: api.baseUrl,
       POSTERN_API_KEY: api.apiKey,
@@ -235,7 +235,7 @@ describe("postern api", () => {
     assert.equal(JSON.parse(ended.stdout).description, "");
   });
 
-  it("postern api shows nothing that a terminal could take for a command", async () => {
+  it("postern api prints nothing that a terminal could interpret as a command", async () => {
     const made = await api.ok("POST", "/ip_policies", { description: "\u001B[2Jred\u202Eeht", metadata: "a\nb" });
     const outputs = [await run(`ip_policies get ${made.id}`), await run("ip_policies list --limit 1")];
     for (const { stdout } of outputs) {
@@ -296,7 +296,7 @@ describe("postern api", () => {
     });
   }
 
-  it("postern api explains itself, each resource and each operation", async () => {
+  it("postern api prints help for itself, each resource and each operation", async () => {
     const all = await run("--help");
     assert.match(all.stdout, /^Usage: postern api \[OPTIONS\] RESOURCE VERB \[ID …\]\n/);
     assert.match(all.stdout, /^ {2}ip_policies +create list get update delete test$/m);
@@ -307,7 +307,7 @@ describe("postern api", () => {
     assert.match(operation.stdout, /^ {2}--backend\.backend-id TEXT$/m);
   });
 
-  it("postern api has a command for every operation, whose options all differ", () => {
+  it("postern api has a command for every operation, and no two of its options are equal", () => {
     for (const operation of operations) {
       const command = apiCommand([...wordsOf(operation).split(" "), "--json"]);
       assert.equal(command.name, `api ${wordsOf(operation)}`);
@@ -350,13 +350,13 @@ describe("postern completion", () => {
   });
 
   for (const shell of ["zsh", "fish"]) {
-    it(`postern completion has every operation for ${shell}`, async () => {
+    it(`postern completion completes every operation in ${shell}`, async () => {
       const { stdout } = await runSharedCommand(["completion", shell]);
       for (const operation of operations) assert(stdout.includes(`'api ${wordsOf(operation)}'`), operation.id);
     });
   }
 
-  it("postern completion refuses other shells with exit code 2", async () => {
+  it("postern completion rejects other shells with exit code 2", async () => {
     const ended = await runSharedCommand(["completion", "csh"]);
     assert.equal(ended.code, 2);
     assert.match(ended.stderr, /no completion for "csh": choose bash, zsh or fish/);

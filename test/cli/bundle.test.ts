@@ -1,4 +1,4 @@
-/** The bundle from which programs start: it does what their sources do, and only as long as it is of them. */
+/** The bundle from which programs start. It behaves like the sources, and is used only while it matches them. */
 import assert from "node:assert/strict";
 import { isAscii } from "node:buffer";
 import { spawnSync } from "node:child_process";
@@ -57,7 +57,7 @@ describe("the bundle", () => {
     for (const name of readdirSync(join(root, "node_modules")).filter((one) => one !== ".cache")) {
       symlinkSync(join(root, "node_modules", name), join(clone, "node_modules", name));
     }
-    // What the launcher goes by: it has nothing to install.
+    // The launcher checks this file to see whether it must install packages.
     rmSync(join(clone, "node_modules/.package-lock.json"));
     writeFileSync(join(clone, "node_modules/.package-lock.json"), "{}");
     for (const folder of ["src/api", "src/below", "src/cli/platform", "src/storage/opening"]) {
@@ -85,7 +85,7 @@ describe("the bundle", () => {
   const start = (node?: string): Said => JSON.parse(run("bin/postern.js", node)) as Said;
   const bundle = (): string => run("scripts/bundle.ts");
 
-  it("the bundle runs instead of the sources, with its threads; stack traces and other files are those of the sources", () => {
+  it("the bundle runs instead of the sources, with its threads, and stack traces and other files are those of the sources", () => {
     const { file, manifest, ownStack, threadStack } = start();
     assert.match(file, /\/node_modules\/\.cache\/postern\/[^/]+\/[^/]+\.js$/);
     assert.equal((JSON.parse(manifest) as { name: string }).name, "postern");
@@ -93,14 +93,14 @@ describe("the bundle", () => {
     assert.match(threadStack, /^Error: first µ… 😀\n.*\/src\/below\/thread\.ts:5:\d+\)\n/);
     assert.match(threadStack, /^ +at whereItIs /m);
     for (const name of globSync("*.js", { cwd: dirname(file) })) {
-      // One other character, and V8 keeps the whole text in twice the memory.
+      // A single other character doubles the memory that V8 uses for the whole text.
       assert.ok(isAscii(readFileSync(join(dirname(file), name))), `${name} is not ASCII`);
     }
     const oldNode = findOldNode();
     if (oldNode !== undefined) assert.equal(start(oldNode).file, file, "by the launcher of another Node");
   });
 
-  it("the bundle is rebuilt at the next start after a source has changed", () => {
+  it("the bundle is rebuilt in the next start after a source has changed", () => {
     const first = start();
     writeFileSync(join(clone, "src/below/thread.ts"), thread.replace("WORD", "other"));
     const changed = start();
@@ -113,7 +113,7 @@ describe("the bundle", () => {
     assert.notEqual(start().file, changed.file, "a removed source");
   });
 
-  it("the sources run when the bundler is missing, and when a source cannot be bundled", () => {
+  it("the sources run if the bundler is missing, or if a source cannot be bundled", () => {
     const bundler = join(clone, "node_modules/rolldown");
     const target = readlinkSync(bundler);
     rmSync(bundler);
@@ -126,15 +126,15 @@ describe("the bundle", () => {
     writeFileSync(join(clone, "src/storage/opening/open.ts"), "export const nothing = 1;\n");
   });
 
-  it("the bundle's threads leave their compiled code to the next start, though their process is killed", () => {
-    // It stays: what has ended in order has kept what it compiled.
+  it("the bundle's threads leave their compiled code to the next start, even if their process is killed", () => {
+    // This thread keeps running, because a normal exit stores the compiled code.
     const staying = `import { parentPort } from "node:worker_threads";
 
 parentPort?.on("message", () => {});
 setImmediate(() => parentPort?.postMessage("loaded"));
 `;
     writeFileSync(join(clone, "src/below/thread.ts"), staying);
-    // By another process: Node ends in order where it kills itself.
+    // Killed by another process, because a process that kills itself exits normally in Node.
     const killed = `import { spawn } from "node:child_process";
 import { Worker } from "node:worker_threads";
 
@@ -151,7 +151,7 @@ thread.on("message", () => spawn("kill", ["-9", String(process.pid)]));
     assert.ok(kept.some((code) => code.includes("src-below-thread.program.js")));
   });
 
-  it("the bundle's threads keep no compiled code where others may write, when nobody has said where", () => {
+  it("the bundle's threads store no compiled code in a folder that others may write, if no setting names the folder", () => {
     bundle();
     const [thread = ""] = globSync("node_modules/.cache/postern/*/*.thread.js", { cwd: clone });
     const shared = mkdtempSync(join(clone, "shared-"));
@@ -162,7 +162,7 @@ thread.on("message", () => spawn("kill", ["-9", String(process.pid)]));
     assert.deepEqual(readdirSync(shared), []);
   });
 
-  it("the bundle is made anew only when a source has changed, and the latest few stay for what runs from them", () => {
+  it("the bundle is rebuilt only when a source has changed, and the latest few remain for processes that use them", () => {
     const made = (): string[] => readdirSync(join(clone, "node_modules/.cache/postern")).sort();
     bundle();
     const first = made();
@@ -176,7 +176,7 @@ thread.on("message", () => spawn("kill", ["-9", String(process.pid)]));
   });
 });
 
-it("the bundle knows the one way in which sources name what stands beside them", () => {
+it("the bundle supports the one form in which sources refer to files beside them", () => {
   const uses = globSync("src/**/*.ts", { cwd: root, exclude: (name) => name.endsWith(".test.ts") }).flatMap((file) =>
     readFileSync(join(root, file), "utf8")
       .split("\n")
@@ -191,7 +191,7 @@ it("the bundle knows the one way in which sources name what stands beside them",
   assert.ok(uses.some((line) => line.includes(".ts")));
 });
 
-it("no source loads another source late by its path, which a bundle could not find", () => {
+it("no source loads another source dynamically by its path, which a bundle could not find", () => {
   const files = globSync("src/**/*.ts", { cwd: root, exclude: (name) => name.endsWith(".test.ts") });
   const late = files.filter((file) => /\brequire\("\./.test(readFileSync(join(root, file), "utf8")));
   assert.deepEqual(late, []);

@@ -29,7 +29,7 @@ describe("postern ca", { timeout: 90_000 }, () => {
     return /^postern-[0-9a-f]{8} +C,,/m.test(stdout);
   };
 
-  it("postern ca --install shows its commands, and runs none without a terminal or --yes", async () => {
+  it("postern ca --install prints its commands, and runs none without a terminal or --yes", async () => {
     const { code, stderr } = await ca("--install");
     assert.equal(code, 2);
     assert.match(stderr, /certutil -A -d sql:\S+\/\.pki\/nssdb -t C,, -n postern-[0-9a-f]{8}/);
@@ -38,7 +38,7 @@ describe("postern ca", { timeout: 90_000 }, () => {
     assert.deepEqual([dry.code, dry.stdout], [0, ""]);
   });
 
-  it("postern ca refuses --install together with --uninstall", async () => {
+  it("postern ca rejects --install together with --uninstall", async () => {
     const { code } = await runSharedCommand(["ca", "--data", platform.directory, "--install", "--uninstall"]);
     assert.equal(code, 2);
   });

@@ -1,4 +1,4 @@
-/** The commands as processes: their output, their refusals and their exit codes. */
+/** The commands as processes: their output, their errors and their exit codes. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -31,7 +31,7 @@ describe("the command line", () => {
   after(() => rmSync(directory, { recursive: true }));
 
   for (const command of ["dev", "serve", "http", "tcp", "tls", "start", "ca", "account create", "version"]) {
-    it(`the command line explains \`postern ${command}\` with every one of its settings`, async () => {
+    it(`the command line describes every setting in the help of \`postern ${command}\``, async () => {
       const ended = await runSharedCommand([...command.split(" "), "--help"]);
       assert.equal(ended.code, 0);
       assert.match(ended.stdout, new RegExp(`^Usage: postern ${command} \\[OPTIONS\\]`));
@@ -134,7 +134,7 @@ describe("the command line", () => {
     ["a guessable first key", ["serve", "--bootstrap-api-key", "secret"], /--bootstrap-api-key must be 27 to 512/],
     ["an API URL without its scheme", ["serve", "--api-url", "example.com"], /--api-url must be an http/],
   ] as const) {
-    it(`the command line refuses ${what} with exit code 2`, async () => {
+    it(`the command line rejects ${what} with exit code 2`, async () => {
       const ended = await runSharedCommand([...args], { env: { POSTERN_DATA: join(directory, "none") } });
       assert.equal(ended.code, 2, ended.stderr);
       assert.match(ended.stderr, sentence);
@@ -142,26 +142,26 @@ describe("the command line", () => {
     });
   }
 
-  it("P8: the command line offers the management API to this machine only, unless it is told where else", async () => {
+  it("P8: the command line offers the management API to this machine only, unless a setting names another address", async () => {
     for (const command of ["serve", "dev"]) {
       const { stdout } = await runSharedCommand([command, "--help"]);
       assert.match(stdout, /--api-listen [^\n]*\n[^[]*\[default 127\.0\.0\.1:\d+;/, command);
     }
   });
 
-  it("the command line refuses a guessable first key without repeating it", async () => {
+  it("the command line rejects a guessable first key without repeating it", async () => {
     const ended = await runCommand(["serve"], { env: { POSTERN_BOOTSTRAP_API_KEY: "hunter2" } });
     assert.doesNotMatch(ended.stderr, /hunter2/);
   });
 
-  it("the command line says in one sentence that a data directory cannot be written", async () => {
+  it("the command line reports in one sentence that a data directory is not writable", async () => {
     writeFileSync(join(directory, "file"), "");
     const ended = await runSharedCommand(["serve", "--data", join(directory, "file", "data")], { env: freePorts });
     assert.equal(ended.code, 2);
     assert.match(ended.stderr, /^postern: cannot write to the data directory ".*" \(ENOTDIR\): .*--data\n$/);
   });
 
-  it("D9: the command line serves with the quotas that settings give it", async () => {
+  it("D9: the command line serves with the quotas from the settings", async () => {
     const variables = { POSTERN_OWNER_MAX_OBJECTS: "1", POSTERN_ACCOUNT_MAX_BYTES: "5000" };
     const args = ["serve", "--data", join(directory, "quotas"), "--account-max-objects", "2", "--json"];
     const server = startCommand(args, { env: { ...freePorts, ...variables } });
@@ -191,7 +191,7 @@ describe("the command line", () => {
     await server.end();
   });
 
-  it("P8: the command line refuses a data directory whose secrets others may read", async () => {
+  it("P8: the command line rejects a data directory whose secrets others may read", async () => {
     const data = join(directory, "readable");
     const first = startCommand(["serve", "--data", data, "--json"], { env: freePorts });
     await first.firstLine();
@@ -226,7 +226,7 @@ describe("postern serve, and the commands beside it", () => {
     rmSync(data, { recursive: true });
   });
 
-  it("postern serve prints the first key and token once, and keeps them", async () => {
+  it("postern serve prints the first key and token once, and stores them", async () => {
     const { api_key, authtoken } = facts;
     assert.equal(readFileSync(join(data, "api-key"), "utf8").trim(), api_key);
     assert.equal(readFileSync(join(data, "authtoken"), "utf8").trim(), authtoken);
@@ -253,14 +253,14 @@ describe("postern serve, and the commands beside it", () => {
     }
   });
 
-  it("`postern http` finds the server of the data directory, prints what it forwards, and ends with 130", async () => {
+  it("`postern http` finds the server of the data directory, prints its forwarding, and ends with 130", async () => {
     const agent = startCommand(["http", String(upstream.port), "--url", "https://app.localhost", "--data", data]);
     const line = `https://app.localhost:${facts.https_port} → http://localhost:${upstream.port}`;
     assert.equal(await agent.firstLine(), line);
     assert.equal((await agent.end("SIGINT")).code, 130);
   });
 
-  it("`postern http` brings its policy along, and says what is wrong with one", async () => {
+  it("`postern http` sends its policy, and reports the faults of an invalid one", async () => {
     const file = join(data, "policy.yaml");
     const args = ["http", String(upstream.port), "--url", "https://policy.localhost", "--data", data];
     writeFileSync(file, "on_http_request: [{actions: [{type: teapot}]}]");
@@ -273,7 +273,7 @@ describe("postern serve, and the commands beside it", () => {
     await agent.end();
   });
 
-  it("`postern http` warns of a dead port at once, stays online, and says when the service is there", async () => {
+  it("`postern http` warns of a dead port immediately, stays online, and reports when the service is available", async () => {
     const dead = createServer().listen(0, "127.0.0.1");
     await once(dead, "listening");
     const { port } = dead.address() as AddressInfo;
@@ -291,7 +291,7 @@ describe("postern serve, and the commands beside it", () => {
     assert.equal((await agent.end("SIGINT")).code, 130);
   });
 
-  it("`postern http --require-upstream` exits with 6 for a dead port, and publishes one that is alive", async () => {
+  it("`postern http --require-upstream` exits with 6 for a dead port, and publishes a working one", async () => {
     const dead = createServer().listen(0, "127.0.0.1");
     await once(dead, "listening");
     const { port } = dead.address() as AddressInfo;
@@ -308,10 +308,10 @@ describe("postern serve, and the commands beside it", () => {
     await agent.end();
   });
 
-  /** Names the server without its directory, for a token from elsewhere. */
+  /** Names the server without its directory, for a token from another source. */
   const way = (): readonly string[] => ["--server", `127.0.0.1:${facts.agent_port}`, "--ca", join(data, "ca.pem")];
 
-  it("`postern http` exits with 3 when the token is refused", async () => {
+  it("`postern http` exits with 3 if the server rejects the token", async () => {
     const ended = await runSharedCommand(["http", "3000", ...way()], {
       env: { POSTERN_AUTHTOKEN: "not-a-token" },
     });
@@ -320,7 +320,7 @@ describe("postern serve, and the commands beside it", () => {
     assert.doesNotMatch(ended.stderr, /not-a-token/);
   });
 
-  it("`postern http` exits with 4 when nothing listens at the server's address", async () => {
+  it("`postern http` exits with 4 if nothing listens at the server's address", async () => {
     const unused = createServer().listen(0, "127.0.0.1");
     await once(unused, "listening");
     const { port } = unused.address() as AddressInfo;
@@ -331,13 +331,13 @@ describe("postern serve, and the commands beside it", () => {
     assert.match(ended.stderr, /cannot reach the server .*: nothing listens there/);
   });
 
-  it("`postern http` exits with 4 when the server's CA is not the one it was given", async () => {
+  it("`postern http` exits with 4 if the server's CA is not the configured one", async () => {
     const ended = await runSharedCommand(["http", "3000", "--data", data, "--ca", "system"]);
     assert.equal(ended.code, 4);
     assert.match(ended.stderr, /is not trusted .*--ca FILE/);
   });
 
-  it("`postern account create` makes an account that cannot have the first one's names: exit code 5", async () => {
+  it("`postern account create` makes an account that cannot use the first one's names: exit code 5", async () => {
     const created = await runSharedCommand(["account", "create", "team", "--data", data, "--json"]);
     assert.equal(created.code, 0, created.stderr);
     const account = JSON.parse(created.stdout) as { name: string; authtoken: string };
@@ -369,7 +369,7 @@ describe("postern serve, and the commands beside it", () => {
     assert.equal(ended.code, 7, ended.stderr);
   });
 
-  it("`postern console --open` keeps its link out of what other users see of processes and files", async () => {
+  it("`postern console --open` hides its link from other users' views of processes and files", async () => {
     const bin = join(data, "bin");
     const seen = join(data, "seen");
     mkdirSync(bin);
@@ -386,14 +386,14 @@ describe("postern serve, and the commands beside it", () => {
     assert.deepEqual([statSync(page).mode & 0o777, statSync(join(data, "postern")).mode & 0o777], [0o600, 0o700]);
   });
 
-  it("`postern ca` prints the CA, and how to trust it on stderr", async () => {
+  it("`postern ca` prints the CA, and on stderr how to trust it", async () => {
     const ended = await runSharedCommand(["ca", "--data", data]);
     assert.equal(ended.code, 0);
     assert.equal(ended.stdout, readFileSync(join(data, "ca.pem"), "utf8"));
     assert.match(ended.stderr, /update-ca-certificates/);
   });
 
-  it("postern serve takes the first key and token from the environment", async () => {
+  it("postern serve reads the first key and token from the environment", async () => {
     const other = join(data, "chosen");
     const env = {
       ...freePorts,

@@ -1,4 +1,4 @@
-/** `postern config`: agents' files checked, edited and brought into another format. */
+/** `postern config` checks agents' files, edits them and converts them to another format. */
 import assert from "node:assert/strict";
 import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,7 +19,7 @@ describe("postern config", { timeout: 120_000 }, () => {
     return path;
   }
 
-  it("postern config check says where the file is, and what is wrong with line and column", async () => {
+  it("postern config check prints the path of the file, and each fault with line and column", async () => {
     const missing = await config("check");
     assert.deepEqual([missing.code, missing.stdout], [2, ""]);
     assert.equal(missing.stderr, `postern: no file "${usual}": create it, or set another file with --config\n`);
@@ -36,7 +36,7 @@ describe("postern config", { timeout: 120_000 }, () => {
     assert.deepEqual([told.issues[0].line, told.issues[0].column, told.files[0].format], [4, 5, "own"]);
   });
 
-  it("postern config init writes a commented example that is valid as it stands, and with every setting switched on", async () => {
+  it("postern config init writes a commented example that is valid as written, and with every setting enabled", async () => {
     const path = join(home, "example.yml");
     const made = await config("init", "--config", path);
     assert.equal(made.stdout, `wrote ${path}\nNext: set "addr" of the tunnel, then run \`postern start --all\`\n`);
@@ -78,7 +78,7 @@ describe("postern config", { timeout: 120_000 }, () => {
     }
   });
 
-  it("postern config check finds what postern start refuses, and warns of the same keys", async () => {
+  it("postern config check finds what postern start rejects, and warns of the same keys", async () => {
     const way = ["--server", "127.0.0.1:1", "--token", "x"];
     for (const [text, code, message] of [
       ["log_level: loud", 2, /log_level"? must be one of/],
@@ -92,7 +92,7 @@ describe("postern config", { timeout: 120_000 }, () => {
       const checked = await config("check", "--config", path);
       assert.equal(checked.code, code, text);
       assert.match(checked.stdout, message);
-      // Without a tunnel to start, the arguments are refused next.
+      // Without a tunnel to start, the next step rejects the arguments.
       const started = await runSharedCommand(["start", "--config", path, ...way], { env });
       assert.equal(started.code, 2);
       assert.match(started.stderr, code === 0 ? /give names of tunnels/ : message);
@@ -104,7 +104,7 @@ describe("postern config", { timeout: 120_000 }, () => {
     ["UTF-16", Buffer.from("\ufeffauthtoken: x\n", "utf16le")],
     ["not UTF-8", Buffer.from("metadata: caf\xe9\n", "latin1")],
   ] as const) {
-    it(`a file for an agent that is ${encoding} is refused by its name`, async () => {
+    it(`an agent file in ${encoding} is rejected by name`, async () => {
       const path = join(home, "encoded.yml");
       writeFileSync(path, bytes);
       for (const args of [
@@ -118,7 +118,7 @@ describe("postern config", { timeout: 120_000 }, () => {
     });
   }
 
-  it("postern config add-authtoken stores it for its owner alone, and leaves the rest as it was", async () => {
+  it("postern config add-authtoken stores the token for its owner alone, and leaves the rest of the file unchanged", async () => {
     assert.equal((await config("add-authtoken", "first-token")).code, 0);
     assert.equal(readFileSync(usual, "utf8"), "authtoken: first-token\n");
     assert.equal(statSync(usual).mode & 0o777, 0o600);
@@ -142,7 +142,7 @@ describe("postern config", { timeout: 120_000 }, () => {
     }
   });
 
-  it("postern config add-authtoken takes it from stdin, and follows a link to the file", async () => {
+  it("postern config add-authtoken reads the token from stdin, and follows a link to the file", async () => {
     const path = file("linked.yml", "server: a.example\n");
     symlinkSync(path, join(home, "link.yml"));
     const run = startCommand(["config", "add-authtoken", "--config", join(home, "link.yml")], {
@@ -155,7 +155,7 @@ describe("postern config", { timeout: 120_000 }, () => {
     assert.equal((await config("add-authtoken", "two words")).code, 2);
   });
 
-  it("postern config edit opens the editor on the file, and says what is wrong afterwards", async () => {
+  it("postern config edit opens the editor on the file, and then reports faults", async () => {
     const editor = file("editor.sh", '#!/bin/sh\nprintf "tunnels:\\n  web: { adr: 1 }\\n" > "$2"\n');
     chmodSync(editor, 0o755);
     const path = join(home, "new", "agent.yml");
@@ -181,7 +181,7 @@ tunnels:
     basic_auth: ["ann:longenough"]
 `;
 
-  it("postern config upgrade brings version 2 into Postern's own format, shows it and keeps the former", async () => {
+  it("postern config upgrade converts version 2 to Postern's own format, prints the result and keeps the old file", async () => {
     const path = file("second.yml", second);
     const dry = await config("upgrade", "--dry-run", "--config", path);
     assert.equal(dry.code, 0, dry.stderr);
@@ -200,7 +200,7 @@ tunnels:
     assert.match((await config("upgrade", "--config", path)).stderr, /already has this format/);
   });
 
-  it("postern config upgrade shows no secret of the file", async () => {
+  it("postern config upgrade prints no secret of the file", async () => {
     const path = file(
       "secrets.yml",
       `version: "2"
@@ -225,13 +225,13 @@ tunnels:
     assert.equal(readFileSync(path, "utf8").match(/canary/g)?.length, 9);
   });
 
-  it("postern config upgrade 3 gives a file without a version one", async () => {
+  it("postern config upgrade 3 adds a version to a file without one", async () => {
     const path = file("unversioned.yml", "server_addr: t.example.com:443\nregion: eu\n");
     assert.equal((await config("upgrade", "3", "--config", path)).code, 0);
     assert.equal(readFileSync(path, "utf8"), "version: 3\nagent:\n  connect_url: t.example.com:443\n  region: eu\n");
   });
 
-  it("postern config upgrade 3 puts what is the agent's below agent:", async () => {
+  it("postern config upgrade 3 moves the agent's settings below agent:", async () => {
     const path = file("to-third.yml", second);
     assert.equal((await config("upgrade", "3", "--config", path)).code, 0);
     const later = readFileSync(path, "utf8");
@@ -240,7 +240,7 @@ tunnels:
     assert.equal((await config("check", "--config", path)).code, 0);
   });
 
-  it("postern config upgrade makes tunnels of the endpoints of version 3", async () => {
+  it("postern config upgrade converts the endpoints of version 3 to tunnels", async () => {
     const path = file(
       "third.yml",
       `version: 3
@@ -263,7 +263,7 @@ endpoints:
     assert.equal((await config("check", "--config", path)).code, 0);
   });
 
-  it("postern config upgrade changes nothing in a file in which something is wrong", async () => {
+  it("postern config upgrade changes nothing in a file with a fault", async () => {
     const path = file("wrong.yml", 'version: "2"\ncrl_url: us\n');
     const ended = await config("upgrade", "--config", path);
     assert.equal(ended.code, 2);

@@ -97,7 +97,7 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
   };
   const assertQuiet = (): void => opened.forEach((one) => one.assertQuiet());
 
-  it("P10: the console's page logs in by a link once, leaves no code in the address, and no key in the page", async () => {
+  it("P10: the console's page logs in with a single-use link, and leaves no code in the address and no key in the page", async () => {
     const used = await link();
     const { page: first, context } = await openWatched(chromium, platform.apiUrl);
     await first.goto(used);
@@ -120,7 +120,7 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
     await other.close();
   });
 
-  it("P12: the console's page logs in by the team's identity provider, says who it is, and offers no more than the role", async () => {
+  it("P12: the console's page logs in with the team's identity provider, names the person, and offers only what the role allows", async () => {
     const { page: other, context } = await openWatched(chromium, platform.apiUrl);
     await other.goto(platform.apiUrl);
     await other.getByRole("link", { name: `Log in with ${new URL(provider.issuer).host}` }).click();
@@ -137,7 +137,7 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
     await context.close();
   });
 
-  it("the console's page publishes a service with rules in front, shows a denied request as it comes and why, and takes it back", async () => {
+  it("the console's page publishes a service with rules, shows a denied request live with its reason, and unpublishes the service", async () => {
     await visit("publish");
     await page.getByLabel("Name", { exact: true }).fill("shop");
     await page.getByLabel("Public name and port").fill(shop);
@@ -161,7 +161,7 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
     );
     await button("Review …").click();
     await button("Apply").click();
-    // Back at the request, with what would come of it now; the form is not in the way back.
+    // Back at the request, with its outcome under the current configuration. The form is not in the back history.
     await page.getByRole("region", { name: "Now" }).getByText("forwarded").waitFor();
     const { body } = await platform.api("GET", "/ip_policy_rules?limit=1");
     await platform.api("DELETE", `/ip_policy_rules/${body.ip_policy_rules[0].id}`);
@@ -206,7 +206,7 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
     assertQuiet();
   });
 
-  it("P7: the console's page holds a change that follows at once to what one's own has made", async () => {
+  it("P7: the console's page bases an immediate second change on the user's own first one", async () => {
     const [edgeId, id] = await routeId();
     await visit(`edges/${edgeId}`);
     const isApplied = (name: string) => page.getByLabel(`${name} is applied`);
@@ -226,7 +226,7 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
     assertQuiet();
   });
 
-  it("P7: the console's page shows both changes side by side to whoever was overtaken, and overwrites nothing", async () => {
+  it("P7: the console's page shows both changes side by side after a conflict, and overwrites nothing", async () => {
     const [edgeId, id] = await routeId();
     await visit(`edges/${edgeId}`);
     await page.getByRole("listitem").filter({ hasText: "Compression" }).getByRole("button", { name: "Edit" }).click();
@@ -242,7 +242,7 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
     assert.deepEqual([body.description, body.compression.enabled], ["by somebody else", false]);
   });
 
-  it("the console's page offers what a policy may have, says what is wrong where it is, and tries the policy before it is applied", async () => {
+  it("the console's page offers the parts of a policy, shows faults at their place, and tests the policy before it applies it", async () => {
     const [edgeId, id] = await routeId();
     const isAsked = Promise.withResolvers<void>();
     await page.route("**/assets/code-editor-*.js", async (route) => {
@@ -257,7 +257,7 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
       .click();
     const editor = page.getByRole("textbox", { name: "Policy" });
     const offer = (text: string) => page.locator(".cm-tooltip-autocomplete li", { hasText: text });
-    // What was chosen before the editor was there is in it.
+    // The editor contains the choice from before it was loaded.
     await page.getByLabel("Start with an example").selectOption("Redirect to another address");
     isAsked.resolve();
     await editor.getByText("redirect").waitFor();
@@ -297,7 +297,7 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
     assertQuiet();
   });
 
-  it("the console's page shows signs that turn the direction of writing, and does not obey them", async () => {
+  it("the console's page displays characters that change the writing direction, and does not obey them", async () => {
     const { body } = await platform.api("POST", "/ip_policies", { description: "exe\u202egnp.\u2066" });
     await visit("objects/ip_policy");
     await page.getByText("exe[U+202E]gnp.[U+2066]").first().waitFor();
@@ -305,7 +305,7 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
     await platform.api("DELETE", `/ip_policies/${body.id}`);
   });
 
-  it("the console's page makes an object by a form drawn from the description, says what is wrong at its field, and shows a key once", async () => {
+  it("the console's page creates an object with a form from the description, shows a fault at its field, and shows a key once", async () => {
     await visit("objects/ip_policy");
     await page.getByRole("link", { name: "access to shop" }).click();
     const rules = page.getByRole("region", { name: "IP policy rules" });
@@ -333,7 +333,7 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
     assert.ok(!(await page.content()).includes(token));
   });
 
-  it("the console's page invites an agent with a command that joins, and shows when the code expires", async () => {
+  it("the console's page invites an agent with a join command, and shows when the code expires", async () => {
     await visit("invite");
     await page.getByLabel("Machines").fill("2");
     await button("Invite an agent").click();
@@ -357,7 +357,7 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
     assert.match(await page.locator(".command code").innerText(), /^npx postern join pj1_/);
   });
 
-  it("the console's page says what would pass an IP policy, an agent token's ACL and a key's scopes, and who uses what", async () => {
+  it("the console's page shows what passes an IP policy, an agent token's ACL and a key's scopes, and who uses what", async () => {
     const policies = await platform.api("GET", "/ip_policies");
     const office = policies.body.ip_policies.find(({ description }: { description: string }) =>
       description.startsWith("access to"),
@@ -387,7 +387,7 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
     await page.waitForURL(`**/#/edges/${edgeId}/${id}`);
   });
 
-  it("the console's page signs a sample webhook, and says whether it would pass, changed in transit as well", async () => {
+  it("the console's page signs a sample webhook, and shows whether it would pass, also if changed in transit", async () => {
     const [edgeId] = await routeId();
     const { body: route } = await platform.api("POST", `/edges/https/${edgeId}/routes`, {
       match_type: "path_prefix",
@@ -407,7 +407,7 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
     await platform.api("DELETE", `/edges/https/${edgeId}/routes/${route.id}`);
   });
 
-  it("the console's page shows what to register at a provider, and how deliveries of events go and what is sent", async () => {
+  it("the console's page shows what to register at a provider, the state of event deliveries, and the data that is sent", async () => {
     const [edgeId] = await routeId();
     const { body: route } = await platform.api("POST", `/edges/https/${edgeId}/routes`, {
       match_type: "path_prefix",
@@ -436,7 +436,7 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
     await page.getByText("1 delivered, 0 given up").waitFor();
   });
 
-  it("the console's page says of an edge which certificate its names have, and that no agent is online", async () => {
+  it("the console's page shows the certificate of an edge's names, and that no agent is online", async () => {
     const issuer = await createAuthority({ commonName: "A CA", now: Date.now() });
     const names = ["*.held.localhost"];
     const { certificatePem, keyPem } = await issueLeaf(issuer, { names, days: 30, now: Date.now() });
@@ -470,7 +470,7 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
   });
 
   it(
-    "the console's page copies ids, and what it does as a curl command that does the same, for the command line, and as YAML",
+    "the console's page copies IDs, and its actions as a curl command, as a Postern command, and as YAML",
     { skip: skipWithout("curl") },
     async () => {
       const { body: policy } = await platform.api("POST", "/ip_policies", { description: "it's copied" });
@@ -501,7 +501,7 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
     },
   );
 
-  it("the console's page tries a login in another tab, shows what the provider said, and revokes the session that came of it", async () => {
+  it("the console's page tests a login in another tab, shows the provider's data, and revokes the resulting session", async () => {
     const issuer = await startOwnIssuer();
     const [edgeId] = await routeId();
     const { body: route } = await platform.api("POST", `/edges/https/${edgeId}/routes`, {
@@ -532,7 +532,7 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
     }
   });
 
-  it("the console's page shows how everything was at a revision, and changes nothing there", async () => {
+  it("the console's page shows the whole configuration at a revision, and changes nothing there", async () => {
     await visit("history");
     await page.locator("summary", { hasText: "publish shop" }).click();
     await button("Show the state at this revision").click();
@@ -545,14 +545,14 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
     await page.getByRole("button", { name: "Edit" }).first().waitFor();
   });
 
-  it("the console's page goes on by itself after a restart of the server, with the same session", async () => {
+  it("the console's page recovers automatically after a restart of the server, with the same session", async () => {
     await visit("objects/ip_policy");
     await platform.restart();
     await platform.api("POST", "/ip_policies", { description: "made after the restart" });
     await page.getByText("made after the restart").waitFor();
   });
 
-  it("P9: the console's page shows what objects say as text, whatever it is, and runs none of it", async () => {
+  it("P9: the console's page shows any content of objects as text, and executes none of it", async () => {
     const description = hostile;
     const { body: policy } = await platform.api("POST", "/ip_policies", { description, metadata: hostile });
     const { body: backend } = await platform.api("POST", "/backends/http_response", {
@@ -609,7 +609,7 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
       await visit(view);
       await page.getByText(hostile).first().waitFor();
     }
-    // Loaded anew, the page has no heading of another view to show meanwhile.
+    // After a reload, the page has no heading of another view to show in the meantime.
     await visit(`edges/${nameless}`);
     await page.reload();
     await page.getByRole("heading", { level: 1, name: "no name yet" }).waitFor();
@@ -632,7 +632,7 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
     assertQuiet();
   });
 
-  it("the console's page is used by the keyboard: it goes to views, and finds objects of any kind", async () => {
+  it("the console's page works with the keyboard: it opens views, and finds objects of any kind", async () => {
     await visit("overview");
     await page.locator("h1").click();
     await page.keyboard.press("g");
@@ -652,7 +652,7 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
     await page.getByRole("heading", { name: "access to shop" }).waitFor();
   });
 
-  it("the console's page stays smooth with 10,000 objects of a kind: rows out of sight are not there, and pages come on the way down", async () => {
+  it("the console's page stays smooth with 10,000 objects of a kind: hidden rows are not rendered, and pages load while scrolling", async () => {
     const all = Array.from({ length: 10_000 }, (_, at) => [`n${at}`, { description: `policy number ${at}` }]);
     const { body: plan } = await platform.api("POST", "/apply", {
       document: "many",
@@ -677,7 +677,7 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
     );
   });
 
-  it("the console's page has no serious fault for whoever cannot see it well, in any view and both colours, and fits 360 px", async () => {
+  it("the console's page has no serious accessibility fault in any view and both colours, and fits 360 px", async () => {
     const [edgeId] = await routeId();
     for (const colorScheme of ["light", "dark"] as const) {
       await page.emulateMedia({ colorScheme });
@@ -697,8 +697,8 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
     await page.setViewportSize({ width: 1280, height: 800 });
   });
 
-  it("the console's page has no serious fault in the list and the form of any kind, nor in the form of any module", async () => {
-    // They are made of the same parts: each is looked at in one theme, and all of them in both.
+  it("the console's page has no serious accessibility fault in the list and form of any kind, or in any module's form", async () => {
+    // They consist of the same parts. Each is checked in one theme, and all of them in both.
     let looks = 0;
     const look = async (what: string, within = "#main"): Promise<void> => {
       const colorScheme = (looks += 1) % 2 === 0 ? "dark" : "light";
@@ -716,7 +716,7 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
       await shown.first().waitFor();
       const empty = page.locator("#main .empty");
       if ((await empty.count()) > 0) {
-        // What it is for is above it.
+        // Its purpose is described above the form.
         assert.ok((await page.locator("#main .head p").innerText()).length > 10, kind);
         assert.ok((await empty.innerText()).length > 10, kind);
       }
@@ -744,14 +744,14 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
     }
   });
 
-  it("the console's page shows times as local ones, with UTC where the pointer rests", async () => {
+  it("the console's page shows local times, with UTC on hover", async () => {
     await visit("objects/tunnel");
     const time = page.locator(".body-row time").first();
     assert.match((await time.getAttribute("title")) ?? "", /^\d{4}-\d\d-\d\dT.*Z \(UTC\)$/);
     assert.doesNotMatch(await page.locator(".body-row").first().innerText(), /\dT\d/);
   });
 
-  it("the console's page tells an agent to stop once it was asked twice, and shows that its tunnels have gone", async () => {
+  it("the console's page stops an agent after a confirmation, and shows that its tunnels ended", async () => {
     const other = await enter();
     await visit("objects/tunnel", other);
     await other.locator(".body-row").first().waitFor();
@@ -763,12 +763,12 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
     await button("Do it").click();
     await agent.ended;
     await page.getByRole("dialog").waitFor({ state: "detached" });
-    // Its tunnels are in no revision, and go from a list that somebody looks at.
+    // Its tunnels are in no revision, and disappear from an open list.
     await other.locator(".empty").waitFor();
     await other.context().close();
   });
 
-  it("P10: the console's page asks to log in again once its session was revoked", async () => {
+  it("P10: the console's page requires a new login after its session was revoked", async () => {
     const other = await enter();
     const { body } = await platform.api("GET", "/console_sessions?limit=1");
     await platform.api("DELETE", `/console_sessions/${body.console_sessions[0].id}`);

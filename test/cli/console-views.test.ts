@@ -1,4 +1,4 @@
-/** What the console's views say of the past, of what has gone, of what is wrong, and where there is nothing. */
+/** The console's views of the past, of deleted objects, of faults, and of empty lists. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { Browser, Locator, Page } from "playwright-core";
@@ -19,7 +19,7 @@ import { startHttpService } from "../support/services.ts";
 import type { HttpService } from "../support/services.ts";
 import { makeWorld } from "../support/world.ts";
 
-/** Of these there is no history. */
+/** Kinds without a history. */
 const present = ["application_session", "application_user", "endpoint", "node", "tunnel", "tunnel_session"];
 
 describe("the console's views", { skip: skipWithout("chromium"), timeout: 240_000 }, () => {
@@ -49,7 +49,7 @@ describe("the console's views", { skip: skipWithout("chromium"), timeout: 240_00
     await service?.stop();
   });
 
-  /** Returns when the menu has the view, or the list that it belongs to, as the one that is shown. */
+  /** Returns when the menu marks the view, or its list, as the current one. */
   const visit = async (view: string, of = page): Promise<void> => {
     await visitView(of, platform, view);
     const [first = "", kind = ""] = view.split("/");
@@ -61,14 +61,14 @@ describe("the console's views", { skip: skipWithout("chromium"), timeout: 240_00
     assert.ok(answer.status < 300, `${method} ${path}: ${answer.text}`);
     return answer.body;
   };
-  /** Kinds that the menu has. */
+  /** Returns the kinds in the menu. */
   const kindsOf = async (of = page): Promise<readonly string[]> => {
     const links = of.locator("nav a[href^='#/objects/']");
     await links.first().waitFor();
     return links.evaluateAll((all) => all.map((one) => String(one.getAttribute("href")).slice("#/objects/".length)));
   };
 
-  it("the console's views leave out of the menu what the key may not list", async () => {
+  it("the console's views omit from the menu what the key may not list", async () => {
     const { api_key } = await ok("POST", "/accounts", { name: "without operator" });
     const { token } = await ok("POST", "/api_keys", { scopes: ["read", "type:vault", "type:ip_policy"] });
     const kinds = await kindsOf();
@@ -87,7 +87,7 @@ describe("the console's views", { skip: skipWithout("chromium"), timeout: 240_00
     assert.deepEqual((await kindsFor(token)).toSorted(), ["ip_policy", "vault"]);
   });
 
-  it("the console's views show a denied request on the overview though more than 100 came after it", async () => {
+  it("the console's views show a denied request on the overview even if more than 100 followed it", async () => {
     const host = `denied.localhost:${platform.httpsPort}`;
     const edge = await ok("POST", "/edges/https", { hostports: [host] });
     const action = (type: string, config: object = {}) => ({
@@ -111,7 +111,7 @@ describe("the console's views", { skip: skipWithout("chromium"), timeout: 240_00
     await ok("DELETE", `/edges/https/${edge.id}`);
   });
 
-  it("the console's views show what was at a revision, changed or deleted since, or say that they show the present", async () => {
+  it("the console's views show objects at a revision that were changed or deleted since, or indicate that they show the present", async () => {
     const world = makeWorld({ ok, apiKey: platform.apiKey } as unknown as TestApi);
     const made: { readonly kind: string; readonly id: string; readonly path: string; readonly text: string }[] = [];
     const kinds = await kindsOf();
@@ -180,7 +180,7 @@ describe("the console's views", { skip: skipWithout("chromium"), timeout: 240_00
     watched.assertQuiet();
   });
 
-  it("the console's views of one tunnel, agent or public URL say that it has gone, and how another comes", async () => {
+  it("the console's views of one tunnel, agent or public URL report that it ended, and how to get another", async () => {
     const agent = await platform.startAgent({ upstream: service.port });
     const [tunnel] = (await ok("GET", "/tunnels")).tunnels;
     const [session] = (await ok("GET", "/tunnel_sessions")).tunnel_sessions;
@@ -206,7 +206,7 @@ describe("the console's views", { skip: skipWithout("chromium"), timeout: 240_00
     }
   });
 
-  it("the console's views lead whoever let an address pass back to the service that it was denied", async () => {
+  it("the console's views lead back to the denied service after an address was allowed", async () => {
     const host = `door.localhost:${platform.httpsPort}`;
     const policy = await ok("POST", "/ip_policies", { description: "nobody" });
     const rule = { ip_policy_id: policy.id, cidr: "192.0.2.0/24", action: "allow" };
@@ -254,7 +254,7 @@ describe("the console's views", { skip: skipWithout("chromium"), timeout: 240_00
     await assertAccessible(page, "asking again", "#main");
   });
 
-  it("the console's views say how much passes and how much fails, and lead from what failed to why", async () => {
+  it("the console's views show how many requests pass and fail, and link failures to their reasons", async () => {
     const host = `empty.localhost:${platform.httpsPort}`;
     const backend = await ok("POST", "/backends/tunnel_group", { labels: { app: "nobody" } });
     const edge = await ok("POST", "/edges/https", { hostports: [host] });
@@ -291,7 +291,7 @@ describe("the console's views", { skip: skipWithout("chromium"), timeout: 240_00
     await step.getByRole("link", { name: "Tunnel group backend" }).click();
     await main.getByText("app").first().waitFor();
     assert.ok(page.url().endsWith(`/objects/tunnel_group_backend/${backend.id}`), page.url());
-    // What went through an agent is asked again at its URL, or by what the agent has kept.
+    // A request through an agent is repeated at its URL, or from the agent's stored copy.
     const { requests } = await ok("GET", "/requests?outcome=forwarded&limit=1");
     await visit(`traffic/${requests[0].id}`);
     await page.getByRole("button", { name: "Explain again with the current configuration" }).click();
@@ -303,7 +303,7 @@ describe("the console's views", { skip: skipWithout("chromium"), timeout: 240_00
   });
 
   it(
-    "the console's views say which certificate could not be had, first of all, and why where it is mended",
+    "the console's views show first which certificate could not be issued, and the reason next to the setting to change",
     { skip: skipWithout("pebble") },
     async () => {
       const pebble = await plan.start({ http: platform.httpPort ?? 0, https: platform.httpsPort });
@@ -337,7 +337,7 @@ describe("the console's views", { skip: skipWithout("chromium"), timeout: 240_00
     },
   );
 
-  it("the console's views that have nothing to show say what they are for, and give a command or a button", async () => {
+  it("the console's views without content describe their purpose, and offer a command or a button", async () => {
     const { api_key: key } = await ok("POST", "/accounts", { name: "nothing yet" });
     const { credentials } = await ok("GET", "/credentials", undefined, key);
     for (const { id } of credentials) await ok("DELETE", `/credentials/${id}`, undefined, key);

@@ -1,4 +1,4 @@
-/** Every text that the console's page and the inspector's page offer to copy, run as a user would run it. */
+/** Runs every text that the console and the inspector offer to copy, as a user would run it. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -17,7 +17,7 @@ import { startHttpService } from "../support/services.ts";
 import type { HttpService } from "../support/services.ts";
 import { makeWorld } from "../support/world.ts";
 
-/** Texts that the page would have put on the clipboard. */
+/** Records the texts that the page puts on the clipboard. */
 const recorder = `
   globalThis.copied = [];
   Object.defineProperty(navigator, "clipboard", { value: { writeText: async (text) => { copied.push(text); } } });
@@ -36,7 +36,7 @@ describe("the texts that pages offer to copy", { skip: skipWithout("chromium", "
   before(async () => {
     const bin = join(directory, "bin");
     mkdirSync(bin);
-    // What npx does in a checkout, without looking for it each time.
+    // Does what npx does in a checkout, without its search on each call.
     writeFileSync(
       join(bin, "npx"),
       `#!/bin/sh\n[ "$1" = postern ] || exit 127\nshift\nexec "${process.execPath}" "${root}bin/postern.js" "$@"\n`,
@@ -98,7 +98,7 @@ describe("the texts that pages offer to copy", { skip: skipWithout("chromium", "
     return text === "" ? undefined : JSON.parse(text);
   }
 
-  /** Presses every button that copies, in what is shown, and returns what was copied. */
+  /** Presses every visible copy button, and returns the copied texts. */
   async function copyAll(within = "body"): Promise<readonly string[]> {
     await page.evaluate("copied.length = 0");
     const buttons = JSON.stringify(`${within} [data-copies]`);
@@ -113,7 +113,7 @@ describe("the texts that pages offer to copy", { skip: skipWithout("chromium", "
     await page.getByRole("main").getByRole("heading", { level: 1 }).first().waitFor();
     await page.waitForLoadState("networkidle");
   }
-  /** As a child that this process does not wait for: what is asked may be a service of this process. */
+  /** Runs a child process without blocking this process, which may be the service that the command calls. */
   async function execute(
     program: string,
     args: readonly string[],
@@ -130,10 +130,10 @@ describe("the texts that pages offer to copy", { skip: skipWithout("chromium", "
   const shell = (command: string, more: Record<string, string> = {}) =>
     execute("sh", ["-c", command], { env: { ...environment, ...more } });
 
-  /** Runs the text, or holds it to be no command. Returns what it was. */
+  /** Runs the text, or checks that it is not a command. Returns its kind. */
   async function run(text: string): Promise<"command" | "document" | "value"> {
     if (text.startsWith("npx postern http ")) {
-      // Goes on until it is stopped: it is asked to say where it is.
+      // Runs until it is stopped. The test waits for its output.
       const child = spawn("sh", ["-c", `exec ${text} --inspector off`], { cwd: directory, env: environment });
       let output = "";
       for (const stream of [child.stdout, child.stderr]) stream.on("data", (part) => (output += String(part)));
@@ -149,7 +149,7 @@ describe("the texts that pages offer to copy", { skip: skipWithout("chromium", "
     }
     if (text.startsWith("npx postern serve ")) {
       const { status, stderr } = await shell(text, freePorts);
-      // The command line is right: it is the database that nobody has.
+      // The command line is correct, but the database does not exist.
       assert.ok(status !== 0 && status !== 2, `${text}: ${status} ${stderr}`);
       assert.match(stderr, /127\.0\.0\.1:1|database/i);
       return "command";
@@ -190,7 +190,7 @@ describe("the texts that pages offer to copy", { skip: skipWithout("chromium", "
   };
   const views = ["overview", "traffic", "edges", "publish", "explain", "history", "logins", "webhooks", "events"];
 
-  it("the texts that the console offers where there is nothing run", async () => {
+  it("the texts that the console offers in empty views run", async () => {
     const texts: string[] = [];
     for (const view of [...views, ...(await kindsInMenu()).map((kind) => `objects/${kind}`)]) {
       await visit(view);

@@ -1,4 +1,4 @@
-/** `npm start`: the main job, as a process of its own. */
+/** `npm start`, the main use, as a separate process. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync, statSync } from "node:fs";
@@ -29,12 +29,12 @@ interface DevFacts {
   readonly agent_port: number;
 }
 
-/** As a user's curl would: it resolves names below localhost by itself. */
+/** Calls curl like a user. curl resolves names below localhost itself. */
 async function curl(caFile: string, url: string): Promise<string> {
   return (await run("curl", ["-sS", "--fail", "--cacert", caFile, url])).stdout;
 }
 
-/** Listens on a port of the loopback, unless somebody does already. */
+/** Listens on a loopback port, unless the port is already in use. */
 async function take(port: number): Promise<Server> {
   const server = createServer().listen(port, "127.0.0.1");
   await Promise.race([once(server, "listening"), new Promise((resolve) => server.once("error", resolve))]);
@@ -56,7 +56,8 @@ describe("postern dev", { skip: skipWithout("curl") }, () => {
       const facts = JSON.parse(await dev.firstLine()) as DevFacts;
       assert.match(await curl(facts.ca_file, `${facts.url}/hello`), /sample service[^]*GET \/hello HTTP\/1\.1/);
       port = String(facts.https_port);
-      // Nobody else can come: its development provider is offered to routes, by the same secret after a restart.
+      // Only this machine can reach the server. It offers its development provider to routes, with the same secret
+      // after a restart.
       const postern = new Postern({ baseUrl: facts.api_url, apiKey: facts.api_key });
       const { development_provider: provider } = await postern.loginAddresses();
       const discovery = await fetch(`${provider?.issuer}/.well-known/openid-configuration`);
@@ -69,7 +70,7 @@ describe("postern dev", { skip: skipWithout("curl") }, () => {
     assert.equal(secrets.size, 1);
   });
 
-  it("postern dev prints a curl line that works when it is pasted, the API's URL, the key and the token", async () => {
+  it("postern dev prints a curl line that works when pasted, the API's URL, the key and the token", async () => {
     const dev = startCommand(["dev", "--data", directory], { env: freePorts, cwd: directory });
     await dev.firstLine();
     const line = /^ {2}(curl .*)$/m.exec(dev.stdout())?.[1] as string;
@@ -84,7 +85,7 @@ describe("postern dev", { skip: skipWithout("curl") }, () => {
     assert.equal((await dev.end()).code, 0);
   });
 
-  it("postern dev publishes the port that it is given", async () => {
+  it("postern dev publishes the given port", async () => {
     const upstream = await startHttpService((_request, response) => response.end("my own service"));
     const dev = startCommand(["dev", String(upstream.port), "--json", "--data", directory], { env: freePorts });
     const facts = JSON.parse(await dev.firstLine()) as DevFacts;
@@ -103,13 +104,13 @@ describe("postern dev", { skip: skipWithout("curl") }, () => {
     await upstream.stop();
   });
 
-  it("P8: postern dev keeps its secrets in files that only their owner can read", async () => {
+  it("P8: postern dev stores its secrets in files that only their owner can read", async () => {
     for (const file of ["api-key", "authtoken", "dev-login", "ca.key", "tunnel.key", "sealing-key", "postern.db"]) {
       assert.equal((statSync(join(directory, file)).mode & 0o777).toString(8), "600", file);
     }
   });
 
-  it("postern dev takes the next free ports when the usual ones are taken, and says which", async () => {
+  it("postern dev uses the next free ports if the usual ones are taken, and prints them", async () => {
     const usual = { "the management API": 4700, "the HTTPS edge": 8443, "the agent listener": 4443 };
     const taken = await Promise.all(Object.values(usual).map(take));
     const other = mkdtempSync(join(tmpdir(), "postern-dev-"));
@@ -137,7 +138,7 @@ describe("postern dev", { skip: skipWithout("curl") }, () => {
     ["the HTTPS edge", "POSTERN_HTTPS_LISTEN", "--https-listen"],
     ["the agent listener", "POSTERN_AGENT_LISTEN", "--agent-listen"],
   ] as const) {
-    it(`postern dev says in one sentence that a port is taken that ${what} wants`, async () => {
+    it(`postern dev reports in one sentence that the port for ${what} is taken`, async () => {
       const taken = createServer().listen(0, "127.0.0.1");
       await once(taken, "listening");
       const { port } = taken.address() as AddressInfo;
@@ -154,7 +155,7 @@ describe("postern dev", { skip: skipWithout("curl") }, () => {
   }
 
   for (const database of databases) {
-    it(`postern dev says in one sentence that another server has the database open, on ${database.name}`, async () => {
+    it(`postern dev reports in one sentence that another server has the database open, on ${database.name}`, async () => {
       const stored = database.name === "sqlite" ? undefined : await database.create();
       const env = { ...freePorts, ...(stored && { POSTERN_DATABASE: stored.url }) };
       const dev = startCommand(["dev", "--json", "--data", directory], { env });

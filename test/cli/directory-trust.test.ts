@@ -1,4 +1,4 @@
-/** Which credentials commands send to an address that they found in a data directory. */
+/** Which credentials commands send to an address from a data directory. */
 import assert from "node:assert/strict";
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -13,7 +13,7 @@ import { runSharedCommand } from "../support/shared-command.ts";
 const userKey = "postern_ak_canary_of_the_user";
 const userToken = "postern_at_canary_of_the_user";
 
-/** Commands that take an address from `./.postern` of the working directory. */
+/** Commands that read an address from `./.postern` of the working directory. */
 const commands: readonly (readonly string[])[] = [
   ["api", "edges/https", "list"],
   ["explain", "GET", "https://app.example.com/"],
@@ -29,7 +29,7 @@ const commands: readonly (readonly string[])[] = [
   ["diagnose"],
 ];
 
-describe("G12: a data directory that was found by its place", { timeout: 60_000 }, () => {
+describe("G12: a data directory found in the working directory", { timeout: 60_000 }, () => {
   const directory = mkdtempSync(join(tmpdir(), "postern-cloned-"));
   const data = join(directory, ".postern");
   let connections = 0;
@@ -85,7 +85,7 @@ describe("G12: a data directory that was found by its place", { timeout: 60_000 
     });
 
     if (!args.includes("agent.yml")) {
-      it(`a data directory is refused by \`postern ${args.join(" ")}\` when other users may change it`, async () => {
+      it(`a data directory that other users may change is rejected by \`postern ${args.join(" ")}\``, async () => {
         writeFileSync(join(data, "api-key"), "postern_ak_other", { mode: 0o600 });
         writeFileSync(join(data, "authtoken"), "postern_at_other", { mode: 0o600 });
         for (const [path, mode, usual] of [
@@ -112,7 +112,7 @@ describe("G12: a data directory that was found by its place", { timeout: 60_000 
     }
   });
 
-  it("a data directory lends its token and CA to no server that was named by an option", async () => {
+  it("a data directory does not provide its token and CA to a server that an option names", async () => {
     writeFileSync(join(data, "authtoken"), "postern_at_other", { mode: 0o600 });
     writeFileSync(join(data, "api-key"), "postern_ak_other", { mode: 0o600 });
     const { agentAddress, apiUrl } = JSON.parse(readFileSync(join(data, "server.json"), "utf8"));
@@ -128,7 +128,7 @@ describe("G12: a data directory that was found by its place", { timeout: 60_000 
     ["a process that is no number", { apiUrl: "http://127.0.0.1:1", agentAddress: "x", pid: "-1" }],
     ["a list", []],
   ] as const) {
-    it(`a data directory is no server's when it has ${what}`, async () => {
+    it(`a data directory with ${what} belongs to no server`, async () => {
       writeFileSync(join(data, "server.json"), JSON.stringify(content));
       const ended = await run(["export"], {});
       assert.deepEqual([ended.code, /no server runs on/.test(ended.stderr)], [2, true], ended.stderr);

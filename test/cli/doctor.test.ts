@@ -33,7 +33,7 @@ describe("postern doctor", { timeout: 60_000 }, () => {
     assert.match(stdout, new RegExp(`✓ route ${routeId}: SAML answers arrive at https://${host}/saml/${routeId}/acs`));
   });
 
-  it("postern doctor says when another host was stored with providers than the one that there is, and when that is not this server's", async () => {
+  it("postern doctor warns if providers have another host than the current one, and if the current one is not this server's", async () => {
     const port = String(platform.httpsPort);
     const { code, stdout } = await doctor("--https-port", port, "--idp-host", "sso.localhost", "--json");
     const { findings } = JSON.parse(stdout) as { findings: { outcome: string; about: string; message: string }[] };
@@ -47,7 +47,7 @@ describe("postern doctor", { timeout: 60_000 }, () => {
     assert.match(findings.find(({ outcome }) => outcome === "wrong")?.message ?? "", /another server answers/);
   });
 
-  it("postern doctor says when nothing answers, and when the certificate is one that browsers do not trust", async () => {
+  it("postern doctor warns if nothing answers, and if browsers do not trust the certificate", async () => {
     const away = await doctor("--https-port", String(await freePort()));
     assert.equal(away.code, 1);
     assert.match(away.stdout, /✗ .*no answer over HTTPS/);

@@ -1,4 +1,4 @@
-/** `postern plan`, `apply` and `export` as processes, against a server of their own. */
+/** `postern plan`, `apply` and `export` as processes, against a separate server. */
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -66,7 +66,7 @@ describe("documents on the command line", () => {
     assert.equal(edge.routes[0].webhook_verification.secret, "s3cret-hook");
   });
 
-  it("documents on the command line read variables from a file, and policies as values with secrets inside", async () => {
+  it("documents on the command line read variables from a file, and policies as values that contain secrets", async () => {
     writeFileSync(
       join(directory, "policy.yaml"),
       `
@@ -122,7 +122,7 @@ objects:
     assert.equal((await postern(["plan", "whole.json"])).code, 0);
   });
 
-  it("documents on the command line show what changes and what goes, and prune when asked", async () => {
+  it("documents on the command line show changes and deletions, and prune on request", async () => {
     const smaller = join(directory, "smaller.yaml");
     writeFileSync(smaller, document.replace(/ {2}https_edge_route:[^]*/, "").replace("app: web", "app: \u009b31mnext"));
     const kept = await postern(["plan", smaller]);
@@ -136,14 +136,14 @@ objects:
     assert.match(pruned.stdout, /1 changed, 1 deleted/);
   });
 
-  it("documents on the command line are coloured where colours are wanted, and JSON where that is", async () => {
+  it("documents on the command line are coloured if colours are enabled, and printed as JSON on request", async () => {
     const coloured = await postern(["plan", file, "--env", "HOOK_SECRET"], { FORCE_COLOR: "1" });
     assert.ok(coloured.stdout.includes("\u001B[32m+ https_edge_route"), coloured.stdout);
     const json = JSON.parse((await postern(["plan", file, "--env", "HOOK_SECRET", "--json"])).stdout) as Body;
     assert.deepEqual([json.document, json.applied, json.summary.create], ["shop", false, 1]);
   });
 
-  it("documents on the command line are planned with what is doubtful in them", async () => {
+  it("documents on the command line are planned with warnings about doubtful parts", async () => {
     const policy = "on_tcp_connect: [{actions: [{type: restrict-ips, config: {deny: [192.0.2.0/24]}}]}]";
     const text = `objects: { tcp_edge: { db: { traffic_policy: { value: "${policy}" } } } }`;
     writeFileSync(join(directory, "doubtful.yaml"), text);
@@ -152,7 +152,7 @@ objects:
     assert.match(stdout, /^! tcp_edge db: traffic_policy\.value: on_tcp_connect\[0\].*allows no address/m);
   });
 
-  it("documents on the command line take what they refer to from variables and files, and say what is missing", async () => {
+  it("documents on the command line resolve references from variables and files, and report what is missing", async () => {
     writeFileSync(join(directory, "note.txt"), "from a file");
     const text = "objects: { ip_policy: { p: { description: { $file: note.txt } } } }";
     writeFileSync(join(directory, "note.yaml"), text);
@@ -169,7 +169,7 @@ objects:
     }
   });
 
-  it("G12: a document reads no variable that the caller did not name, and no file outside of its folder", async () => {
+  it("G12: a document reads no variable that the caller did not name, and no file outside its folder", async () => {
     const outside = join(directory, "outside.txt");
     const folder = join(directory, "cloned");
     mkdirSync(join(folder, "below"), { recursive: true });
@@ -221,7 +221,7 @@ objects:
     assert.deepEqual([ended.code, /from standard input has no folder/.test(ended.stderr)], [2, true], ended.stderr);
   });
 
-  it("documents on the command line are refused in whole sentences, with every field that is wrong", async () => {
+  it("documents on the command line are rejected in whole sentences, with every invalid field", async () => {
     writeFileSync(join(directory, "bad.yaml"), "objects: { bot_user: { a: {}, b: { name: b, activ: true } } }");
     const ended = await postern(["apply", "bad.yaml"]);
     assert.equal(ended.code, 2);

@@ -1,4 +1,4 @@
-/** A server of an early version left its data: what this version does with it, and the way back. */
+/** Starts this version with the data of an early version, and restores the backup. */
 import assert from "node:assert/strict";
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -29,7 +29,7 @@ describe("the data of an early version", { timeout: 60_000 }, () => {
     found: { version: "0.1.0", change: "migrate", pending: migrations.slice(3).map(({ name }) => name), backup },
   };
 
-  it("S6: data of an early version are named by the check, then backed up and migrated whole by the start", async () => {
+  it("S6: data of an early version are reported by the check, then backed up and migrated whole by the start", async () => {
     assert.deepEqual(await check(), wanted);
     const server = await startServer(["--data", data], earlier.api_key, freePorts);
     const { body: domains } = await server.call("GET", "/reserved_domains");
@@ -44,13 +44,13 @@ describe("the data of an early version", { timeout: 60_000 }, () => {
     const { code, stderr } = await server.end("SIGTERM");
     assert.equal(code, 0, stderr);
     assert.match(stderr, /took a backup before the database is migrated/);
-    // This version seals the header's value. The backup has the format from before, in plain text.
+    // This version seals the header's value. The backup has the earlier format, in plain text.
     assert.ok(!readFileSync(file).includes("kept-secret"));
     assert.ok(readFileSync(backup).includes("kept-secret"));
     assert.equal((await check()).code, 0);
   });
 
-  it("data of an early version are as before when the backup is restored", async () => {
+  it("data of an early version are unchanged after the backup is restored", async () => {
     copyFileSync(backup, file);
     for (const end of ["-wal", "-shm"]) rmSync(`${file}${end}`, { force: true });
     assert.deepEqual(await check(), wanted);

@@ -1,4 +1,4 @@
-/** What agents have kept of requests, asked for through the management API: by real agents, as their operators start them. */
+/** Requests stored by real agents, read through the management API. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { Browser, Page } from "playwright-core";
@@ -18,7 +18,7 @@ import { assertAccessible, openWatched } from "../support/pages.ts";
 import type { WatchedPage } from "../support/pages.ts";
 import type { ApiBody, RequestOptions } from "../support/platform.ts";
 
-describe("what an agent has kept of a request", { timeout: 120_000 }, () => {
+describe("a request stored by an agent", { timeout: 120_000 }, () => {
   const inspected = useInspectedAgent();
   const { received, start, startAt } = inspected;
   const visit = (path: string, options?: RequestOptions, url = inspected.url): Promise<Asked> =>
@@ -39,7 +39,7 @@ describe("what an agent has kept of a request", { timeout: 120_000 }, () => {
   const bodyOf = ({ body }: Exchange["request"]): string => Buffer.from(body.base64, "base64").toString();
 
   for (const http of protocols) {
-    it(`G7: what an agent has kept of a request is shown, credentials hidden, over ${http}`, async () => {
+    it(`G7: a request stored by an agent is returned with hidden credentials, over ${http}`, async () => {
       const headers = { authorization: "Bearer visitor-secret", cookie: "a=visitor-secret", "x-team": "web" };
       const { id } = await visit("/orders?q=1", { http, method: "POST", headers, body: "hello" });
       const { status, body } = await api("GET", `/requests/${id}/exchange`);
@@ -60,7 +60,7 @@ describe("what an agent has kept of a request", { timeout: 120_000 }, () => {
     });
   }
 
-  it("G7: what an agent has kept of a request is sent to its service again, once for each key, as an exchange of its own", async () => {
+  it("G7: a request stored by an agent is replayed to its service once for each key, as a new exchange", async () => {
     const { id } = await visit("/paid", { method: "POST", body: "once" });
     const times = () => received.filter((line) => line === "POST /paid once").length;
     const before = await client().requests.exchange.get(id);
@@ -86,12 +86,12 @@ describe("what an agent has kept of a request", { timeout: 120_000 }, () => {
     const other = await client().requests.replay(id);
     assert.notEqual(other.exchange_id, first.exchange_id);
     assert.equal(times(), 3);
-    // An id is of one request.
+    // An ID belongs to one request.
     const { id: others } = await visit("/other");
     await refused(`/requests/${others}/exchange?exchange_id=${first.exchange_id}`, "exchange_forgotten");
   });
 
-  it("what an agent has kept of a request is bounded, and marked where it is cut", async () => {
+  it("a request stored by an agent is limited in size, and marked where it is truncated", async () => {
     const long = "x".repeat(300_000);
     const { id } = await visit("/long", { method: "POST", body: long });
     const { request, response } = await client().requests.exchange.get(id);
@@ -100,7 +100,7 @@ describe("what an agent has kept of a request", { timeout: 120_000 }, () => {
     await refused(`/requests/${id}/replay`, "replay_impossible", "POST");
   });
 
-  it("G7: what an agent has kept of a request needs a scope of its own, and to replay it that of writes", async () => {
+  it("G7: a request stored by an agent requires a separate scope, and the write scope for a replay", async () => {
     const { id } = await visit("/scoped");
     const lacks = async (method: string, path: string, scopes: readonly string[]): Promise<string | undefined> => {
       const { status, body } = await api(method, path, await keyWith(scopes));
@@ -121,14 +121,14 @@ describe("what an agent has kept of a request", { timeout: 120_000 }, () => {
     assert.equal(more.status, 403);
   });
 
-  it("P1: what an agent has kept of a request is told to its account alone", async () => {
+  it("P1: a request stored by an agent is returned to its account only", async () => {
     const { id } = await visit("/walled");
     const { body: account } = await inspected.platform.api("POST", "/accounts", { name: "other" });
     assert.equal((await api("GET", `/requests/${id}/exchange`, account.api_key)).status, 404);
     assert.equal((await api("POST", `/requests/${id}/replay`, account.api_key)).status, 404);
   });
 
-  it("G7: what an agent has kept of a request is told only where its operator lets the server ask, and it keeps something", async () => {
+  it("G7: a request stored by an agent is returned only if the operator allows it and the agent stores requests", async () => {
     const cases = [
       [["--inspector", "0", "--remote-management", "false"], "exchange_management_off"],
       [["--inspector", "off"], "exchange_not_kept"],
@@ -144,7 +144,7 @@ describe("what an agent has kept of a request", { timeout: 120_000 }, () => {
     }
   });
 
-  it("what an agent has kept of a request is gone when it is forgotten, or the agent is gone", async () => {
+  it("a request stored by an agent is unavailable after it is deleted or the agent has ended", async () => {
     const one = await start("--inspector", "0");
     const { id } = await visit("/gone", {}, one.url);
     assert.equal((await api("GET", `/requests/${id}/exchange`)).status, 200);
@@ -155,7 +155,7 @@ describe("what an agent has kept of a request", { timeout: 120_000 }, () => {
     await refused("/requests/req_none/exchange", "not_found");
   });
 
-  it("what an agent has kept of a request is told with its trailers where the service speaks HTTP/2 only, and sent again", async (t) => {
+  it("a request stored by an agent is returned with its trailers from an HTTP/2-only service, and replayed", async (t) => {
     const { addr, asked, stop } = await startGrpcService();
     t.after(stop);
     const tunnel = { name: "rpc", proto: "http", addr, hostname: "rpc.localhost" };
@@ -170,7 +170,7 @@ describe("what an agent has kept of a request", { timeout: 120_000 }, () => {
     assert.equal(asked.length, 2);
   });
 
-  it("what an agent has kept of a request is there after it was told to connect anew", async () => {
+  it("a request stored by an agent is available after a command to reconnect", async () => {
     const { url } = await start("--inspector", "0");
     const { id } = await visit("/before", {}, url);
     const { tunnel_session_id: before } = (await api("GET", `/requests/${id}`)).body.tunnel;
@@ -182,7 +182,7 @@ describe("what an agent has kept of a request", { timeout: 120_000 }, () => {
     assert.equal(told.body.request?.target, "/before", JSON.stringify(told.body));
   });
 
-  it("what an agent has kept of a request cannot be sent again to a service that is not there", async () => {
+  it("a request stored by an agent cannot be replayed to a service that is not running", async () => {
     const port = await freePort();
     const { url } = await startAt(String(port), "--inspector", "0");
     const { id } = await visit("/nobody", {}, url);
@@ -209,7 +209,7 @@ describe("what an agent has kept of a request", { timeout: 120_000 }, () => {
     });
     after(() => chromium?.close());
 
-    it("what an agent has kept of a request is shown in the console side by side, set out and without credentials", async () => {
+    it("a request stored by an agent is displayed in the console side by side, formatted and without credentials", async () => {
       const headers = { "content-type": "application/json", authorization: "Bearer visitor-secret" };
       const { id } = await visit("/cart?item=7", { method: "POST", headers, body: '{"item":{"id":7}}' });
       await look(id);
@@ -225,7 +225,7 @@ describe("what an agent has kept of a request", { timeout: 120_000 }, () => {
       watched.assertQuiet();
     });
 
-    it("what an agent has kept of a request is sent again from the console: by a click where that is safe, else asked first", async () => {
+    it("a request stored by an agent is replayed from the console: with a click if that is safe, otherwise after a confirmation", async () => {
       const times = (line: string) => received.filter((one) => one.startsWith(line)).length;
       const { id } = await visit("/again");
       await look(id);
@@ -248,7 +248,7 @@ describe("what an agent has kept of a request", { timeout: 120_000 }, () => {
       watched.assertQuiet();
     });
 
-    it("P9: what an agent has kept of a request is text in the console, whatever it says, and runs nothing", async () => {
+    it("P9: a request stored by an agent is text in the console, whatever its content, and executes nothing", async () => {
       const hostile = `"><img src=x onerror="alert('ran')"><script>alert("ran")</script>{{7*7}}`;
       const svg = `<svg xmlns="http://www.w3.org/2000/svg" onload="alert('ran')"><script>alert("ran")</script></svg>`;
       const bodies = [
@@ -269,7 +269,7 @@ describe("what an agent has kept of a request", { timeout: 120_000 }, () => {
       watched.assertQuiet();
     });
 
-    it("what an agent has kept of a request is not there for everybody, and the console says why", async () => {
+    it("a request stored by an agent is not visible to everyone, and the console explains why", async () => {
       const closed = await start("--inspector", "0", "--remote-management", "false");
       const { id } = await visit("/closed", {}, closed.url);
       await look(id);
@@ -284,7 +284,7 @@ describe("what an agent has kept of a request", { timeout: 120_000 }, () => {
       watched.assertQuiet();
     });
 
-    it("what an agent has kept of a request is offered in the console to no key that may not see it", async () => {
+    it("a request stored by an agent is not offered in the console to a key that may not read it", async () => {
       const { id } = await visit("/limited");
       const limited = await openWatched(chromium, inspected.platform.apiUrl);
       const { page: other } = limited;
@@ -299,7 +299,7 @@ describe("what an agent has kept of a request", { timeout: 120_000 }, () => {
       await limited.context.close();
     });
 
-    it("what an agent has kept of a request has no serious fault in the console in both colours, and fits 360 px", async () => {
+    it("a request stored by an agent has no serious accessibility fault in the console in both colours, and fits 360 px", async () => {
       const headers = { "content-type": "application/json" };
       const { id } = await visit(`/${"long".repeat(30)}`, { method: "POST", headers, body: `["${"x".repeat(400)}"]` });
       for (const colorScheme of ["light", "dark"] as const) {

@@ -39,7 +39,7 @@ after(async () => {
 const explain = (...args: string[]) => runSharedCommand(["explain", "--data", platform.directory, ...args]);
 
 describe("postern explain", () => {
-  it("postern explain says what decides, by which rule, and where the request would go", async () => {
+  it("postern explain prints which rule decides, and the destination of the request", async () => {
     const { code, stdout, stderr } = await explain(
       "GET",
       "https://shop.localhost/admin/x",
@@ -54,7 +54,7 @@ describe("postern explain", () => {
     assert.match(stdout, /forwarded through tn_\w+ to http:\/\/localhost:\d+|forwarded through tn_\w+ to /);
   });
 
-  it("postern explain says why a request is denied, and prints JSON for programs", async () => {
+  it("postern explain prints why a request is denied, and JSON for programs", async () => {
     const denied = await explain("GET", "https://shop.localhost/admin", "-H", "user-agent: curl/8", "--ip=203.0.113.7");
     assert.match(denied.stdout, /✗ user_agent_filter/);
     assert.match(denied.stdout, new RegExp(String.raw`denied: 403 ${errorCode("user_agent_denied")}\n$`));
@@ -65,7 +65,7 @@ describe("postern explain", () => {
     assert.match(told.near_routes[0].reason, /within a segment/);
   });
 
-  it("postern explain explains connections to TLS and TCP edges too", async () => {
+  it("postern explain also explains connections to TLS and TCP edges", async () => {
     const backend = (await platform.api("POST", "/backends/tunnel_group", { labels: { app: "shop" } })).body;
     const policy = (await platform.api("POST", "/ip_policies", {})).body;
     const given = { ip_policy_id: policy.id, cidr: "203.0.113.0/24", action: "allow" };
@@ -93,7 +93,7 @@ describe("postern explain", () => {
     }
   });
 
-  it("explains what would become of a request or a connection to an agent's own endpoint", async () => {
+  it("explains the outcome of a request or a connection to an agent's own endpoint", async () => {
     const agent = await platform.startAgent({ upstream: upstream.port });
     const told = await explain("GET", agent.url, "--json");
     assert.equal(told.code, 0, told.stderr);
@@ -107,7 +107,7 @@ describe("postern explain", () => {
     assert.match(refused.body.details.url, /must lead to this endpoint/);
   });
 
-  it("explains what would become of a request or a connection to a cloud endpoint, inside and outside", async () => {
+  it("explains the outcome of a request or a connection to a cloud endpoint, inside and outside", async () => {
     const phases = { https: "on_http_request", tls: "on_tcp_connect", tcp: "on_tcp_connect" } as const;
     for (const url of [
       "https://cloud.localhost",
@@ -126,7 +126,7 @@ describe("postern explain", () => {
     }
   });
 
-  it("postern explain says what it cannot explain", async () => {
+  it("postern explain reports what it cannot explain", async () => {
     for (const wrong of [["tls://shop.localhost", "-H", "a: b"], ["tcp://db.localhost"], ["https://shop.localhost/"]]) {
       assert.equal((await explain(...wrong)).code, 2, wrong.join(" "));
     }

@@ -1,4 +1,4 @@
-/** Commands and options that README and guides name, held against the reference that is generated from declarations. */
+/** Compares commands and options in the README and guides with the reference generated from declarations. */
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { it } from "node:test";
@@ -19,14 +19,14 @@ const commands = new Map(
     }),
 );
 
-/** Each use of a command on a page: what follows `postern`, up to the end of the code or a pipe. */
+/** Returns each use of a command on a page: the text after `postern`, up to the end of the code or a pipe. */
 function usesOn(page: string): readonly string[] {
   const fenced = [...page.matchAll(/^```(?:sh|console)\n([^]*?)^```$/gm)].flatMap(([, text = ""]) =>
     text.replaceAll("\\\n", " ").split("\n"),
   );
   const inline = [...page.replaceAll(/^```[^]*?^```$/gm, "").matchAll(/`([^`\n]+)`/g)].map(([, text = ""]) => text);
   return [...fenced, ...inline].flatMap((line) =>
-    // A user, a namespace and a release have the name of the command.
+    // A user, a namespace and a release have the same name as the command.
     Array.from(
       line
         .replace("sudo -u postern ", "")
@@ -46,7 +46,7 @@ it("the pages for users name only commands and options that exist", () => {
       const words = use.split(/\s+/);
       const named = [words.slice(0, 2).join(" "), words[0] ?? ""].find((name) => commands.has(name));
       uses += 1;
-      // Options of API operations follow from their fields, which other tests hold.
+      // Options of API operations follow from their fields, which other tests check.
       const options = named === "api" ? [] : words.filter((word) => /^--[a-z]/.test(word));
       const known = commands.get(named ?? "");
       const unknown = options.filter((word) => !known?.has(word) && !known?.has(word.replace(/-file$/, "")));

@@ -1,4 +1,4 @@
-/** The samples of guides are run as they stand, and print what is printed there. */
+/** Runs the samples of guides unchanged, and compares their output with the printed output. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -36,7 +36,7 @@ for (const { name, commands: least } of guides) {
       rmSync(directory, { recursive: true });
     });
 
-    /** What a shell prints for a command line. */
+    /** Returns the output of a shell for a command line. */
     const run = (line: string): Promise<string> => {
       const env = {
         PATH: `${join(directory, "bin")}:${process.env["PATH"]}`,
@@ -50,7 +50,7 @@ for (const { name, commands: least } of guides) {
       return new Promise((resolve) => shell.once("close", () => resolve(output)));
     };
 
-    it(`the guide ${name} shows what really happens`, async () => {
+    it(`the guide ${name} prints the real output`, async () => {
       const guide = readFileSync(`${root}docs/guides/${name}.md`, "utf8");
       let commands = 0;
       for (const [, info = "", content = ""] of guide.matchAll(/^```(.*)\n([^]*?)^```$/gm)) {
@@ -62,7 +62,7 @@ for (const { name, commands: least } of guides) {
           const line = sample.slice(0, end);
           const printed = sample.slice(end + 1);
           let output = await run(line);
-          // What is only read may still be on its way.
+          // Output that is only read may arrive later.
           for (let tries = 0; tries < 200 && line.includes("grep ") && output !== printed; tries += 1)
             output = await run(line);
           assert.equal(output, printed, line);

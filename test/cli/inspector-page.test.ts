@@ -25,7 +25,7 @@ import type { TestPlatform } from "../support/platform.ts";
 import { startHttpService } from "../support/services.ts";
 import type { HttpService } from "../support/services.ts";
 
-/** As far as it is looked at. */
+/** The fields that tests check. */
 interface HarEntry {
   readonly request: {
     readonly method: string;
@@ -95,14 +95,14 @@ describe("the inspector's page", { skip: skipWithout("chromium"), timeout: 120_0
   const ask = (path: string, headers: Record<string, string> = {}, body?: string | Buffer) =>
     platform.request(`${url}${path}`, { headers, ...(body !== undefined && { method: "POST", body }) });
 
-  it("the inspector's page says what to send while nothing has come, and shows what comes by itself", async () => {
+  it("the inspector's page shows what to send before the first request, and shows requests automatically", async () => {
     await page.getByText(`curl ${url}`).waitFor();
     await assertAccessible(page, "the empty page");
     await ask("/orders?page=2", { cookie: "basket=7" });
     await row("/orders?page=2").click();
     await page.getByRole("region", { name: "Query" }).getByText("page").waitFor();
     await page.getByRole("region", { name: "Response body" }).getByText('"said":').waitFor();
-    // The edge tells of it a moment later.
+    // The edge reports this a moment later.
     await page.getByRole("img", { name: /^Edge .* ms, Tunnel .*, Upstream .*, Receiving / }).waitFor();
     for (const part of ["Edge", "Tunnel", "Upstream", "First byte", "In all"]) {
       await page.locator("dt").getByText(part, { exact: true }).waitFor();
@@ -110,7 +110,7 @@ describe("the inspector's page", { skip: skipWithout("chromium"), timeout: 120_0
     watched.assertQuiet();
   });
 
-  it("P9: the inspector's page shows markup of services and visitors as text, and none of it runs", async () => {
+  it("P9: the inspector's page shows markup of services and visitors as text, and executes none of it", async () => {
     await ask(`/x?q=${encodeURIComponent(hostile)}`, { "x-note": hostile }, hostile);
     await row("/x?q=").click();
     const body = page.getByRole("region", { name: "Request body" });
@@ -119,7 +119,7 @@ describe("the inspector's page", { skip: skipWithout("chromium"), timeout: 120_0
     watched.assertQuiet();
   });
 
-  it("the inspector's page narrows the list by status, method, path and duration, and by text in bodies that only the agent has", async () => {
+  it("the inspector's page filters the list by status, method, path and duration, and by text in bodies that only the agent has", async () => {
     await ask("/missing");
     await ask("/noted", { "content-type": "text/plain" }, "a needle in here");
     await row("/noted").waitFor();
@@ -154,7 +154,7 @@ describe("the inspector's page", { skip: skipWithout("chromium"), timeout: 120_0
     await row("/missing").waitFor();
   });
 
-  it("the inspector's page hides credentials until they are clicked, and finds nothing by them", async () => {
+  it("the inspector's page hides credentials until they are clicked, and does not find them by search", async () => {
     await ask("/private", { authorization: "Bearer visitor-secret" });
     await row("/private").click();
     await page.getByRole("button", { name: "hidden: show" }).first().waitFor();
@@ -166,7 +166,7 @@ describe("the inspector's page", { skip: skipWithout("chromium"), timeout: 120_0
     assert.deepEqual((JSON.parse(found.text) as { requests: unknown[] }).requests, []);
   });
 
-  it("the inspector's page replays by a key, and otherwise than it was, with what was hidden sent as it was", async () => {
+  it("the inspector's page replays by a key, with or without changes, and sends hidden values unchanged", async () => {
     await ask("/again", { authorization: "Bearer kept-secret", "content-type": "text/plain" }, "once");
     await row("/again").click();
     await page.getByRole("heading", { name: "POST /again" }).waitFor();
@@ -208,7 +208,7 @@ describe("the inspector's page", { skip: skipWithout("chromium"), timeout: 120_0
     await visitor;
   });
 
-  it("the inspector's page shows messages of a WebSocket as they pass, text as text and others as bytes", async () => {
+  it("the inspector's page shows messages of a WebSocket live, text as text and others as bytes", async () => {
     const server = new WebSocketServer({ server: service.server });
     server.on("connection", (one) => one.on("message", () => one.send(Buffer.from([0xca, 0xfe]))));
     const { host, hostname } = new URL(url);
@@ -288,7 +288,7 @@ describe("the inspector's page", { skip: skipWithout("chromium"), timeout: 120_0
     ["gzipped text", "text/plain", gzipSync("packed before"), "packed before"],
     ["bytes", "application/octet-stream", Buffer.from([0, 1, 254]), /^000000 {2}00 01 fe/],
   ] as const) {
-    it(`the inspector's page sets out ${kind}`, async () => {
+    it(`the inspector's page formats ${kind}`, async () => {
       const path = `/kinds/${encodeURIComponent(kind)}`;
       const coding = kind.startsWith("gzipped") ? { "content-encoding": "gzip" } : {};
       await ask(path, { "content-type": type, ...coding }, body);
@@ -301,7 +301,7 @@ describe("the inspector's page", { skip: skipWithout("chromium"), timeout: 120_0
     });
   }
 
-  it("the inspector's page sets out forms by name and value, and shows images", async () => {
+  it("the inspector's page formats forms by name and value, and shows images", async () => {
     await ask("/form", { "content-type": "application/x-www-form-urlencoded" }, "name=Ann+Lee&note=%C3%BC");
     await row("/form").click();
     const body = page.getByRole("region", { name: "Request body" });
@@ -319,9 +319,9 @@ describe("the inspector's page", { skip: skipWithout("chromium"), timeout: 120_0
     watched.assertQuiet();
   });
 
-  it("the inspector's page hands a request on as a curl command and as HAR, with credentials once they are shown", async () => {
+  it("the inspector's page exports a request as a curl command and as HAR, with credentials after they are revealed", async () => {
     await watched.context.grantPermissions(["clipboard-read", "clipboard-write"], { origin });
-    // curl would read a file for this body in any other option.
+    // In any other option, curl would read a file for this body.
     const said = '@/etc/hostname: it\'s a "body"';
     await ask("/handed?on=1", { authorization: "Bearer handed-secret", "content-type": "text/plain" }, said);
     await row("/handed").click();
@@ -345,7 +345,7 @@ describe("the inspector's page", { skip: skipWithout("chromium"), timeout: 120_0
     const { curl, har } = await handed();
     assert.deepEqual(har.response.cookies, [{ name: "session", value: "service-secret" }]);
     const { blocked = 0, connect = 0, send = 0, wait = 0, receive = 0 } = har.timings;
-    // The edge has told of it by now: without that it would be -1.
+    // The edge has reported this by now. Without the report the value would be -1.
     assert.ok(blocked > 0, JSON.stringify(har.timings));
     assert.ok(Math.abs(blocked + Math.max(0, connect) + send + wait + receive - har.time) < 0.001);
     const words = spawnSync("sh", ["-c", `printf '%s\\n' ${curl}`], { encoding: "utf8" }).stdout.split("\n");
@@ -357,7 +357,7 @@ describe("the inspector's page", { skip: skipWithout("chromium"), timeout: 120_0
     assert.ok(har.request.headers.some(({ value }) => value === "Bearer handed-secret"));
   });
 
-  it("the inspector's page links and copies the URL of a name that a wildcard serves", async () => {
+  it("the inspector's page links and copies the URL of a name below a wildcard", async () => {
     await platform.api("POST", "/reserved_domains", { domain: "*.wild.example.net" });
     const asked = { name: "wild", proto: "http", addr: String(service.port), hostname: "*.wild.example.net" };
     const made = await get("/api/tunnels", jsonFields, JSON.stringify(asked));
@@ -375,7 +375,7 @@ describe("the inspector's page", { skip: skipWithout("chromium"), timeout: 120_0
     assert.ok(curl.startsWith(`curl ${below}`), curl);
   });
 
-  it("the inspector's page shows signs that turn the direction of writing, and does not obey them", async () => {
+  it("the inspector's page displays characters that change the writing direction, and does not obey them", async () => {
     await ask("/turned", { "content-type": "text/plain" }, "exe\u202egnp.\u2066");
     await row("/turned").click();
     await page.getByText("exe[U+202E]gnp.[U+2066]").first().waitFor();
@@ -383,7 +383,7 @@ describe("the inspector's page", { skip: skipWithout("chromium"), timeout: 120_0
     assert.doesNotMatch((await page.locator("body").innerHTML()).replaceAll(/value="[^"]*"/g, ""), /[\u202e\u2066]/);
   });
 
-  it("the inspector's page has no serious fault for whoever cannot see it well, in both colours and at 360 px", async () => {
+  it("the inspector's page has no serious accessibility fault, in both colours and at 360 px", async () => {
     await row("/orders").click();
     await page.getByRole("heading", { name: "GET /orders?page=2" }).waitFor();
     for (const colorScheme of ["light", "dark"] as const) {
@@ -397,7 +397,7 @@ describe("the inspector's page", { skip: skipWithout("chromium"), timeout: 120_0
     await row("/orders").waitFor();
   });
 
-  it("P9: the inspector's page comes with a policy that admits nothing inline, of others, or in a frame", async () => {
+  it("P9: the inspector's page has a content policy that allows nothing inline, external or in a frame", async () => {
     const { headers } = await get("/");
     const policy = String(headers["content-security-policy"]);
     for (const part of ["default-src 'none'", "script-src 'self'", "style-src 'self'", "frame-ancestors 'none'"]) {
@@ -410,7 +410,7 @@ describe("the inspector's page", { skip: skipWithout("chromium"), timeout: 120_0
     assert.equal(rebound.status, 403);
   });
 
-  it("the pages take no more than 150 KB of gzipped files for their first load", () => {
+  it("the pages load at most 150 KB of gzipped files at first", () => {
     const dist = join(import.meta.dirname, "../../console/dist");
     for (const name of ["index.html", "inspector.html"]) {
       const text = readFileSync(join(dist, name), "utf8");

@@ -1,4 +1,4 @@
-/** The agent's inspector: its local API beside a real agent. */
+/** The agent's inspector: its local API on a real agent. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { describe, it } from "node:test";
@@ -15,7 +15,7 @@ import type { LocalAnswer } from "../support/inspected-agent.ts";
 describe("the inspector of an agent", { timeout: 120_000 }, () => {
   const inspected = useInspectedAgent();
   const { call, start, listed, received } = inspected;
-  /** Sends one again, and resolves with what came of it. */
+  /** Replays a request, and resolves with the result. */
   const replayed = async (edits: object): Promise<LocalAnswer["body"]> => {
     const { status, headers, body } = await call("POST", "/api/requests/http", edits);
     assert.equal(status, 204, JSON.stringify(body));
@@ -25,7 +25,7 @@ describe("the inspector of an agent", { timeout: 120_000 }, () => {
     );
   };
 
-  it("the local API lists what passed, with credentials hidden unless they are asked for", async () => {
+  it("the local API lists requests, with credentials hidden unless they are requested", async () => {
     await inspected.platform.request(`${inspected.url}/first?q=1`, {
       method: "POST",
       headers: { authorization: "Bearer visitor-secret", "x-team": "web" },
@@ -49,14 +49,14 @@ describe("the inspector of an agent", { timeout: 120_000 }, () => {
     assert.deepEqual(await listed("?tunnel_name=other"), []);
   });
 
-  it("the local API tells how long the edge, the way, the connection and the service took", async () => {
+  it("the local API reports the time of the edge, the tunnel, the connection and the service", async () => {
     const { hostname } = new URL(inspected.url);
     const visitor = await inspected.platform.connect(hostname);
     const beganAt = performance.now();
     const arrived = once(inspected.service.server, "request").then(() => performance.now());
     visitor.write(`POST /timed HTTP/1.1\r\nhost: ${hostname}\r\ncontent-length: 4\r\n\r\n`);
     const arrivedAt = await arrived;
-    // The service answers once it has all of it.
+    // The service answers after it has received the whole body.
     await listed("?limit=1");
     const heldMs = performance.now() - arrivedAt;
     visitor.write("body");
@@ -72,13 +72,13 @@ describe("the inspector of an agent", { timeout: 120_000 }, () => {
     assert.ok(upstream >= heldMs * 1e6, JSON.stringify({ ...timing, heldMs }));
     assert.ok(first <= visitorMs * 1e6, JSON.stringify({ ...timing, visitorMs }));
     assert.ok(Math.abs(edge + tunnel + connect + upstream - first) < 10_000, JSON.stringify(timing));
-    // Whoever sends it again has no edge.
+    // A replay does not pass an edge.
     const again = await replayed({ id: (await listed("?limit=1"))[0].id });
     assert.deepEqual([again.timing.edge, again.timing.tunnel], [null, null]);
     assert.ok(again.timing.upstream > 0);
   });
 
-  it("the local API shows a stream while it goes on", async () => {
+  it("the local API returns a stream while it is open", async () => {
     const visitor = inspected.platform.request(`${inspected.url}/stream`).catch(() => undefined);
     const open = await eventually(
       async () => (await listed("?limit=1"))[0],
@@ -99,7 +99,7 @@ describe("the inspector of an agent", { timeout: 120_000 }, () => {
     );
   });
 
-  it("the local API shows the messages of a WebSocket while it is open, from both sides, uncompressed", async () => {
+  it("the local API returns the messages of an open WebSocket, from both sides, uncompressed", async () => {
     const server = new WebSocketServer({ server: inspected.service.server, perMessageDeflate: { threshold: 0 } });
     server.on("connection", (one) => one.on("message", () => one.send("hello hello again")));
     const { host, hostname } = new URL(inspected.url);
@@ -130,7 +130,7 @@ describe("the inspector of an agent", { timeout: 120_000 }, () => {
     server.close();
   });
 
-  it("the local API shows a form's parts by name, with files that are no text by type and size", async () => {
+  it("the local API returns a form's parts by name, and the type and size of files that are not text", async () => {
     const form = new FormData();
     form.set("note", "hello");
     form.set("photo", new Blob([Buffer.from([0xff, 0xd8, 0])], { type: "image/jpeg" }), "a.jpg");
@@ -146,7 +146,7 @@ describe("the inspector of an agent", { timeout: 120_000 }, () => {
     ]);
   });
 
-  it("the local API shows calls of gRPC at a service that speaks HTTP/2 only, with messages, trailers and status, and replays them", async (t) => {
+  it("the local API returns gRPC calls to an HTTP/2-only service, with messages, trailers and status, and replays them", async (t) => {
     const { addr, asked, stop } = await startGrpcService();
     t.after(stop);
     const urls: string[] = [];
@@ -181,7 +181,7 @@ describe("the inspector of an agent", { timeout: 120_000 }, () => {
     assert.equal(asked.at(-1), "PUT rpc.localhost /other?a=1 x-both: 1, 2 6e6577");
     const refused = await call("POST", "/api/requests/http", { id: one.id, method: "CONNECT" });
     assert.deepEqual([refused.status, refused.body.details.code], [400, errorCode("local_replay_impossible")]);
-    // What came over one version goes to a service of the other.
+    // A request over one HTTP version is replayed to a service of the other.
     received.length = 0;
     await replayed({ id: one.id, tunnel_name: "command_line" });
     assert.deepEqual(received, ["POST /shop.Orders/Get \0\0\0\0\x01*"]);
@@ -190,7 +190,7 @@ describe("the inspector of an agent", { timeout: 120_000 }, () => {
     assert.equal(asked.at(-1), `POST ${host} /shop.Orders/Get 00000000012a`);
   });
 
-  it("a replay goes over HTTP/2 in TLS to a service that speaks nothing else, and to none that is not the one", async (t) => {
+  it("a replay uses HTTP/2 over TLS for a service that supports nothing else, and rejects a service with a wrong certificate", async (t) => {
     const { addr, asked, stop } = await startGrpcService(true);
     t.after(stop);
     const asks = { name: "secure", proto: "http", addr, hostname: "secure.localhost", upstream_protocol: "http2" };
@@ -211,7 +211,7 @@ describe("the inspector of an agent", { timeout: 120_000 }, () => {
     assert.deepEqual(asked, [sent, sent]);
   });
 
-  it("a replay reaches the service once, with the credentials that it came with", async () => {
+  it("a replay reaches the service once, with the request's original credentials", async () => {
     await inspected.platform.request(`${inspected.url}/again`, {
       method: "PUT",
       headers: { authorization: "Bearer kept" },
@@ -225,7 +225,7 @@ describe("the inspector of an agent", { timeout: 120_000 }, () => {
     assert.match(Buffer.from(again.response.raw, "base64").toString(), /PUT body Bearer kept$/);
   });
 
-  it("a replay is edited: another method, path, fields and body", async () => {
+  it("a replay is editable: another method, path, fields and body", async () => {
     const [one] = await listed("?limit=1");
     received.length = 0;
     await replayed({ id: one.id, method: "POST", uri: "/edited", headers: { "x-a": ["1"] }, body: btoa("new") });
@@ -237,7 +237,7 @@ describe("the inspector of an agent", { timeout: 120_000 }, () => {
     assert.deepEqual(received, ["POST /edited new"]);
   });
 
-  it("replays are bounded in number, and one that has ended makes room", async () => {
+  it("replays are limited in number, and a finished one frees its slot", async () => {
     const visitor = inspected.platform.request(`${inspected.url}/stream`).catch(() => undefined);
     const open = await eventually(
       async () => (await listed("?limit=1"))[0],
@@ -261,7 +261,7 @@ describe("the inspector of an agent", { timeout: 120_000 }, () => {
     ["a form of another site", { "content-type": "text/plain" }, "POST", 415],
     ["a delete by another site", { origin: "https://evil.example" }, "DELETE", 403],
   ] as const) {
-    it(`the local API refuses ${what}, and gives no site leave to read it`, async () => {
+    it(`the local API rejects ${what}, and allows no site to read it`, async () => {
       const before = (await listed()).length;
       received.length = 0;
       const [one] = await listed("?limit=1");
@@ -277,7 +277,7 @@ describe("the inspector of an agent", { timeout: 120_000 }, () => {
     });
   }
 
-  it("the local API answers by further names where it is told to, and by no others", async () => {
+  it("the local API answers by additional names if they are configured, and by no others", async () => {
     const names = ["--inspector-host", "tools.example", "--inspector-host", ".lan", "--inspector-host", "10.0.0.0/8"];
     const one = await start(
       "--inspector",
@@ -296,19 +296,19 @@ describe("the inspector of an agent", { timeout: 120_000 }, () => {
     for (const host of ["x.tools.example", "lan", "11.0.0.1", "evil.example"]) {
       assert.equal(await status(host), 403, host);
     }
-    // A database of no bytes keeps none.
+    // A database with zero bytes stores nothing.
     await inspected.platform.request(`${one.url}/x`);
     assert.deepEqual((await call("GET", "/api/requests/http", undefined, {}, one.port)).body.requests, []);
     await one.agent.end();
   });
 
-  it("the local API forgets what it is told to forget", async () => {
+  it("the local API deletes requests on demand", async () => {
     assert.ok((await listed()).length > 0);
     assert.equal((await call("DELETE", "/api/requests/http")).status, 204);
     assert.deepEqual(await listed(), []);
   });
 
-  it("captured credentials are in no log and in no refusal", async () => {
+  it("captured credentials are in no log and in no error", async () => {
     await inspected.platform.request(`${inspected.url}/secret`, {
       headers: { authorization: "Bearer log-secret", cookie: "a=log-secret" },
     });
@@ -322,7 +322,7 @@ describe("the inspector of an agent", { timeout: 120_000 }, () => {
     assert.doesNotMatch(inspected.agent.stderr() + inspected.agent.stdout(), /log-secret/);
   });
 
-  it("a webhook is replayed with a signature of now where its tunnel verifies it, unless it is told to leave it", async () => {
+  it("a webhook is replayed with a current signature if its tunnel verifies it, unless the caller keeps the old one", async () => {
     const flags = ["--verify-webhook", "slack", "--verify-webhook-secret", "s3cret", "--inspector", "0"];
     const one = await start(...flags, "--url", "https://hooks.localhost");
     const body = '{"type":"ping"}';
@@ -350,7 +350,7 @@ describe("the inspector of an agent", { timeout: 120_000 }, () => {
     await one.agent.end("SIGINT");
   });
 
-  it("the inspector keeps requests without a terminal, nothing where a tunnel or a size says so, and can be off", async () => {
+  it("the inspector stores requests without a terminal, stores nothing if a tunnel or a size says so, and can be off", async () => {
     const silent = await start("--inspector", "0", "--inspect", "off", "--url", "https://silent.localhost");
     const sized = await start("--inspector", "0", "--inspect-db-size", "-1", "--url", "https://sized.localhost");
     const usual = await start("--url", "https://usual.localhost");
@@ -371,14 +371,14 @@ describe("the inspector of an agent", { timeout: 120_000 }, () => {
     for (const one of [silent, sized, usual, off]) await one.agent.end();
   });
 
-  it("a place that is taken is told, where it was asked for", async () => {
+  it("a port that is taken is reported if the user chose it", async () => {
     const access = ["--server", "127.0.0.1:1", "--token", "x"];
     const ended = await startCommand(["http", "3000", ...access, "--inspector", String(inspected.port)]).finished;
     assert.equal(ended.code, 2);
     assert.match(ended.stderr, /the inspector cannot listen: .*EADDRINUSE/);
   });
 
-  it("the inspector closes with its agent", async () => {
+  it("the inspector stops with its agent", async () => {
     const one = await start("--inspector", "0", "--url", "https://closing.localhost");
     const open = await dialPort(one.port);
     const [ended] = await Promise.all([one.agent.end("SIGINT"), readToEnd(open)]);

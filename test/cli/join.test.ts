@@ -29,7 +29,7 @@ describe("postern join", { timeout: 180_000 }, () => {
     await platform.stop();
     rmSync(home, { recursive: true });
   });
-  /** The surroundings of another machine. */
+  /** Returns the environment of another machine. */
   const machine = () => {
     const config = join(home, `machine-${(homes += 1)}`);
     return { env: { XDG_CONFIG_HOME: config }, file: join(config, "postern", "agent.yml") };
@@ -65,7 +65,7 @@ describe("postern join", { timeout: 180_000 }, () => {
     await service.stop();
   });
 
-  it("postern join reads the code from stdin, and says so when the machine has already joined", async () => {
+  it("postern join reads the code from stdin, and reports that the machine has already joined", async () => {
     const { env, file } = machine();
     const code = await codeOf();
     const first = startCommand(["join", "--json"], { env, stdio: ["pipe", "pipe", "pipe"] });
@@ -97,7 +97,7 @@ describe("postern join", { timeout: 180_000 }, () => {
     assert.notEqual(readFileSync(file, "utf8"), stored);
   });
 
-  it("G14: postern join gets one answer for used, expired, deleted and unknown codes, and stores nothing", async () => {
+  it("G14: postern join gets the same error for used, expired, deleted and unknown codes, and stores nothing", async () => {
     const used = await codeOf();
     assert.equal((await runSharedCommand(["join", used], { env: machine().env })).code, 0);
     const deleted = await codeOf();
@@ -152,7 +152,7 @@ describe("postern join", { timeout: 180_000 }, () => {
     });
   }
 
-  it("postern join rejects texts that are no codes, and servers that are not there", async () => {
+  it("postern join rejects texts that are not codes, and servers that do not answer", async () => {
     const { env } = machine();
     const code = parseJoinCode(await codeOf());
     for (const [text, exit, message] of [
@@ -187,7 +187,7 @@ describe("postern join", { timeout: 180_000 }, () => {
     assert.deepEqual([host, port, authority], ["agents.example.com", 443, undefined]);
   });
 
-  it("G14: the server's log never shows a code", async () => {
+  it("G14: the server's log never contains a code", async () => {
     const data = join(home, "logged");
     const env = { POSTERN_DATA: data, POSTERN_LOG_LEVEL: "debug", POSTERN_API_LISTEN: "127.0.0.1:0" };
     const server = startCommand(["serve"], {
@@ -209,7 +209,7 @@ describe("postern join", { timeout: 180_000 }, () => {
   const postgres = databases.find(({ name }) => name === "postgres");
   if (!postgres) return;
 
-  it("G14: a code of one use admits one machine of two that ask at two nodes", async () => {
+  it("G14: a single-use code admits one of two machines that send it to two nodes", async () => {
     const place = await postgres.create();
     const [one, other] = await Promise.all([startNode(place.url), startNode(place.url)]);
     const made = await one.call("POST", "/agent_invitations", {});

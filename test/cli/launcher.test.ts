@@ -1,4 +1,4 @@
-/** The launcher: what a fresh clone and the wrong Node get. */
+/** The launcher in a fresh clone and with the wrong Node. */
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -26,7 +26,7 @@ describe("the launcher", () => {
       encoding: "utf8",
       env: { ...process.env, ...env },
     });
-  /** A program of this name, first on the PATH. */
+  /** Creates a program of this name, first in PATH. */
   const program = (name: string, script: string): string => {
     const directory = join(clone, "programs");
     mkdirSync(directory, { recursive: true });
@@ -42,7 +42,7 @@ describe("the launcher", () => {
   });
 
   if (oldNode) {
-    it("the launcher runs the pinned Node when it is started by an older one", async () => {
+    it("the launcher runs the pinned Node if an older one starts it", async () => {
       const ended = await runCommand(["version", "--json"], { node: oldNode });
       assert.equal(ended.code, 0, ended.stderr);
       assert((JSON.parse(ended.stdout) as { node: string }).node.startsWith("26."));
@@ -52,7 +52,7 @@ describe("the launcher", () => {
       ["with", "pipe"],
       ["without", "ignore"],
     ] as const) {
-      it(`the launcher takes the server with it when it is killed, ${what} a standard input`, async () => {
+      it(`the launcher, when killed, stops the server, ${what} a standard input`, async () => {
         const directory = mkdtempSync(join(tmpdir(), "postern-launcher-"));
         const serve = startCommand(["serve", "--json", "--data", directory], {
           node: oldNode,
@@ -62,7 +62,7 @@ describe("the launcher", () => {
         const { api_url } = JSON.parse(await serve.firstLine()) as { api_url: string };
         const { pid } = JSON.parse(readFileSync(join(directory, "server.json"), "utf8")) as { pid: number };
         assert.notEqual(pid, serve.process.pid);
-        // Its output closes when the last process that has it ends: the server.
+        // Its output closes when the last process with it ends: the server.
         await serve.end("SIGKILL");
         assert.equal(existsSync(join(directory, "server.json")), false, "it ended as it does by a signal");
         await assert.rejects(once(connect(Number(new URL(api_url).port), "127.0.0.1"), "connect"));
@@ -70,7 +70,7 @@ describe("the launcher", () => {
       });
     }
 
-    it("the launcher passes signals on, and what follows from them", async () => {
+    it("the launcher forwards signals, and returns the resulting exit code", async () => {
       const directory = mkdtempSync(join(tmpdir(), "postern-launcher-"));
       const serve = startCommand(["serve", "--json", "--data", directory], { node: oldNode, env: freePorts });
       await serve.firstLine();
@@ -78,7 +78,7 @@ describe("the launcher", () => {
       rmSync(directory, { recursive: true });
     });
 
-    it("the launcher leaves a server alone that was started without it, and has another pipe at the same place", async () => {
+    it("the launcher does not affect a server started without it that has another pipe at the same place", async () => {
       const directory = mkdtempSync(join(tmpdir(), "postern-launcher-"));
       const serve = startCommand(["serve", "--json", "--data", directory], {
         env: freePorts,
@@ -91,11 +91,11 @@ describe("the launcher", () => {
       rmSync(directory, { recursive: true });
     });
 
-    it("the launcher passes the exit code on", async () => {
+    it("the launcher returns the exit code", async () => {
       assert.equal((await runCommand(["no-such-command"], { node: oldNode })).code, 2);
     });
 
-    it("the launcher says which Node is needed, and how to get it, when there is only an older one", () => {
+    it("the launcher prints the required Node and how to get it, if only an older one is installed", () => {
       const ended = launch(oldNode);
       assert.equal(ended.status, 2);
       assert.match(ended.stderr, /^postern: this is Node \d+\.\d+\.\d+, and Postern needs Node 24 or later: .*\n$/);
@@ -111,7 +111,7 @@ describe("the launcher", () => {
     ["a server whose operator says otherwise", process.execPath, others],
     ["a server whose operator says otherwise of one thing", process.execPath, oneOther],
   ] as const) {
-    it(`the launcher tells malloc what to keep and what to give back: ${how}`, async () => {
+    it(`the launcher configures malloc's cache and its release of memory: ${how}`, async () => {
       const directory = mkdtempSync(join(tmpdir(), "postern-launcher-"));
       const serve = startCommand(["serve", "--json", "--data", directory], { node, env: { ...freePorts, ...given } });
       await serve.firstLine();
@@ -128,7 +128,7 @@ describe("the launcher", () => {
     });
   }
 
-  it("the launcher lets a server be that may not begin once more, as under Node's permissions", async () => {
+  it("the launcher allows a server that may not start another process, as under Node's permissions", async () => {
     const NODE_OPTIONS = "--permission --allow-fs-read=* --allow-fs-write=*";
     const ended = await runCommand(["serve", "--help"], { env: { NODE_OPTIONS } });
     assert.equal(ended.code, 0, ended.stderr);
@@ -154,14 +154,14 @@ describe("the launcher", () => {
     });
   }
 
-  it("the launcher installs what the lockfile lists when node_modules is missing, and says when that fails", () => {
+  it("the launcher installs the lockfile's packages if node_modules is missing, and reports a failure", () => {
     writeFileSync(join(clone, "package-lock.json"), "{}");
     const ended = launch(process.execPath, { PATH: program("npm", `echo "$@" >&2; exit 1`) });
     assert.equal(ended.status, 2);
     assert.match(ended.stderr, /installing[^\n]*\nci\npostern: the installation \(npm ci\) failed: /);
   });
 
-  it("the launcher installs again when the lockfile is newer, and not when it is older", () => {
+  it("the launcher installs again if the lockfile is newer, and not if it is older", () => {
     mkdirSync(join(clone, "node_modules"));
     writeFileSync(join(clone, "package-lock.json"), "{}");
     writeFileSync(join(clone, "node_modules/.package-lock.json"), "{}");

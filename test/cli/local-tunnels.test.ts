@@ -1,4 +1,4 @@
-/** Tunnels of a running agent, by its local API and by `postern agent`. */
+/** Tunnels of a running agent, through its local API and `postern agent`. */
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,11 +8,11 @@ import { startCommand } from "../support/command.ts";
 import { eventually } from "../support/eventually.ts";
 import { useInspectedAgent } from "../support/inspected-agent.ts";
 
-describe("tunnels by the local API of an agent", { timeout: 120_000 }, () => {
+describe("tunnels through the local API of an agent", { timeout: 120_000 }, () => {
   const inspected = useInspectedAgent();
   const { call, start } = inspected;
 
-  it("the local API names the tunnel with its URL, as scripts look for it", async () => {
+  it("the local API returns the tunnel with its URL, in the form that scripts expect", async () => {
     const { body } = await call("GET", "/api/tunnels");
     const [{ metrics, ...tunnel }] = body.tunnels;
     assert.deepEqual(tunnel, {
@@ -39,7 +39,7 @@ describe("tunnels by the local API of an agent", { timeout: 120_000 }, () => {
     assert.equal((await call("GET", "/api/tunnels/other")).status, 404);
   });
 
-  it("a tunnel is started and stopped by the local API, and is there again after its session was lost", async () => {
+  it("a tunnel is started and stopped through the local API, and returns after its session was lost", async () => {
     const asked = { name: "late", addr: String(inspected.service.port), proto: "http", url: "https://late.localhost" };
     const { status, body: started } = await call("POST", "/api/tunnels", asked);
     assert.deepEqual(
@@ -83,7 +83,7 @@ describe("tunnels by the local API of an agent", { timeout: 120_000 }, () => {
     assert.equal((await inspected.platform.request(`${inspected.url}/x`)).status, 200);
   });
 
-  it("an endpoint is started and stopped by the local API, in the words of version 3", async () => {
+  it("an endpoint is started and stopped through the local API, with the fields of version 3", async () => {
     const asked = { name: "third", url: "https://third.localhost", upstream: { url: String(inspected.service.port) } };
     const { status, body } = await call("POST", "/api/endpoints", { ...asked, pooling_enabled: true });
     assert.deepEqual(
@@ -131,7 +131,7 @@ describe("tunnels by the local API of an agent", { timeout: 120_000 }, () => {
     ["with a file", { name: "x", addr: "80", traffic_policy_file: "/etc/passwd" }, 400, 102, /names a file/],
     ["that the server refuses", { name: "x", addr: "80", schemes: ["http"] }, 502, 103, /publishes only over HTTPS/],
   ] as const) {
-    it(`a tunnel ${what} is refused by the local API in the form that scripts know`, async () => {
+    it(`a tunnel ${what} is rejected by the local API in the form that scripts expect`, async () => {
       const refused = await call("POST", "/api/tunnels", body);
       assert.deepEqual([refused.status, refused.body.status_code, refused.body.error_code], [status, status, code]);
       assert.match(refused.body.details.err, err);
@@ -139,7 +139,7 @@ describe("tunnels by the local API of an agent", { timeout: 120_000 }, () => {
     });
   }
 
-  it("G11: nothing that a call of the local API says is read as a file, sent to the server or repeated", async () => {
+  it("G11: no value in a call of the local API is read as a file, sent to the server or repeated", async () => {
     const path = join(inspected.directory, "canary-file");
     const canary = "canary-of-a-file-0123456789";
     writeFileSync(path, canary);
@@ -158,7 +158,7 @@ describe("tunnels by the local API of an agent", { timeout: 120_000 }, () => {
         { ...tls, crt: one, key: one },
         { ...tls, terminate_at: "agent", crt: one, key: one },
       ]),
-      // Whether a directory exists is not told either.
+      // The error does not reveal whether a directory exists, either.
       { ...usual, addr: `file://${inspected.directory}` },
       { ...usual, addr: `file://${inspected.directory}/missing` },
     ];
@@ -178,7 +178,7 @@ describe("tunnels by the local API of an agent", { timeout: 120_000 }, () => {
     assert.doesNotMatch(JSON.stringify(sent.body) + inspected.agent.stderr(), new RegExp(canary));
   });
 
-  it("postern agent lists, adds and removes tunnels of the agent that runs, and ends it", async () => {
+  it("postern agent lists, adds and removes tunnels of the running agent, and stops it", async () => {
     const one = await start("--inspector", "0", "--url", "https://commanded.localhost");
     const at = ["--inspector", String(one.port)];
     const run = async (...words: string[]) => await startCommand(["agent", ...words, ...at]).finished;

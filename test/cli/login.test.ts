@@ -1,4 +1,4 @@
-/** `postern login`, `diagnose` and `service`: the way to a server, and what is kept of it. */
+/** `postern login`, `diagnose` and `service`: how an agent finds its server, and what it stores. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -21,7 +21,7 @@ import { skipWithout } from "../support/programs.ts";
 
 const dayMs = 86_400_000;
 
-describe("the way to a server", { timeout: 120_000 }, () => {
+describe("the connection to a server", { timeout: 120_000 }, () => {
   const home = mkdtempSync(join(tmpdir(), "postern-login-"));
   const env = { HOME: home, XDG_CONFIG_HOME: join(home, "config") };
   const usual = join(home, "config", "postern", "agent.yml");
@@ -44,7 +44,7 @@ describe("the way to a server", { timeout: 120_000 }, () => {
     await platform.stop();
     rmSync(home, { recursive: true });
   });
-  /** A server in TLS that says nothing, under a certificate of `offsetMs` from now. Returns its port. */
+  /** Starts a TLS server that sends nothing, with a certificate valid from `offsetMs` from now. Returns its port. */
   async function inTls(offsetMs: number): Promise<number> {
     const now = Date.now() + offsetMs;
     const authority = await createAuthority({ commonName: "Own", now });
@@ -65,7 +65,7 @@ describe("the way to a server", { timeout: 120_000 }, () => {
     return { code, findings, last: findings.at(-1) };
   }
 
-  it("postern login stores server, CA and token once they were tried, and later commands use them", async () => {
+  it("postern login stores server, CA and token after a successful test, and later commands use them", async () => {
     const { code, stdout, stderr } = await logIn(`https://${server}/`, "--ca", ca);
     assert.equal(code, 0, stderr);
     assert.match(stdout, new RegExp(`^logged in to ${server}.*, stored in ${usual}\n$`));
@@ -77,12 +77,12 @@ describe("the way to a server", { timeout: 120_000 }, () => {
     assert.equal((await platform.request(url)).text, "here");
     await agent.end("SIGINT");
     await service.stop();
-    // A data directory that is named means the server there.
+    // A named data directory selects the server there.
     const here = await runSharedCommand(["http", "3000", "--data", join(home, "nothing")], { env });
     assert.match(here.stderr, /no server: set one with --server/);
   });
 
-  it("postern login stores nothing where the server refuses the token, is not there, or cannot be trusted", async () => {
+  it("postern login stores nothing if the server rejects the token, does not answer, or cannot be trusted", async () => {
     const file = join(home, "other.yml");
     writeFileSync(join(home, "wrong"), "postern_at_wrong");
     const wrong = await runSharedCommand(
@@ -97,10 +97,10 @@ describe("the way to a server", { timeout: 120_000 }, () => {
     assert.match(untrusted.stderr, /set its CA with --ca FILE/);
   });
 
-  it("postern login and http give up on a server that takes connections and says nothing, as --connect-timeout says", async () => {
+  it("postern login and http give up on a server that accepts connections and sends nothing, after --connect-timeout", async () => {
     const at = `localhost:${await inTls(0)}`;
     const way = ["--ca", join(home, "own.pem"), "--connect-timeout", "300ms"];
-    // As said of the connection or of the log-in, whichever a busy machine was slow at.
+    // The message is about the connection or the login. On a busy machine either can be the slow one.
     const gaveUp = /no answer within (?:300 ms|0\.3 s)/;
     const login = await logIn(at, ...way, "--config", join(home, "other.yml"));
     assert.equal(login.code, 4);
@@ -110,7 +110,7 @@ describe("the way to a server", { timeout: 120_000 }, () => {
     assert.match(agent.stderr, gaveUp);
   });
 
-  it("postern login keeps the form of a vendor's file", async () => {
+  it("postern login preserves the format of a vendor's file", async () => {
     const file = join(home, "ngrok.yml");
     writeFileSync(file, 'version: "2"\n# mine\ntunnels: { web: { addr: 80, proto: http } }\n');
     assert.equal((await logIn(server, "--ca", ca, "--config", file)).code, 0);
@@ -121,7 +121,7 @@ describe("the way to a server", { timeout: 120_000 }, () => {
     assert.equal((await runSharedCommand(["config", "check", "--config", file], { env })).code, 0);
   });
 
-  it("postern diagnose goes through every step, and finds nothing where nothing is wrong", async () => {
+  it("postern diagnose performs every step, and finds no fault in a correct setup", async () => {
     const { code, findings } = await diagnosed("--server", server, "--ca", ca, "--token", platform.authtoken);
     assert.equal(code, 0);
     assert.deepEqual(
@@ -133,7 +133,7 @@ describe("the way to a server", { timeout: 120_000 }, () => {
     assert.match(text.stdout, /^✓ proxy: no proxy is configured\n✓ name: 127\.0\.0\.1 leads to/);
   });
 
-  it("postern diagnose ends at the step that is wrong, and says what to do", async () => {
+  it("postern diagnose stops at the failed step, and says what to do", async () => {
     const token = ["--token", platform.authtoken];
     silent.listen(0, "127.0.0.1");
     await once(silent, "listening");
@@ -204,7 +204,7 @@ describe("the way to a server", { timeout: 120_000 }, () => {
     }
   });
 
-  it("postern diagnose says so where there is no network", (context) => {
+  it("postern diagnose reports that the network is unavailable", (context) => {
     if (spawnSync("unshare", ["-rn", "true"]).status !== 0) return context.skip("networks cannot be taken away here");
     const args = [
       process.execPath,
@@ -227,7 +227,7 @@ describe("the way to a server", { timeout: 120_000 }, () => {
     const file = join(home, "service.yml");
     const unit = join(home, "config", "systemd", "user", "postern-agent.service");
     before(() => writeFileSync(file, "server: a.example\ntunnels: { web: { addr: 80 } }\n"));
-    /** A `systemctl` that writes down what it is asked. */
+    /** Creates a `systemctl` that records its arguments. */
     function systemctl(): string {
       const bin = join(home, "bin");
       mkdirSync(bin, { recursive: true });
@@ -236,7 +236,7 @@ describe("the way to a server", { timeout: 120_000 }, () => {
       return `${bin}:${process.env["PATH"]}`;
     }
 
-    it("postern service install writes the unit and enables it, and uninstall takes it away", async () => {
+    it("postern service install writes the unit and enables it, and uninstall removes it", async () => {
       const run = (...args: string[]) => runCommand(["service", ...args], { env: { ...env, PATH: systemctl() } });
       assert.match((await run("start")).stderr, /the service is not installed \(no .*postern-agent\.service\)/);
       const installed = await run("install", "--config", file);
@@ -261,7 +261,7 @@ describe("the way to a server", { timeout: 120_000 }, () => {
       ]);
     });
 
-    it("postern service install --dry-run prints the unit and writes nothing, and refuses a file that is wrong", async () => {
+    it("postern service install --dry-run prints the unit and writes nothing, and rejects an invalid file", async () => {
       const dry = await runSharedCommand(["service", "install", "--dry-run", "--system", "--config", file], { env });
       assert.match(dry.stdout, /^# \/etc\/systemd\/system\/postern-agent\.service\n\[Unit\]/);
       assert.match(dry.stdout, /^User=\S+$/m);
@@ -272,7 +272,7 @@ describe("the way to a server", { timeout: 120_000 }, () => {
     });
 
     it(
-      "postern service install writes a unit in which systemd finds nothing wrong",
+      "postern service install writes a unit in which systemd finds no fault",
       { skip: skipWithout("systemd-analyze") },
       () => {
         for (const whose of [[], ["--system"]]) {

@@ -1,4 +1,4 @@
-/** `postern migrate`, and the way from one server on SQLite to three on PostgreSQL as the guide describes it. */
+/** `postern migrate`, and the guide's migration from one server on SQLite to three on PostgreSQL. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -18,14 +18,14 @@ import { startHttpService } from "../support/services.ts";
 
 const postgres = databases.find(({ name }) => name === "postgres");
 
-/** The samples of one section of the guide. */
+/** Returns the samples of one section of the guide. */
 function samplesOf(section: string): readonly string[] {
   const guide = readFileSync(`${root}docs/guides/several-nodes.md`, "utf8");
   const [text = ""] = guide.split(/^## /m).filter((one) => one.startsWith(`${section}\n`));
   return [...text.matchAll(/^```sh\n([^]*?)^```$/gm)].map(([, sample = ""]) => sample.trim());
 }
 
-/** A directory in which `postern` is ours, and `ssh` leads to a data directory of that host's. */
+/** Creates a directory in which `postern` is our command, and `ssh` runs in the data directory of that host. */
 function toolsIn(directory: string, data: string): string {
   const bin = join(directory, "bin");
   mkdirSync(bin);
@@ -40,7 +40,7 @@ function toolsIn(directory: string, data: string): string {
   return bin;
 }
 
-/** Objects of every kind that the server has by itself or was given, but for where it is, and when a key was used last. */
+/** Returns objects of several kinds, without the server's address and the time of the last use of keys. */
 async function listed(server: ServerNode): Promise<unknown> {
   const paths = ["/accounts", "/api_keys", "/credentials", "/ip_policies", "/edges/https", "/reserved_addrs"];
   const replies = await Promise.all(paths.map((path) => server.call("GET", path)));
@@ -49,7 +49,7 @@ async function listed(server: ServerNode): Promise<unknown> {
 }
 
 describe("postern migrate", { timeout: 120_000 }, () => {
-  it("postern migrate says what it has moved, as text and as JSON, and refuses in one sentence", async () => {
+  it("postern migrate reports what it moved, as text and as JSON, and reports errors in one sentence", async () => {
     const directory = mkdtempSync(join(tmpdir(), "postern-migrate-"));
     const env = { HOME: directory };
     const none = await runCommand(["migrate", "postern.db", "other.db", "--data", directory], { env });
@@ -73,7 +73,7 @@ describe("postern migrate", { timeout: 120_000 }, () => {
 
   const skip = skipWithoutPostgres || skipWithout("haproxy", "curl");
   it(
-    "S6: a server on SQLite becomes three on PostgreSQL as the guide says: ids, keys, agents and URLs stay",
+    "S6: a server on SQLite becomes three on PostgreSQL as in the guide: ids, keys, agents and URLs stay",
     { skip },
     async (test) => {
       assert.ok(postgres);
@@ -91,7 +91,7 @@ describe("postern migrate", { timeout: 120_000 }, () => {
         const made = await lone.call("POST", path, { description: "made before" }, { "idempotency-key": path });
         assert.equal(made.status, 201, made.text);
       }
-      // Found down while it started, it gets nothing until the balancer has asked it again.
+      // The balancer marked the server as down during its start. It gets no traffic until the next health check.
       const asked = (): Promise<number> =>
         fetch(`http://127.0.0.1:${balancer.ports.api}/readyz`).then(
           ({ status }) => status,
@@ -143,7 +143,7 @@ describe("postern migrate", { timeout: 120_000 }, () => {
       assert.equal(repeated.status, 201, repeated.text);
       assert.deepEqual(await listed(second), before);
 
-      // The agent comes back by itself, and every server serves its URL.
+      // The agent reconnects automatically, and every server serves its URL.
       assert.equal(await eventually(visit, (text) => text === "behind the agent"), "behind the agent");
       for (let count = 0; count < 6; count += 1) assert.equal(await visit(), "behind the agent");
       await Promise.all(nodes.map((node) => node.end()));

@@ -1,4 +1,4 @@
-/** Servers on one database of which one is not as the others: late, cut off, standing still, or newer. */
+/** Servers on one database of which one differs: its clock is wrong, it is cut off, it is suspended, or it is newer. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { request as requestHttps } from "node:https";
@@ -22,7 +22,7 @@ import type { HttpService } from "../support/services.ts";
 const postgres = databases.find(({ name }) => name === "postgres");
 const single = { connections: 1 } as const;
 
-/** Passes connections on until it is cut, and again once it is mended. */
+/** A relay that forwards connections until it is cut, and again after it is restored. */
 interface Way {
   cut(): void;
   mend(): void;
@@ -31,12 +31,12 @@ interface Way {
 
 describe("servers on one database", { skip: skipWithoutPostgres, timeout: 120_000 }, () => {
   let place: Awaited<ReturnType<NonNullable<typeof postgres>["create"]>>;
-  /** The second's clock is ahead; the third is reached over a way that can be cut. */
+  /** The second server's clock is ahead. The third is reached through a relay that the test can cut. */
   let nodes: readonly [ServerNode, ServerNode, ServerNode];
   let service: HttpService;
   let way: Way;
 
-  /** The first 200 of the node, asked again for as long as nobody has the URL there. */
+  /** Returns the first 200 response of the node. Retries while no agent serves the URL there. */
   const answered = async (node: ServerNode, host: string): Promise<string> => {
     for (;;) {
       const answer = await node.ask("h1", { host }).catch(() => undefined);
@@ -66,7 +66,7 @@ describe("servers on one database", { skip: skipWithoutPostgres, timeout: 120_00
     await place.drop();
   });
 
-  it("servers on one database, one with a clock that is ten minutes ahead, count on one another and serve one another's agents", async () => {
+  it("servers on one database, one with a clock ten minutes ahead, count on each other and serve each other's agents", async () => {
     const [first, ahead] = nodes;
     const { body } = await ahead.until("/nodes", (reply) => (reply.body["nodes"] as readonly unknown[]).length === 3);
     for (const { lease } of body["nodes"] as readonly { readonly lease: string }[]) assert.equal(lease, "held");
@@ -85,7 +85,7 @@ describe("servers on one database", { skip: skipWithoutPostgres, timeout: 120_00
     assert.match((await ahead.call("GET", "/metrics")).text, /^postern_node_lease 1$/m);
   });
 
-  it("servers on one database, one of which cannot be reached by the others, serve all but its agents, and those once it can", async () => {
+  it("servers on one database, one unreachable for the others, serve all but its agents, and those after it is reachable", async () => {
     const [first, , far] = nodes;
     const [there, here] = ["cut-there.example.com", "cut-here.example.com"];
     const agents = [
@@ -99,7 +99,7 @@ describe("servers on one database", { skip: skipWithoutPostgres, timeout: 120_00
       assert.equal((await far.ask(http, { host: there })).text, "served");
       assert.equal((await far.ask(http, { host: here })).text, "served");
     }
-    // Nothing of it is thought dead: it writes, and is listed.
+    // No server is considered dead: the unreachable one writes and is listed.
     const written = await far.call("POST", "/ip_policies", { description: "from there" });
     assert.equal(written.status, 201);
     await first.until(`/ip_policies/${String(written.body["id"])}`, ({ status }) => status === 200);
@@ -109,7 +109,7 @@ describe("servers on one database", { skip: skipWithoutPostgres, timeout: 120_00
     for (const agent of agents) await agent.close();
   });
 
-  it("servers on one database: an upload to another server's agent that reads nothing waits, and holds up nobody else", async () => {
+  it("servers on one database: an upload to another server's agent that reads nothing waits, and delays no one else", async () => {
     const [first, , far] = nodes;
     const host = "upload.example.com";
     const asked = Promise.withResolvers<IncomingMessage>();
@@ -153,7 +153,7 @@ describe("servers on one database", { skip: skipWithoutPostgres, timeout: 120_00
     await slow.stop();
   });
 
-  it("servers on one database: what a newer one tells of its agents is shown as far as it is known, and the rest passed over", async () => {
+  it("servers on one database: known data of a newer server's agents is used, and unknown data is ignored", async () => {
     const [first] = nodes;
     const newer = await open(place.url, {
       cluster: true,
@@ -177,7 +177,7 @@ describe("servers on one database", { skip: skipWithoutPostgres, timeout: 120_00
     for (const [id, entry] of Object.entries(entries)) newer.node?.presence.put(id, JSON.stringify(entry));
     const list = await first.until("/tunnels", ({ text }) => text.includes("tn_newer"));
     assert.equal((list.body["tunnels"] as readonly unknown[]).length, 1);
-    // It goes on with what comes after that.
+    // The server continues with the messages that follow.
     const agent = await nodes[2].agent({
       upstream: service.port,
       url: "https://beside.example.com",
@@ -189,7 +189,7 @@ describe("servers on one database", { skip: skipWithoutPostgres, timeout: 120_00
     await first.until("/tunnels", ({ body }) => (body["tunnels"] as readonly unknown[]).length === 0);
   });
 
-  it("servers on one database: a URL at one that stands still is an agent's at another once the lease is over, and stays that when it goes on", async (test) => {
+  it("servers on one database: a URL of a suspended server moves to an agent of another after the lease, and stays there after it resumes", async (test) => {
     const [first, second, still] = nodes;
     const url = "https://taken.example.com";
     const host = "taken.example.com";
@@ -198,7 +198,7 @@ describe("servers on one database", { skip: skipWithoutPostgres, timeout: 120_00
     const old = await still.agent({ upstream: service.port, url, agent: single });
     assert.equal(await answered(first, host), "served");
     process.kill(still.pid, "SIGSTOP");
-    // Until then its holder may be there.
+    // Until then the holder of the URL may still be connected.
     const another = (): Promise<OurAgent> =>
       first.agent({ upstream: newService.port, url, agent: single }).catch((error: unknown) => {
         assert.match(String(error), /serves it/);

@@ -1,4 +1,4 @@
-/** Random writes at random servers of one database, while servers are killed, stand still and come back. */
+/** Random writes to random servers of one database, while servers are killed, suspended and restarted. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { describe, it } from "node:test";
@@ -13,14 +13,14 @@ const postgres = databases.find(({ name }) => name === "postgres");
 const clients = 6;
 const names = Array.from({ length: 5 }, (_, at) => `n${at}.example.com:443`);
 
-/** What a client knows of an object: by the last answer about it. */
+/** What a client knows about an object from the last response. */
 interface Known {
   readonly id: string;
   readonly etag: string;
 }
 
 describe("servers that share a database", { timeout: 120_000, skip: skipWithoutPostgres }, () => {
-  it("S1: servers that share a database, written to at random while they are killed and stand still, agree on one history in which every answer is true", async () => {
+  it("S1: servers that share a database, written to at random while they are killed and suspended, agree on one history that confirms every response", async () => {
     const place = await (postgres as NonNullable<typeof postgres>).create();
     const env = { POSTERN_API_RATE: "1000000" };
     const nodes = await Promise.all([0, 1, 2].map(() => startNode(place.url, env)));
@@ -68,7 +68,7 @@ describe("servers that share a database", { timeout: 120_000, skip: skipWithoutP
         );
         const present = known.indexOf(object);
         if (present < 0) continue;
-        // An object whose state is not known, or is another's, is looked at no more.
+        // An object in an unknown state, or owned by another client, is not used any more.
         if (made.status === 200) known[present] = { id: object.id, etag: made.etag };
         else if (made.status !== 409 && made.status !== 412) known.splice(present, 1);
       }
@@ -103,11 +103,11 @@ describe("servers that share a database", { timeout: 120_000, skip: skipWithoutP
   });
 });
 
-/** What the check is for, put into what it has found to be right. */
+/** Checks the check: inserts faults into a history that it has accepted. */
 function checkTheCheck(calls: readonly Call[], history: readonly Written[]): void {
   const changed = calls.findLast(({ status, action }) => status === 200 && action.name === "update") as Call;
   const before = { ...changed.action, ifMatch: "of another time" } as Action;
-  // In its place: those who wrote on top of it come later.
+  // Replaces the call in its place, because other calls build on it later.
   const instead = (altered: Partial<Call>): readonly Call[] =>
     calls.map((one) => (one === changed ? { ...changed, ...altered } : one));
   assert.throws(() => checkHistory(calls, history.toSpliced(5, 1)), /a revision is missing/);
@@ -131,7 +131,7 @@ function send(node: ServerNode, token: string, action: Action): Promise<NodeRepl
     : node.call("PATCH", path, { hostports: [action.hostport], description: token }, conditional);
 }
 
-/** Every revision that the server knows, oldest first. */
+/** Returns every revision that the server knows, oldest first. */
 async function historyAt(node: ServerNode): Promise<readonly Written[]> {
   const found: Written[] = [];
   for (let path: string | null = "/revisions"; path !== null;) {

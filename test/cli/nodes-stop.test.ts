@@ -1,6 +1,6 @@
 /**
- * Servers behind a balancer that are restarted one after the other, while visitors ask. With POSTERN_TEST_EARLIER, a checkout
- * of an earlier version, they are of that one first, and of this when they are started again (`npm run test:upgrade`).
+ * Servers behind a balancer, restarted one by one while visitors send requests. With POSTERN_TEST_EARLIER, a checkout
+ * of an earlier version, they start with that version and restart with this one (`npm run test:upgrade`).
  */
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -26,13 +26,13 @@ const apiKey = "chosen-api-key-of-all-nodes-0123456789";
 const authtoken = "chosen-agent-token-of-all-nodes-0123456789";
 
 describe(
-  "servers that are restarted one after the other behind a balancer",
+  "servers that are restarted one by one behind a balancer",
   { timeout: 120_000, skip: skipWithoutPostgres || skipWithout("haproxy") },
   () => {
     if (!postgres) return;
 
-    it("S5: servers that are restarted one after the other behind a balancer fail no request, nor one that may not be sent twice, over both versions of HTTP", async (test) => {
-      // Of one directory: they have one CA then.
+    it("S5: servers that are restarted one by one behind a balancer fail no request, not even one that must not be retried, over both versions of HTTP", async (test) => {
+      // The servers share one directory, and therefore one CA.
       const data = mkdtempSync(join(tmpdir(), "postern-nodes-"));
       const place = await postgres.create();
       const balancer = await startBalancer(hosts);

@@ -1,4 +1,4 @@
-/** Servers on one database as visitors, agents and callers find them: what an agent publishes at one is at all. */
+/** Servers on one database for visitors, agents and API callers: an agent's URLs work at every server. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -24,15 +24,15 @@ import { accepting } from "../support/upgraded.ts";
 
 const postgres = databases.find(({ name }) => name === "postgres");
 
-/** One session, as an SDK has it. */
+/** One session, as in an SDK. */
 const single = { connections: 1 } as const;
 
-/** Where the server listens at the ports of tunnels, which are the same at all. */
+/** Address of the server's listeners at tunnel ports, which are the same at all servers. */
 const tcpHost = (at: number): string => `127.0.0.${at + 2}`;
-/** More than the windows of streams between servers hold. */
+/** More data than the windows of streams between servers hold. */
 const bulk = Buffer.alloc(3_000_000, "crossing ");
 
-/** What comes back of `bulk`. */
+/** Returns the echo of `bulk`. */
 async function echoed(socket: Socket): Promise<Buffer> {
   socket.write(bulk);
   const chunks: Buffer[] = [];
@@ -55,7 +55,7 @@ describe("servers on one database", { skip: skipWithoutPostgres }, () => {
     const { body } = await node.call("GET", `/${path}`);
     return (body[path] as readonly { readonly id: string }[]).map(({ id }) => id).toSorted();
   };
-  /** The first answer of the node that is the service's; it is asked again for as long as nobody has the URL there. */
+  /** Returns the node's first response from the service. Retries while no agent serves the URL there. */
   const answered = async (node: ServerNode, host: string): Promise<string> => {
     for (;;) {
       const answer = await node.ask("h1", { host }).catch(() => undefined);
@@ -66,7 +66,7 @@ describe("servers on one database", { skip: skipWithoutPostgres }, () => {
 
   before(async () => {
     place = await (postgres as NonNullable<typeof postgres>).create();
-    // Each has addresses of its own for the others and for ports, and one has two edges.
+    // Each server has separate addresses for the other nodes and for ports. One has two edges.
     const start = (at: number) =>
       startNode(place.url, {
         POSTERN_PEER_LISTEN: `127.0.0.${at + 2}:0`,
@@ -83,7 +83,7 @@ describe("servers on one database", { skip: skipWithoutPostgres }, () => {
   });
 
   for (const http of protocols) {
-    it(`servers on one database: a visitor of one reaches an agent of another over ${http}, as soon as it is online`, async () => {
+    it(`servers on one database: a visitor of one reaches an agent of another over ${http} as soon as the agent is online`, async () => {
       const host = `across-${http}.example.com`;
       const agent = await nodes[0].agent({ upstream: service.port, url: `https://${host}`, agent: single });
       for (const node of nodes) {
@@ -116,7 +116,7 @@ describe("servers on one database", { skip: skipWithoutPostgres }, () => {
     await agent.close();
   });
 
-  it("servers on one database: TLS and TCP at one reach the service of another's agent as they are", async () => {
+  it("servers on one database: TLS and TCP at one reach the service of another's agent unchanged", async () => {
     const host = "whole.example.com";
     const authority = await createAuthority({ commonName: "The service's own", now: Date.now() });
     const leaf = await issueLeaf(authority, { names: [host], days: 1, now: Date.now() });
@@ -140,7 +140,7 @@ describe("servers on one database", { skip: skipWithoutPostgres }, () => {
     for (const one of [secure, plain]) await one.stop();
   });
 
-  it("servers on one database: a port that is taken on the machine of one is given out by none", async () => {
+  it("servers on one database: a port that is taken on the machine of one is assigned by none", async () => {
     const upstream = service.port;
     const published = async (at: number): Promise<{ readonly agent: OurAgent; readonly port: number }> => {
       const node = nodes[at] as ServerNode;
@@ -169,7 +169,7 @@ describe("servers on one database", { skip: skipWithoutPostgres }, () => {
     other.close();
   });
 
-  it("servers on one database show the same agents, and each tells what happened at another", async () => {
+  it("servers on one database return the same agents, and each reports what happened at another", async () => {
     const host = "shown.example.com";
     const agent = await nodes[0].agent({ upstream: service.port, url: `https://${host}`, agent: single });
     for (const path of ["tunnels", "tunnel_sessions", "endpoints"]) {
@@ -177,7 +177,8 @@ describe("servers on one database", { skip: skipWithoutPostgres }, () => {
       assert.equal(shown[0]?.length, 1, path);
       assert.deepEqual(shown, [shown[0], shown[0], shown[0]]);
     }
-    // Nodes tell of themselves every few seconds: agents from before have gone, and all have said where they are reached.
+    // Nodes exchange their state every few seconds. Wait until earlier agents are removed and all nodes have sent their
+    // addresses.
     const reply = await nodes[2].until("/nodes", ({ body }) => {
       const told = body["nodes"] as readonly { readonly agents: number; readonly peer_address: string | null }[];
       const counts = told.map(({ agents }) => agents).toSorted((one, other) => one - other);
@@ -203,7 +204,7 @@ describe("servers on one database", { skip: skipWithoutPostgres }, () => {
     await agent.close();
   });
 
-  it("servers on one database: a command for an agent of one is given to any", async () => {
+  it("servers on one database: a command for an agent of one works at any", async () => {
     const agent = await nodes[0].agent({ upstream: service.port, url: "https://told.example.com", agent: single });
     const [sessionId, ...others] = await idsAt(nodes[2], "tunnel_sessions");
     assert.deepEqual(others, []);
@@ -215,7 +216,7 @@ describe("servers on one database", { skip: skipWithoutPostgres }, () => {
     assert.equal((await agent.ended).reason, "stopped");
   });
 
-  it("servers on one database: what an agent of one has kept of a request is told and sent again by any", async () => {
+  it("servers on one database: a request stored by an agent of one is returned and replayed by any", async () => {
     const kept = await keeping({ upstream: service.port, url: "https://kept.example.com", agent: single });
     const agent = await nodes[0].agent(kept);
     for (const [at, http] of [
@@ -223,7 +224,7 @@ describe("servers on one database", { skip: skipWithoutPostgres }, () => {
       [1, "h2"],
       [2, "h1"],
     ] as const) {
-      // Each request comes to a node, and is asked for at the next.
+      // Each request goes to one node, and the next node is asked for it.
       await answered(nodes[at], "kept.example.com");
       const { headers } = await nodes[at].ask(http, { host: "kept.example.com", path: "/kept?q=1" });
       const id = String(headers["x-request-id"]);
@@ -240,7 +241,7 @@ describe("servers on one database", { skip: skipWithoutPostgres }, () => {
     await agent.close();
   });
 
-  it("servers on one database: a write that waits is in effect at all, or names who does not serve it", async () => {
+  it("servers on one database: a write that waits is in effect at all, or names the servers that lag behind", async () => {
     const wait = { prefer: "wait=10" };
     const made = await nodes[0].call("POST", "/ip_policies", { description: "waited for" }, wait);
     assert.equal(made.headers.get("postern-applied"), "true", made.text);
@@ -263,7 +264,7 @@ describe("servers on one database", { skip: skipWithoutPostgres }, () => {
     assert.equal(again.headers.get("postern-applied"), "true");
   });
 
-  it("servers on one database give a URL to one agent over all, and its next run gets it once nobody answers for it", async () => {
+  it("servers on one database give a URL to a single agent, and its next run gets it when no agent holds it any more", async () => {
     const url = "https://held.example.com";
     const agent = await nodes[0].agent({ upstream: service.port, url, agent: single });
     await assert.rejects(
@@ -277,7 +278,7 @@ describe("servers on one database", { skip: skipWithoutPostgres }, () => {
     await next.close();
   });
 
-  it("servers on one database: tunnels of one label at several serve a backend together", async () => {
+  it("servers on one database: tunnels with the same label at several serve a backend together", async () => {
     const labels = { app: "shared" };
     const agents = await Promise.all(
       [0, 1].map((at) => (nodes[at] as ServerNode).agent({ upstream: service.port, labels, agent: single })),
@@ -296,13 +297,13 @@ describe("servers on one database", { skip: skipWithoutPostgres }, () => {
     });
     for (const node of nodes) assert.equal((await node.ask("h2", { host: "group.example.com" })).status, 200);
     await agents[0]?.close();
-    // Whoever comes now finds the other one, wherever it is.
+    // New requests reach the other tunnel, at any node.
     for (const node of nodes) assert.equal((await node.ask("h1", { host: "group.example.com" })).status, 200);
     await agents[1]?.close();
     await nodes[0].call("DELETE", `/edges/https/${edge}`);
   });
 
-  it("servers on one database: one that has lost it goes on with what it has, and its agents wait for names that it has not", async () => {
+  it("servers on one database: one that loses the database continues with its configuration, and its agents wait for new names", async () => {
     const directory = mkdtempSync(join(tmpdir(), "postern-cut-"));
     let proxy = await startCommitProxy(place.url, directory);
     const cut = await startNode(proxy.url);
@@ -336,7 +337,7 @@ describe("servers on one database", { skip: skipWithoutPostgres }, () => {
     rmSync(directory, { recursive: true });
   });
 
-  it("servers on one database: the agents of one that is killed are at another with the same URLs, and visitors of all find them", async () => {
+  it("servers on one database: the agents of a killed server move to another with the same URLs, and visitors of all reach them", async () => {
     const doomed = await startNode(place.url);
     const host = "moves.example.com";
     const otherServers = [{ host: "127.0.0.1", port: nodes[1].agents.port }];
@@ -354,7 +355,7 @@ describe("servers on one database", { skip: skipWithoutPostgres }, () => {
     const shown = await nodes[0].until("/tunnels", ({ body }) => (body["tunnels"] as readonly unknown[]).length === 3);
     assert.equal(shown.status, 200);
     await doomed.end("SIGKILL");
-    // Its other session serves on.
+    // Its other session continues to serve.
     assert.equal(await answered(nodes[0], "twice.example.com"), "seen by twice.example.com");
     await agent.online(2);
     for (const node of nodes) assert.equal(await answered(node, host), `seen by ${host}`);

@@ -1,4 +1,4 @@
-/** `postern serve --cluster`: servers as processes of their own on one PostgreSQL. */
+/** `postern serve --cluster`: servers as separate processes on one PostgreSQL. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { freePorts, startCommand } from "../support/command.ts";
@@ -14,7 +14,7 @@ import { startReceiver } from "../support/receiver.ts";
 const postgres = databases.find(({ name }) => name === "postgres");
 
 describe("postern serve --cluster", () => {
-  it("postern serve --cluster without PostgreSQL is refused in a sentence", async () => {
+  it("postern serve --cluster without PostgreSQL is rejected in one sentence", async () => {
     const refused = await startCommand(["serve", "--cluster", "--data", "/nonexistent/x"], {
       env: { ...freePorts, POSTERN_DATABASE: "/tmp/no-such-directory/postern.db" },
     }).finished;
@@ -25,7 +25,7 @@ describe("postern serve --cluster", () => {
 
   if (!postgres) return;
 
-  it("postern serve --cluster: servers that start at once on an empty database have one account, and what one stores is at the other", async () => {
+  it("postern serve --cluster: servers that start simultaneously on an empty database share one account, and each stores for all", async () => {
     const place = await postgres.create();
     const [one, other] = await Promise.all([startNode(place.url), startNode(place.url)]);
     const made = await one.call("POST", "/ip_policies", { description: "of one" });
@@ -43,7 +43,7 @@ describe("postern serve --cluster", () => {
     await place.drop();
   });
 
-  it("postern serve --cluster: every server lists all of them, in the console as well, and one that is alone lists itself", async () => {
+  it("postern serve --cluster: every server lists all of them, also in the console, and a single server lists itself", async () => {
     const place = await postgres.create();
     const [one, other] = await Promise.all([
       startNode(place.url, { POSTERN_REGION: "fra" }),
@@ -74,7 +74,7 @@ describe("postern serve --cluster", () => {
     await place.drop();
   });
 
-  it("postern serve --cluster: an Idempotency-Key holds at every server", async () => {
+  it("postern serve --cluster: an Idempotency-Key is valid at every server", async () => {
     const place = await postgres.create();
     const [one, other] = await Promise.all([startNode(place.url), startNode(place.url)]);
     const once = { "idempotency-key": "the-same" };
@@ -87,7 +87,7 @@ describe("postern serve --cluster", () => {
     await place.drop();
   });
 
-  it("postern serve --cluster: a server that is killed leaves the others writing, and may come back", async () => {
+  it("postern serve --cluster: after one server is killed the others still write, and it may return", async () => {
     const place = await postgres.create();
     const [one, other] = await Promise.all([startNode(place.url), startNode(place.url)]);
     await one.end("SIGKILL");
@@ -99,7 +99,7 @@ describe("postern serve --cluster", () => {
     await place.drop();
   });
 
-  it("postern serve --cluster: one server at a time delivers what was changed anywhere, and its death moves that", async () => {
+  it("postern serve --cluster: one server at a time delivers all events, and another takes over when it dies", async () => {
     const place = await postgres.create();
     const receiver = await startReceiver("http");
     const env = { POSTERN_ALLOW_LOCAL_UPSTREAMS: "true" };
@@ -126,7 +126,7 @@ describe("postern serve --cluster", () => {
     await next.call("POST", "/ip_policies", { description: "c" });
     await next.until(path, (reply) => delivered(reply) > 0);
     const told = receiver.received.map(({ event }) => event.object.description);
-    // What the dead server had no time to note is told once more.
+    // Deliveries that the dead server had no time to record are repeated once.
     assert.deepEqual(new Set(told), new Set(["a", "b", "c"]));
     await next.end();
     await receiver.stop();
@@ -144,12 +144,12 @@ describe("postern serve --cluster", () => {
     await place.drop();
   });
 
-  it("postern serve --cluster: a server that stands still past its lease says so, and joins again by itself", async () => {
+  it("postern serve --cluster: a server suspended past its lease logs it, and rejoins automatically", async () => {
     const place = await postgres.create();
     const [one, other] = await Promise.all([startNode(place.url), startNode(place.url)]);
     await other.until("/metrics", ({ text }) => /^postern_nodes 2$/m.test(text));
     process.kill(one.pid, "SIGSTOP");
-    // Its row is deleted by the other one, which has found its lease dead.
+    // The other server deletes its row, because its lease has expired.
     await other.until("/metrics", ({ text }) => /^postern_nodes 1$/m.test(text));
     process.kill(one.pid, "SIGCONT");
     await other.until("/metrics", ({ text }) => /^postern_nodes 2$/m.test(text));
@@ -162,7 +162,7 @@ describe("postern serve --cluster", () => {
   });
 });
 
-/** The console's list of servers in a real browser, where there is one. */
+/** Opens the console's list of servers in a real browser, if one is installed. */
 async function openNodes({ apiUrl, call }: ServerNode) {
   if (skipWithout("chromium")) return undefined;
   const { body } = await call("POST", "/console_links");
@@ -172,7 +172,7 @@ async function openNodes({ apiUrl, call }: ServerNode) {
   await page.getByRole("heading", { name: "Overview" }).waitFor();
   await page.goto(`${apiUrl}/#/objects/node`);
   return {
-    /** Whether it comes to have a row for each of these regions, and no other. */
+    /** Waits until the list has a row for each of these regions, and no other. */
     async has(...regions: readonly string[]): Promise<void> {
       const rows = page.locator(".body-row");
       await eventually(

@@ -1,4 +1,4 @@
-/** Both planes and an agent, together: what a user of the whole gets. */
+/** Both planes and an agent together, as a user has them. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { rmSync } from "node:fs";
@@ -43,7 +43,7 @@ for (const database of databases) {
     });
 
     for (const http of ["h1", "h2"] as const) {
-      it(`the platform on ${database.name} brings a request over ${http} through edge, tunnel and agent to a service and back`, async () => {
+      it(`the platform on ${database.name} forwards a request over ${http} through edge, tunnel and agent to a service, and returns the response`, async () => {
         const agent = await platform.startAgent({ upstream: upstream.port });
         const answer = await platform.request(`${agent.url}/path?query`, { http, method: "POST", body: "body" });
         assert.equal(answer.status, 200);
@@ -56,7 +56,7 @@ for (const database of databases) {
       });
     }
 
-    it(`the platform on ${database.name} publishes the URL that the agent asks for, and gives up with a name for it when it is another's`, async () => {
+    it(`the platform on ${database.name} publishes the URL that the agent requests, and rejects it with an error name if another agent holds it`, async () => {
       const url = `https://wanted.localhost:${platform.httpsPort}`;
       const agent = await platform.startAgent({ upstream: upstream.port, url: "https://wanted.localhost" });
       assert.equal(agent.url, url);
@@ -72,13 +72,13 @@ for (const database of databases) {
       await agent.close();
     });
 
-    it(`K5: the platform on ${database.name} gives up at once when the token is refused`, async () => {
+    it(`K5: the platform on ${database.name} rejects the token, and the agent gives up immediately`, async () => {
       const agent = await platform.startAgent({ upstream: 1, token: "no-such-token", offline: true });
       assert.equal((await agent.ended).reason, "credentials");
       assert.equal(agent.statuses.filter(({ state }) => state === "connecting").length, 1);
     });
 
-    it(`the platform on ${database.name} tells identity providers of URLs with the port that the edge really has`, async () => {
+    it(`the platform on ${database.name} sends identity providers URLs with the edge's actual port`, async () => {
       const edge = (await platform.api("POST", "/edges/https", {})).body;
       const saml = { idp_metadata_url: "https://idp.example.com/metadata" };
       const body = { match_type: "path_prefix", match: "/", saml };
@@ -101,7 +101,7 @@ for (const database of databases) {
       await agent.close();
     });
 
-    it(`the platform on ${database.name} passes a WebSocket's bytes both ways, also those that come with the answer`, async () => {
+    it(`the platform on ${database.name} forwards a WebSocket's bytes both ways, including those that arrive with the response`, async () => {
       const agent = await platform.startAgent({ upstream: upstream.port });
       const { hostname, host } = new URL(agent.url);
       const socket = await platform.connect(hostname);
@@ -126,7 +126,7 @@ for (const database of databases) {
       await agent.close();
     });
 
-    it(`the platform on ${database.name} answers 503 or 404 once the agent is gone, and nothing before`, async () => {
+    it(`the platform on ${database.name} answers 503 or 404 after the agent has ended, and not before`, async () => {
       const agent = await platform.startAgent({ upstream: upstream.port });
       const { url } = agent;
       assert.equal((await platform.request(url)).status, 200);
@@ -134,7 +134,7 @@ for (const database of databases) {
       assert.match(String((await platform.request(url)).status), /^(404|503)$/);
     });
 
-    it(`S4: the platform on ${database.name} serves on, and accepts agents, with the control plane stopped; and follows the next one`, async () => {
+    it(`S4: the platform on ${database.name} serves and accepts agents while the control plane is stopped, and then follows the next one`, async () => {
       const agent = await platform.startAgent({ upstream: upstream.port });
       await platform.stopControlPlane();
       assert.equal((await platform.request(agent.url)).status, 200);
@@ -157,7 +157,7 @@ for (const database of databases) {
       assert.equal((await agent.ended).reason, "credentials");
     });
 
-    it(`G5: an agent comes back after a restart of the server, with the same URL, on ${database.name}`, async () => {
+    it(`G5: an agent reconnects after a restart of the server, with the same URL, on ${database.name}`, async () => {
       const agent = await platform.startAgent({ upstream: upstream.port });
       const { url } = agent;
       await platform.restart();
@@ -167,7 +167,7 @@ for (const database of databases) {
       await agent.close();
     });
 
-    it(`the platform on ${database.name} serves a labelled tunnel through an edge with a backend, and shows it`, async () => {
+    it(`the platform on ${database.name} serves a labelled tunnel through an edge with a backend, and lists it`, async () => {
       const labels = { app: "web", dc: "eu" };
       const backend = (await platform.api("POST", "/backends/tunnel_group", { labels })).body;
       const edge = (await platform.api("POST", "/edges/https", { hostports: ["shop.localhost:443"] })).body;
@@ -194,7 +194,7 @@ for (const database of databases) {
 }
 
 describe("a platform whose tunnel.key is lost", () => {
-  it("a platform whose tunnel.key is lost gives agents the URLs that they had: those are made from token and target", async () => {
+  it("a platform whose tunnel.key is lost gives agents their previous URLs, which derive from token and target", async () => {
     const platform = await startPlatform();
     const upstream = await startHttpService((_request, response) => response.end("served"));
     const publish = async (): Promise<string> => {
@@ -225,7 +225,7 @@ describe("a platform that stops", () => {
     await upstream.stop();
   });
 
-  it("a platform that stops is not ready while it finishes what is under way", async () => {
+  it("a platform that stops is not ready while it finishes open requests", async () => {
     const agent = await platform.startAgent({ upstream: upstream.port });
     const isReady = async (of = ""): Promise<number> => (await platform.api("GET", `/readyz${of}`)).status;
     assert.equal(await isReady(), 200);
@@ -242,7 +242,7 @@ describe("a platform that stops", () => {
 });
 
 describe("a platform that stops with a delay", () => {
-  it("a platform that stops with a delay still serves who comes, while it says that it is not ready", async () => {
+  it("a platform that stops with a delay still serves visitors while it reports that it is not ready", async () => {
     const platform = await startPlatform({ drainDelay: 3 });
     const upstream = await startHttpService((_request, response) => response.end("served"));
     const agent = await platform.startAgent({ upstream: upstream.port });

@@ -34,7 +34,7 @@ const doubtful = write(
 );
 
 describe("postern policy check", () => {
-  it("postern policy check says of each file what is wrong, with its line and place, and exits with 7 for any", async () => {
+  it("postern policy check lists the faults of each file with line and place, and exits with 7 for any fault", async () => {
     const { code, stdout } = await policy("check", good, bad);
     assert.equal(code, 7);
     assert.equal(
@@ -51,7 +51,7 @@ describe("postern policy check", () => {
     assert.deepEqual((await policy("check", good)).code, 0);
   });
 
-  it("postern policy check warns, which counts where it is strict", async () => {
+  it("postern policy check prints warnings, which are errors in strict mode", async () => {
     const warned = await policy("check", doubtful);
     assert.equal(warned.code, 0);
     assert.match(warned.stdout, /^doubtful\.yaml:2: warning: .*"conn\.geo\.city" is always empty/);
@@ -60,7 +60,7 @@ describe("postern policy check", () => {
     assert.equal((await policy("check", "--strict", good)).code, 0);
   });
 
-  it("postern policy check tells of a file that is too long, and goes on with the next one", async () => {
+  it("postern policy check reports a file that is too long, and continues with the next one", async () => {
     const long = write("long.yaml", `# ${"a".repeat(70_000)}\n${read(good)}`);
     const { code, stdout } = await policy("check", long, good);
     assert.equal(code, 7);
@@ -69,13 +69,13 @@ describe("postern policy check", () => {
     assert.equal((await policy("check", "--json", long, good)).stdout.trim().split("\n").length, 2);
   });
 
-  it("postern policy check has colours only where they are wanted", async () => {
+  it("postern policy check uses colours only if they are enabled", async () => {
     assert.ok(!(await policy("check", bad)).stdout.includes("\u001B["));
     const coloured = await runCommand(["policy", "check", bad], { cwd: directory, env: { FORCE_COLOR: "1" } });
     assert.ok(coloured.stdout.includes("\u001B[31merror"), coloured.stdout);
   });
 
-  it("postern policy check reads standard input, and writes JSON, a line for each file", async () => {
+  it("postern policy check reads standard input, and writes one JSON line for each file", async () => {
     const running = startCommand(["policy", "check", "--json", "-"], { stdio: ["pipe", "pipe", "pipe"] });
     running.process.stdin?.end(read(bad));
     const piped = await running.finished;
@@ -98,7 +98,7 @@ describe("postern policy check", () => {
     assert.equal(both.stdout.trimEnd().split("\n").length, 2);
   });
 
-  it("postern policy check tells protocols apart, and files that are none", async () => {
+  it("postern policy check distinguishes protocols, and rejects files that are not policies", async () => {
     assert.equal((await policy("check", good)).code, 0);
     assert.match((await policy("check", "--protocol", "tcp", good)).stdout, /is not a phase here/);
     const missing = await policy("check", "missing.yaml");
@@ -121,7 +121,7 @@ cases:
   - { request: { method: GET }, response: { status: 200, body: up } }
 `;
 
-  it("postern policy test shows bodies as rules leave them, and each message of an event stream", async () => {
+  it("postern policy test prints bodies after the rules, and each message of an event stream", async () => {
     const file = write(
       "bodies.yaml",
       `
@@ -145,7 +145,7 @@ cases:
     assert.deepEqual([code, stdout], [0, "ok    body\nok    messages\n2 passed, 0 failed\n"]);
   });
 
-  it("postern policy test exits with 0 when all is as expected, else with 7 and why", async () => {
+  it("postern policy test exits with 0 if all results match, otherwise with 7 and the reason", async () => {
     const right = await policy("test", write("right.yaml", tests.replace("STATUS", "405")));
     assert.deepEqual([right.code, right.stdout], [0, "ok    posts\nok    case 2\n2 passed, 0 failed\n"]);
     const wrong = await policy("test", "right.yaml", write("wrong.yaml", tests.replace("STATUS", "403")));
@@ -174,7 +174,7 @@ cases:
     ["a broken file", ["cases:", "cases: ]"], /is not valid YAML/],
     ["an expression that is none", ["status: STATUS", "headers: { a: '~(' }"], /"\(" is not a regular expression/],
   ] as const) {
-    it(`postern policy test refuses ${what}`, async () => {
+    it(`postern policy test rejects ${what}`, async () => {
       const ended = await policy(
         "test",
         write("odd.yaml", tests.replace(change[0], change[1]).replace("STATUS", "405")),
@@ -185,7 +185,7 @@ cases:
     });
   }
 
-  it("postern policy test gives cases secrets, keys of issuers, chance, time and endpoints of their own", async () => {
+  it("postern policy test lets cases define secrets, issuers' keys, random numbers, time and endpoints", async () => {
     const text = `
 policy:
   on_http_request:
@@ -208,7 +208,7 @@ cases:
     assert.equal(ended.code, 0, ended.stdout + ended.stderr);
   });
 
-  it("postern policy test has visitors who are logged in, and whoever comes without", async () => {
+  it("postern policy test supports visitors who are logged in, and visitors who are not", async () => {
     const file = write(
       "logins.yaml",
       `policy:
@@ -231,7 +231,7 @@ cases:
     assert.match((await policy("test", odd)).stderr, /visitor/);
   });
 
-  it("postern policy test has visitors of a SAML provider, with their groups", async () => {
+  it("postern policy test supports visitors of a SAML provider, with their groups", async () => {
     const file = write(
       "saml.yaml",
       `policy:
@@ -298,7 +298,7 @@ on_http_response:
         config: { headers: { x-city: "\${conn.geo.city}/\${conn.client_ip}" } } # where
 `;
 
-  it("postern policy fmt brings order and present names into a file, and keeps its comments", async () => {
+  it("postern policy fmt orders a file and uses current names, and preserves its comments", async () => {
     const file = write("old.yaml", old.replace("content: no", "content: 'no'"));
     const checked = await policy("fmt", "--check", file, good);
     assert.deepEqual([checked.code, checked.stdout], [7, "old.yaml\n"]);
@@ -310,7 +310,7 @@ on_http_response:
     assert.equal((await policy("check", file)).code, 0);
   });
 
-  it("postern policy fmt gives logins the names that they have now", async () => {
+  it("postern policy fmt renames logins to their current names", async () => {
     const config = "issuer_url: https://a.example, client_id: a, client_secret: b, idle_session_timeout: 1h";
     const older = write("older.yaml", `on_http_request:\n  - actions: [{ type: oidc, config: { ${config} } }]\n`);
     assert.equal((await policy("fmt", older)).code, 0);
@@ -319,7 +319,7 @@ on_http_response:
     assert.equal((await policy("check", older)).code, 0);
   });
 
-  it("postern policy fmt leaves JSON JSON, and writes standard input to standard output", async () => {
+  it("postern policy fmt preserves JSON, and writes standard input to standard output", async () => {
     const running = startCommand(["policy", "fmt", "-"], { stdio: ["pipe", "pipe", "pipe"] });
     running.process.stdin?.end('{"inbound":[{"actions":[{"type":"deny"}],"expressions":["req.Method==\'PUT\'"]}]}');
     const { code, stdout } = await running.finished;
@@ -330,7 +330,7 @@ on_http_response:
     assert.equal(stdout, `${JSON.stringify(formatted, undefined, 2)}\n`);
   });
 
-  it("postern policy fmt leaves what is wrong as it is, and says so", async () => {
+  it("postern policy fmt reports an invalid file, and leaves it unchanged", async () => {
     const before = read(bad);
     const ended = await policy("fmt", bad);
     assert.deepEqual([ended.code, ended.stdout, read(bad)], [7, "", before]);
@@ -339,7 +339,7 @@ on_http_response:
 });
 
 describe("postern policy explain", () => {
-  it("postern policy explain tells of each rule, with the values that decided", async () => {
+  it("postern policy explain explains each rule, with the values that decided", async () => {
     const file = write(
       "explained.yaml",
       "on_http_request:\n  - name: tiers\n    expressions: [\"'gold' in getReqHeader('x-tier')\"]\n    actions: [{ type: deny, config: { status_code: 418 } }]\n",
@@ -362,7 +362,7 @@ describe("postern policy explain", () => {
     assert.deepEqual([json.outcome.status, json.steps[0]?.rule !== undefined], [200, true]);
   });
 
-  it("postern policy explain tells of connections, and of what it cannot do", async () => {
+  it("postern policy explain explains connections, and reports what it cannot explain", async () => {
     write(
       "tcp.yaml",
       "on_tcp_connect:\n  - expressions: [conn.client_ip == '192.0.2.1']\n    actions: [{ type: deny }]\n",
@@ -389,7 +389,7 @@ describe("postern policy explain", () => {
   });
 });
 
-it("postern policy schema prints the schema that is published", async () => {
+it("postern policy schema prints the published schema", async () => {
   const { stdout } = await policy("schema");
   assert.deepEqual(JSON.parse(stdout), JSON.parse(readFileSync(`${root}docs/reference/policy.schema.json`, "utf8")));
 });

@@ -1,4 +1,4 @@
-/** What the README tells people to type. */
+/** Runs the commands of the README. */
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -31,7 +31,7 @@ describe("the README", () => {
     rmSync(directory, { recursive: true });
   });
 
-  it("the README routes with the API to a labelled tunnel, as it says", { skip: skipWithout("curl") }, async () => {
+  it("the README's API calls route traffic to a labelled tunnel", { skip: skipWithout("curl") }, async () => {
     const lines = /<!-- test\/cli\/readme\.test\.ts[^]*?```sh\n([^]*?)```/.exec(readme)?.[1] as string;
     const script = lines
       .replaceAll("http://127.0.0.1:4700", facts.api_url)
@@ -59,7 +59,7 @@ describe("the README", () => {
     }
   });
 
-  it("the README lists the exit codes as they are", () => {
+  it("the README lists the actual exit codes", () => {
     for (const code of Object.values(exitCodes)) assert.match(readme, new RegExp(`\\| ${code} +\\|`));
   });
 });

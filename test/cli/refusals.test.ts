@@ -1,4 +1,4 @@
-/** What commands say with `--json` where they end in a refusal: a stable code, a sentence, and what to do. */
+/** The errors of commands with `--json`: a stable code, a sentence, and the next step. */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,7 +10,7 @@ import { startPlatform } from "../support/platform.ts";
 import type { TestPlatform } from "../support/platform.ts";
 import { runSharedCommand } from "../support/shared-command.ts";
 
-describe("refusals of commands", { timeout: 60_000 }, () => {
+describe("errors of commands", { timeout: 60_000 }, () => {
   const home = mkdtempSync(join(tmpdir(), "postern-refusals-"));
   let platform: TestPlatform;
   before(async () => {
@@ -85,7 +85,7 @@ describe("refusals of commands", { timeout: 60_000 }, () => {
     ],
   ];
   for (const [what, args, exitCode, code, message] of cases) {
-    it(`refusals of commands have a stable code as JSON: ${what}`, async () => {
+    it(`errors of commands have a stable code as JSON: ${what}`, async () => {
       writeFileSync(join(home, "wrong.yml"), "tunnels: { web: { adr: 80 } }");
       const env = { HOME: home, XDG_CONFIG_HOME: home, POSTERN_DATA: join(home, "none") };
       const ended = await runSharedCommand([...args(), "--json"], { env });
@@ -99,7 +99,7 @@ describe("refusals of commands", { timeout: 60_000 }, () => {
     });
   }
 
-  it("refusals of commands are one sentence without --json, also behind --", async () => {
+  it("errors of commands are one sentence without --json, also after --", async () => {
     for (const args of [
       ["http", "--no-such"],
       ["api", "--", "--json"],

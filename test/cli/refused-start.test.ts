@@ -1,4 +1,4 @@
-/** What a start leaves behind that is refused: nothing, so that the next one can be right. */
+/** A failed start leaves nothing behind, so that the next one can succeed. */
 import assert from "node:assert/strict";
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,7 +10,7 @@ import { databases } from "../support/postgres.ts";
 const root = mkdtempSync(join(tmpdir(), "postern-refused-"));
 after(() => rmSync(root, { recursive: true }));
 
-/** What is in a directory, but for what is of the database itself. */
+/** Returns the contents of a directory, without the files of the database. */
 function filesOf(directory: string): Record<string, string> {
   const names = readdirSync(directory).filter((name) => !name.startsWith("postern.db"));
   return Object.fromEntries(names.sort().map((name) => [name, readFileSync(join(directory, name), "utf8")]));
@@ -42,7 +42,7 @@ for (const database of databases) {
       ["no sealing key", ["sealing-key"]],
       ["the database alone", ["sealing-key", "ca.key", "ca.pem", "tunnel.key", "api-key", "authtoken"]],
     ] as const) {
-      it(`K4: a start without its files, on ${database.name}, with ${name} says which file is missing and how to bring it back, and makes none`, async () => {
+      it(`K4: a start without its files, on ${database.name}, with ${name} names the missing file, explains how to restore it, and creates none`, async () => {
         const directory = copy(name, without);
         const there = filesOf(directory);
         const ended = await runCommand(["serve", "--data", directory], { env });
@@ -58,7 +58,7 @@ for (const database of databases) {
     }
 
     for (const without of [[], ["ca.key", "ca.pem", "tunnel.key", "api-key", "authtoken"]]) {
-      it(`K4: a start without its files, on ${database.name}, with another sealing key and ${without.length} files missing changes and makes nothing`, async () => {
+      it(`K4: a start without its files, on ${database.name}, with another sealing key and ${without.length} files missing changes and creates nothing`, async () => {
         const directory = copy(`another key ${without.length}`, without);
         const other = Buffer.alloc(32, 9).toString("base64");
         writeFileSync(join(directory, "sealing-key"), `${other}\n`, { mode: 0o600 });
@@ -73,7 +73,7 @@ for (const database of databases) {
       });
     }
 
-    it(`a start without its files, on ${database.name}, while another server has the database makes nothing`, async () => {
+    it(`a start without its files, on ${database.name}, while another server has the database creates nothing`, async () => {
       const server = startCommand(["serve", "--data", whole, "--json"], { env });
       await server.firstLine();
       const directory = database.name === "sqlite" ? whole : join(root, "second");
@@ -91,12 +91,12 @@ for (const database of databases) {
   });
 }
 
-describe("a first start that is refused", () => {
+describe("a first start that fails", () => {
   for (const [name, env, says] of [
     ["a sealing key that is too short", { POSTERN_SEALING_KEY: "bm9uZQ==" }, /must hold 32 bytes/],
     ["a database that is not there", { POSTERN_DATABASE: "postgres://127.0.0.1:1/none" }, /connect to database/],
   ] as const) {
-    it(`a first start that is refused for ${name} leaves an empty directory`, async () => {
+    it(`a first start that fails for ${name} leaves an empty directory`, async () => {
       const directory = join(root, name);
       const ended = await runCommand(["serve", "--data", directory], { env: { ...freePorts, ...env } });
       assert.notEqual(ended.code, 0);
@@ -105,7 +105,7 @@ describe("a first start that is refused", () => {
     });
   }
 
-  it("a first start that is refused for a file that others may read, or that is damaged, makes none of the others", async () => {
+  it("a first start that fails for a damaged file, or one that others may read, creates none of the other files", async () => {
     const directory = join(root, "readable");
     mkdirSync(directory);
     for (const [file, content, mode, says] of [
@@ -125,7 +125,7 @@ describe("a first start that is refused", () => {
   });
 });
 
-it("a start with two listeners at one port is refused, whoever would share it", async () => {
+it("a start with two listeners at one port fails, whichever listeners share it", async () => {
   for (const more of [[], ["--edges", "2"]]) {
     const ended = await runCommand(
       [

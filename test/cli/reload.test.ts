@@ -1,4 +1,4 @@
-/** SIGHUP to `postern serve`: what it reads again, while it serves. */
+/** SIGHUP makes `postern serve` read files again while it serves. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -43,7 +43,7 @@ describe("postern serve that receives SIGHUP", { timeout: 60_000 }, () => {
       await once(server.process.stderr as NodeJS.ReadableStream, "data");
     }
   };
-  /** Who signed the certificate that a port shows. */
+  /** Returns the issuer of the certificate at a port. */
   const issuerAt = async (port: number): Promise<string> => {
     const socket = connect({ port, host: "127.0.0.1", servername: "app.localhost", rejectUnauthorized: false });
     await once(socket, "secureConnect");

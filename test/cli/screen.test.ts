@@ -53,7 +53,7 @@ describe("the screen of an agent", { timeout: 120_000, skip: skipWithout("tmux")
   afterEach(() => terminal.stop());
 
   const online = (seen: string): boolean => /online.*to the server/.test(stripVTControlCharacters(seen));
-  /** Runs the agent as a person does, and says how the terminal was before. */
+  /** Runs the agent as a person does, and returns the earlier state of the terminal. */
   async function run(): Promise<string> {
     await terminal.type("stty -g");
     const state = /^[0-9a-f:]{20,}$/m;
@@ -69,7 +69,10 @@ describe("the screen of an agent", { timeout: 120_000, skip: skipWithout("tmux")
     assert.ok(seen.includes(before), seen);
   }
 
-  /** A tunnel to a service of HTTP/2 of which nothing is kept. @param plain the screen, which has the inspector's address */
+  /**
+   * Publishes an HTTP/2 service without storing requests.
+   * @param plain the screen, which has the inspector's address
+   */
   async function showsHttp2(plain: string): Promise<void> {
     const { addr, stop } = await startGrpcService();
     const port = Number(/^Inspector +http:\/\/127\.0\.0\.1:(\d+)$/m.exec(plain)?.[1]);
@@ -84,7 +87,7 @@ describe("the screen of an agent", { timeout: 120_000, skip: skipWithout("tmux")
     stop();
   }
 
-  it("the screen of an agent shows status, tunnels, inspector, numbers, and the last requests in colours, those of HTTP/2 as well", async () => {
+  it("the screen of an agent shows status, tunnels, inspector, counts, and the last requests in colours, including HTTP/2", async () => {
     await run();
     for (const path of ["/200", "/404", "/500"]) await platform.request(`${url}${path}`);
     const seen = await terminal.until((text) => text.includes("/500"));
@@ -114,7 +117,7 @@ describe("the screen of an agent", { timeout: 120_000, skip: skipWithout("tmux")
     assert.equal(small.match(/^Postern/gm)?.length, 1);
   });
 
-  it("the screen of an agent under 200 requests a second stays whole, and counts every one of them", async () => {
+  it("the screen of an agent under 200 requests a second stays intact, and counts every request", async () => {
     await run();
     const agent = new Agent({ keepAlive: true, maxSockets: 20, ca: platform.caPem, servername: "screen.localhost" });
     const ask = (path: string): Promise<number> =>
@@ -152,7 +155,7 @@ describe("the screen of an agent", { timeout: 120_000, skip: skipWithout("tmux")
     ["C-c", 2, 130],
     ["q", 2, 0],
   ] as const) {
-    it(`the screen of an agent ends by ${key}, ${times === 1 ? "once" : "twice at once"}, with ${code}, and leaves the terminal as it was`, async () => {
+    it(`the screen of an agent ends by ${key}, ${times === 1 ? "once" : "twice in a row"}, with ${code}, and restores the terminal`, async () => {
       const before = await run();
       await terminal.press(...Array.from({ length: times }, () => key));
       const seen = stripVTControlCharacters(await ended());
@@ -162,7 +165,7 @@ describe("the screen of an agent", { timeout: 120_000, skip: skipWithout("tmux")
     });
   }
 
-  it("the screen of an agent gives the terminal back while it is suspended, and has it again afterwards", async () => {
+  it("the screen of an agent restores the terminal while suspended, and appears again afterwards", async () => {
     const before = await run();
     await terminal.press("C-z");
     await terminal.until((seen) => /Stopped|Suspended/.test(seen));
@@ -172,16 +175,16 @@ describe("the screen of an agent", { timeout: 120_000, skip: skipWithout("tmux")
     await terminal.type('fg; echo "back in $((1 + 1))"');
     await terminal.until(online);
     await terminal.press("q");
-    // What is typed before the shell has the terminal again is the agent's, or nobody's.
+    // Keys typed before the shell has the terminal again go to the agent, or are lost.
     await terminal.until((seen) => seen.includes("back in 2"));
     await isAsBefore(before);
   });
 
-  it("postern login asks for a token on a terminal, shows nothing of it, and stores it", async () => {
+  it("postern login asks for a token on a terminal, does not display it, and stores it", async () => {
     const login = `env -u POSTERN_AUTHTOKEN ${process.execPath} ${root}bin/postern.js login`;
     await terminal.type(`clear; ${login} $POSTERN_SERVER --ca $POSTERN_CA; echo "ended with $?"`);
     await terminal.until((seen) => seen.includes("not shown"));
-    // A slip, taken back.
+    // A typing error, corrected.
     await terminal.press("x", "BSpace");
     await terminal.type(platform.authtoken);
     const seen = await ended();
@@ -190,7 +193,7 @@ describe("the screen of an agent", { timeout: 120_000, skip: skipWithout("tmux")
     assert.ok(!seen.includes(platform.authtoken), seen);
     await terminal.type(`clear; ${login} $POSTERN_SERVER; echo "ended with $?"`);
     await terminal.until((text) => text.includes("not shown"));
-    // The shell drops what stands behind a command that is interrupted.
+    // The shell discards the input after an interrupted command.
     await terminal.press("C-c");
     await terminal.type('echo "left with $?"');
     await terminal.until((text) => text.includes("left with 130"));

@@ -1,4 +1,4 @@
-/** `postern serve --check`: what a start would do, before it does anything. */
+/** `postern serve --check` reports what a start would do, and changes nothing. */
 import assert from "node:assert/strict";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -14,7 +14,7 @@ describe("postern serve --check", () => {
   const check = () => runCommand(["serve", "--check", "--json", "--data", data], { env: freePorts });
   const change = (text: string): unknown => JSON.parse(text);
 
-  it("exits with 0 and creates nothing where there is no database", async () => {
+  it("exits with 0 and creates nothing if there is no database", async () => {
     const { code, stdout } = await check();
     assert.deepEqual([code, change(stdout)], [0, { version: "0.1.0", change: "create", pending: [] }]);
     assert(!existsSync(file));
@@ -28,7 +28,7 @@ describe("postern serve --check", () => {
     assert.deepEqual([code, change(stdout)], [0, { version: "0.1.0", change: "none", pending: [] }]);
   });
 
-  it("exits with 8 and names the steps when the start would migrate, and takes none of them", async () => {
+  it("exits with 8 and names the steps if the start would migrate, and runs none of them", async () => {
     edit("delete from migrations where name = '0010-packed'");
     for (let time = 0; time < 2; time += 1) {
       const { code, stdout } = await check();
@@ -40,7 +40,7 @@ describe("postern serve --check", () => {
     edit("insert into migrations (name, at) values ('0010-packed', '2026-01-01T00:00:00Z')");
   });
 
-  it("a start that migrates logs where its backup is, and the check afterwards exits with 0", async () => {
+  it("a start that migrates logs the path of its backup, and the check afterwards exits with 0", async () => {
     edit("delete from migrations where name = '0010-packed'");
     const server = startCommand(["serve", "--json", "--data", data, "--log-format", "json"], { env: freePorts });
     await server.firstLine();
@@ -50,7 +50,7 @@ describe("postern serve --check", () => {
     assert.equal((await check()).code, 0);
   });
 
-  it("exits with 2 when a newer version wrote the database", async () => {
+  it("exits with 2 if a newer version wrote the database", async () => {
     edit("insert into migrations values ('9999-later', '2026-01-01T00:00:00Z', '0.9.0', '/backups/before')");
     const { code, stderr } = await check();
     assert.equal(code, 2);

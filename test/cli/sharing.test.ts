@@ -1,4 +1,4 @@
-/** Options that share a service with people, and `--print-config`, which writes them out. */
+/** Options that share a service with people, and `--print-config`, which prints them as configuration. */
 import assert from "node:assert/strict";
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -53,7 +53,7 @@ describe("sharing a service", { timeout: 180_000 }, () => {
   const share = (...args: string[]) => startCommand(["http", String(service.port), ...args], { env: env() });
   const printed = (...args: string[]) => runSharedCommand([...args, "--print-config"], { env: env() });
 
-  it("--password makes a password, prints it once, and the edge then asks for it", async () => {
+  it("--password generates a password, prints it once, and the edge then requires it", async () => {
     const agent = share("--password", "--json");
     const { url, user, password } = JSON.parse(await agent.firstLine());
     assert.equal(user, "guest");
@@ -105,7 +105,7 @@ describe("sharing a service", { timeout: 180_000 }, () => {
     }
   });
 
-  it("--expires ends the command with exit code 0 and a sentence, and the URL with it", async () => {
+  it("--expires ends the command and its URL with exit code 0 and a sentence", async () => {
     const agent = share("--expires", "3s", "--json");
     const { url } = JSON.parse(await agent.firstLine());
     const ended = await agent.finished;
@@ -118,7 +118,7 @@ describe("sharing a service", { timeout: 180_000 }, () => {
     assert.deepEqual([tcp.code, /has expired/.test(tcp.stdout)], [0, true]);
   });
 
-  it("--once serves the first visitor alone, and ends after the visitor's session", async () => {
+  it("--once serves only the first visitor, and ends after the visitor's session", async () => {
     const agent = share("--once=2s", "--json");
     const { url } = JSON.parse(await agent.firstLine());
     const first = await platform.request(url);
@@ -141,7 +141,7 @@ describe("sharing a service", { timeout: 180_000 }, () => {
     assert.match(refused.stderr, /--once does not work with/);
   });
 
-  it("--qr shows a code of a public URL, and says why there is none for another", async () => {
+  it("--qr prints a code of a public URL, and explains why there is none for other URLs", async () => {
     const agent = share("--qr", "--url", "https://qr.example.com");
     const url = (await agent.firstLine()).split(" ")[0] as string;
     const lines = renderQr(url);
@@ -194,7 +194,7 @@ describe("sharing a service", { timeout: 180_000 }, () => {
     await agent.end("SIGINT");
   });
 
-  it("--print-config writes an agent file that makes the same tunnel, for every option", async () => {
+  it("--print-config writes an agent file that creates the same tunnel, for every option", async () => {
     const cas = join(home, "cas.pem");
     const policy = join(home, "policy.yaml");
     writeFileSync(cas, platform.caPem);
@@ -239,7 +239,7 @@ describe("sharing a service", { timeout: 180_000 }, () => {
       assert.deepEqual(issues, [], args.join(" "));
       const checked = await runSharedCommand(["config", "check", "--config", file], { env: env() });
       assert.equal(checked.code, 0, checked.stderr);
-      // The tunnel of the file, printed again by its own values, is the one of the flags.
+      // The file's tunnel, printed again from its own values, equals the one of the flags.
       const again = await runSharedCommand([...args, "--print-config", "--json"], { env: env() });
       const { notes } = JSON.parse(again.stdout);
       assert.ok(Array.isArray(notes));
@@ -248,7 +248,7 @@ describe("sharing a service", { timeout: 180_000 }, () => {
     }
   });
 
-  it("--print-config writes a document whose edge decides as the tunnel does", async () => {
+  it("--print-config writes a document whose edge decides like the tunnel", async () => {
     const args = ["--password=correct-horse", "--response-header-add", "x-by:edge", "--cidr-allow", "127.0.0.0/8"];
     const host = `printed.localhost:${platform.httpsPort}`;
     const { stdout } = await printed("http", String(service.port), ...args, "--url", `https://${host}`, "--json");
@@ -272,7 +272,7 @@ describe("sharing a service", { timeout: 180_000 }, () => {
     await agent.end("SIGINT");
   });
 
-  it("--print-config writes no document that would let more people in, and never the token", async () => {
+  it("--print-config writes no document that would admit more people, and never the token", async () => {
     const lists = [
       "--oidc",
       "https://i.example",
@@ -297,7 +297,7 @@ describe("sharing a service", { timeout: 180_000 }, () => {
   });
 });
 
-/** What the flags come to, as the command itself computes it. */
+/** Returns the tunnels that the command itself computes from the flags. */
 async function tunnelsOfFlags([kind = "", ...args]: readonly string[]): Promise<unknown> {
   const { readSettings } = await import("../../src/cli/settings/read-settings.ts");
   const { withSharing } = await import("../../src/cli/agent/sharing.ts");
@@ -312,7 +312,7 @@ async function tunnelsOfFlags([kind = "", ...args]: readonly string[]): Promise<
   return JSON.parse(JSON.stringify(made.map(plain)));
 }
 
-/** Without what two readings of one target cannot share. */
+/** Removes the fields that differ between two readings of one target. */
 function plain({ upstream, ...tunnel }: { readonly upstream: { readonly local?: unknown } }): object {
   const { local, ...rest } = upstream;
   return { ...tunnel, upstream: { ...rest, isLocal: local !== undefined } };

@@ -1,4 +1,4 @@
-/** `postern http --sso dev`: a login provider that an agent brings along, for a server on the same machine. */
+/** `postern http --sso dev`: a login provider that runs with the agent, for a server on the same machine. */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -27,7 +27,7 @@ describe("postern http --sso dev", () => {
     ["serve", async () => ["--domain", "localhost", "--login-issuer", `http://127.0.0.1:${await freePort()}`]],
   ] as const) {
     it(
-      `postern http --sso dev has visitors log in, with the server that \`postern ${server}\` has started here`,
+      `postern http --sso dev lets visitors log in, with the server that \`postern ${server}\` started on this machine`,
       {
         skip: skipWithout("chromium"),
       },
@@ -47,7 +47,7 @@ describe("postern http --sso dev", () => {
           await page.getByRole("button", { name: /Ada/ }).click();
           await page.waitForURL(`${url}/a?b=1`);
           assert.equal(await page.locator("body").innerText(), "for ada@example.com");
-          // The provider tells the server of the end (back-channel).
+          // The provider notifies the server of the logout (back-channel).
           await page.goto(provider);
           await page.getByRole("button", { name: /Log out everywhere/ }).click();
           await page.waitForURL(`${provider}/`);
@@ -77,7 +77,7 @@ describe("postern http --sso dev", () => {
     }
   });
 
-  it("postern http --sso dev is refused for a server on another machine, and for labels", async () => {
+  it("postern http --sso dev is rejected for a server on another machine, and for labels", async () => {
     const directory = directoryOfItsOwn();
     const env = { POSTERN_AUTHTOKEN: "postern_at_other" };
     const other = ["--server", "t.example.com:4443", "--data", directory];
@@ -90,7 +90,7 @@ describe("postern http --sso dev", () => {
     rmSync(directory, { recursive: true });
   });
 
-  it("postern dev names no provider on its loopback where others can reach it", async () => {
+  it("postern dev offers no provider on its loopback if others can reach it", async () => {
     const directory = directoryOfItsOwn();
     const env = { ...freePorts, POSTERN_HTTPS_LISTEN: "0.0.0.0:0" };
     const running = startCommand(["dev", "--data", directory, "--json"], { env });

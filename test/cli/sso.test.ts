@@ -1,4 +1,4 @@
-/** `postern dev --sso dev`, as somebody sees it who clicks through it. */
+/** `postern dev --sso dev`, used by a person in a browser. */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -69,7 +69,7 @@ for (const kind of ["oidc", "saml"] as const) {
       await click(name, facts.url + path);
     };
 
-    it(`postern dev --sso dev=${kind} shows the service who it is whose name was clicked`, async () => {
+    it(`postern dev --sso dev=${kind} sends the service the identity of the clicked name`, async () => {
       await logIn(/Ada/);
       const shown = await text();
       assert.match(shown, /ngrok-auth-user-email: ada@example\.com/i);
@@ -77,7 +77,7 @@ for (const kind of ["oidc", "saml"] as const) {
       assert.match(shown, /ngrok-auth-user-id: ada/i);
     });
 
-    it(`postern dev --sso dev=${kind} passes names on that are not ASCII, and people whom nobody listed`, async () => {
+    it(`postern dev --sso dev=${kind} forwards names that are not ASCII, and people who are not listed`, async () => {
       await logIn(/Björk/);
       assert.match(await text(), /ngrok-auth-user-name: Bj%C3%B6rk Gu%C3%B0mundsd%C3%B3ttir/i);
       const other = await (await chromium.newContext({ ignoreHTTPSErrors: true })).newPage();
@@ -91,7 +91,7 @@ for (const kind of ["oidc", "saml"] as const) {
       await other.context().close();
     });
 
-    it(`postern dev --sso dev=${kind} shows what a denied and a failed login look like`, async () => {
+    it(`postern dev --sso dev=${kind} demonstrates a denied and a failed login`, async () => {
       for (const name of [/Deny/, /Fail/]) {
         await page.goto(facts.url);
         await page.getByRole("button", { name }).click();
@@ -100,7 +100,7 @@ for (const kind of ["oidc", "saml"] as const) {
       }
     });
 
-    it(`postern dev --sso dev=${kind} remembers who is logged in, and ends that at the service as well`, async () => {
+    it(`postern dev --sso dev=${kind} remembers the logged-in person, and a logout there also ends the service's session`, async () => {
       await logIn(/Ada/, "/");
       await page.goto(facts.sso_url);
       assert.match(await text(), /You are Ada Lovelace/);
@@ -110,7 +110,7 @@ for (const kind of ["oidc", "saml"] as const) {
       assert.match(page.url(), new RegExp(`^${facts.sso_url}`), "the session has expired with it");
     });
 
-    it(`postern dev --sso dev=${kind} is logged out of by a log-out at the service`, async () => {
+    it(`postern dev --sso dev=${kind} ends its session after a logout at the service`, async () => {
       await logIn(/Ada/, "/");
       await page.goto(`${facts.url}/.postern/logout`);
       await page.waitForURL((url) => !url.href.startsWith(facts.sso_url));
@@ -119,14 +119,14 @@ for (const kind of ["oidc", "saml"] as const) {
     });
 
     if (kind === "oidc") {
-      it(`postern dev --sso dev=${kind} signs by a new key when it is told to`, async () => {
+      it(`postern dev --sso dev=${kind} signs with a new key on request`, async () => {
         await page.goto(facts.sso_url);
         await click(/new key/, `${facts.sso_url}/`);
         await logIn(/Nils/);
         assert.match(await text(), /ngrok-auth-user-id: nils/i);
       });
 
-      it(`postern dev --sso dev=${kind} logs in visitors of whom a rule of a policy asks it`, async () => {
+      it(`postern dev --sso dev=${kind} logs in visitors for a rule of a policy`, async () => {
         const { sso_url: issuer_url, sso_client_id: client_id, sso_client_secret: client_secret } = facts;
         const config = { issuer_url, client_id, client_secret };
         const body = "hello ${actions.ngrok.oidc.identity.name} at ${req.url.path}";
@@ -152,7 +152,7 @@ for (const kind of ["oidc", "saml"] as const) {
         assert.notEqual(await text(), "hello Ada Lovelace at /private");
       });
     } else {
-      it(`postern dev --sso dev=${kind} can begin a login by itself`, async () => {
+      it(`postern dev --sso dev=${kind} can start a login at the provider`, async () => {
         await logIn(/Ada/, "/");
         await context.clearCookies({ domain: new URL(facts.url).hostname });
         await page.goto(facts.sso_url);
@@ -162,7 +162,7 @@ for (const kind of ["oidc", "saml"] as const) {
       });
     }
 
-    it(`I2: postern dev --sso dev=${kind} answers to no other name, sends nobody elsewhere, and takes no buttons of other sites`, async () => {
+    it(`I2: postern dev --sso dev=${kind} answers to no other name, redirects to no other site, and accepts no buttons of other sites`, async () => {
       const ask = (path: string, headers: Readonly<Record<string, string>>, method = "GET"): Promise<number> =>
         new Promise((resolve, reject) => {
           const sent = request(`${facts.sso_url}${path}`, { method, headers }, (response) => {
@@ -184,7 +184,7 @@ for (const kind of ["oidc", "saml"] as const) {
 }
 
 describe("postern dev --sso", () => {
-  it("postern dev --sso is refused where somebody else could come", async () => {
+  it("postern dev --sso is rejected if other machines could reach it", async () => {
     for (const listener of ["--https-listen", "--agent-listen", "--api-listen", "--http-listen"]) {
       const { code, stderr } = await runSharedCommand(["dev", "--sso", "dev", listener, "0.0.0.0:0"]);
       assert.equal(code, 2, listener);

@@ -1,4 +1,4 @@
-/** `postern start`: what agents' files describe, published for real. */
+/** `postern start` really publishes the tunnels of agents' files. */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { once } from "node:events";
@@ -48,7 +48,7 @@ describe("postern start", { timeout: 120_000 }, () => {
     writeFileSync(path, text);
     return path;
   }
-  /** An environment in which nobody's own files are. */
+  /** An environment without anyone's own files. */
   const env = { HOME: directory, XDG_CONFIG_HOME: directory };
   const start = (...args: string[]): Running => startCommand(["start", "--json", ...args], { env });
   async function online(agent: Running, count: number): Promise<readonly Online[]> {
@@ -71,7 +71,7 @@ describe("postern start", { timeout: 120_000 }, () => {
     return { status, seen: status === 200 ? (JSON.parse(text) as Record<string, string>) : {} };
   }
 
-  it("postern start publishes a tunnel of a vendor's file of version 2 as it is written there", async () => {
+  it("postern start publishes a tunnel of a vendor's file of version 2 without changes", async () => {
     const path = file(
       "ngrok.yml",
       `version: "2"
@@ -103,7 +103,7 @@ tunnels:
     assert.equal((await agent.end("SIGINT")).code, 130);
   });
 
-  it("postern start names the tunnel that cannot be opened, and goes on with the others", async () => {
+  it("postern start names the tunnel that fails to open, and continues with the others", async () => {
     const { body } = await platform.api("POST", "/accounts", { name: "holder" });
     const holder = await platform.startAgent({ upstream: 1, url: "https://held.localhost", token: body.authtoken });
     const path = file(
@@ -130,7 +130,7 @@ tunnels:
     ["a name that is not there", ["wbe"], /unknown tunnel "wbe": did you mean "web"\?/],
     ["names beside --all", ["web", "--all"], /give names of tunnels/],
   ] as const) {
-    it(`postern start refuses ${what}`, async () => {
+    it(`postern start rejects ${what}`, async () => {
       const path = file("web.yml", "tunnels: { web: { addr: 3000 } }");
       const ended = await runSharedCommand(["start", ...args, "--config", path, ...access], { env });
       assert.equal(ended.code, 2);
@@ -138,7 +138,7 @@ tunnels:
     });
   }
 
-  it("postern start ends TLS at the agent, with visitors' certificates where it asks for them", async (t) => {
+  it("postern start terminates TLS at the agent, with client certificates if the agent requires them", async (t) => {
     const now = Date.now();
     const authority = await createAuthority({ commonName: "Visitors", now });
     const own = await issueLeaf(authority, { names: ["ended.localhost", "known.localhost"], now, days: 2 });
@@ -193,7 +193,7 @@ endpoints:
     };
     assert.equal(await said("ended.localhost"), "all of it");
     assert.equal(await said("known.localhost", { cert: visitor.certificatePem, key: visitor.keyPem }), "all of it");
-    // Whoever shows none, or one for another use, gets nothing back.
+    // Clients without a certificate, or with one for another use, get no response.
     for (const stranger of [{}, { cert: own.certificatePem, key: own.keyPem }]) {
       assert.match(await said("known.localhost", stranger), /^$|^refused|^cut/);
     }
@@ -205,7 +205,7 @@ endpoints:
     assert.match(ended.stderr, new RegExp(`no agent file "${directory}/postern/agent.yml": write one with`));
   });
 
-  it("postern http goes through the proxy that it is told of, and says which one is not there", async () => {
+  it("postern http uses the configured proxy, and names a proxy that does not answer", async () => {
     const targets: string[] = [];
     const proxy = createServer((socket) => {
       socket.on("error", () => {});
@@ -231,7 +231,7 @@ endpoints:
     assert.match(gone.stderr, /cannot reach the proxy 127\.0\.0\.1:1/);
   });
 
-  it("postern http has the modules that its flags ask for, with secrets from a file", async () => {
+  it("postern http applies the modules of its flags, with secrets from a file", async () => {
     const users = file("users", "ann:correct horse\nbob:battery staple\n");
     const flags = ["--basic-auth-file", users, "--response-header-add", "x-edge:postern", "--host-header", "rewrite"];
     const agent = startCommand(
@@ -250,7 +250,7 @@ endpoints:
     await agent.end("SIGINT");
   });
 
-  it("postern start publishes both schemes of a tunnel, and http:// is served without TLS", async () => {
+  it("postern start publishes both schemes of a tunnel, and serves http:// without TLS", async () => {
     const path = file(
       "schemes.yml",
       `version: "2"\nauthtoken: ${platform.authtoken}\ntunnels:\n  both: { proto: http, addr: ${service.port}, subdomain: both, schemes: [http, https] }\n`,

@@ -57,7 +57,7 @@ describe("postern status", { timeout: 120_000 }, () => {
     );
     assert.match(messages(found, "agents"), /^1 agent, 1 public URL$/);
     assert.match(messages(found, "nodes"), /^1 running, version /);
-    // The machine of the test may be short of disk space.
+    // The test's machine may be short of disk space.
     const others = found.checks.filter(({ about }) => about !== "disk");
     assert.ok(
       others.every(({ level }) => level === "fine"),
@@ -79,7 +79,7 @@ describe("postern status", { timeout: 120_000 }, () => {
     for (const id of ids) await platform.api("DELETE", `/tls_certificates/${id}`);
   });
 
-  it("postern status shows the last failed request, and works for keys that are not an operator's", async () => {
+  it("postern status shows the last failed request, and works for keys of accounts other than the operator's", async () => {
     const agent = await platform.startAgent({ upstream: 1 });
     await platform.request(`${agent.url}/broken`);
     await agent.close();
@@ -101,7 +101,7 @@ describe("postern status", { timeout: 120_000 }, () => {
     }
   });
 
-  it("postern status judges what is critical and what is a warning", async () => {
+  it("postern status distinguishes critical states from warnings", async () => {
     const api = new Postern({ baseUrl: platform.apiUrl, apiKey: platform.apiKey });
     const state = await collectState(api, undefined);
     const [node] = state.nodes ?? [];
@@ -134,7 +134,7 @@ describe("postern status", { timeout: 120_000 }, () => {
     }
   });
 
-  it("postern status --watch shows the state again until it is stopped", { skip: skipWithout("tmux") }, async () => {
+  it("postern status --watch repeats the state until it is stopped", { skip: skipWithout("tmux") }, async () => {
     const terminal = await startTmux(100, 30, { POSTERN_DATA: platform.directory });
     await terminal.type(`${process.execPath} ${join(root, "bin/postern.js")} status --watch; echo ended $?`);
     await terminal.until((seen) => seen.includes("accepts traffic") && seen.includes("0 agents"));

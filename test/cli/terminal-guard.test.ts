@@ -1,4 +1,4 @@
-/** What commands show of strangers' text: everything, and nothing that the terminal would obey. */
+/** Commands print all of strangers' text, and nothing that the terminal would obey. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { errorCode } from "../../src/lib/errors.ts";
@@ -6,7 +6,7 @@ import { runSharedCommand } from "../support/shared-command.ts";
 import { startHttpService } from "../support/services.ts";
 import type { HttpService } from "../support/services.ts";
 
-/** A title, a colour, an 8-bit command, a line of its own, one over the line before, and turned writing. */
+/** A title, a colour, an 8-bit command, a separate line, a line over the previous one, and reversed writing. */
 const hostile = "\u001b]0;owned\u0007\u001b[31mred\u009b2J\nforged line\r\u202eturned";
 const shown = String.raw`\u001b]0;owned\u0007\u001b[31mred\u009b2J\nforged line\r\u202eturned`;
 
@@ -83,7 +83,7 @@ describe("G13: strangers' text at the terminal", { timeout: 60_000 }, () => {
     ["a refusal as JSON", ["api", "edges/https", "get", "refused", "--json"]],
   ] as const) {
     for (const colour of ["0", "1"]) {
-      it(`strangers' text is shown and not obeyed in ${what}, with FORCE_COLOR=${colour}`, async () => {
+      it(`strangers' text is printed and not obeyed in ${what}, with FORCE_COLOR=${colour}`, async () => {
         const { port } = api;
         const env = { POSTERN_API_URL: `http://127.0.0.1:${port}`, POSTERN_API_KEY: "key", FORCE_COLOR: colour };
         const { stdout, stderr } = await runSharedCommand(args, { env });
@@ -94,7 +94,7 @@ describe("G13: strangers' text at the terminal", { timeout: 60_000 }, () => {
         // oxlint-disable-next-line no-control-regex
         assert.doesNotMatch(plain, /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
         assert.doesNotMatch(plain, /^(?!\s+\| ).*(?<!\\n)forged line/m);
-        // A refusal as JSON has the sentence that is printed as text.
+        // An error as JSON contains the sentence that is printed as text.
         assert.ok(plain.replaceAll("\\\\", "\\").includes(shown.slice(0, 30)), plain);
         assert.ok(!printed.includes("\u001b[31mred"));
       });

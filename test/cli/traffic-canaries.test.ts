@@ -1,6 +1,6 @@
 /**
- * Secrets of visitors, operators, agents and identity providers are in no place that somebody else reads: a canary for
- * each, sent through a server and an agent that log everything, and then a look at every place.
+ * Secrets of visitors, operators, agents and identity providers must not appear in any place that others read. The test
+ * sends a canary for each secret through a server and an agent that log everything. Then it searches every place.
  */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
@@ -35,7 +35,7 @@ type Answer = any;
 
 const host = "app.localhost";
 
-/** By whose it is and what it is. Those that servers make are added when they are there. */
+/** By owner and purpose. Secrets that servers generate are added later. */
 const canaries = new Map<string, string>();
 
 function canary(name: string): string {
@@ -44,7 +44,7 @@ function canary(name: string): string {
   return text;
 }
 
-/** The ways in which a place may write a text. */
+/** Returns the forms in which a place may contain a text. */
 function formsOf(text: string): readonly string[] {
   const bytes = Buffer.from(text);
   return [text, encodeURIComponent(text), bytes.toString("base64"), bytes.toString("base64url"), bytes.toString("hex")];
@@ -74,7 +74,7 @@ const secrets = {
   agentKey: canary("agent: private key"),
 };
 
-/** An agent's file of another agent, with a secret wherever its format has one. */
+/** Returns a file of another vendor's agent, with a secret in each possible field. */
 function oldFile(): string {
   return `version: "2"
 authtoken: ${canaries.get("agent: token") ?? ""}
@@ -103,7 +103,7 @@ tunnels:
 `;
 }
 
-/** An agent's file in which each secret is written wrongly, so that a message is about it. */
+/** Returns an agent file in which each secret has a syntax error, which produces a message about the secret. */
 function fileWithMistakes(): string {
   return `proxy_url: "ftp://ada:${secrets.agentPassword}@127.0.0.1"
 tunnels:
@@ -219,7 +219,7 @@ describe("secrets that pass a server and an agent", { timeout: 240_000 }, () => 
     rmSync(directory, { recursive: true });
   });
 
-  /** A route for each way in which a request is judged, changed and answered. */
+  /** Configures a route for each way to check, change and answer a request. */
   async function configure(): Promise<void> {
     const vault = await make("/vaults", { name: "v" });
     await make("/vault_secrets", { vault_id: vault.id, name: "s", value: secrets.vaultSecret });
@@ -337,7 +337,7 @@ tunnels:
     }
   }
 
-  /** A session by a link, and one by the team's provider. */
+  /** Opens one session with a link, and one with the team's provider. */
   async function openConsoles(): Promise<void> {
     const { url } = await make("/console_links");
     const code = new URL(url).hash.replace("#code=", "");
@@ -376,17 +376,17 @@ tunnels:
     return texts.join("\n");
   };
 
-  /** By its name; a place without any text is no place. */
+  /** By name. A place without any text fails the test. */
   const places: Readonly<Record<string, () => Promise<string> | string>> = {
     "log of the server": () => server.stderr(),
-    // The first line of the first start shows the first keys, once.
+    // The first line of the first start contains the first keys, once.
     "output of the server": () => `none but these facts: ${server.stdout().split("\n").slice(1).join("\n")}`,
     "log of the agent": () => agent.stderr(),
     "output of the agent": () => agent.stdout(),
     "answers to visitors": () =>
       answers
         .map(({ name, answer }) => {
-          // What the service answers, and what a login sends along, is for its visitor.
+          // The service's response and a login's data are for their visitor.
           const { "set-cookie": _, location: __, ...headers } = answer.headers;
           return `${name} ${answer.status} ${JSON.stringify(headers)} ${answer.text}`;
         })
@@ -466,7 +466,7 @@ tunnels:
     },
   };
 
-  it("K4: secrets that pass a server and an agent did pass: visitors, services and providers have had them", () => {
+  it("K4: secrets that pass a server and an agent reach their visitors, services and providers", () => {
     const all = arrived.join("\n");
     for (const name of [
       "visitorCookie",

@@ -1,4 +1,4 @@
-/** `postern up`: from a machine with nothing to a server that answers through its public name. */
+/** `postern up`: from an empty machine to a server that answers at its public name. */
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -78,7 +78,7 @@ describe("postern up", { skip: skipWithout("pebble"), timeout: 120_000 }, () => 
   };
   const wrongOf = ({ findings }: Result): readonly Found[] => findings.filter(({ outcome }) => outcome === "wrong");
 
-  it("postern up --check passes on a machine whose names, ports and authority are right, and changes nothing", async () => {
+  it("postern up --check passes on a machine with correct names, ports and authority, and changes nothing", async () => {
     const { code, result } = await check();
     assert.deepEqual(wrongOf(result), []);
     assert.equal(code, 0);
@@ -87,7 +87,7 @@ describe("postern up", { skip: skipWithout("pebble"), timeout: 120_000 }, () => 
     assert.ok(about.includes(domain) && about.includes(`idp.${domain}`) && about.includes("clock"), about.join("\n"));
   });
 
-  it("postern up --check names the DNS records that are missing, for a zone file and for a form", async () => {
+  it("postern up --check prints the missing DNS records, for a zone file and for a form", async () => {
     const { code, result } = await check({ domain: "a.nowhere.test", address: "203.0.113.10" });
     assert.equal(code, 1);
     assert.deepEqual(result.missing_records, [
@@ -102,7 +102,7 @@ describe("postern up", { skip: skipWithout("pebble"), timeout: 120_000 }, () => 
     assert.match(shown.stdout, /^ {2}\*\.a\.nowhere\.test +A +203\.0\.113\.10$/m);
   });
 
-  it("postern up --check refuses a name that leads to another machine", async () => {
+  it("postern up --check rejects a name that resolves to another machine", async () => {
     dns.addresses.set(`idp.${domain}`, ["203.0.113.99"]);
     const [wrong, ...more] = wrongOf((await check()).result);
     assert.deepEqual([wrong?.about, more], [`idp.${domain}`, []]);
@@ -145,7 +145,7 @@ describe("postern up", { skip: skipWithout("pebble"), timeout: 120_000 }, () => 
     assert.match(stderr, /--domain.*--email/);
   });
 
-  it("postern up --foreground ends with a server that has a certificate and answers through its public name, also when it runs again", async () => {
+  it("postern up --foreground ends with a server that has a certificate and answers at its public name, also when it runs again", async () => {
     const started: string[] = [];
     for (const expected of [/wrote .*postern\.yaml/, /postern\.yaml is unchanged/]) {
       const running = startCommand(["up", ...options({ foreground: true, json: true })], {
@@ -169,7 +169,7 @@ describe("postern up", { skip: skipWithout("pebble"), timeout: 120_000 }, () => 
     assert.equal(started[0], started[1]);
   });
 
-  it("postern up refuses to replace a configuration file with other settings, and shows the new ones", async () => {
+  it("postern up does not replace a configuration file with other settings, and prints the new ones", async () => {
     writeFileSync(join(directory, "other.yaml"), "domain: other.example\n");
     const args = options({ foreground: true, file: join(directory, "other.yaml") });
     const { code, stderr } = await runSharedCommand(["up", ...args]);

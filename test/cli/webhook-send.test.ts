@@ -12,11 +12,11 @@ import type { ApiBody, TestPlatform } from "../support/platform.ts";
 import { startHttpService } from "../support/services.ts";
 import type { HttpService } from "../support/services.ts";
 
-/** Everybody but Amazon, who alone has the key of SNS. */
+/** All providers except Amazon, because only Amazon has the key of SNS. */
 const signers = Object.keys(providers).filter((provider) => provider !== "sns");
 const keyPair = generateKeyPairSync("ec", { namedCurve: "prime256v1" });
 
-/** One provider for each way to sign that differs in more than the names of header fields. */
+/** One provider for each signing method. Other providers differ only in the names of header fields. */
 const waysToSign =
   "box contentful gitlab graphcms hubspot linear mailchimp mailgun plivo sendgrid stripe svix twilio vmware".split(" ");
 
@@ -24,7 +24,7 @@ const bodyOf = (provider: string): string =>
   ["mailchimp", "plivo"].includes(provider) ? "To=1&From=%2B2" : '{"event":"ä","n":1}';
 const pathOf = (provider: string): string => `/${provider}?b=2&a=1%2F`;
 
-/** As the provider hands them out: what it signs with, and what its customers verify with. */
+/** Returns the secrets as the provider issues them: the signing key, and the customers' verification key. */
 function secretsOf(provider: string): { readonly signing: string; readonly verifying: string } {
   if (provider === "sendgrid") {
     return {
@@ -81,7 +81,7 @@ const send = (...args: string[]) => runSharedCommand(["webhook", "send", "--data
 const url = (path: string): string => `https://hooks.localhost:${platform.publicHttpsPort}${path}`;
 
 describe("postern webhook send", () => {
-  it("postern webhook send sends the body as it is", async () => {
+  it("postern webhook send sends the body unchanged", async () => {
     const file = join(platform.directory, "body.json");
     writeFileSync(file, '{ "ref" : "main" }\n');
     const data = ["--secret", "s3cret", "--data", `@${file}`, "-H", "x-more: 1"];
@@ -91,9 +91,9 @@ describe("postern webhook send", () => {
     assert.equal(bodies.at(-1), '{ "ref" : "main" }\n');
   });
 
-  describe("signs so that the edge lets it pass", { concurrency: 4 }, () => {
+  describe("signs so that the edge accepts it", { concurrency: 4 }, () => {
     for (const provider of waysToSign) {
-      it(`postern webhook send signs so that the edge lets it pass as ${provider}`, async () => {
+      it(`postern webhook send signs so that the edge accepts it as ${provider}`, async () => {
         const { signing } = secretsOf(provider);
         const passed = await send(provider, "--secret", signing, "--data", bodyOf(provider), url(pathOf(provider)));
         assert.equal(passed.code, 0, passed.stdout + passed.stderr);
@@ -102,7 +102,7 @@ describe("postern webhook send", () => {
     }
   });
 
-  it("postern webhook send prints no secret that the provider sends itself", async () => {
+  it("postern webhook send does not print secrets that the provider itself sends", async () => {
     const secret = "canary-of-the-provider";
     for (const form of [[], ["--json"]]) {
       const { stdout, stderr } = await send("gitlab", "--secret", secret, ...form, url("/github"));
@@ -112,7 +112,7 @@ describe("postern webhook send", () => {
   });
 
   for (const provider of signers) {
-    it(`the signature of postern webhook send is let pass by the edge as ${provider}`, async () => {
+    it(`the signature of postern webhook send is accepted by the edge as ${provider}`, async () => {
       const sample = { secret: secretsOf(provider).signing, body: Buffer.from(bodyOf(provider)) };
       const to = url(pathOf(provider));
       const signed = sign(provider, { ...sample, url: to, now: Date.now() });
@@ -122,7 +122,7 @@ describe("postern webhook send", () => {
     });
   }
 
-  it("postern webhook send exits with 7 and the request id when it is refused", async () => {
+  it("postern webhook send exits with 7 and the request ID if the request is rejected", async () => {
     const { code, stdout } = await send("github", "--secret", "other", "--json", url("/github"));
     assert.equal(code, 7);
     const { answer } = JSON.parse(stdout) as { answer: Record<string, unknown> };
@@ -132,7 +132,7 @@ describe("postern webhook send", () => {
     assert.equal(kept.body.steps.at(-1).by, "webhook_verification");
   });
 
-  it("postern webhook send says what it cannot do", async () => {
+  it("postern webhook send reports what it cannot do", async () => {
     assert.match((await send("nobody", url("/"))).stderr, /unknown provider "nobody"/);
     assert.match((await send("sns", url("/"))).stderr, /sign as sns/);
     for (const provider of ["svix", "clerk", "brex", "microsoft_teams"]) {
