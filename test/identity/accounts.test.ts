@@ -35,7 +35,7 @@ describe("P1: logins of two accounts", () => {
   });
   after(() => world.stop());
 
-  it("P1: logins of two accounts are two users, though the provider says that they are one person", async () => {
+  it("P1: logins of two accounts are two users, although the provider reports the same person", async () => {
     const [ours, others] = [await list("users"), await list("users", key)];
     assert.equal(ours.length, 1);
     assert.equal(others.length, 1);
@@ -43,7 +43,7 @@ describe("P1: logins of two accounts", () => {
     assert.notEqual(ours[0]?.["id"], others[0]?.["id"]);
   });
 
-  it("P1: logins of two accounts are seen and ended by their own keys alone, filtered or not", async () => {
+  it("P1: logins of two accounts are listed and ended only by their own account's keys, filtered or not", async () => {
     for (const [what, as, of] of [
       ["sessions", key, undefined],
       ["users", key, undefined],
@@ -62,7 +62,7 @@ describe("P1: logins of two accounts", () => {
     assert.equal((await theirs.ask(at("their.localhost"), { headers: html })).status, 200);
   });
 
-  it("P1: logins of two accounts are no good at each other's hosts, under whatever name of a cookie", async () => {
+  it("P1: logins of two accounts are not valid at each other's hosts, under any cookie name", async () => {
     const [name = "", value = ""] = mine.cookies(at("app.localhost")).split("; ")[0]?.split("=") ?? [];
     const [theirName = ""] = theirs.cookies(at("their.localhost")).split("; ")[0]?.split("=") ?? [];
     for (const each of [name, theirName]) {
@@ -72,7 +72,7 @@ describe("P1: logins of two accounts", () => {
     }
   });
 
-  it("P1: logins of two accounts are begun and finished at one account's host each", async () => {
+  it("P1: logins of two accounts start and finish at one account's host each", async () => {
     const visitor = world.browser();
     const begun = await visitor.visit(at("app.localhost"), { stop: (url) => url.includes("/.postern/callback?") });
     const callback = new URL(String(begun.headers.location));
@@ -83,7 +83,7 @@ describe("P1: logins of two accounts", () => {
     assert.equal(world.providers.calls.length, before);
   });
 
-  it("P1: logins of two accounts end with their own user alone", async () => {
+  it("P1: logins of two accounts end only with their own user", async () => {
     const [{ id } = { id: "" }] = await list("users");
     assert.equal((await world.platform.api("DELETE", `/app/users/${id}`)).status, 204);
     assert.equal((await mine.ask(at("app.localhost"), { headers: html })).status, 302);

@@ -1,4 +1,4 @@
-/** Logins that agents ask for with their tunnels, by the public SDK's own options. */
+/** Logins that agents require for their tunnels, with the public SDK's own options. */
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, it } from "node:test";
 import { issuerTag } from "../../src/identity/browser/realm.ts";
@@ -41,7 +41,7 @@ describe("an agent's endpoint", { timeout: 120_000 }, () => {
     world.providers.person = { id: "1", name: "Ada", login: "ada", email: "ada@example.com", verified: true };
   });
 
-  it("asks visitors to log in with OAuth, and admits those that the agent names", async () => {
+  it("an agent's endpoint requires a login with OAuth, and admits the people that the agent names", async () => {
     const bound = await sdk.ask({
       name: "http",
       domain: "oauth.localhost",
@@ -56,12 +56,12 @@ describe("an agent's endpoint", { timeout: 120_000 }, () => {
     assert.equal(codeOf(await world.browser().visit(`${bound.url}/x`)), "3105");
   });
 
-  it("asks visitors to log in with the server's own app", async () => {
+  it("an agent's endpoint requires a login with the server's own app", async () => {
     const bound = await sdk.ask({ name: "http", domain: "managed.localhost", oauth: ["github"] });
     assert.equal((await world.browser().visit(`${bound.url}/x`)).text, "hello from /x");
   });
 
-  it("asks visitors to log in with an OpenID provider", async () => {
+  it("an agent's endpoint requires a login with an OpenID provider", async () => {
     const bound = await sdk.ask({
       name: "http",
       domain: "oidc.localhost",
@@ -101,7 +101,7 @@ describe("an agent's endpoint", { timeout: 120_000 }, () => {
       "openid email profile",
     ],
   ] as const) {
-    it(`asks visitors to log in as the ${what} options of the public SDK's forward() say`, async () => {
+    it(`an agent's endpoint requires a login as the ${what} options of the public SDK's forward() define`, async () => {
       const { platform } = world;
       const bound = await sdk.ask({
         name: "forward",
@@ -135,7 +135,7 @@ describe("an agent's endpoint", { timeout: 120_000 }, () => {
     });
   }
 
-  /** Ours, which asks as `postern http --saml` does. */
+  /** Our agent, which requires a login like `postern http --saml`. */
   const publish = (host: string, saml: object = {}, pooling = false): Promise<OurAgent> => {
     const { platform, provider, upstream } = world;
     const options = { SAML: { idp_metadata: provider.metadata(), ...saml } };
@@ -145,7 +145,7 @@ describe("an agent's endpoint", { timeout: 120_000 }, () => {
     );
   };
 
-  it("an agent's endpoint with SAML takes logins that begin at the provider, wherever they lead below its URL", async () => {
+  it("an agent's endpoint with SAML accepts logins that start at the provider, for any path below its URL", async () => {
     const agent = await publish("begun.localhost");
     const urls = await world.hostUrls("begun.localhost");
     for (const relayState of [`${agent.url}/a?b=1`, undefined]) {
@@ -161,7 +161,7 @@ describe("an agent's endpoint", { timeout: 120_000 }, () => {
     await agent.close();
   });
 
-  it("I2: an agent's wildcard endpoint asks visitors to log in at each of its names", async () => {
+  it("I2: an agent's wildcard endpoint requires a login at each of its names", async () => {
     const { platform } = world;
     await platform.api("POST", "/reserved_domains", { domain: "*.wild.example.net" });
     const bound = await sdk.ask({
@@ -181,7 +181,7 @@ describe("an agent's endpoint", { timeout: 120_000 }, () => {
     }
   });
 
-  it("an agent's wildcard endpoint with SAML is one place at the provider, and takes logins to each of its names", async () => {
+  it("an agent's wildcard endpoint with SAML is one service provider, and accepts logins for each of its names", async () => {
     await world.platform.api("POST", "/reserved_domains", { domain: "*.saml.example.net" });
     const agent = await publish("*.saml.example.net");
     const urls = await world.hostUrls("a.saml.example.net");
@@ -218,7 +218,7 @@ describe("an agent's endpoint", { timeout: 120_000 }, () => {
     for (const agent of agents) await agent.close();
   });
 
-  it("I2: an agent's endpoint admits no session of another SAML provider", async () => {
+  it("I2: an agent's endpoint accepts no session of another SAML provider", async () => {
     const host = "changed.localhost";
     const url = `${world.origin(host)}/`;
     const first = await publish(host);
@@ -229,13 +229,13 @@ describe("an agent's endpoint", { timeout: 120_000 }, () => {
     const other = await makeSamlProvider({ entityId: "https://other.example/saml" });
     const second = await publish(host, { idp_metadata: other.metadata() });
     assert.equal((await world.hostUrls(host)).entity_id, urls.entity_id);
-    // Who comes first has the metadata read.
+    // The first visitor triggers the request for the metadata.
     const ask = async (): Promise<number> => (await one.ask(url, { headers: { accept: "text/html" } })).status;
     assert.equal(await eventually(ask, (status) => status === 302), 302);
     await second.close();
   });
 
-  it("an agent's traffic policy asks visitors to log in with SAML, by the public SDK", async () => {
+  it("an agent's traffic policy requires a login with SAML, by the public SDK", async () => {
     const config = { idp_metadata: world.provider.metadata(), auth_id: "staff" };
     const groups = {
       type: "add-headers",
@@ -259,7 +259,7 @@ describe("an agent's endpoint", { timeout: 120_000 }, () => {
     }
   });
 
-  it("an agent's endpoint is not opened with a login that cannot be", async () => {
+  it("an agent's endpoint is not opened with an invalid login configuration", async () => {
     for (const oauth of [["nobody"], ["google", [], [], ["extra"]]] as const) {
       await assert.rejects(
         sdk.ask({ name: "http", domain: "no.localhost", oauth: oauth as never }),
@@ -268,7 +268,7 @@ describe("an agent's endpoint", { timeout: 120_000 }, () => {
     }
   });
 
-  it("an agent's endpoint asks visitors to log in with SAML, under a name that outlives agent and server", async () => {
+  it("an agent's endpoint requires a login with SAML, under an entity ID that outlives agent and server", async () => {
     const host = "saml.localhost";
     const first = await publish(host, { authorized_groups: ["staff"], allow_idp_initiated: false });
     const urls = await world.hostUrls(host);

@@ -1,4 +1,6 @@
-/** `auth_check_interval` on real traffic. The interval is the shortest there is, and requests are sent until it is over. */
+/**
+ * `auth_check_interval` on real traffic. The tests use the shortest interval, and send requests until it has passed.
+ */
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, it } from "node:test";
 import { errorCode } from "../../src/lib/errors.ts";
@@ -35,7 +37,9 @@ describe("a login that is checked again", () => {
 
   interface Visitor {
     readonly name: string;
-    /** Requests until one is answered as wanted, for ten seconds: that one, and the statuses before it. */
+    /**
+     * Sends requests for up to ten seconds until a response matches. Returns that response, and the statuses before it.
+     */
     until(isIt: (answer: Visited) => boolean): Promise<{ readonly answer: Visited; readonly before: number[] }>;
   }
   const open = async (path: string, http: "h1" | "h2"): Promise<Visitor> => {
@@ -55,7 +59,7 @@ describe("a login that is checked again", () => {
       },
     };
   };
-  /** One after another: the provider remembers what it was asked last. */
+  /** One after another, because the provider remembers only the last request. */
   const visitors = async (): Promise<Visitor[]> => {
     const all = [];
     for (const path of paths) all.push(await open(path, "h1"), await open(path, "h2"));
@@ -63,7 +67,7 @@ describe("a login that is checked again", () => {
   };
   const isRefused = ({ status }: Visited): boolean => status !== 200;
 
-  it("a login that is checked again has changes at the provider reach the service, refuses who is no member any more, and keeps the session", async () => {
+  it("a login that is checked again sends changes at the provider to the service, rejects former members, and keeps the session", async () => {
     const all = await visitors();
     world.providers.person = { ...ada, name: "Countess" };
     for (const { name, until } of all) {
@@ -89,7 +93,7 @@ describe("a login that is checked again", () => {
     }
   });
 
-  it("bears a provider that is down for as long as the interval, and says so then", async () => {
+  it("a login that is checked again tolerates a failed provider for one interval, and then reports it", async () => {
     const visitor = await open("/google", "h1");
     world.providers.failure = { status: 503 };
     const { answer, before } = await visitor.until(isRefused);
@@ -97,7 +101,7 @@ describe("a login that is checked again", () => {
     assert.deepEqual(before, [200]);
   });
 
-  it("a login that is checked again ends when the provider has withdrawn it", async () => {
+  it("a login that is checked again ends after the provider has revoked it", async () => {
     const visitor = await open("/github", "h2");
     world.providers.failure = { status: 401 };
     assert.equal((await visitor.until(isRefused)).answer.status, 302);
@@ -105,8 +109,8 @@ describe("a login that is checked again", () => {
     assert.equal((await visitor.until(() => true)).answer.status, 302);
   });
 
-  it("a login that is checked again has what the provider gave instead of its tokens after a restart, too", async () => {
-    // Of GitLab, which takes a refresh token once.
+  it("a login that is checked again uses the provider's new tokens, also after a restart", async () => {
+    // With GitLab, which accepts a refresh token once.
     const visitor = await open("/gitlab", "h1");
     const isNamed = (name: string) => (one: Visited) => isRefused(one) || seen(one)["ngrok-auth-user-name"] === name;
     for (const name of ["First", "Second"]) {

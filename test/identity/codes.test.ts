@@ -1,4 +1,4 @@
-/** What a login that comes to nothing is told as, against providers with faults: each fault has a code of its own. */
+/** Failed logins with faulty providers. Each fault has a separate error code. */
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, it } from "node:test";
 import { catalogue, errorCode } from "../../src/lib/errors.ts";
@@ -11,7 +11,7 @@ import type { Person } from "../support/oauth-providers.ts";
 const ada: Person = { id: "4711", name: "Ada", login: "ada", email: "ada@example.com", verified: true };
 
 let world: LoginWorld;
-/** Whose apps are at a provider that does not answer. */
+/** A world whose apps belong to a provider that does not answer. */
 let away: LoginWorld;
 before(async () => {
   const nowhere = { clientId, clientSecret, baseUrl: "http://127.0.0.1:9", graphVersion: "" };
@@ -40,7 +40,7 @@ for (const http of ["h1", "h2"] as const) {
     };
     const expected = (name: RefusalName): string => `${catalogue[name].status} ${errorCode(name)}`;
 
-    it(`the code of a login over ${http} tells a scope for the e-mail address from another that was not granted`, async () => {
+    it(`the code of a login over ${http} distinguishes a missing scope for the e-mail address from other missing scopes`, async () => {
       world.providers.granted = "read:user";
       assert.equal(await codeAt("/email"), expected("login_email_refused"));
       assert.equal(await codeAt("/team"), expected("login_scope_missing"));
@@ -50,7 +50,7 @@ for (const http of ["h1", "h2"] as const) {
       assert.equal(await codeAt("/either"), "200 none");
     });
 
-    it(`the code of a login over ${http} tells an address that is missing from one that is not verified or not listed`, async () => {
+    it(`the code of a login over ${http} distinguishes a missing address from one that is not verified or not listed`, async () => {
       world.providers.person = { ...ada, email: "" };
       assert.equal(await codeAt("/email"), expected("login_no_email"));
       world.providers.person = { ...ada, verified: false };
@@ -59,7 +59,7 @@ for (const http of ["h1", "h2"] as const) {
       assert.equal(await codeAt("/email"), expected("login_not_listed"));
     });
 
-    it(`the code of a login over ${http} tells a provider that is away, throttles, is busy, has a fault or takes the token back`, async () => {
+    it(`the code of a login over ${http} distinguishes a provider that is down, throttles, is busy, fails or revokes the token`, async () => {
       for (const [failure, name] of [
         [{ status: 429 }, "login_throttled"],
         [{ status: 503 }, "login_busy"],
@@ -72,7 +72,7 @@ for (const http of ["h1", "h2"] as const) {
         [{ status: 200, body: '{"error":"incorrect_client_credentials"}' }, "login_client_refused"],
         [{ status: 200, body: '{"error":"redirect_uri_mismatch"}' }, "login_redirect_refused"],
         [{ status: 200, body: '{"error":"invalid_scope"}' }, "login_scope_refused"],
-        // A token that the data endpoints then do not know.
+        // A token that the data endpoints do not accept.
         [{ status: 200, body: '{"access_token":"x","token_type":"bearer"}' }, "login_provider_error"],
       ] as const) {
         world.providers.failure = failure;
@@ -93,7 +93,7 @@ for (const http of ["h1", "h2"] as const) {
       }
     });
 
-    it(`the code of a login over ${http} says so where nothing listens at the provider's address`, async () => {
+    it(`the code of a login over ${http} reports that nothing listens at the provider's address`, async () => {
       const browser = away.browser(http);
       const first = await browser.ask(away.origin(), { headers: { accept: "text/html" } });
       const state = new URL(String(first.headers.location)).searchParams.get("state") ?? "";

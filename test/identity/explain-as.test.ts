@@ -1,4 +1,4 @@
-/** Dry runs as somebody: who would be let in, by which rule, and with which session. */
+/** Dry runs as a person: whether a route admits them, by which rule, and with which session. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { errorCode } from "../../src/lib/errors.ts";
@@ -7,7 +7,7 @@ import { startLoginWorld } from "../support/login-world.ts";
 import type { LoginWorld } from "../support/login-world.ts";
 import type { ApiBody } from "../support/platform.ts";
 
-describe("an explanation as somebody", { timeout: 60_000 }, () => {
+describe("an explanation as a person", { timeout: 60_000 }, () => {
   let world: LoginWorld;
   before(async () => {
     world = await startLoginWorld();
@@ -43,7 +43,7 @@ describe("an explanation as somebody", { timeout: 60_000 }, () => {
   const reasonOf = ({ steps }: ApiBody): string =>
     steps.find(({ by }: ApiBody) => by === "oauth" || by === "oidc")?.reason ?? "";
 
-  it("an explanation as somebody names the rule and the claim that let them in, or keep them out", async () => {
+  it("an explanation as a person names the rule and the claim that admit or reject them", async () => {
     for (const [path, as, outcome, code, reason] of [
       ["/", { email: "ada@example.com" }, "forwarded", null, /as ada@example\.com, .*the e-mail address is listed/],
       ["/", { email: "eve@example.com" }, "denied", "login_not_listed", /not on a list/],
@@ -67,7 +67,7 @@ describe("an explanation as somebody", { timeout: 60_000 }, () => {
     assert.match(reasonOf(await explain("/", null)), /^no session: sent to GitHub/);
   });
 
-  it("an explanation as somebody shows what the service would be told, and no secret", async () => {
+  it("an explanation as a person shows what the service would receive, and no secret", async () => {
     const told = await explain("/", {
       email: "ada@example.com",
       provider_user_id: "4711",
@@ -83,7 +83,7 @@ describe("an explanation as somebody", { timeout: 60_000 }, () => {
     assert.equal(fields["ngrok-auth-oauth-access-token"], undefined);
   });
 
-  it("an explanation as somebody goes by the session that they have, and leaves it alone", async () => {
+  it("an explanation as a person uses their existing session, and does not change it", async () => {
     const browser = world.browser();
     assert.equal((await browser.visit(world.origin())).status, 200);
     const list = async (): Promise<ApiBody> =>
@@ -98,14 +98,14 @@ describe("an explanation as somebody", { timeout: 60_000 }, () => {
     assert.match(reasonOf(await explain("/", { email: "ada@example.com" })), /after a login with GitHub/);
   });
 
-  it("an explanation as somebody is refused what is no e-mail address", async () => {
+  it("an explanation as a person rejects text that is not an e-mail address", async () => {
     const asked = { method: "GET", url: world.origin(), as: { email: "ada" } };
     const answer = await world.platform.api("POST", `/edges/https/${world.edgeId}/explain`, asked);
     assert.equal(answer.status, 400);
     assert.match(answer.text, /as\.email/);
   });
 
-  it("an explanation as somebody is had from the command line", async () => {
+  it("an explanation as a person is available on the command line", async () => {
     const { apiUrl, apiKey } = world.platform;
     const env = { POSTERN_API_URL: apiUrl, POSTERN_API_KEY: apiKey };
     const args = ["explain", "GET", `${world.origin()}/`, "--as"];

@@ -24,20 +24,20 @@ before(async () => {
 after(() => world.stop());
 
 for (const http of ["h1", "h2"] as const) {
-  describe(`a login under way, over ${http}`, () => {
+  describe(`a login in progress, over ${http}`, () => {
     beforeEach(() => {
       Object.assign(world.providers, { person: ada, failure: undefined, declines: undefined });
     });
     const browser = (): Browser => world.browser(http);
     const at = (path: string): string => world.origin() + path;
     const tokenCalls = (): number => world.providers.calls.filter((call) => call.includes("access_token")).length;
-    /** The callback's URL on the visited host, which nobody has opened yet. */
+    /** Returns the callback's URL on the visited host, which no one has opened yet. */
     const callbackOf = async (one: Browser, path = "/"): Promise<string> => {
       const stopped = await one.visit(at(path), { stop: isCallback });
       return String(stopped.headers.location);
     };
 
-    it("I2: ends in no other browser, and calls no provider there", async () => {
+    it(`I2: a login in progress, over ${http} ends in no other browser, and calls no provider there`, async () => {
       const callback = await callbackOf(browser());
       const before = tokenCalls();
       const other = browser();
@@ -48,7 +48,7 @@ for (const http of ["h1", "h2"] as const) {
       assert.equal(tokenCalls(), before);
     });
 
-    it(`I2: a login under way, over ${http} is finished once`, async () => {
+    it(`I2: a login in progress, over ${http} is finished once`, async () => {
       const one = browser();
       const stopped = await one.visit(at("/"), { stop: isCallback });
       const callback = String(stopped.headers.location);
@@ -61,7 +61,7 @@ for (const http of ["h1", "h2"] as const) {
       assert.equal(tokenCalls(), before);
     });
 
-    it(`I2: a login under way, over ${http} takes no state that is missing, altered, doubled or of another host`, async () => {
+    it(`I2: a login in progress, over ${http} rejects a state that is missing, altered, doubled or of another host`, async () => {
       const one = browser();
       const callback = new URL(await callbackOf(one));
       const state = callback.searchParams.get("state") as string;
@@ -90,13 +90,13 @@ for (const http of ["h1", "h2"] as const) {
       }
       const elsewhere = `${world.origin("other.localhost")}/.postern/callback?code=x&state=${state}`;
       assert.equal(codeOf(await one.ask(elsewhere, { headers: html })), "3124");
-      // At the path of an issuer: what a hostile one would have its victims sent to.
+      // At the path of an issuer: the URL to which a hostile issuer would send its victims.
       const mixed = await one.ask(`${idp}/oauth2/callback/abcdefgh?code=x&state=${state}`, { headers: html });
       assert.equal(codeOf(mixed), "3124");
       assert.equal(tokenCalls(), before);
     });
 
-    it("lets an error beat a code", async () => {
+    it(`a login in progress, over ${http} fails if the callback has both an error and a code`, async () => {
       const one = browser();
       const callback = new URL(await callbackOf(one));
       callback.searchParams.set("error", "access_denied");
@@ -105,7 +105,7 @@ for (const http of ["h1", "h2"] as const) {
       assert.equal(tokenCalls(), before);
     });
 
-    it("I3: comes back to paths of its own host alone", async () => {
+    it(`I3: a login in progress, over ${http} returns only to paths of its own host`, async () => {
       const hostile = [
         "//evil.example",
         "/\\evil.example",
@@ -128,7 +128,7 @@ for (const http of ["h1", "h2"] as const) {
       }
     });
 
-    it("sends only navigations away: all else is told 401, and a form that it was not sent", async () => {
+    it(`a login in progress, over ${http} redirects only navigations: other requests get 401, and posted forms get an error`, async () => {
       const count = world.received.length;
       for (const [options, expected] of [
         [{ headers: { accept: "application/json" } }, "401 3100"],
@@ -156,7 +156,7 @@ for (const http of ["h1", "h2"] as const) {
       assert.equal(world.received.length, count);
     });
 
-    it(`a login under way, over ${http} is good for every route of the realm, each of which judges its own lists`, async () => {
+    it(`a login in progress, over ${http} is valid for every route of the realm, and each route checks its own lists`, async () => {
       const one = browser();
       assert.equal((await one.visit(at("/"))).status, 200);
       const before = tokenCalls();
@@ -172,7 +172,7 @@ for (const http of ["h1", "h2"] as const) {
       assert.equal((await one.visit(at("/own"))).url, at("/own"), "and its login comes to its end");
     });
 
-    it(`I2: a login under way, over ${http} has sessions that are good at their own host and as they are, and nowhere else`, async () => {
+    it(`I2: a login in progress, over ${http} has sessions that are valid only at their own host and unchanged`, async () => {
       const one = browser();
       await one.visit(at("/"));
       const [name = "", value = ""] =
@@ -191,7 +191,7 @@ for (const http of ["h1", "h2"] as const) {
       assert.equal(await ask("app.localhost", `${name.slice(7)}=${value}`), 302);
     });
 
-    it(`R3: a login under way, over ${http} tells the service nothing that a client says of itself`, async () => {
+    it(`R3: a login in progress, over ${http} does not send the service any identity from the client's header fields`, async () => {
       const one = browser();
       await one.visit(at("/"));
       const forged =
@@ -203,13 +203,13 @@ for (const http of ["h1", "h2"] as const) {
       }
     });
 
-    it(`a login under way, over ${http} keeps no more than five flows of a realm in a browser`, async () => {
+    it(`a login in progress, over ${http} stores at most five flows of a realm in a browser`, async () => {
       const one = browser();
       for (let count = 0; count < 8; count += 1) await one.ask(at(`/${count}`), { headers: html });
       assert.equal(one.cookieNames(at("/")).filter((name) => name.includes("nonce")).length, 5);
     });
 
-    it("stops when sessions do not come back", async () => {
+    it(`a login in progress, over ${http} stops redirecting if session cookies do not come back`, async () => {
       const one = browser();
       let last: Visited | undefined;
       for (let count = 0; count < 4; count += 1) {
@@ -220,7 +220,7 @@ for (const http of ["h1", "h2"] as const) {
       assert.equal(`${last?.status} ${codeOf(last as Visited)}`, "400 3128");
     });
 
-    it("ends by a log-out that the visitor has meant", async () => {
+    it(`a login in progress, over ${http} ends after a logout that the visitor intended`, async () => {
       const one = browser();
       await one.visit(at("/"));
       const foreign = { ...html, "sec-fetch-mode": "navigate", "sec-fetch-site": "cross-site" };
@@ -249,7 +249,7 @@ for (const http of ["h1", "h2"] as const) {
       assert.equal((await one.ask(at("/.postern/session"))).status, 401);
     });
 
-    it("signs who is logged in, to be verified by its key set", async () => {
+    it(`a login in progress, over ${http} signs the identity, which the key set verifies`, async () => {
       const { jwtVerify, createLocalJWKSet } = await import("jose");
       const one = browser();
       const answer = await one.visit(at("/"));
@@ -262,7 +262,7 @@ for (const http of ["h1", "h2"] as const) {
       assert.match(String(payload.sub), /^appusr_/);
     });
 
-    it(`a login under way, over ${http} leaves neither cookie, state, code nor token in traces`, async () => {
+    it(`a login in progress, over ${http} leaves no cookie, state, code or token in traces`, async () => {
       const one = browser();
       const callback = await callbackOf(one);
       await one.visit(callback);
@@ -279,7 +279,7 @@ for (const http of ["h1", "h2"] as const) {
       }
     });
 
-    it(`a login under way, over ${http} is explained by the session and the rule`, async () => {
+    it(`a login in progress, over ${http} is explained by the session and the rule`, async () => {
       const one = browser();
       await one.visit(at("/"));
       const request = { method: "GET", url: at("/api"), headers: { cookie: one.cookies(at("/")) } };
@@ -308,7 +308,7 @@ for (const { name, create } of databases) {
     const list = async (what: string): Promise<Record<string, string>[]> =>
       (await world.platform.api("GET", `/app/${what}`)).body[`application_${what}`];
 
-    it("outlive a restart, and so do logins under way", async () => {
+    it(`sessions on ${name} survive a restart, and so do logins in progress`, async () => {
       const [one, two] = [world.browser(), world.browser()];
       assert.equal((await one.visit(at("/"))).status, 200);
       const stopped = await two.visit(at("/"), { stop: isAtIdp });
@@ -320,7 +320,7 @@ for (const { name, create } of databases) {
       assert.equal(present?.["expires_at"], before?.["expires_at"]);
     });
 
-    it(`sessions on ${name} are of one user for each identity, and leave no trace in the history`, async () => {
+    it(`sessions on ${name} belong to one user for each identity, and leave no trace in the history`, async () => {
       const { revision } = (await world.platform.api("GET", "/revisions?limit=1")).body.revisions[0];
       await world.browser().visit(at("/"));
       await world.browser().visit(at("/"));
@@ -338,7 +338,7 @@ for (const { name, create } of databases) {
       assert.equal((await world.platform.api("GET", "/revisions?limit=1")).body.revisions[0].revision, revision);
     });
 
-    it("S4: begin and end without the control plane, which hears of it afterwards", async () => {
+    it(`S4: sessions on ${name} start and end without the control plane, which receives them later`, async () => {
       const [one, two] = [world.browser(), world.browser()];
       await two.visit(at("/"));
       const before = (await list("sessions")).map(({ id }) => id);
@@ -346,7 +346,7 @@ for (const { name, create } of databases) {
       assert.equal((await one.visit(at("/"))).status, 200);
       await two.ask(at("/.postern/logout"), { method: "POST", body: "", headers: { origin: world.origin() } });
       await world.platform.startControlPlane();
-      // One has come and one has gone: both are told with the first snapshot.
+      // One session was added and one removed. The first snapshot contains both changes.
       const isTold = async (): Promise<boolean> => {
         const ids = (await list("sessions")).map(({ id }) => id);
         return ids.length === before.length && !before.every((id) => ids.includes(id));
@@ -356,7 +356,7 @@ for (const { name, create } of databases) {
       assert.equal((await two.ask(at("/"), { headers: html })).status, 302);
     });
 
-    it("end with their user", async () => {
+    it(`sessions on ${name} end with their user`, async () => {
       const [one, two] = [world.browser(), world.browser("h2")];
       for (const each of [one, two]) await each.visit(at("/"));
       const [user] = await list("users");
@@ -365,7 +365,7 @@ for (const { name, create } of databases) {
       assert.deepEqual(await list("sessions"), []);
     });
 
-    it(`I2: sessions on ${name} end when the login that they were made by goes, and do not come back with it`, async () => {
+    it(`I2: sessions on ${name} end when their login is removed, and do not return with it`, async () => {
       const id = await world.route("/going", { oauth: { provider: { gitlab: {} } } });
       const one = world.browser();
       assert.equal((await one.visit(at("/going"))).status, 200);

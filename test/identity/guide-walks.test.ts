@@ -1,4 +1,4 @@
-/** The guide of logins, walked: what it says is registered as it says it, at providers that take nothing else. */
+/** Follows the guide of logins: registers its values at providers that accept nothing else. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -24,7 +24,7 @@ const guide = readFileSync(new URL("../../docs/guides/logins.md", import.meta.ur
 const ada: Person = { id: "4711", name: "Ada", login: "ada", email: "ada@example.com", verified: true };
 const client = { client_id: clientId, client_secret: clientSecret };
 
-/** The cells of a row of the guide, by its first. */
+/** Returns the cells of a row of the guide, by its first cell. */
 function row(first: string): readonly string[] {
   const line = guide.split("\n").find((one) => one.startsWith(`| ${first} `));
   assert.ok(line, `the guide has a row "${first}"`);
@@ -38,7 +38,10 @@ const isAtIdp = (url: string): boolean => url.startsWith("https://id.example/");
 
 const coded = (text: string): readonly string[] => [...text.matchAll(/`([^`]+)`/g)].map(([, code = ""]) => code);
 
-/** The file of apps as the guide shows it, with the fake providers' client and address; of the others the address alone. */
+/**
+ * Returns the guide's file of apps, with the fake providers' client and address. For the others, only the address
+ * changes.
+ */
 function appsAt(baseUrl: string): ManagedApps {
   const [, shown = ""] = /`--oauth-apps`:\n\n```yaml\n([^`]+)```/.exec(guide) ?? [];
   const own = shown
@@ -56,7 +59,7 @@ function appsAt(baseUrl: string): ManagedApps {
   return apps;
 }
 
-describe("the guide of logins, walked", () => {
+describe("the guide of logins, followed", () => {
   let world: SamlWorld;
   let issuer: OwnIssuer;
   let metadata: MetadataServer;
@@ -76,7 +79,7 @@ describe("the guide of logins, walked", () => {
   beforeEach(() => {
     Object.assign(world.providers, { person: ada, callback: undefined });
   });
-  /** An address of the guide, for this server. */
+  /** Returns an address of the guide, for this server. */
   const told = (first: string, tag = ""): string =>
     (coded(row(first)[1] ?? "")[0] ?? "")
       .replace("https://idp.<domain>", world.origin("idp.localhost"))
@@ -84,12 +87,12 @@ describe("the guide of logins, walked", () => {
 
   for (const title of ["Amazon", "Facebook", "GitHub", "GitLab", "Google", "LinkedIn", "Microsoft", "Twitch"]) {
     for (const http of ["h1", "h2"] as const) {
-      it(`the guide of logins, walked for ${title} over ${http}, lets a visitor in by the callback that it names, and by no other`, async () => {
+      it(`the guide of logins, followed for ${title} over ${http}, admits a visitor by the callback that it names, and by no other`, async () => {
         const name = title.toLowerCase();
         const what = row(title)[2] ?? "";
         assert.match(what, /: the callback/);
         const match = `/${name}-${http}`;
-        // As its first example sets a provider.
+        // The provider's configuration is that of the guide's first example.
         await world.route(match, { oauth: { provider: { [name]: client } } });
         world.providers.callback = told("`oauth`, any");
         const arrived = await world.browser(http).visit(world.origin() + match);
@@ -97,14 +100,14 @@ describe("the guide of logins, walked", () => {
         assert.equal(seen(arrived)["ngrok-auth-user-id"], ada.id);
         world.providers.callback += "/";
         assert.equal((await world.browser(http).visit(world.origin() + match)).status, 400);
-        // "scopes `openid profile email`", where it names them.
+        // "scopes `openid profile email`", in rows that name them.
         const scopes = /scopes `([^`]+)`/.exec(what)?.[1];
         if (scopes !== undefined) assert.equal(world.providers.asked.get("scope"), scopes);
       });
     }
   }
 
-  it("the guide of logins, walked for what each provider is different in, comes to what it says", async () => {
+  it("the guide of logins, followed for each provider's peculiarities, matches the results", async () => {
     const at = async (name: string, lists: object, person: Partial<Person>): Promise<string> => {
       const match = `/${name}/${randomUUID()}`;
       await world.route(match, { oauth: { provider: { [name]: { ...client, ...lists } } } });
@@ -134,7 +137,7 @@ describe("the guide of logins, walked", () => {
     assert.equal(await at("microsoft", { email_addresses: [ada.email] }, { tenant, edov: true }), "200");
   });
 
-  it("the guide of logins, walked for an issuer, lets a visitor in and out by the addresses that it names, and by no others", async () => {
+  it("the guide of logins, followed for an issuer, logs a visitor in and out by the addresses that it names, and by no others", async () => {
     const addresses = (await world.platform.api("GET", `/login_addresses?issuer=${encodeURIComponent(issuer.url)}`))
       .body;
     const tag = String(addresses.redirect_uri).slice(-8);
@@ -163,7 +166,7 @@ describe("the guide of logins, walked", () => {
     assert.equal((await browser.visit(url)).status, 400);
   });
 
-  it("the guide of logins, walked for one app for the whole server, logs in by it and hands its tokens to no service", async () => {
+  it("the guide of logins, followed for one app for the whole server, logs in and sends its tokens to no service", async () => {
     const managed = (name: string): string => `/managed-${name}`;
     for (const name of ["github", "facebook", "twitch"]) {
       await world.route(managed(name), { oauth: { provider: { [name]: {} } } });
@@ -188,8 +191,8 @@ describe("the guide of logins, walked", () => {
     assert.match(text, /there is no app for twitch/);
   });
 
-  describe("the guide of logins, walked for SAML", () => {
-    /** What a provider was told, by the words that it has for it. */
+  describe("the guide of logins, followed for SAML", () => {
+    /** Returns the provider's registered values, by the provider's names for them. */
     const registeredBy = (shown: Readonly<Record<string, string>>, words: Registration): SamlRouteUrls => ({
       entity_id: valueCalled(shown, words.identifier),
       assertion_consumer_service_url: valueCalled(shown, words.reply),
@@ -199,7 +202,7 @@ describe("the guide of logins, walked", () => {
           ? (shown["request_signing_certificate_pem"] ?? "")
           : valueCalled(shown, words.certificate),
     });
-    /** The value of the module that the guide has under one of a provider's words. */
+    /** Returns the value of the module that the guide lists under a provider's name for it. */
     const valueCalled = (shown: Readonly<Record<string, string>>, word: string): string => {
       const lines = guide.split("\n").filter((line) => /^\| `(?:entity_id|assertion|single|request|nameid)/.test(line));
       const found = lines.filter((line) => {
@@ -217,12 +220,12 @@ describe("the guide of logins, walked", () => {
       readonly logout?: string;
       readonly certificate?: string;
     }
-    /** A route as the guide sets it, and what the provider is told of it. */
+    /** Adds a route as in the guide, and returns the provider's registered values. */
     const routeFor = async (match: string, url: string, more: object = {}) => {
       const id = await world.route(match, { saml: { idp_metadata_url: url, ...more } });
       const shown = (await world.platform.api("GET", `/edges/https/${world.edgeId}/routes/${id}/saml`)).body;
       const at = world.origin() + match;
-      // Until the metadata is there, the route says so.
+      // Without metadata, the route reports it.
       await eventually(
         () => world.browser().ask(at, { headers: { accept: "text/html" } }),
         ({ status }) => status === 302,
@@ -233,14 +236,14 @@ describe("the guide of logins, walked", () => {
       const arrived = await world.provider.signIn(world.browser(), url, told, says);
       return `${arrived.status} ${codeOf(arrived)}`.trim();
     };
-    /** All words of a provider that are used here stand in its row. */
+    /** Checks that the guide's row of a provider contains all its names that are used here. */
     const has = (title: string, ...words: readonly string[]): void => {
       for (const word of words) assert.ok(row(title).join(" ").includes(`_${word}_`), `${title}: ${word}`);
     };
     const emailAddress = "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress";
     const microsoft = "http://schemas.xmlsoap.org/ws/2005/05/identity/claims";
 
-    it("the guide of logins, walked for SAML with Entra ID, lets in whoever has the format and the claim that it names", async () => {
+    it("the guide of logins, followed for SAML with Entra ID, admits people with the format and the claim that it names", async () => {
       const words = {
         identifier: "Identifier (Entity ID)",
         reply: "Reply URL (Assertion Consumer Service URL)",
@@ -271,7 +274,7 @@ describe("the guide of logins, walked", () => {
       assert.equal(seen(arrived)["ngrok-auth-user-name"], "Ada");
     });
 
-    it("the guide of logins, walked for SAML with Okta, logs in and out, and takes nothing encrypted", async () => {
+    it("the guide of logins, followed for SAML with Okta, logs in and out, and accepts nothing encrypted", async () => {
       const words = {
         identifier: "Audience URI (SP Entity ID)",
         reply: "Single sign-on URL",
@@ -297,11 +300,11 @@ describe("the guide of logins, walked", () => {
       await world.provider.signIn(browser, url, told, both);
       const headers = { origin: world.origin() };
       const left = await browser.ask(`${world.origin()}/.postern/logout`, { method: "POST", body: "", headers });
-      // By the certificate that it was told: another's would not verify.
+      // Signed with the registered certificate. Another one would not verify.
       assert.match(world.provider.read(left, told).xml, /<samlp:LogoutRequest /);
     });
 
-    it("the guide of logins, walked for SAML with Keycloak, logs in by the route's own metadata, with either signature and short group names", async () => {
+    it("the guide of logins, followed for SAML with Keycloak, logs in by the route's own metadata, with either signature and short group names", async () => {
       has("Keycloak", "Import client", "Sign documents", "Sign assertions", "Encrypt assertions", "Full group path");
       const place = coded(row("Keycloak")[1] ?? "").find((one) => one.endsWith("/descriptor")) ?? "";
       const address = place.replace("https://<host>", new URL(metadata.url).origin).replace("<realm>", "staff");

@@ -1,4 +1,6 @@
-/** I1: an issuer that is real in everything but what it signs: each forgery, and each claim of each odd kind. */
+/**
+ * I1: an issuer that behaves correctly except for what it signs: each forgery, and each claim with each invalid type.
+ */
 import assert from "node:assert/strict";
 import { createHash, createPublicKey } from "node:crypto";
 import { after, before, describe, it } from "node:test";
@@ -16,7 +18,7 @@ describe("I1: an id_token", () => {
   let issuer: OwnIssuer;
   const sign: OwnIssuer["sign"] = (...given) => issuer.sign(...given);
   const honest: Forge = (claims) => sign(claims);
-  /** Of a key that is not the issuer's. */
+  /** A key that does not belong to the issuer. */
   const jwk = (): object => createPublicKey(issuer.other).export({ format: "jwk" });
 
   before(async () => {
@@ -38,7 +40,7 @@ describe("I1: an id_token", () => {
     return `${answer.status}${codeOf(answer)} ${hasSession ? "session" : "none"}`;
   };
 
-  it("lets in when it keeps to everything", async () => {
+  it("an id_token admits the visitor if it follows all rules", async () => {
     assert.equal(await outcome(honest), "200 session");
     assert.equal(
       await outcome((claims) => sign({ ...claims, aud: ["c", "d"], azp: "c", extra: { deep: [1] } }, { typ: "JWT" })),
@@ -90,7 +92,7 @@ describe("I1: an id_token", () => {
     "is longer than any": (claims) => sign({ ...claims, extra: "x".repeat(50_000) }),
   };
   for (const [what, how] of Object.entries(forgeries)) {
-    it(`lets nobody in when it ${what}`, async () => {
+    it(`an id_token does not admit the visitor if it ${what}`, async () => {
       const before = issuer.calls.length;
       assert.match(await outcome(how), /^502(3164|3160) none$/);
       assert.ok(
@@ -101,9 +103,9 @@ describe("I1: an id_token", () => {
   }
 
   for (const claim of ["iss", "aud", "sub", "exp", "iat", "nonce"]) {
-    it(`lets nobody in without ${claim}, or with one of an odd kind`, async () => {
+    it(`an id_token does not admit the visitor if ${claim} is missing or has an invalid type`, async () => {
       for (const odd of [undefined, null, "", [], {}, true, -1, ["c", 1], { c: "c" }, "c".repeat(256)]) {
-        // Else it is userinfo that is of another subject.
+        // Otherwise the userinfo would have another subject.
         issuer.userinfo = claim === "sub" ? { sub: odd } : {};
         assert.equal(await outcome((claims) => sign({ ...claims, [claim]: odd })), "5023164 none", JSON.stringify(odd));
       }
@@ -111,7 +113,7 @@ describe("I1: an id_token", () => {
     });
   }
 
-  it("I1: an id_token of a log-out is taken once", async () => {
+  it("I1: an id_token of a logout is accepted once", async () => {
     const account = (await world.platform.api("GET", "/accounts")).body.accounts[0].id as string;
     const url = `${world.origin("idp.localhost")}/oidc/${issuerTag(account, issuer.url)}/backchannel-logout`;
     const events = { "http://schemas.openid.net/event/backchannel-logout": {} };
@@ -122,7 +124,7 @@ describe("I1: an id_token", () => {
     }
   });
 
-  it("I1: an id_token is not asked for when what the visitor brings back is of another issuer, or does not say of which", async () => {
+  it("I1: an id_token is not requested if the callback names another issuer, or none although the issuer announces it", async () => {
     const [silent, telling] = await Promise.all([startOwnIssuer(), startOwnIssuer()]);
     try {
       telling.configuration = { authorization_response_iss_parameter_supported: true };
@@ -147,7 +149,7 @@ describe("I1: an id_token", () => {
     }
   });
 
-  it("lets nobody in who was to log in anew, unless it says that they have", async () => {
+  it("an id_token does not admit a visitor who had to log in again, unless it proves the new login", async () => {
     for (const [auth_time, expected] of [
       [undefined, "3164"],
       ["now", "3164"],
@@ -163,11 +165,11 @@ describe("I1: an id_token", () => {
     }
   });
 
-  it("lets nobody in when there is none", async () => {
+  it("an id_token that is missing does not admit the visitor", async () => {
     assert.equal(await outcome(() => ""), "5023164 none");
   });
 
-  it("counts for more than userinfo, which adds what it leaves out", async () => {
+  it("an id_token overrides userinfo, which adds the missing claims", async () => {
     issuer.userinfo = { email: "eve@example.com", email_verified: true, name: "Eve", groups: ["admins"] };
     issuer.forge = (claims) => sign({ ...claims, email: "ada@example.com", name: undefined });
     const told = seen(await world.browser().visit(`${world.origin()}/`));
@@ -175,7 +177,7 @@ describe("I1: an id_token", () => {
     assert.deepEqual([told["ngrok-auth-user-email"], told["ngrok-auth-user-name"]], ["ada@example.com", "Eve"]);
   });
 
-  it("I1: an id_token has no keys fetched for it when its algorithm is not one that the issuer lists", async () => {
+  it("I1: an id_token causes no request for keys if its algorithm is not one of the issuer's", async () => {
     const fresh = await startOwnIssuer();
     try {
       await world.route("/fresh", { oidc: { issuer: fresh.url, client_id: "c", client_secret: secret } });
@@ -196,7 +198,7 @@ describe("I1: an id_token", () => {
     }
   });
 
-  it("lets nobody in whose userinfo is of another subject", async () => {
+  it("an id_token does not admit the visitor if the userinfo has another subject", async () => {
     for (const sub of ["eve", "", null, 1]) {
       issuer.userinfo = { sub };
       assert.equal(await outcome(honest), "5023164 none", String(sub));

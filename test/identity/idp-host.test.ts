@@ -1,4 +1,4 @@
-/** The host where logins come back to: wherever the operator has put it, it is nobody else's. */
+/** The host to which logins return. Wherever the operator puts it, no one else can use it. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:tls";
@@ -22,7 +22,7 @@ for (const idpHost of [undefined, "sso.example.localhost"]) {
     after(() => world.stop());
 
     for (const http of ["h1", "h2"] as const) {
-      it(`the login host, ${host}, is where visitors come back to over ${http}`, async () => {
+      it(`the login host, ${host}, is the host to which visitors return over ${http}`, async () => {
         const browser = world.browser(http);
         assert.equal((await browser.visit(`${world.origin()}/x`)).status, 200);
         const asked = browser.asked.find((url) => url.includes("/login/oauth/authorize?")) ?? "";
@@ -31,7 +31,7 @@ for (const idpHost of [undefined, "sso.example.localhost"]) {
       });
     }
 
-    it(`the login host, ${host}, is named to operators wherever a callback has to be registered`, async () => {
+    it(`the login host, ${host}, is shown to operators at every callback that they must register`, async () => {
       const callback = `${world.origin(host)}/oauth2/callback`;
       const { api } = world.platform;
       const asked = { method: "GET", url: `${world.origin()}/`, headers: { accept: "text/html" } };
@@ -66,7 +66,7 @@ for (const idpHost of [undefined, "sso.example.localhost"]) {
       }
     });
 
-    it(`the login host, ${host}, is no edge's, wildcard's, account's, address's, cloud endpoint's or agent's`, async () => {
+    it(`the login host, ${host}, cannot belong to an edge, wildcard, account, address, cloud endpoint or agent`, async () => {
       const parent = host.slice(host.indexOf(".") + 1);
       const other = (await world.platform.api("POST", "/accounts", { name: "another" })).body.api_key as string;
       const traffic_policy = "on_http_request: [{ actions: [{ type: deny }] }]";
@@ -99,7 +99,7 @@ for (const idpHost of [undefined, "sso.example.localhost"]) {
       assert.equal((await browser.visit(`${world.origin()}/y`)).status, 200);
     });
 
-    it(`the login host, ${host}, shows the certificate that the first account has for it, and no other account's`, async () => {
+    it(`the login host, ${host}, presents the first account's certificate for it, and no other account's`, async () => {
       const shown = async (): Promise<string> => {
         const socket = connect({
           host: "127.0.0.1",
@@ -133,7 +133,7 @@ for (const idpHost of [undefined, "sso.example.localhost"]) {
 }
 
 describe("a start with a login host", () => {
-  it("a start with a login host that is the domain or above it is refused, since no name would be left", async () => {
+  it("a start with a login host that is the domain or above it fails, because no name would remain", async () => {
     for (const idpHost of ["t.example.com", "example.com"]) {
       await assert.rejects(
         startPlatform({ domain: "t.example.com", idpHost }),

@@ -47,7 +47,7 @@ describe("an OpenID provider's sessions", () => {
     return browser;
   };
 
-  it("end at the provider as well, on a page that logs nobody in", async () => {
+  it("an OpenID provider's sessions also end at the provider, on a page that logs no one in", async () => {
     const browser = await signedIn();
     const left = await browser.ask(at("/.postern/logout"), {
       method: "POST",
@@ -65,18 +65,18 @@ describe("an OpenID provider's sessions", () => {
     const done = await browser.visit(action, { method: "POST", body: `xsrf=${form}&logout=yes` });
     assert.equal(done.url.split("?")[0], `${world.origin("idp.localhost")}/logged-out`);
     assert.match(done.text, /You are logged out/);
-    // The provider asks who it is again.
+    // The provider asks for the name again.
     assert.match((await browser.visit(at("/"))).url, /\/interaction\//);
   });
 
-  it("come back without asking when only this side has forgotten them", async () => {
+  it("an OpenID provider's sessions are restored without a prompt if only Postern has forgotten them", async () => {
     const browser = await signedIn();
     const [session] = (await world.platform.api("GET", "/app/sessions")).body.application_sessions;
     await world.platform.api("DELETE", `/app/sessions/${session.id}`);
     assert.equal((await browser.visit(at("/"))).status, 200);
   });
 
-  it("an OpenID provider's sessions are asked for anew where the login is asked for by name", async () => {
+  it("an OpenID provider's sessions are requested again if the visitor explicitly requests the login", async () => {
     const browser = await signedIn();
     const again = await browser.visit(`${at("/.postern/login")}?path=/x`);
     assert.match(again.url, /\/interaction\//);
@@ -84,12 +84,12 @@ describe("an OpenID provider's sessions", () => {
     assert.equal(arrived.url, at("/x"));
   });
 
-  it("hand their tokens to the service, as the client is the tenant's own", async () => {
+  it("an OpenID provider's sessions send their tokens to the service, because the client belongs to the tenant", async () => {
     const browser = await signedIn();
     assert.ok(seen(await browser.ask(at("/")))["ngrok-auth-oauth-access-token"]);
   });
 
-  it("I1: end by nothing but the issuer's own word", async () => {
+  it("I1: an OpenID provider's sessions end only by the issuer's own logout token", async () => {
     const browser = await signedIn();
     const url = `${world.origin("idp.localhost")}/oidc/${tag}/backchannel-logout`;
     const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url");
@@ -102,7 +102,7 @@ describe("an OpenID provider's sessions", () => {
     assert.equal((await browser.ask(at("/"), { headers: html })).status, 200);
   });
 
-  it("I2: an OpenID provider's sessions end at a host of their own alone, whatever cookie is brought to another", async () => {
+  it("I2: an OpenID provider's sessions end only at their own host, whatever cookie is sent to another", async () => {
     const browser = await signedIn();
     const held = browser.cookies(at("/")).split("; ");
     const [name = "", value = ""] = held.find((one) => one.includes("session."))?.split("=") ?? [];
@@ -120,7 +120,7 @@ describe("an OpenID provider's sessions", () => {
     assert.equal((await thief.ask(`${elsewhere}session`)).status, 401);
   });
 
-  it("2.1: are made at the path of their own issuer alone", async () => {
+  it("2.1: an OpenID provider's sessions start only at the path of their own issuer", async () => {
     const browser = world.browser();
     const page = await browser.visit(at("/second"));
     const began = browser.asked.find((url) => url.startsWith(`${second.issuer}/auth`));

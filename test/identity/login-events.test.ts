@@ -1,4 +1,4 @@
-/** Events of logins, from a visitor's browser to those who are subscribed. */
+/** Events of logins, from a visitor's browser to the subscribers. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
@@ -30,7 +30,7 @@ for (const { name, create } of databases) {
         receiver.emit("counted");
       });
     });
-    /** The first one that nobody has taken. */
+    /** Returns the first event that the test has not read yet. */
     const next = async (type: string): Promise<ApiBody> => {
       for (;;) {
         const at = events.findIndex(({ event_type }) => event_type === type);
@@ -72,7 +72,7 @@ for (const { name, create } of databases) {
     const at = (path: string): string => world.origin() + path;
 
     for (const http of ["h1", "h2"] as const) {
-      it(`events of logins on ${name} tell over ${http} who has come and who has gone, and no secret`, async () => {
+      it(`events of logins on ${name} report over ${http} who logged in and out, and no secret`, async () => {
         const browser = world.browser(http);
         await browser.visit(at("/x?secret=in-the-query"), { headers: { "user-agent": "tester/2" } });
         const cookies = browser.cookies(at("/"));
@@ -128,7 +128,7 @@ for (const { name, create } of databases) {
       });
     }
 
-    it(`events of logins on ${name} tell of those who were not let in, by code and reason`, async () => {
+    it(`events of logins on ${name} report rejected people, with code and reason`, async () => {
       const browser = world.browser();
       world.providers.declines = "access_denied";
       await browser.visit(at("/"));
@@ -154,7 +154,7 @@ for (const { name, create } of databases) {
       );
     });
 
-    it(`events of logins on ${name} tell once of somebody who is logged in and not on the lists of a route`, async () => {
+    it(`events of logins on ${name} report once that a logged-in person is not on the lists of a route`, async () => {
       const browser = world.browser();
       await browser.visit(at("/"));
       const { object } = await next("login_completed.v0");
@@ -175,7 +175,7 @@ for (const { name, create } of databases) {
       );
     });
 
-    it(`events of logins on ${name} tell of a login that another one has replaced`, async () => {
+    it(`events of logins on ${name} report that another login replaced a login`, async () => {
       const browser = world.browser();
       await browser.visit(at("/"));
       const first = (await next("login_completed.v0")).object;
@@ -187,7 +187,7 @@ for (const { name, create } of databases) {
       assert.deepEqual([ended.ended_by, ended.request_id], ["replaced", second.request_id]);
     });
 
-    it(`events of logins on ${name} tell of sessions whose login was taken away`, async () => {
+    it(`events of logins on ${name} report sessions whose login was removed`, async () => {
       const id = await world.route("/going", { oauth: { provider: { gitlab: {} } } });
       await world.browser().visit(at("/going"));
       const { object } = await next("login_completed.v0");
@@ -204,7 +204,7 @@ for (const { name, create } of databases) {
       );
     });
 
-    it(`events of logins on ${name}: a session that a key deletes is told of as a write, and types that no write has are refused`, async () => {
+    it(`events of logins on ${name}: a session deleted with a key is reported as a write, and types that no write has are rejected`, async () => {
       await world.browser().visit(at("/"));
       const { object } = await next("login_completed.v0");
       const { status } = await world.platform.api("DELETE", `/app/sessions/${object.application_session_id}`);

@@ -1,6 +1,6 @@
 /**
- * What a login consists of (state, cookie, code or ticket, nonce, challenge, answers of SAML): as it is given out, and
- * exchanged for that of another: every pair of kinds, visitors, routes and hosts.
+ * The parts of a login (state, cookie, code or ticket, nonce, challenge, SAML responses), original and exchanged with
+ * those of another login: every pair of kinds, visitors, routes and hosts.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
@@ -12,7 +12,7 @@ import type { OwnIssuer } from "../support/own-issuer.ts";
 import { startSamlWorld } from "../support/saml-world.ts";
 import type { SamlWorld } from "../support/saml-world.ts";
 
-/** By what a code belongs to its login. What a SAML provider sends belongs to its request. */
+/** Parts that bind a code to its login. A SAML provider's response is bound to its request. */
 const heldBy = {
   amazon: ["challenge"],
   facebook: [],
@@ -40,7 +40,7 @@ interface Place {
   readonly host: string;
 }
 
-/** A login under way, as far as the provider has sent the visitor back with what ends it. */
+/** A login in progress. The provider has already sent the visitor back with the proof. */
 interface Begun extends Place {
   readonly what: string;
   readonly state: string;
@@ -100,7 +100,7 @@ for (const http of protocols) {
       const of = (parameter: string): string => searchParams.get(parameter) as string;
       return { what: "its own", ...place, state: of("state"), proof: [proof, of(proof)], cookie: [name, value] };
     };
-    /** As a browser comes back that has this one cookie. */
+    /** Returns like a browser that has only this cookie. */
     const finish = async (
       host: string,
       { state, proof, cookie }: Pick<Begun, "state" | "proof" | "cookie">,
@@ -115,11 +115,11 @@ for (const http of protocols) {
       assert.equal(arrived.headers.location, urlOf(one), `${one.kind}${one.path}: ${told(arrived)}`);
       assert.ok(opensSession(arrived));
     };
-    /** All places of a kind, and one of each other. */
+    /** Returns all places of a kind, and one of each other kind. */
     const placesBeside = (own: Kind) =>
       kinds.flatMap((kind) => places.slice(0, kind === own ? places.length : 1).map((place) => ({ kind, ...place })));
 
-    it(`I2: the parts of logins, over ${http}: cookies are for one host alone, over TLS, for no script and for no form of another site`, async () => {
+    it(`I2: the parts of logins, over ${http}: cookies are for one host, over TLS, and hidden from scripts and other sites' forms`, async () => {
       const name = String.raw`__Host-service\.(?:session|nonce)\.[0-9a-z]{8}(?:\.(?:recent|[\w-]{6}))?`;
       const form = new RegExp(String.raw`^${name}=[\w-]*; Max-Age=\d+; Path=/; Secure; HttpOnly; SameSite=Lax$`);
       for (const kind of kinds) {
@@ -135,7 +135,7 @@ for (const http of protocols) {
       }
     });
 
-    it(`I2: the parts of logins, over ${http}: a session has a cookie of its own, whatever the browser has brought, and ends the one before`, async () => {
+    it(`I2: the parts of logins, over ${http}: a session gets a new cookie, whatever the browser sent, and ends the previous session`, async () => {
       for (const kind of kinds) {
         const place = { kind, ...places[0] };
         const login = async (name: string, brought: string): Promise<string> => {
@@ -157,7 +157,7 @@ for (const http of protocols) {
       }
     });
 
-    // Which protocol it was makes no difference to most of it.
+    // The HTTP version makes no difference to most of it.
     for (const kind of http === "h1" ? kinds : (["google", "saml"] as const)) {
       const own = { kind, path: "/x", host: "app.localhost" } as const;
 
@@ -185,16 +185,16 @@ for (const http of protocols) {
           }
         }
         assert.equal(calls(), before);
-        // They were good in everything but what was exchanged.
+        // Everything except the exchanged part was valid.
         for (const one of [mine, ...others]) await arrives(one);
       });
 
-      it(`I2: the parts of logins, over ${http}: of ${kind}, none ends by what any other was given to prove`, async () => {
+      it(`I2: the parts of logins, over ${http}: of ${kind}, none ends by another login's proof`, async () => {
         for (const place of placesBeside(kind)) {
           const [mine, other] = await Promise.all([begin(own), begin(place)]);
           const answer = await finish(mine.host, { ...mine, proof: other.proof });
           if (place.kind === kind && heldBy[kind].length === 0) {
-            // Such a provider cannot tell (SECURITY.md): a code is good once, with the app's secret.
+            // Such a provider cannot detect it (SECURITY.md): a code is valid once, with the app's secret.
             assert.equal(answer.headers.location, urlOf(own), told(answer));
             assert.equal(told(await finish(other.host, other)), "502 3163");
             continue;
@@ -205,7 +205,7 @@ for (const http of protocols) {
       });
     }
 
-    it(`I1: the parts of logins, over ${http} end nowhere when a provider is asked for one by the state, nonce or challenge of another`, async () => {
+    it(`I1: the parts of logins, over ${http} are rejected if a provider got the state, nonce or challenge of another login`, async () => {
       for (const kind of codeKinds) {
         for (const { path, host } of places) {
           for (const [parameter, expected] of [
@@ -223,7 +223,7 @@ for (const http of protocols) {
             if (value === null) continue;
             asked.searchParams.set(parameter, value);
             const { headers } = await one.visit(asked.href, { stop: isCallback });
-            // The state says where: at that host, too, only its own browser may end it.
+            // The state names the host. There, too, only its own browser may finish the login.
             const back = new URL(String(headers.location));
             const answer = await one.ask(`${world.origin()}${back.pathname}${back.search}`, { headers: html });
             assert.equal(told(answer), expected, `${parameter} (${kind})`);
@@ -233,7 +233,7 @@ for (const http of protocols) {
       }
     });
 
-    it(`I1: the parts of logins, over ${http} come back at the path of their own issuer alone`, async () => {
+    it(`I1: the parts of logins, over ${http} return only at the path of their own issuer`, async () => {
       const idp = world.origin("idp.localhost");
       const pathOf = async (kind: Kind): Promise<string> => {
         const { headers } = await world.browser(http).ask(urlOf({ kind, ...places[0] }), { headers: html });
@@ -252,7 +252,7 @@ for (const http of protocols) {
       }
     });
 
-    it(`I2: the parts of logins, over ${http} end nowhere when the login, or the route that it was for, is another one by then`, async () => {
+    it(`I2: the parts of logins, over ${http} are rejected if the login, or its route, has been replaced in the meantime`, async () => {
       const { api } = world.platform;
       for (const [what, change] of [
         ["another provider", { oauth: { provider: { gitlab: {} } } }],
@@ -273,7 +273,7 @@ for (const http of protocols) {
       }
     });
 
-    it(`I4: the parts of logins, over ${http} end by no answer of a SAML provider to two requests, in any mixture`, async () => {
+    it(`I4: the parts of logins, over ${http} are rejected if a SAML response mixes two requests, in any combination`, async () => {
       const mine = { kind: "saml", ...places[0] } as const;
       const asked = async (place: Place) => {
         const page = await world.browser(http).visit(urlOf(place), { stop: isAtIdp });
@@ -293,7 +293,7 @@ for (const http of protocols) {
             said: { responseInResponseTo: response.id, inResponseTo: confirmation.id },
           });
           const answer = await world.browser(http).ask(route.assertion_consumer_service_url, { method: "POST", body });
-          // All of another visitor's, or of another host's, at the same route is that one's: its browser alone can end it.
+          // With all parts of another visitor or host at the same route, only that browser can finish the login.
           if (mixture === 7 && place.path === mine.path) {
             assert.equal(new URL(String(answer.headers.location)).hostname, place.host);
             continue;

@@ -32,7 +32,7 @@ describe("OAuth providers", () => {
 
   for (const name of names) {
     for (const http of ["h1", "h2"] as const) {
-      it(`let in by ${name} over ${http}, and tell the service who it is`, async () => {
+      it(`OAuth providers admit by ${name} over ${http}, and send the service the identity`, async () => {
         const arrived = await open(name, http);
         assert.equal(arrived.status, 200, arrived.text);
         assert.equal(arrived.url, `${world.origin()}/${name}/a?b=1`);
@@ -40,14 +40,14 @@ describe("OAuth providers", () => {
         assert.equal(headers["ngrok-auth-user-id"], "4711");
         assert.equal(headers["ngrok-auth-user-email"], "ada@example.com");
         assert.equal(headers["ngrok-auth-user-name"], name === "twitch" ? "ada" : "Ada Lovelace");
-        // Of the server's own app: its tokens go nowhere.
+        // The server's own app: no service gets its tokens.
         assert.equal(headers["ngrok-auth-oauth-access-token"], undefined);
         assert.equal(headers["cookie"], undefined);
         assert.equal(headers["postern-assertion"]?.split(".").length, 3);
       });
     }
 
-    it(`hand on the token of an own app at ${name}`, async () => {
+    it(`OAuth providers send the token of a tenant's app at ${name} to the service`, async () => {
       await lists(name, { client_id: clientId, client_secret: clientSecret });
       const arrived = await open(name);
       assert.equal(arrived.status, 200, arrived.text);
@@ -55,7 +55,7 @@ describe("OAuth providers", () => {
       await lists(name, {});
     });
 
-    it(`hold e-mail lists against what ${name} says, and only against that`, async () => {
+    it(`OAuth providers compare e-mail lists only with the address from ${name}`, async () => {
       await lists(name, { email_addresses: ["ada@example.com"] });
       assert.equal((await open(name)).status, 200);
       await lists(name, { email_addresses: ["eve@example.com"], email_domains: ["ample.com", "com"] });
@@ -66,7 +66,7 @@ describe("OAuth providers", () => {
       await lists(name, {});
     });
 
-    it(`I5: admit no address with two "@" or beyond ASCII from ${name}`, async () => {
+    it(`I5: OAuth providers admit no address with two "@" or beyond ASCII from ${name}`, async () => {
       await lists(name, { email_domains: ["example.com"] });
       for (const email of ["eve@evil.org@example.com", "evé@example.com", "@example.com", "eve@sub.example.com"]) {
         world.providers.person = { ...ada, email };
@@ -77,7 +77,7 @@ describe("OAuth providers", () => {
   }
 
   for (const name of ["github", "gitlab", "google", "linkedin", "microsoft", "twitch"] as const) {
-    it(`I5: OAuth providers refuse an address that ${name} does not vouch for`, async () => {
+    it(`I5: OAuth providers reject an address that ${name} has not verified`, async () => {
       await lists(name, { email_addresses: ["ada@example.com"] });
       world.providers.person = { ...ada, verified: false, tenant: "11111111-2222-3333-4444-555555555555" };
       const refused = await open(name);
@@ -86,7 +86,7 @@ describe("OAuth providers", () => {
     });
   }
 
-  it("I5: OAuth providers take Microsoft's address only from tenants that have proven its domain", async () => {
+  it("I5: OAuth providers accept Microsoft's address only from tenants that have proven its domain", async () => {
     await lists("microsoft", { email_addresses: ["ada@example.com"] });
     const tenant = "11111111-2222-3333-4444-555555555555";
     for (const [edov, expected] of [
@@ -97,7 +97,7 @@ describe("OAuth providers", () => {
       world.providers.person = { ...ada, tenant, ...(edov !== undefined && { edov }) };
       assert.equal(codeOf(await open("microsoft")), expected, String(edov));
     }
-    // The issuer must be that of the token's own tenant.
+    // The issuer must match the token's own tenant.
     world.providers.claims = (claims) => ({
       ...claims,
       iss: "https://login.microsoftonline.com/22222222-2222-3333-4444-555555555555/v2.0",
@@ -129,20 +129,20 @@ describe("OAuth providers", () => {
     return `${answer.status} ${codeOf(answer)} ${asked ? "asked" : "not asked"}`;
   };
   for (const [name, own] of Object.entries(issuers) as [keyof typeof issuers, readonly string[]][]) {
-    it(`I1: OAuth providers' visitors who come back as from another issuer than ${name} are refused before it is asked`, async () => {
+    it(`I1: OAuth providers' visitors who return with another issuer than ${name} are rejected without a call`, async () => {
       for (const iss of own) assert.equal(await comeFrom(name, iss), "200  asked", iss);
       const others = Object.entries(issuers).flatMap(([other, urls]) => (other === name ? [] : urls));
       for (const iss of [...strangers, ...others]) assert.equal(await comeFrom(name, iss), "400 3124 not asked", iss);
     });
   }
 
-  it("OAuth providers whose issuer is not known let in whatever issuer visitors come back with", async () => {
+  it("OAuth providers without a known issuer admit visitors who return with any issuer", async () => {
     for (const name of names) {
       if (!(name in issuers)) assert.equal(await comeFrom(name, "https://issuer.example"), "200  asked", name);
     }
   });
 
-  it("I5: want Google's hd for a domain, but for gmail.com", async () => {
+  it("I5: OAuth providers require Google's hd claim for a domain, except for gmail.com", async () => {
     await lists("google", { email_domains: ["example.com", "gmail.com"] });
     for (const [person, expected] of [
       [{ ...ada }, "3105"],
@@ -156,7 +156,7 @@ describe("OAuth providers", () => {
     await lists("google", {});
   });
 
-  it("find GitHub's teams and organizations behind the first page", async () => {
+  it("OAuth providers find GitHub's teams and organizations on later pages", async () => {
     const organizations = Array.from({ length: 150 }, (_, at) => `Org${at}`);
     const teams = Array.from({ length: 230 }, (_, at) => ({ id: 1000 + at, slug: `team-${at}`, organization: "Acme" }));
     world.providers.person = { ...ada, organizations, teams };
@@ -175,7 +175,7 @@ describe("OAuth providers", () => {
     await lists("github", {});
   });
 
-  it("I5: OAuth providers keep GitHub's organizations apart from teams, whatever those are called", async () => {
+  it("I5: OAuth providers distinguish GitHub's organizations from teams, whatever their names", async () => {
     const team = { id: 4711, slug: "ops", organization: "Acme" };
     for (const [person, list, expected] of [
       [{ organizations: ["4711"] }, { teams: ["4711"] }, "3105"],
@@ -195,7 +195,7 @@ describe("OAuth providers", () => {
     await lists("github", {});
   });
 
-  it("ask for another account in their own words, where they have any", async () => {
+  it("OAuth providers request another account with their own parameters, if they have any", async () => {
     for (const [name, expected] of [
       ["facebook", { auth_type: "reauthenticate" }],
       ["github", { prompt: "select_account" }],
@@ -209,7 +209,7 @@ describe("OAuth providers", () => {
     }
   });
 
-  it("OAuth providers say what went wrong by stable codes, and why only in the trace", async () => {
+  it("OAuth providers report errors as stable codes, and the reason only in the trace", async () => {
     const { providers } = world;
     for (const [declines, expected] of [
       ["access_denied", "403 3114"],

@@ -49,7 +49,7 @@ describe("a route whose visitors log in with an OpenID provider", () => {
   });
 
   for (const http of ["h1", "h2"] as const) {
-    it(`lets in who has logged in, and tells the service who that is, over ${http}`, async () => {
+    it(`a route whose visitors log in with an OpenID provider admits them and sends the service their identity, over ${http}`, async () => {
       const browser = openBrowser({ ca: platform.caPem, http });
       const page = await browser.visit(`${origin}/a?b=1`);
       assert.match(page.url, /\/interaction\//, `${page.status} ${page.text}`);
@@ -65,7 +65,7 @@ describe("a route whose visitors log in with an OpenID provider", () => {
     });
   }
 
-  it("a route whose visitors log in with an OpenID provider has sessions that an operator sees and ends", async () => {
+  it("a route whose visitors log in with an OpenID provider has sessions that an operator lists and ends", async () => {
     const browser = openBrowser({ ca: platform.caPem });
     await provider.signIn(browser, await browser.visit(`${origin}/`), "ada");
     const users = (await platform.api("GET", "/app/users")).body.application_users;
@@ -82,7 +82,7 @@ describe("a route whose visitors log in with an OpenID provider", () => {
 });
 
 describe("a server whose OpenID issuers share one callback", () => {
-  it("a server whose OpenID issuers share one callback has visitors come back there and nowhere else, and says so", async () => {
+  it("a server whose OpenID issuers share one callback returns visitors there and nowhere else, and shows the callback", async () => {
     const [world, issuer] = await Promise.all([startLoginWorld({ oidcSharedCallback: true }), startOwnIssuer()]);
     try {
       const { api } = world.platform;

@@ -1,4 +1,4 @@
-/** What visitors are shown of logins: pages without scripts, readable on a phone, and JSON for those that ask for it. */
+/** Pages for visitors who log in: without scripts, readable on a phone, and JSON on request. */
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, it } from "node:test";
 import { errorCode } from "../../src/lib/errors.ts";
@@ -11,7 +11,7 @@ const ada: Person = { id: "4711", name: "Ada", login: "ada", email: "ada@example
 const html = { accept: "text/html" };
 const json = { accept: "application/json" };
 
-/** Of every page: nothing that runs or is fetched, nothing kept, in no frame, and as wide as a phone. */
+/** Checks that a page runs and fetches nothing, is not cached, is in no frame, and is as wide as a phone. */
 function assertPage({ headers, text }: Visited, referrers = "no-referrer"): void {
   assert.equal(headers["content-type"], "text/html; charset=utf-8");
   assert.match(text, /<meta name="viewport" content="width=device-width">/);
@@ -43,7 +43,7 @@ for (const http of ["h1", "h2"] as const) {
     });
     const at = (path: string): string => world.origin() + path;
 
-    it(`pages of logins over ${http} take the one way in that a host has, and let visitors choose of several, without a route's path`, async () => {
+    it(`pages of logins over ${http} use a host's only login, and let visitors choose between several, without a route's path`, async () => {
       const one = await world.browser(http).visit(at("/.postern/login"));
       assert.equal(one.url, at("/secret-garden/github"));
       const google = await world.route("/hidden-hall/google", { oauth: { provider: { google: {} } } });
@@ -73,7 +73,7 @@ for (const http of ["h1", "h2"] as const) {
       assert.equal(gone.status, 204);
     });
 
-    it(`pages of logins over ${http} say who is signed in and not let in, with another account to use, and not who is listed`, async () => {
+    it(`pages of logins over ${http} name the person who is logged in but rejected, offer another account, and hide the lists`, async () => {
       const browser = world.browser(http);
       await browser.visit(at("/secret-garden/github"));
       const page = await browser.ask(at("/secret-garden/github/team"), { headers: html });
@@ -89,14 +89,14 @@ for (const http of ["h1", "h2"] as const) {
         [403, errorCode("login_not_listed"), "ada@example.com", "GitHub"],
       );
       assert.doesNotMatch(told.text, /eve|acme/);
-      // Markup in what a provider says stays text.
+      // Markup in a provider's data remains text.
       world.providers.person = { ...ada, email: '"<script>x</script>"@example.com' };
       const other = await world.browser(http).visit(at("/secret-garden/github/team"));
       assert.equal(other.status, 403);
       assertPage(other);
     });
 
-    it(`pages of logins over ${http} tell of every login that comes to nothing, as a page or as JSON`, async () => {
+    it(`pages of logins over ${http} report every failed login, as a page or as JSON`, async () => {
       const cases: [string, Visited, Visited][] = [];
       const both = async (name: string, url: string): Promise<void> => {
         const browser = world.browser(http);
@@ -114,7 +114,7 @@ for (const http of ["h1", "h2"] as const) {
       }
     });
 
-    it(`pages of logins over ${http} lead back to a login that is lost, at the host that it was for`, async () => {
+    it(`pages of logins over ${http} lead back to a lost login, at its host`, async () => {
       const callback = `${world.origin("idp.localhost")}/oauth2/callback`;
       const begun = await world.browser(http).ask(at("/secret-garden/github"), { headers: html });
       const state = new URL(String(begun.headers.location)).searchParams.get("state") ?? "";
@@ -130,7 +130,7 @@ for (const http of ["h1", "h2"] as const) {
         "/.postern/login?path=%2F",
       ]);
       assert.deepEqual(await linkOf(`${own}?state=${state}`), [errorCode("login_no_flow"), "/.postern/login?path=%2F"]);
-      // No state of ours, no host: nothing that a stranger writes is a link.
+      // Without a valid state there is no host. Nothing from a stranger becomes a link.
       assert.deepEqual(await linkOf(`${callback}?state=x`), [errorCode("login_state_unreadable"), undefined]);
       const elsewhere = `${callback}/abcdefgh?state=${state}`;
       assert.deepEqual(await linkOf(elsewhere), [errorCode("login_elsewhere"), `${at("/.postern/login")}?path=%2F`]);
@@ -138,7 +138,7 @@ for (const http of ["h1", "h2"] as const) {
       assert.deepEqual([arrived.status, arrived.url], [200, at("/secret-garden/github")]);
     });
 
-    it(`pages of logins over ${http} log out by a navigation of the host's own or of nobody's alone`, async () => {
+    it(`pages of logins over ${http} log out only after a navigation from the host itself or without an origin`, async () => {
       for (const [method, fields, status] of [
         ["GET", { "sec-fetch-site": "none" }, 401],
         ["GET", { "sec-fetch-site": "same-origin" }, 401],
@@ -164,11 +164,11 @@ for (const http of ["h1", "h2"] as const) {
       }
     });
 
-    it(`pages of logins over ${http} log nobody out who has not meant it, and tell programs in JSON`, async () => {
+    it(`pages of logins over ${http} log out no one without a confirmation, and answer programs in JSON`, async () => {
       const browser = world.browser(http);
       await browser.visit(at("/secret-garden/github"));
       const asked = await browser.ask(at("/.postern/logout"), { headers: html });
-      // Without its origin, the form would be taken for another site's.
+      // Without its origin, the form would look like one of another site.
       assertPage(asked, "same-origin");
       assert.match(asked.text, /<form method="post" action="\/\.postern\/logout/);
       const refused = await browser.ask(at("/.postern/logout"), { headers: json });

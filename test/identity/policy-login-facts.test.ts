@@ -1,4 +1,4 @@
-/** What rules, operators and other parts of the server are told of logins by rules of traffic policies. */
+/** Data about logins by rules of traffic policies, for other rules, operators and other parts of the server. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { issuerTag } from "../../src/identity/browser/realm.ts";
@@ -53,7 +53,7 @@ describe("a login by a rule", { timeout: 240_000 }, () => {
     await world.stop();
   });
 
-  it("a login by a rule is read by the rules after it, those of responses as well", async () => {
+  it("a login by a rule is available to later rules, including those of responses", async () => {
     const headers = {
       "x-id": "${actions.ngrok.oauth.identity.id}",
       "x-who":
@@ -96,7 +96,7 @@ describe("a login by a rule", { timeout: 240_000 }, () => {
     }
   });
 
-  it("a login by a rule is listed, ended and kept over a restart as those of modules are", async () => {
+  it("a login by a rule is listed, ended and preserved over a restart like a module's", async () => {
     const routeId = await world.route("/listed", policy([{ actions: [oauth({ auth_id: "listed" })] }]));
     const of = async (): Promise<ApiBody[]> =>
       (await world.platform.api("GET", "/app/sessions?limit=100")).body.application_sessions.filter(
@@ -116,7 +116,7 @@ describe("a login by a rule", { timeout: 240_000 }, () => {
     await sdk.ask({ name: "connect", port: platform.agentPort, ca: platform.caPem, token: platform.authtoken });
   });
 
-  it("a login by a rule ends by its age and its idle time, and is refreshed, as the rule says", async () => {
+  it("a login by a rule ends by its age and its idle time, and is refreshed, as the rule defines", async () => {
     const headers = {
       "x-fresh": "${actions.ngrok.oauth.userinfo_refreshed}",
       "x-tokens": "${actions.ngrok.oauth.access_token}${actions.ngrok.oauth.refresh_token}.",
@@ -131,7 +131,7 @@ describe("a login by a rule", { timeout: 240_000 }, () => {
     }
     for (const http of protocols) {
       const until = async (path: string, isIt: (one: Visited) => boolean): Promise<Visited> => {
-        // What is being answered in the moment in which the login ends is cut.
+        // A response that is in progress when the login ends is cut off.
         const ask = () => browser.ask(at(path), { headers: html }).catch(() => undefined);
         return (await eventually(ask, (answer) => answer !== undefined && isIt(answer), 20)) as Visited;
       };
@@ -142,14 +142,14 @@ describe("a login by a rule", { timeout: 240_000 }, () => {
       const isFresh = (one: { readonly text: string }): boolean => seen(one)["x-fresh"] === "true";
       const refreshed = await until("/fresh", isFresh);
       assert.equal(seen(refreshed)["ngrok-auth-user-id"], "4711");
-      // It is kept to ask the provider with, and is the server's.
+      // The server keeps the token for its own requests to the provider.
       assert.equal(seen(refreshed)["x-tokens"], ".");
       assert.equal(seen(refreshed)["ngrok-auth-oauth-access-token"], undefined);
       assert.ok(isFresh(refreshed));
     }
   });
 
-  it("a login by a rule takes its client's secret from a vault, and a new one at once", async () => {
+  it("a login by a rule reads its client's secret from a vault, and applies a new one immediately", async () => {
     const { platform } = world;
     const vault = (await platform.api("POST", "/vaults", { name: "logins" })).body;
     const secret = (await platform.api("POST", "/vault_secrets", { name: "gh", value: "wrong", vault_id: vault.id }))
@@ -167,7 +167,7 @@ describe("a login by a rule", { timeout: 240_000 }, () => {
     assert.equal(codeOf(await browser.ask(at("/vault"), { headers: html })), "2253");
   });
 
-  it("a login by a rule is explained without being begun, and nothing of a token is shown", async () => {
+  it("a login by a rule is explained without starting it, and nothing of a token is shown", async () => {
     const reads =
       "actions.ngrok.oauth.access_token != '' && actions.ngrok.oauth.identity.email.endsWith('example.com')";
     const rules = [
@@ -189,7 +189,7 @@ describe("a login by a rule", { timeout: 240_000 }, () => {
     assert.equal(world.providers.calls.length, calls);
   });
 
-  it("a login by a rule is told of by variables and traces as those of modules are, also where it lets nobody in", async () => {
+  it("a login by a rule is in variables and traces like a module's, also if it rejects the visitor", async () => {
     const add = { "x-told": "${.oauth.decision} ${.oauth.user.email}" };
     const rules = [{ actions: [oauth({ auth_id: "told", email_addresses: ["ada@example.com"] })] }];
     await world.route("/told", { ...policy(rules), request_headers: { add }, response_headers: { add } });
@@ -201,7 +201,7 @@ describe("a login by a rule", { timeout: 240_000 }, () => {
     assert.deepEqual([own?.outcome, /sent to GitHub/.test(own?.reason)], ["answered", true]);
   });
 
-  it("a login by a rule lets preflight requests of CORS pass where that is wanted, and no other OPTIONS", async () => {
+  it("a login by a rule lets CORS preflight requests pass if configured, and no other OPTIONS requests", async () => {
     await world.route("/cors", policy([{ actions: [oauth({ auth_id: "cors", allow_cors_preflight: true })] }]));
     const headers = { origin: "https://shop.example", "access-control-request-method": "PUT" };
     for (const http of protocols) {
@@ -213,7 +213,7 @@ describe("a login by a rule", { timeout: 240_000 }, () => {
     }
   });
 
-  it("a login by a rule sends what else it was told along to the provider", async () => {
+  it("a login by a rule sends its additional configured parameters to the provider", async () => {
     const config = { auth_id: "parameters", authz_url_params: { login_hint: "ada", prompt: "none" } };
     await world.route("/parameters", policy([{ actions: [oidc(config)] }]));
     const sent = await world.browser().ask(at("/parameters"), { headers: html });
@@ -221,7 +221,7 @@ describe("a login by a rule", { timeout: 240_000 }, () => {
     assert.equal(searchParams.get("login_hint"), "ada");
     assert.equal(searchParams.get("prompt"), "none");
     assert.equal(searchParams.get("client_id"), "op-client");
-    // What a provider is asked by itself gives way.
+    // Configured parameters override the defaults.
     const own = { auth_id: "own", scopes: ["openid", "offline_access"] };
     for (const [match, more, prompt] of [
       ["/consent", {}, "consent"],
@@ -233,7 +233,7 @@ describe("a login by a rule", { timeout: 240_000 }, () => {
     }
   });
 
-  it("a login by a rule of a cloud endpoint leads back to it", async () => {
+  it("a login by a rule of a cloud endpoint returns to the endpoint", async () => {
     const found = "${actions.ngrok.oidc.identity.provider_user_id}";
     const rules = [
       { actions: [oidc()] },
@@ -256,7 +256,7 @@ describe("a login by a rule", { timeout: 240_000 }, () => {
     assert.deepEqual([mine?.endpoint?.id, mine?.edge, mine?.route], [made.body.id, null, null]);
   });
 
-  it("a login by a rule is the same for several endpoints of one URL, whichever of them it began and ended at", async () => {
+  it("a login by a rule is shared by several endpoints of one URL, whichever of them it started and ended at", async () => {
     for (const name of ["a", "b"]) {
       const says = { type: "custom-response", config: { body: name } };
       const made = await world.platform.api("POST", "/endpoints", {
@@ -275,7 +275,7 @@ describe("a login by a rule", { timeout: 240_000 }, () => {
       const browser = world.browser(http);
       await browser.visit(`${url}/`);
       const answers = new Set<string>();
-      // Of fifty choices among two, one is never all.
+      // Fifty choices between two endpoints never all select the same one.
       for (let count = 0; count < 50; count += 1) {
         const { status, text } = await browser.ask(`${url}/`, { headers: html });
         answers.add(`${status} ${text}`);

@@ -1,4 +1,4 @@
-/** Logins that rules of traffic policies ask for, on real traffic. */
+/** Logins required by rules of traffic policies, on real traffic. */
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, it } from "node:test";
 import { codeOf, seen, startLoginWorld } from "../support/login-world.ts";
@@ -13,7 +13,7 @@ const isCallback = (url: string): boolean => url.includes("/.postern/callback?")
 
 const oauth = (config: object = {}): object => ({ type: "oauth", config: { provider: "github", ...config } });
 
-/** A policy with these rules, or actions of a rule each. */
+/** Returns a policy with these rules, or with one rule for each list of actions. */
 function policyOf(...rules: readonly object[]): object {
   const whole = rules.map((rule) => ("actions" in rule ? rule : { actions: [rule] }));
   return { traffic_policy: { value: JSON.stringify({ on_http_request: whole }) } };
@@ -49,7 +49,7 @@ for (const http of protocols) {
     });
     const tokenCalls = (): number => world.providers.calls.filter((call) => call.includes("access_token")).length;
 
-    it(`a login by a rule leads through the provider and back, and tells the service who it is, over ${http}`, async () => {
+    it(`a login by a rule leads through the provider and back, and sends the service the identity, over ${http}`, async () => {
       const one = browser();
       const arrived = await one.visit(at("/a?b=1"));
       assert.equal(`${arrived.status} ${arrived.url}`, `200 ${at("/a?b=1")}`, arrived.text);
@@ -61,13 +61,13 @@ for (const http of protocols) {
       assert.equal((await one.ask(at("/"), { headers: html })).status, 200);
     });
 
-    it(`I2: a login by a rule has cookies that no service on the host sees, over ${http}`, async () => {
+    it(`I2: a login by a rule has cookies that no service on the host receives, over ${http}`, async () => {
       const one = browser();
       await one.visit(at("/"));
       assert.equal(seen(await one.ask(at("/pub")))["cookie"], undefined);
     });
 
-    it(`a login by a rule tells programs 401 with the address of the login, over ${http}`, async () => {
+    it(`a login by a rule answers programs with 401 and the address of the login, over ${http}`, async () => {
       const answer = await browser().ask(at("/x"), { headers: { accept: "application/json" } });
       assert.equal(`${answer.status} ${codeOf(answer)}`, "401 3100");
       const arrived = await browser().visit(
@@ -76,7 +76,7 @@ for (const http of protocols) {
       assert.equal(arrived.url, at("/x"));
     });
 
-    it(`a login by a rule is shared by the routes of a host, each of which judges its own lists, over ${http}`, async () => {
+    it(`a login by a rule is shared by the routes of a host, and each route checks its own lists, over ${http}`, async () => {
       const one = browser();
       await one.visit(at("/"));
       const before = tokenCalls();
@@ -96,7 +96,7 @@ for (const http of protocols) {
       }
     });
 
-    it(`a login by a rule is asked for where its rule matches alone, and comes back there, over ${http}`, async () => {
+    it(`a login by a rule is required only if its rule matches, and returns there, over ${http}`, async () => {
       const one = browser();
       assert.equal((await one.visit(at("/some/public"))).status, 200);
       assert.deepEqual(one.cookieNames(at("/")), []);
@@ -104,7 +104,7 @@ for (const http of protocols) {
       assert.equal(`${arrived.status} ${arrived.url}`, `200 ${at("/some/private")}`);
     });
 
-    it(`R6: a login by a rule is finished only where the rules before it let the visit past, over ${http}`, async () => {
+    it(`R6: a login by a rule is finished only if the rules before it admit the request, over ${http}`, async () => {
       const one = browser();
       const stopped = await one.visit(at("/guarded/x"), { stop: isCallback });
       const callback = String(stopped.headers.location);
@@ -117,7 +117,7 @@ for (const http of protocols) {
       assert.equal((await browser().visit(at("/guarded/y"))).status, 200);
     });
 
-    it(`a login by a rule is begun and ended by its auth_id, over ${http}`, async () => {
+    it(`a login by a rule is started and ended by its auth_id, over ${http}`, async () => {
       const one = browser();
       const arrived = await one.visit(`${at("/ngrok/login")}?auth_id=other&redirect_path=/other/deep`);
       assert.equal(`${arrived.status} ${arrived.url}`, `200 ${at("/other/deep")}`);

@@ -1,4 +1,4 @@
-/** Logins by SAML that rules of traffic policies ask for, on real traffic. */
+/** SAML logins required by rules of traffic policies, on real traffic. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { errorCode } from "../../src/lib/errors.ts";
@@ -19,7 +19,7 @@ function told({ status, ...visited }: Visited): string {
   return `${status} ${codeOf({ status, ...visited })}`.trim();
 }
 
-/** As `told` says it. */
+/** Returns a refusal in the form of `told`. */
 function refused(status: number, name: RefusalName): string {
   return `${status} ${errorCode(name).replace("ERR_POSTERN_", "")}`;
 }
@@ -56,7 +56,7 @@ before(async () => {
 after(() => world.stop());
 
 for (const http of protocols) {
-  describe(`a login by SAML that a rule asks for, over ${http}`, () => {
+  describe(`a rule's SAML login, over ${http}`, () => {
     const browser = (): Browser => world.browser(http);
     const post = (one: Browser, body: string, to: Urls): Promise<Visited> =>
       one.visit(to.assertion_consumer_service_url, { method: "POST", body });
@@ -67,7 +67,7 @@ for (const http of protocols) {
     const isIn = async (one: Browser, path: string): Promise<boolean> =>
       (await one.ask(at(path), { headers: html })).status === 200;
 
-    it(`a login by SAML that a rule asks for leads there and back, and is read by later rules, over ${http}`, async () => {
+    it(`a rule's SAML login, over ${http} leads to the provider and back, and later rules read it`, async () => {
       const one = browser();
       const arrived = await world.provider.signIn(one, at("/a?b=1"), own);
       assert.equal(`${told(arrived)} ${arrived.url}`, `200 ${at("/a?b=1")}`, arrived.text);
@@ -80,7 +80,7 @@ for (const http of protocols) {
       assert.equal(await isIn(one, "/"), true);
     });
 
-    it(`a login by SAML that a rule asks for lets only members of its groups in, over ${http}`, async () => {
+    it(`a rule's SAML login, over ${http} admits only members of its groups`, async () => {
       assert.equal((await world.provider.signIn(browser(), at("/staff"), staff)).status, 200);
       const guest = { said: { attributes: { groups: ["Staff", "guests"] } } };
       assert.equal(
@@ -89,14 +89,14 @@ for (const http of protocols) {
       );
     });
 
-    it(`I4: a login by SAML that a rule asks for takes an answer once, in the browser that began, over ${http}`, async () => {
+    it(`I4: a rule's SAML login, over ${http} accepts a response once, in the browser that started`, async () => {
       const { one, page } = await sent("/");
       const body = world.provider.answer(world.provider.read(page, own), own);
       assert.equal(told(await post(browser(), body, own)), refused(400, "login_no_flow"), "another browser");
       assert.equal(told(await post(one, body, own)), refused(403, "saml_assertion"), "the same answer again");
     });
 
-    it(`I4: a login by SAML that a rule asks for takes no answer for another rule, route or module, over ${http}`, async () => {
+    it(`I4: a rule's SAML login, over ${http} rejects a response for another rule, route or module`, async () => {
       const module = await world.samlRoute(`/module-${http}`);
       const beside = policyOf(
         { expressions: [`req.url.path == '/two-${http}/a'`], actions: [saml({ auth_id: "a" })] },
@@ -124,7 +124,7 @@ for (const http of protocols) {
       }
     });
 
-    it(`a login by SAML that a rule asks for is shared with no other auth_id, route or module, over ${http}`, async () => {
+    it(`a rule's SAML login, over ${http} is shared with no other auth_id, route or module`, async () => {
       const module = await world.samlRoute(`/apart-${http}`);
       const one = browser();
       await world.provider.signIn(one, at("/"), own);
@@ -137,7 +137,7 @@ for (const http of protocols) {
       assert.deepEqual([await isIn(one, "/staff"), await isIn(one, "/")], [false, true]);
     });
 
-    it(`R6: a login by SAML that a rule asks for ends only where the rules before it let the visit past, over ${http}`, async () => {
+    it(`R6: a rule's SAML login, over ${http} ends only if the rules before it admit the request`, async () => {
       const blocked = { expressions: ["'blocked' in getReqHeader('x-from')"], actions: [{ type: "deny" }] };
       const never = { expressions: [`req.url.path == '/guarded-${http}/never'`], actions: [{ type: "deny" }] };
       const guarded = await world.ruleUrls(await world.route(`/guarded-${http}`, policyOf(blocked, never, saml())));
@@ -151,7 +151,7 @@ for (const http of protocols) {
       assert.equal((await post(browser(), begun, guarded)).status, 403);
     });
 
-    it(`a login by SAML that a rule asks for begins at the provider where the rule takes that, over ${http}`, async () => {
+    it(`a rule's SAML login, over ${http} starts at the provider if the rule allows it`, async () => {
       const begun = (url: string, to = own): string => world.provider.answer(undefined, to, { relayState: url });
       const one = browser();
       assert.equal((await post(one, begun(at("/begun?a=1")), own)).url, at("/begun?a=1"));
@@ -163,7 +163,7 @@ for (const http of protocols) {
       assert.equal(told(await post(browser(), body, own)), refused(403, "saml_assertion"), "once");
     });
 
-    it(`a login by SAML that a rule asks for asks for credentials anew where it is to, over ${http}`, async () => {
+    it(`a rule's SAML login, over ${http} requests new credentials if configured`, async () => {
       const forced = await world.ruleUrls(await world.route(`/forced-${http}`, policyOf(saml({ force_authn: true }))));
       const { one, page } = await sent(`/forced-${http}`);
       const asked = world.provider.read(page, forced);
@@ -173,7 +173,7 @@ for (const http of protocols) {
       assert.equal(told(await post(one, late, forced)), refused(403, "saml_assertion"));
     });
 
-    it(`a login by SAML that a rule asks for ends at the provider as well, and by its signed word, over ${http}`, async () => {
+    it(`a rule's SAML login, over ${http} also ends at the provider, and by the provider's signed request`, async () => {
       const one = browser();
       await world.provider.signIn(one, at("/"), own);
       const headers = { origin: world.origin() };
@@ -198,7 +198,7 @@ for (const http of protocols) {
       assert.equal(await isIn(other, "/"), false);
     });
 
-    it(`a login by SAML that a rule asks for is explained with the address that a provider is told of, over ${http}`, async () => {
+    it(`a rule's SAML login, over ${http} is explained with the address registered at the provider`, async () => {
       const request = { method: "GET", url: at("/"), headers: html };
       const explained = await world.platform.api("POST", `/edges/https/${world.edgeId}/explain`, request);
       assert.ok(explained.text.includes(own.assertion_consumer_service_url), explained.text);
@@ -210,7 +210,7 @@ for (const http of protocols) {
   });
 }
 
-describe("a login by SAML that a rule asks for", () => {
+describe("a rule's SAML login", () => {
   const policy = (config: object): string =>
     JSON.stringify({
       on_http_request: [
@@ -220,7 +220,7 @@ describe("a login by SAML that a rule asks for", () => {
   const routeWith = (match: string, config: object = {}): Promise<string> =>
     world.route(match, { traffic_policy: { value: policy(config) } });
 
-  it("a login by SAML that a rule asks for keeps its key, its sessions and what is under way over a restart", async () => {
+  it("a rule's SAML login preserves its key, sessions and logins in progress over a restart", async () => {
     const id = await routeWith("/kept");
     const urls = await world.ruleUrls(id);
     const [one, two] = [world.browser(), world.browser()];
@@ -243,7 +243,7 @@ describe("a login by SAML that a rule asks for", () => {
     assert.deepEqual(await list(), []);
   });
 
-  it("K4: a login by SAML that a rule asks for shows its private key to nobody who asks the API", async () => {
+  it("K4: a rule's SAML login never returns its private key through the API", async () => {
     const id = await routeWith("/secret");
     await world.ruleUrls(id);
     for (const path of [`/edges/https/${world.edgeId}/routes/${id}`, "/login_keys", "/requests?limit=100"]) {
@@ -252,7 +252,7 @@ describe("a login by SAML that a rule asks for", () => {
     }
   });
 
-  it("R6: a login by SAML that a rule asks for is closed where it expects to be known by another's address", async () => {
+  it("R6: a rule's SAML login is closed if its configuration contains another rule's address", async () => {
     const other = await world.ruleUrls(await routeWith("/other"));
     for (const [path, config, field] of [
       ["/entity", { entity_id: other.entity_id }, "entity_id"],
@@ -272,13 +272,13 @@ describe("a login by SAML that a rule asks for", () => {
     assert.equal((await world.provider.signIn(world.browser(), at("/same"), own)).status, 200);
   });
 
-  it("a login by SAML that a rule asks for says that its metadata cannot be used", async () => {
+  it("a rule's SAML login reports metadata that is not usable", async () => {
     await routeWith("/empty", { idp_metadata: world.provider.metadata({ certificates: [] }) });
     const answer = await world.browser().visit(at("/empty"));
     assert.equal(told(answer), refused(500, "saml_metadata"));
   });
 
-  it("a login by SAML that a rule asks for judges sessions by its groups as they are now", async () => {
+  it("a rule's SAML login checks sessions against its current groups", async () => {
     const id = await routeWith("/changing");
     const urls = await world.ruleUrls(id);
     const one = world.browser();
@@ -292,7 +292,7 @@ describe("a login by SAML that a rule asks for", () => {
     }
   });
 
-  it("a login by SAML that a rule asks for is each endpoint's own where several have one URL", async () => {
+  it("a rule's SAML login is separate for each endpoint if several share one URL", async () => {
     const url = "https://pooled.localhost";
     const made = [];
     for (let count = 0; count < 2; count += 1) {
@@ -312,7 +312,7 @@ describe("a login by SAML that a rule asks for", () => {
       assert.equal((await one.ask(String(on.headers.location), { headers: html })).status, 303);
     }
     const answers = new Set<string>();
-    // Of fifty choices among two, one is never all.
+    // Fifty choices between two endpoints never all select the same one.
     for (let count = 0; count < 50; count += 1) {
       const { status, text } = await one.ask(`${world.origin("pooled.localhost")}/`, { headers: html });
       answers.add(`${status} ${text}`);
@@ -320,7 +320,7 @@ describe("a login by SAML that a rule asks for", () => {
     assert.deepEqual([...answers].sort(), ["200 0", "200 1"]);
   });
 
-  it("a login by SAML that a rule asks for is at cloud endpoints what it is at routes", async () => {
+  it("a rule's SAML login works the same at cloud endpoints and routes", async () => {
     const { platform } = world;
     const value = JSON.stringify({
       on_http_request: [

@@ -42,7 +42,7 @@ describe("a real browser", { skip: skipWithout("chromium") }, () => {
   const open = (options: BrowserContextOptions = {}): Promise<BrowserContext> =>
     chromium.newContext({ ignoreHTTPSErrors: true, ...options });
   const at = (path: string, host?: string): string => world.origin(host) + path;
-  /** A page of another site. */
+  /** Serves a page of another site. */
   const otherSite = async (body: string): Promise<string> => {
     const other = await startHttpService((_request, response) => {
       response.setHeader("content-type", "text/html");
@@ -53,7 +53,7 @@ describe("a real browser", { skip: skipWithout("chromium") }, () => {
   };
   const text = (page: Page): Promise<string> => page.locator("body").innerText();
 
-  it("a real browser logs in, is back where it began, and the service sees who it is and no cookie of ours", async () => {
+  it("a real browser logs in and returns to its start, and the service sees the identity and no cookie of ours", async () => {
     const page = await context.newPage();
     const answer = await page.goto(at("/a?b=1"));
     assert.equal(page.url(), at("/a?b=1"));
@@ -61,7 +61,7 @@ describe("a real browser", { skip: skipWithout("chromium") }, () => {
     const { headers } = JSON.parse(await text(page)) as { headers: Record<string, string> };
     assert.equal(headers["ngrok-auth-user-email"], "ada@example.com");
     assert.equal(headers["cookie"], undefined);
-    // One beside it counts logins, and goes after a minute.
+    // A second cookie counts logins, and expires after a minute.
     const cookies = (await context.cookies(at("/"))).filter(({ name }) => !name.endsWith(".recent"));
     assert.equal(cookies.length, 1, "the cookie of the flow is gone");
     const [{ name, httpOnly, secure, sameSite, domain }] = cookies as [(typeof cookies)[number]];
@@ -84,7 +84,7 @@ describe("a real browser", { skip: skipWithout("chromium") }, () => {
     assert.equal(protocol, "h2");
   });
 
-  it("a real browser has several tabs log in at once, and each arrives", async () => {
+  it("a real browser logs in from several tabs simultaneously, and each arrives", async () => {
     const paths = ["/one", "/two?x=1", "/three"];
     const pages = await Promise.all(paths.map(() => context.newPage()));
     await Promise.all(pages.map((page, index) => page.goto(at(paths[index] as string))));
@@ -94,7 +94,7 @@ describe("a real browser", { skip: skipWithout("chromium") }, () => {
     );
   });
 
-  it("a real browser is logged in when it comes by a link from another site", async () => {
+  it("a real browser is logged in when it follows a link from another site", async () => {
     const site = await otherSite(`<a href="${at("/deep")}">there</a>`);
     const page = await context.newPage();
     await page.goto(at("/"));
@@ -105,7 +105,7 @@ describe("a real browser", { skip: skipWithout("chromium") }, () => {
     assert.equal(world.providers.calls.length, logins, "by the session that it has");
   });
 
-  it("a real browser gets 401 and no redirect for what a script asks, with an address to log in at", async () => {
+  it("a real browser gets 401 without a redirect for a script's request, with an address for the login", async () => {
     const page = await context.newPage();
     await page.goto(at("/pub"));
     const answers = await page.evaluate(async () => {
@@ -123,7 +123,7 @@ describe("a real browser", { skip: skipWithout("chromium") }, () => {
     }
   });
 
-  it("a real browser has a form that was sent without a session kept from the service, and is told how to send it again", async () => {
+  it("a real browser that sends a form without a session gets a page that explains how to send it again", async () => {
     const page = await context.newPage();
     await page.goto(at("/pub"));
     const received = world.received.length;
@@ -144,7 +144,7 @@ describe("a real browser", { skip: skipWithout("chromium") }, () => {
     assert.equal(forms.length, 1, "the same form, sent once more");
   });
 
-  it("a real browser gets no socket without a session, and loses an open one with its session", async () => {
+  it("a real browser gets no WebSocket without a session, and loses an open one with its session", async () => {
     const page = await context.newPage();
     await page.goto(at("/pub"));
     const opened = (): Promise<string> =>
@@ -171,7 +171,7 @@ describe("a real browser", { skip: skipWithout("chromium") }, () => {
     assert.equal(await closed, "closed");
   });
 
-  it("a real browser logs out by a button, and must log in again", async () => {
+  it("a real browser logs out with a button, and must log in again", async () => {
     const page = await context.newPage();
     await page.goto(at("/"));
     await page.goto(at("/.postern/logout"));
@@ -184,7 +184,7 @@ describe("a real browser", { skip: skipWithout("chromium") }, () => {
     assert.notEqual(world.providers.calls.length, logins);
   });
 
-  it("a real browser asks before it logs out by another site's link, and logs out by the button of that page", async () => {
+  it("a real browser shows a confirmation for another site's logout link, and logs out with that page's button", async () => {
     const page = await context.newPage();
     await page.goto(at("/"));
     await page.goto(await otherSite(`<a href="${at("/.postern/logout?path=/pub")}">a prize</a>`));
@@ -199,7 +199,7 @@ describe("a real browser", { skip: skipWithout("chromium") }, () => {
     await page.waitForURL(at("/pub"));
   });
 
-  it("a real browser starts again from a login that is lost", async () => {
+  it("a real browser starts again from a lost login", async () => {
     const page = await context.newPage();
     await page.goto(at("/.postern/callback?code=x&state=nothing"));
     await page.getByRole("link", { name: "Start again" }).click();
@@ -207,7 +207,7 @@ describe("a real browser", { skip: skipWithout("chromium") }, () => {
     assert.match(await text(page), /ada@example\.com/);
   });
 
-  it("a real browser is shown whom it is signed in as where that is not enough, and not who may come in", async () => {
+  it("a real browser shows the logged-in person if they are rejected, and not the admitted people", async () => {
     const page = await context.newPage();
     const answer = await page.goto(at("/staff"));
     assert.equal(answer?.status(), 403);
@@ -224,12 +224,12 @@ describe("a real browser", { skip: skipWithout("chromium") }, () => {
     assert.equal(world.providers.asked.get("prompt"), "select_account");
   });
 
-  it("a real browser needs no script for a page of ours, and none is wider than a phone", async () => {
+  it("a real browser needs no script for our pages, and none is wider than a phone", async () => {
     const small = await open({ ...phone, javaScriptEnabled: true });
     const page = await small.newPage();
     const complaints: string[] = [];
     page.on("console", (message) => {
-      // A refusal is not a complaint.
+      // A rejected request is not a complaint.
       if (!message.text().includes("status of")) complaints.push(message.text());
     });
     const visit = async (path: string, declines?: string): Promise<void> => {
@@ -248,7 +248,7 @@ describe("a real browser", { skip: skipWithout("chromium") }, () => {
     await small.close();
   });
 
-  it("a real browser is not logged in by a frame of another site, where a link leads to a login in the whole window", async () => {
+  it("a real browser is not logged in by a frame of another site, where a link opens the login in the whole window", async () => {
     const site = await otherSite(`<iframe src="${at("/framed")}"></iframe>`);
     const page = await context.newPage();
     const [framed] = await Promise.all([

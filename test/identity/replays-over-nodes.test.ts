@@ -1,4 +1,4 @@
-/** What is good once is good at one of the servers that share a database: answers, tickets, states, told log-outs. */
+/** Single-use items at several servers with one database: responses, tickets, states, logout tokens. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, it } from "node:test";
@@ -44,7 +44,7 @@ before(async () => {
   route = await world.samlRoute("/saml", { allow_idp_initiated: true });
   await world.route("/oidc", { oidc: { issuer: issuer.url, client_id: "c", client_secret: "secret" } });
   nodes = [world.platform, await startPlatform(shared)];
-  // The other one has the routes, and the keys of flows.
+  // Wait until the other node has the routes and the keys of flows.
   await eventually(
     () => ask(1, `${world.origin()}/saml`),
     ({ status }) => status === 302,
@@ -58,7 +58,7 @@ after(async () => {
   await drop();
 });
 
-/** One request to a node, whatever port the URL names. */
+/** Sends one request to a node, whatever port the URL names. */
 async function ask(node: number, url: string, options: VisitOptions = {}): Promise<Visited> {
   const { caPem, httpsPort } = nodes[node] as TestPlatform;
   const there = new URL(url);
@@ -71,10 +71,10 @@ function told({ status, headers, ...visited }: Visited): string {
   return `${status} ${codeOf({ status, headers, ...visited })}`.trim() + (session ? " session" : "");
 }
 
-/** To one node and then to each again, and to both at once. */
+/** First to one node and then to each again, or to both simultaneously. */
 const orders: readonly (readonly (readonly number[])[])[] = [[[0], [1], [0]], [[1], [0], [1]], [[0, 1, 0, 1]]];
 
-/** What each is told to whom it is not the first; of each order, one is. */
+/** Returns the responses to all but the first. In each order, exactly one request succeeds. */
 async function refusalsOf(
   make: () => Promise<(node: number) => Promise<Visited>>,
   taken: string,
@@ -92,7 +92,7 @@ async function refusalsOf(
   return [...new Set(refusals)].toSorted();
 }
 
-/** A visitor's answer of the provider, as a form. */
+/** Returns a provider's response for a visitor, as a form. */
 async function answered(browser: Browser): Promise<string> {
   const page = await browser.visit(`${world.origin()}/saml`, { stop: isAtIdp });
   return world.provider.answer(world.provider.read(page, route), route);
@@ -101,13 +101,13 @@ async function answered(browser: Browser): Promise<string> {
 const acs = (body: string) => (node: number) =>
   ask(node, route.assertion_consumer_service_url, { method: "POST", body });
 
-it("I4: an answer of a SAML provider is taken once at all nodes together", { skip }, async () => {
+it("I4: a response of a SAML provider is accepted once across all nodes", { skip }, async () => {
   const make = async () => acs(await answered(world.browser()));
   assert.deepEqual(await refusalsOf(make, "303"), ["403 5305"]);
 });
 
 it(
-  "I4: an answer of a SAML provider that nobody asked for is taken once at all nodes together, and its ticket as well",
+  "I4: an unsolicited response of a SAML provider is accepted once across all nodes, and so is its ticket",
   { skip },
   async () => {
     const body = (): string => world.provider.answer(undefined, route, { relayState: "https://app.localhost/saml" });
@@ -122,7 +122,7 @@ it(
 
 for (const kind of ["saml", "oidc"] as const) {
   it(
-    `I2: a login under way (${kind}) ends in one session at all nodes together, though its cookie is brought again`,
+    `I2: a login in progress (${kind}) ends in one session across all nodes, even if its cookie is sent again`,
     { skip },
     async () => {
       const make = async () => {
@@ -140,13 +140,14 @@ for (const kind of ["saml", "oidc"] as const) {
         return (node: number) => ask(node, String(sent.headers.location), { headers });
       };
       if (kind === "saml") assert.deepEqual(await refusalsOf(make, "303 session"), ["400 3123"]);
-      // The provider takes a code once, and from the address that it was asked with, which has the first node's port.
+      // The provider accepts a code once, and only from the redirect URI of the request, which has the first node's
+      // port.
       else assert.deepEqual(await refusalsOf(make, "303 session", orders.slice(0, 1)), ["400 3123", "502 3163"]);
     },
   );
 }
 
-it("I1: a log-out that an issuer tells of is taken once at all nodes together", { skip }, async () => {
+it("I1: a logout token of an issuer is accepted once across all nodes", { skip }, async () => {
   const account = (await world.platform.api("GET", "/accounts")).body.accounts[0].id;
   const url = `${world.origin("idp.localhost")}/oidc/${issuerTag(account, issuer.url)}/backchannel-logout`;
   const make = async () => {
@@ -159,7 +160,7 @@ it("I1: a log-out that an issuer tells of is taken once at all nodes together", 
   assert.deepEqual(await refusalsOf(make, "200"), ["400"]);
 });
 
-it("I4: a log-out that a SAML provider asks for is taken once at all nodes together", { skip }, async () => {
+it("I4: a logout request of a SAML provider is accepted once across all nodes", { skip }, async () => {
   const url = route.single_logout_url;
   const make = async () => {
     const now = new Date().toISOString();

@@ -1,4 +1,4 @@
-/** Logins by SAML in a real browser: whether cookies and scripts are where the protocol needs them is the browser's word. */
+/** SAML logins in a real browser, which decides whether cookies and scripts work as the protocol requires. */
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, it } from "node:test";
 import type { Browser, BrowserContext } from "playwright-core";
@@ -11,7 +11,7 @@ import type { HttpService } from "../support/services.ts";
 import { startSamlWorld } from "../support/saml-world.ts";
 import type { SamlWorld } from "../support/saml-world.ts";
 
-/** The provider at an origin of its own, which is another site for the browser than the visited host. */
+/** Serves the provider at a separate origin, which the browser treats as another site than the visited host. */
 async function startProviderSite(provider: SamlProvider, routes: readonly SamlRouteUrls[]): Promise<HttpService> {
   return await startHttpService((request, response) => {
     const pieces: Buffer[] = [];
@@ -81,7 +81,7 @@ describe("a real browser and SAML", { skip: skipWithout("chromium") }, () => {
     ["by redirect", "/a?b=1"],
     ["by a form that sends itself", "/posting/a?b=1"],
   ] as const) {
-    it(`a real browser and SAML, sent to the provider ${binding}: it comes back by a POST of another site, and is logged in`, async () => {
+    it(`a real browser and SAML, sent to the provider ${binding}: it returns with a POST from another site, and is logged in`, async () => {
       const page = await context.newPage();
       const violations: string[] = [];
       page.on("console", (message) => {
@@ -102,7 +102,7 @@ describe("a real browser and SAML", { skip: skipWithout("chromium") }, () => {
     });
   }
 
-  it("a real browser and SAML, begun at the provider: it is logged in at the one address of the route", async () => {
+  it("a real browser and SAML, started at the provider: it is logged in at the only address of the route", async () => {
     const page = await context.newPage();
     await page.goto(`http://127.0.0.1:${site.port}/portal`);
     await page.waitForURL(at("/"));

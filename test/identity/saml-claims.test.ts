@@ -1,4 +1,4 @@
-/** Everything that a response says, wrong in every way, and signed all the same. */
+/** Every claim of a response with every fault, in validly signed responses. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { verifyResponse } from "../../src/identity/saml/response/checks/verify-response.ts";
@@ -32,9 +32,9 @@ const signing = { key: keys.keyPem };
 
 interface Wrong {
   readonly said?: Partial<Said>;
-  /** Of the XML, before it is signed. */
+  /** Edits the XML before it is signed. */
   readonly edit?: (xml: string) => string;
-  /** What is signed; in all forms unless given. */
+  /** Forms of signatures. Default: all forms. */
   readonly forms?: typeof signedForms;
   readonly route?: Partial<ResponseInput>;
   readonly told: string;
@@ -271,7 +271,7 @@ const wrong: Readonly<Record<string, Wrong>> = {
 
 describe("a signed response", () => {
   for (const [name, { said, edit = (xml: string) => xml, forms, route, told: expected }] of Object.entries(wrong)) {
-    it(`I4: a signed response is refused with ${name}`, async () => {
+    it(`I4: a signed response is rejected with ${name}`, async () => {
       for (const parts of forms ?? signedForms) {
         const signed = signParts(edit(responseXml(honest(said))), parts, signing);
         assert.equal(told(await bring(idp, signed, route)), expected, parts.join());
@@ -279,7 +279,7 @@ describe("a signed response", () => {
     });
   }
 
-  it("a signed response is taken at the edges of what it may say", async () => {
+  it("a signed response is accepted at the limits of its values", async () => {
     const taken = async (said: Partial<Said>, route: Partial<ResponseInput> = {}, edit = (xml: string) => xml) => {
       const xml = signParts(edit(responseXml(honest(said))), ["Assertion"], signing);
       assert.equal(told(await bring(idp, xml, route)), `in: ${said.nameId ?? "ada"}`, JSON.stringify(said));
@@ -318,7 +318,7 @@ describe("a signed response", () => {
     );
   });
 
-  it("I4: a signed response is refused when the Response is signed and has no Destination", async () => {
+  it("I4: a signed response is rejected if the Response is signed and has no Destination", async () => {
     for (const parts of signedForms.slice(1)) {
       assert.equal(
         told(await bring(idp, signedResponse(honest({ destination: undefined }), parts, signing))),
@@ -327,7 +327,7 @@ describe("a signed response", () => {
     }
   });
 
-  it("I4: lets nobody in a second time", async () => {
+  it("I4: a signed response does not admit the visitor a second time", async () => {
     const xml = signedResponse(honest(), ["Assertion"], signing);
     const input = inputFor(idp, formBody("SAMLResponse", xml, relayState()));
     const host = freshHost();
@@ -353,7 +353,7 @@ describe("RelayState of a response", () => {
       to.key ?? relayKey,
     );
 
-  it("I4: must be what was sent out, for this flow and route, at most 15 minutes ago", async () => {
+  it("I4: RelayState of a response must match the value sent for this flow and route, at most 15 minutes ago", async () => {
     assert.equal(await come(made({})), "in: ada");
     assert.equal(await come(made({ sentMs: now - 15 * minute })), "in: ada");
     assert.equal(await come(made({ sentMs: now - 15 * minute - 1000 })), "request 5313");
@@ -366,7 +366,7 @@ describe("RelayState of a response", () => {
     assert.equal(await come("https://app.tunnel.example/"), "request 5300");
   });
 
-  it("I4: RelayState of a response is refused with any character of it changed, left out or added", async () => {
+  it("I4: RelayState of a response is rejected if any character is changed, removed or added", async () => {
     const relay = made({});
     for (let at = 0; at < relay.length; at += 1) {
       const other = relay[at] === "a" ? "b" : "a";
@@ -380,7 +380,7 @@ describe("RelayState of a response", () => {
     }
   });
 
-  it("RelayState of a response is known under keys that were in use before", async () => {
+  it("RelayState of a response is accepted under earlier keys", async () => {
     const relayKeys = [Buffer.alloc(32, 9), relayKey].map((key) => key.toString("base64"));
     assert.equal(await come(made({}), { relayKeys }), "in: ada");
     assert.equal(await come(made({}), { relayKeys: relayKeys.slice(0, 1) }), "request 5300");

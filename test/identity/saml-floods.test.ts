@@ -1,4 +1,4 @@
-/** Messages that are meant to cost too much, at a running platform: they are refused, and traffic goes on meanwhile. */
+/** Expensive messages to a running platform are rejected, and traffic continues in the meantime. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { errorCode } from "../../src/lib/errors.ts";
@@ -33,7 +33,7 @@ after(() => world.stop());
 
 for (const http of ["h1", "h2"] as const) {
   describe(`a flood of messages of SAML, over ${http}`, () => {
-    it("I4: a flood of messages of SAML is refused one by one, while other requests are served", async () => {
+    it("I4: a flood of messages of SAML is rejected one by one, while other requests are served", async () => {
       const done = { served: 0, flood: false };
       const post = async ([what, xml]: readonly [string, string]): Promise<void> => {
         do {

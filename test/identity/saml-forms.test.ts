@@ -1,4 +1,4 @@
-/** What a browser posts, before it is XML, and XML that is meant to cost too much. */
+/** Forms that a browser posts, before their XML is parsed, and XML that is expensive on purpose. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { verifyResponse } from "../../src/identity/saml/response/checks/verify-response.ts";
@@ -32,7 +32,7 @@ describe("the form of a response", () => {
     assert.equal(await come(`SAMLResponse=${lines}${relay}`), "in: ada");
   });
 
-  it("I4: the form of a response has each field once, in whatever spelling, and nothing that cannot be decoded", async () => {
+  it("I4: the form of a response has each field once, in any spelling, and nothing that cannot be decoded", async () => {
     for (const form of [
       "",
       "SAMLResponse",
@@ -54,7 +54,7 @@ describe("the form of a response", () => {
     }
   });
 
-  it("I4: the form of a response has strict base64 of UTF-8 in it, of at most 256 KiB", async () => {
+  it("I4: the form of a response contains strict base64 of UTF-8, of at most 256 KiB", async () => {
     const padded = base64.endsWith("=") ? base64 : Buffer.from(`${xml} `).toString("base64");
     for (const text of [
       `${base64}=`,
@@ -76,7 +76,7 @@ describe("the form of a response", () => {
   });
 });
 
-describe("XML that is meant to cost too much", () => {
+describe("expensive XML", () => {
   const head = '<samlp:Response xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol">';
   const entities = Array.from({ length: 10 }, (_, at) => `<!ENTITY e${at + 1} "${`&e${at};`.repeat(10)}">`).join("");
   const declarations = Array.from({ length: 31 }, (_, at) => ` xmlns:p${at}="urn:${at}"`).join("");
@@ -104,12 +104,12 @@ describe("XML that is meant to cost too much", () => {
     garbage: Buffer.from(Array.from({ length: 200_000 }, (_, at) => 32 + ((at * 7919) % 95))).toString(),
   };
   for (const [name, text] of Object.entries(costly)) {
-    it(`I4: XML that is meant to cost too much is refused by the reader: ${name}`, async () => {
+    it(`I4: expensive XML is rejected by the reader: ${name}`, async () => {
       assert.match(told(await bring(idp, text)), /^(?:document|envelope) 5305$/);
     });
   }
 
-  it("I4: costs no canonical form, unless the provider signed it", async () => {
+  it("I4: expensive XML is not canonicalized, unless the provider signed it", async () => {
     const wide = `<saml:Advice>${`<a${declarations}/>`.repeat(200)}</saml:Advice>`;
     const large = responseXml(honest()).replace("<saml:AuthnStatement", `${wide}<saml:AuthnStatement`);
     const signed = signXml(large, "Assertion", signing);

@@ -1,6 +1,6 @@
 /**
- * Hostile documents in families: each is made of an honest one by one step, at every place where that step can be
- * made. None may let anybody in but whom the provider signed for.
+ * Families of hostile documents. One step turns an honest document into a hostile one, at every possible place. A
+ * hostile document must admit no one except the person for whom the provider signed.
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -13,12 +13,12 @@ const attacker = await makeProviderKeys();
 const idp = metadataOf(keys);
 const signing = { key: keys.keyPem };
 
-/** Between which characters a tag ends or begins: wherever something can be put into a document. */
+/** Returns every position where a tag ends or begins, at which text can be inserted into a document. */
 function places(xml: string): number[] {
   return [...new Set([...xml.matchAll(/>|</g)].map(({ index, 0: sign }) => (sign === ">" ? index + 1 : index)))];
 }
 
-/** The element of a name as it is written, from its start. */
+/** Returns the source text of an element with this name, and its start. */
 function written(xml: string, name: string): { readonly text: string; readonly from: number; readonly to: number } {
   const from = xml.indexOf(`<${name}`);
   const to = xml.indexOf(`</${name}>`, from) + `</${name}>`.length;
@@ -36,7 +36,7 @@ for (const parts of signedForms) {
   const unsigned = assertion.replace(/<ds:Signature.*<\/ds:Signature>/s, "");
 
   const forged = (text: string) => text.replace(">ada<", ">mallory<");
-  /** Assertions that an attacker would like to be read. */
+  /** Assertions that an attacker would like to inject. */
   const assertions = {
     "a forged one": forged(unsigned).replace("_assertion-1", "_evil"),
     "a forged one of the same ID": forged(unsigned),
@@ -47,7 +47,7 @@ for (const parts of signedForms) {
 
   describe(`a document ${inside}`, () => {
     for (const [name, evil] of Object.entries(assertions)) {
-      it(`I4: a document ${inside} is refused with a second Assertion at any place: ${name}`, async () => {
+      it(`I4: a document ${inside} is rejected with a second Assertion at any place: ${name}`, async () => {
         for (const at of places(xml)) {
           const outcome = await bring(idp, inserted(xml, at, evil));
           assert.ok("refused" in outcome, `${told(outcome)} at ${at}`);
@@ -55,7 +55,7 @@ for (const parts of signedForms) {
       });
     }
 
-    it(`I4: a document ${inside} is refused wrapped into a forged one, at any place`, async () => {
+    it(`I4: a document ${inside} is rejected if wrapped into a forged one, at any place`, async () => {
       const elements = [xml, assertion, written(xml, "ds:Signature").text];
       const wrappers = ["Object", "KeyInfo"].map(
         (local) => (what: string) => `<ds:${local} xmlns:ds="http://www.w3.org/2000/09/xmldsig#">${what}</ds:${local}>`,
@@ -74,7 +74,7 @@ for (const parts of signedForms) {
       }
     });
 
-    it(`I4: a document ${inside} is refused with a comment, CDATA section, processing instruction or entity at any place`, async () => {
+    it(`I4: a document ${inside} is rejected with a comment, CDATA section, processing instruction or entity at any place`, async () => {
       const nameAt = xml.indexOf(">ada<") + 1;
       for (const what of [
         "<!---->",
@@ -92,7 +92,7 @@ for (const parts of signedForms) {
       }
     });
 
-    it(`I4: a document ${inside} says the same of the visitor, or nothing, when an element is taken away, doubled, moved or renamed`, async () => {
+    it(`I4: a document ${inside} identifies the same visitor, or none, if an element is removed, doubled, moved or renamed`, async () => {
       const elements = [...xml.matchAll(/<([a-z]+:\w+)[^>]*?(\/?)>/g)].map(
         ({ index, 0: tag, 1: name = "", 2: empty }) => {
           let to = index + tag.length;
@@ -129,7 +129,7 @@ for (const parts of signedForms) {
       }
     });
 
-    it(`I4: a document ${inside} says the same of the visitor, or nothing, when an attribute or a text is changed or taken away`, async () => {
+    it(`I4: a document ${inside} identifies the same visitor, or none, if an attribute or a text is changed or removed`, async () => {
       for (const { index, 0: attribute, 1: value = "" } of xml.matchAll(/ [\w:]+="([^"]*)"/g)) {
         const end = index + attribute.length;
         for (const other of [
@@ -150,7 +150,7 @@ for (const parts of signedForms) {
       }
     });
 
-    it(`I4: a document ${inside} says the same of the visitor, or nothing, whatever characters become others`, async () => {
+    it(`I4: a document ${inside} identifies the same visitor, or none, whichever characters are replaced`, async () => {
       const random = seededRandom(parts.join().length);
       const bytes = ["", ..."<>/=\"'&;:#! ?-[]aA0".split(""), "\n", "\u00e9"];
       for (let count = 0; count < 1500; count += 1) {
@@ -165,7 +165,7 @@ for (const parts of signedForms) {
       }
     });
 
-    it(`I4: a document ${inside} is refused when it is signed by a key that the metadata does not have, shown or not`, async () => {
+    it(`I4: a document ${inside} is rejected if it is signed with a key outside the metadata, in KeyInfo or not`, async () => {
       for (const shown of [undefined, attacker.certificatePem, keys.certificatePem]) {
         const evil = { key: attacker.keyPem, ...(shown !== undefined && { shown }) };
         assert.equal(told(await bring(idp, signedResponse(honest(), parts, evil))), "signatures 5305");
@@ -175,7 +175,7 @@ for (const parts of signedForms) {
 }
 
 describe("a document with two signatures", () => {
-  it("I4: a document with two signatures is refused when either of them is not the provider's", async () => {
+  it("I4: a document with two signatures is rejected if either of them is not the provider's", async () => {
     const own = (xml: string, part: string) => signXml(xml, part, signing);
     const evil = (xml: string, part: string) => signXml(xml, part, { key: attacker.keyPem });
     const xml = responseXml(honest());
@@ -185,7 +185,7 @@ describe("a document with two signatures", () => {
     assert.match("refused" in twice ? twice.refused.reason : "", /signed twice/);
   });
 
-  it("I4: a document with two signatures is refused with another message that the provider signed, at any place of it", async () => {
+  it("I4: a document with two signatures is rejected if it contains another message signed by the provider, at any place", async () => {
     const logout = `<samlp:LogoutRequest xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion" ID="_logout" Version="2.0"><saml:Issuer>x</saml:Issuer></samlp:LogoutRequest>`;
     const genuine = signXml(logout, "LogoutRequest", signing);
     const forged = responseXml(honest({ nameId: "mallory" })).replace(
@@ -201,7 +201,7 @@ describe("a document with two signatures", () => {
     assert.ok(atSignatures > 10, "the document is refused for its signature alone");
   });
 
-  it("I4: a document with two signatures is refused without any signature", async () => {
+  it("I4: a document with two signatures is rejected without any signature", async () => {
     assert.equal(told(await bring(idp, responseXml(honest()))), "signatures 5305");
   });
 });

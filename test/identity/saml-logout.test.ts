@@ -1,4 +1,4 @@
-/** Single logout, begun here or at the provider, by both bindings. */
+/** Single logout, started by Postern or by the provider, with both bindings. */
 import assert from "node:assert/strict";
 import { createSign } from "node:crypto";
 import { describe, it } from "node:test";
@@ -31,7 +31,7 @@ const byPost: IdpMetadata = {
   ...idp,
   signOut: { post: { location: "https://idp.example/post", responseLocation: "https://idp.example/done" } },
 };
-/** The route as a provider sees it, to read our messages with. */
+/** The route as a provider sees it, for reading our messages. */
 const us = { ...metadataOf(own), entityId };
 
 const iso = (ms: number): string => new Date(ms).toISOString();
@@ -70,7 +70,7 @@ const logoutResponse = (said: Said = {}): string =>
 type Field = "SAMLRequest" | "SAMLResponse";
 const fieldOf = (xml: string): Field => (xml.startsWith("<samlp:LogoutResponse") ? "SAMLResponse" : "SAMLRequest");
 
-/** By POST, signed within. */
+/** Delivery by POST, with the signature inside. */
 function posted(xml: string, relay?: string, key = keys.keyPem): Delivery {
   const root = /^<samlp:(\w+)/.exec(xml)?.[1] ?? "";
   return { binding: "post", form: formBody(fieldOf(xml), signXml(xml, root, { key }), relay) };
@@ -82,7 +82,7 @@ interface QuerySigning {
   readonly hash?: string;
 }
 
-/** By redirect, with the query signed. */
+/** Delivery by redirect, with a signed query. */
 function redirected(xml: string, relay?: string, signing: QuerySigning = {}): Delivery {
   const { key = keys.keyPem, algorithm = algorithms.rsaSha256, hash = "sha256" } = signing;
   let query = `${fieldOf(xml)}=${encodeURIComponent(deflateRawSync(xml).toString("base64"))}`;
@@ -114,8 +114,8 @@ const ways = [
 ] as const;
 
 for (const [way, send] of ways) {
-  describe(`a logout that the provider begins by ${way}`, () => {
-    it(`a logout that the provider begins by ${way} says whose sessions end, and is to be answered with its RelayState`, async () => {
+  describe(`a logout that the provider starts by ${way}`, () => {
+    it(`a logout that the provider starts by ${way} names the sessions to end, and requires a response with its RelayState`, async () => {
       assert.deepEqual(await come(send(logoutRequest(), "r&1")), {
         request: {
           id: "_logout-1",
@@ -149,17 +149,17 @@ for (const [way, send] of ways) {
       "that is an answer by its name": { root: "LogoutResponse" },
     };
     for (const [name, said] of Object.entries(wrong)) {
-      it(`I4: a logout that the provider begins by ${way} is refused ${name}`, async () => {
+      it(`I4: a logout that the provider starts by ${way} is rejected ${name}`, async () => {
         assert.equal(codeOf(await come(send(logoutRequest(said)))), "5308");
       });
     }
 
-    it(`I4: a logout that the provider begins by ${way} has a RelayState of no more than 2,048 characters`, async () => {
+    it(`I4: a logout that the provider starts by ${way} has a RelayState of at most 2,048 characters`, async () => {
       assert.ok("request" in (await come(send(logoutRequest(), "r".repeat(2048)))));
       assert.equal(codeOf(await come(send(logoutRequest({ id: "_long" }), "r".repeat(2049)))), "5308");
     });
 
-    it(`I4: a logout that the provider begins by ${way} is taken once, and not when that cannot be found out`, async () => {
+    it(`I4: a logout that the provider starts by ${way} is accepted once, and rejected if that cannot be checked`, async () => {
       const input = inputOf(send(logoutRequest()));
       const { claim } = freshHost();
       assert.equal(codeOf(await verifyLogout(input, claim)), "taken");
@@ -168,8 +168,8 @@ for (const [way, send] of ways) {
     });
   });
 
-  describe(`the answer to a logout of ours by ${way}`, () => {
-    it(`the answer to a logout of ours by ${way} says whether the provider has ended all`, async () => {
+  describe(`the response to a logout of ours by ${way}`, () => {
+    it(`the response to a logout of ours by ${way} reports whether the provider has ended all sessions`, async () => {
       const response = (ended: string) => ({ response: { flowId, host: "abc123", ended } });
       assert.deepEqual(await come(send(logoutResponse(), relayState())), response("all"));
       const nested = success.replace(
@@ -181,7 +181,7 @@ for (const [way, send] of ways) {
       assert.deepEqual(await come(send(logoutResponse({ body: failed }), relayState())), response("none"));
     });
 
-    it(`I4: the answer to a logout of ours by ${way} is refused for another request, under another RelayState, or late`, async () => {
+    it(`I4: the response to a logout of ours by ${way} is rejected for another request, with another RelayState, or late`, async () => {
       const sent = async (said: Said, relay: string | undefined) =>
         codeOf(await come(send(logoutResponse(said), relay)));
       assert.equal(await sent({}, relayState(now - 15 * minute)), "taken");
@@ -201,7 +201,7 @@ for (const [way, send] of ways) {
 }
 
 describe("a logout message", () => {
-  it("I4: a logout message is refused unsigned, signed by another, or signed in another way", async () => {
+  it("I4: a logout message is rejected if it is unsigned, or signed by another key or in another way", async () => {
     const xml = logoutRequest();
     const weak = { algorithm: algorithms.rsaSha1, hash: "sha1" };
     const deliveries: Delivery[] = [
@@ -218,7 +218,7 @@ describe("a logout message", () => {
     for (const delivery of deliveries) assert.equal(codeOf(await come(delivery)), "5308");
   });
 
-  it("I4: a logout message is refused around one that the provider has signed, and with two signatures", async () => {
+  it("I4: a logout message is rejected if it contains a message signed by the provider, or two signatures", async () => {
     const genuine = signXml(logoutRequest({ id: "_genuine" }), "LogoutRequest", { key: keys.keyPem });
     const inside = `<samlp:Extensions>${genuine.slice(genuine.indexOf("<samlp:"))}</samlp:Extensions>`;
     const around = logoutRequest({ id: "_forged" }).replace("</saml:Issuer>", `</saml:Issuer>${inside}`);
@@ -227,7 +227,7 @@ describe("a logout message", () => {
     assert.equal(codeOf(await come({ binding: "post", form: formBody("SAMLRequest", genuine) })), "taken");
   });
 
-  it("I4: a logout message is refused when anything that its query's signature covers is changed, or comes twice", async () => {
+  it("I4: a logout message is rejected if any part signed in its query is changed or doubled", async () => {
     const sent = redirected(logoutRequest(), "relay");
     assert.ok(sent.binding === "redirect");
     const { query } = sent;
@@ -270,7 +270,7 @@ describe("a logout message", () => {
     assert.match("refused" in outcome ? outcome.refused.reason : "", /inflated/);
   });
 
-  it("a logout message of ours is read by the other side, request and answer, by both bindings", async () => {
+  it("a logout message of ours is readable by the other side, request and response, with both bindings", async () => {
     for (const metadata of [idp, byPost]) {
       const flow = { routeId, entityId, idp: metadata, signingKeyPem: own.keyPem, nowMs: now };
       const name = { nameId: "ada", format: persistent, nameQualifier: idpEntityId, spNameQualifier: entityId };
@@ -295,7 +295,7 @@ describe("a logout message", () => {
     }
   });
 
-  it("a logout message is not made for a provider that offers no logout", () => {
+  it("a logout message is not created for a provider without logout", () => {
     const flow = { routeId, entityId, idp: { ...idp, signOut: {} }, signingKeyPem: own.keyPem, nowMs: now };
     assert.equal(makeLogoutResponse({ ...flow, inResponseTo: "_1" }), undefined);
   });

@@ -1,4 +1,4 @@
-/** Metadata of identity providers as routes are given it: in their configuration, or by its address. */
+/** Metadata of identity providers for routes: in their configuration, or at an address. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { errorCode } from "../../src/lib/errors.ts";
@@ -60,13 +60,13 @@ for (const { name, create } of databases) {
       );
       assert.equal(last, count, what);
     };
-    /** Why, as its operator sees it. */
+    /** Returns the reason, as the operator sees it. */
     const reasonOf = async (visited: Visited): Promise<string> => {
       const id = /request <code>([^<]+)</.exec(visited.text)?.[1];
       return (await world.platform.api("GET", `/requests/${id}`)).text;
     };
 
-    it(`metadata of a SAML provider, on ${name} is tried with each of its certificates, and looked for once where there is a new one`, async () => {
+    it(`metadata of a SAML provider, on ${name} is used with each of its certificates, and fetched once for a new one`, async () => {
       const { provider } = world;
       const [second, third] = [await makeProviderKeys(), await makeProviderKeys("ec")];
       const known = [provider.keys, second].map(({ certificatePem }) => derOf(certificatePem));
@@ -92,7 +92,7 @@ for (const { name, create } of databases) {
       assert.equal(told(await signIn({ keys: third, keyType: "ec" })), "200", "the last good one is kept");
     });
 
-    it(`metadata of a SAML provider, on ${name} is looked for at the address that a rule or an agent names, too, and kept over a restart`, async () => {
+    it(`metadata of a SAML provider, on ${name} is also fetched from the address of a rule or an agent, and preserved over a restart`, async () => {
       const { provider, platform } = world;
       const [first, second] = [provider.keys, await makeProviderKeys()].map(({ certificatePem }) =>
         derOf(certificatePem),
@@ -142,7 +142,7 @@ for (const { name, create } of databases) {
       }
     });
 
-    it(`metadata of a SAML provider, on ${name} that cannot be renewed is told of by explanations, and closes nothing while it is good`, async () => {
+    it(`metadata of a SAML provider, on ${name} that cannot be renewed is in explanations, and blocks nothing while it is valid`, async () => {
       const { provider } = world;
       const renewed = await startMetadataServer();
       try {
@@ -166,7 +166,7 @@ for (const { name, create } of databases) {
       }
     });
 
-    it(`metadata of a SAML provider, on ${name} is never another provider's, from the same address or beside a document`, async () => {
+    it(`metadata of a SAML provider, on ${name} is never used for another provider, from the same address or beside a document`, async () => {
       const { provider } = world;
       const pinned = await startMetadataServer();
       try {
@@ -179,7 +179,7 @@ for (const { name, create } of databases) {
       }
     });
 
-    it(`I4: metadata of a SAML provider, on ${name} that cannot be read admits no session of the provider before`, async () => {
+    it(`I4: metadata of a SAML provider, on ${name} that is not readable admits no session of the previous provider`, async () => {
       const { provider } = world;
       const empty = await startMetadataServer();
       try {
@@ -219,7 +219,7 @@ for (const { name, create } of databases) {
         /has a DOCTYPE/,
       ],
     ] as const) {
-      it(`metadata of a SAML provider, on ${name} closes a route that has none but ${what}`, async () => {
+      it(`metadata of a SAML provider, on ${name} closes a route that has only ${what}`, async () => {
         serve();
         const match = `/${what.replaceAll(" ", "-")}`;
         const route = await world.samlRoute(match, { idp_metadata: "", idp_metadata_url: server.url });
@@ -236,7 +236,7 @@ for (const { name, create } of databases) {
       });
     }
 
-    it(`metadata of a SAML provider, on ${name} closes a route whose document cannot be used, which is a problem of it until there is another`, async () => {
+    it(`metadata of a SAML provider, on ${name} closes a route if it is not usable, and is a problem of the route until it is replaced`, async () => {
       const { provider } = world;
       for (const [what, text, why] of [
         ["past", provider.metadata({ attributes: ' validUntil="2020-01-01T00:00:00Z"' }), /validUntil has passed/],

@@ -1,4 +1,4 @@
-/** What we send to identity providers, as others read it. */
+/** Requests to identity providers, as other implementations read them. */
 import assert from "node:assert/strict";
 import { createPublicKey, createVerify } from "node:crypto";
 import { describe, it } from "node:test";
@@ -27,7 +27,7 @@ const input = {
 };
 const byPost = { ...idp, signOn: { post: "https://idp.example/post" } };
 
-/** The message, after its signature was verified as a provider would do it. */
+/** Verifies the signature like a provider, and returns the message. */
 function verified(outgoing: Outgoing): string {
   if (outgoing.binding === "post") {
     const xml = Buffer.from(outgoing.fields["SAMLRequest"] ?? "", "base64").toString();
@@ -51,7 +51,7 @@ describe("a request to an identity provider", () => {
     ["redirect", idp],
     ["post", byPost],
   ] as const) {
-    it(`a request to an identity provider is signed and says what is wanted, by ${binding}`, () => {
+    it(`a request to an identity provider is signed and contains all parameters, by ${binding}`, () => {
       const outgoing = makeAuthnRequest({ ...input, idp: metadata });
       assert.equal(outgoing.binding, binding);
       const xml = verified(outgoing);
@@ -77,12 +77,12 @@ describe("a request to an identity provider", () => {
     });
   }
 
-  it("asks for a new login only where the route does", () => {
+  it("a request to an identity provider requires a new login only if the route does", () => {
     assert.ok(verified(makeAuthnRequest({ ...input, forceAuthn: true })).includes(' ForceAuthn="true"'));
     assert.ok(!verified(makeAuthnRequest(input)).includes("ForceAuthn"));
   });
 
-  it("goes with RelayState by which its answer is known", () => {
+  it("a request to an identity provider has a RelayState that identifies the response", () => {
     for (const outgoing of [makeAuthnRequest(input), makeAuthnRequest({ ...input, idp: byPost })]) {
       const relay =
         outgoing.binding === "post"
@@ -94,14 +94,14 @@ describe("a request to an identity provider", () => {
     }
   });
 
-  it("a request to an identity provider keeps the query that the provider's address has", () => {
+  it("a request to an identity provider preserves the query of the provider's address", () => {
     const metadata = { ...idp, signOn: { redirect: "https://idp.example/sso?tenant=a%26b" } };
     const outgoing = makeAuthnRequest({ ...input, idp: metadata });
     assert.ok(outgoing.url.startsWith("https://idp.example/sso?tenant=a%26b&SAMLRequest="));
     verified(outgoing);
   });
 
-  it("escapes what it is made of", () => {
+  it("a request to an identity provider escapes its values", () => {
     const odd = `https://a.example/?b=1&c="<'>`;
     const xml = verified(makeAuthnRequest({ ...input, idp: byPost, entityId: odd, acsUrl: odd }));
     assert.equal(parseDom(xml).getAttribute("AssertionConsumerServiceURL"), odd);

@@ -1,4 +1,4 @@
-/** Logins by SAML: what an honest provider says is taken, in the forms that providers sign it in. */
+/** SAML logins: an honest provider's response is accepted, in every form that providers sign. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { verifyResponse } from "../../src/identity/saml/response/checks/verify-response.ts";
@@ -23,7 +23,7 @@ const idp = metadataOf(first);
 
 describe("a response of SAML", () => {
   for (const parts of signedForms) {
-    it(`lets the visitor in who is named, with ${parts.join(" and ")} signed`, async () => {
+    it(`a response of SAML admits the named visitor, with ${parts.join(" and ")} signed`, async () => {
       const outcome = await bring(idp, signedResponse(honest(), parts, { key: first.keyPem }));
       assert.deepEqual(outcome, {
         identity: {
@@ -46,7 +46,7 @@ describe("a response of SAML", () => {
     });
   }
 
-  it("a response of SAML may be signed by any certificate of the metadata, of either kind, with any SHA-2", async () => {
+  it("a response of SAML may be signed with any certificate of the metadata, of either kind, with any SHA-2", async () => {
     const several = metadataOf(second, elliptic, first);
     for (const signing of [
       { key: first.keyPem },
@@ -57,7 +57,7 @@ describe("a response of SAML", () => {
     }
   });
 
-  it("a response of SAML may list prefixes as inclusive, and show a certificate, which nobody looks at", async () => {
+  it("a response of SAML may list prefixes as inclusive, and contain a certificate, which is ignored", async () => {
     for (const parts of signedForms) {
       const signing = { key: first.keyPem, shown: second.certificatePem };
       assert.equal(told(await bring(idp, signedResponse(honest(), parts, signing))), "in: ada");
@@ -68,13 +68,13 @@ describe("a response of SAML", () => {
     }
   });
 
-  it("a response of SAML may come with an XML declaration and lines that end in CR LF", async () => {
+  it("a response of SAML may start with an XML declaration and have lines that end in CR LF", async () => {
     const xml = signedResponse(honest(), ["Assertion"], { key: first.keyPem });
     assert.equal(told(await bring(idp, `<?xml version="1.0" encoding="UTF-8"?>\n${xml}`)), "in: ada");
     assert.equal(told(await bring(idp, xml.replaceAll("\n", "\r\n"))), "in: ada");
   });
 
-  it("a response of SAML is told by its NameID's format, unless the route takes any", async () => {
+  it("a response of SAML is accepted by its NameID's format, unless the route allows any", async () => {
     const email = "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress";
     const said = honest({ format: email, nameId: "Grace@Example.com", attributes: {} });
     const xml = signedResponse(said, ["Assertion"], { key: first.keyPem });
@@ -86,7 +86,7 @@ describe("a response of SAML", () => {
     assert.deepEqual(outcome.identity.groups, []);
   });
 
-  it("I5: a response of SAML has an e-mail address only where one of its values is a whole one, and a name that can be shown", async () => {
+  it("I5: a response of SAML provides an e-mail address only if a value is a whole address, and a name only if it is printable", async () => {
     const identityOf = async (attributes: Readonly<Record<string, readonly string[]>>, nameId = "ada@example.com") => {
       const xml = signedResponse(honest({ nameId, attributes }), ["Assertion"], { key: first.keyPem });
       const outcome = await bring(idp, xml);
@@ -95,7 +95,7 @@ describe("a response of SAML", () => {
     };
     const longest = `${"a".repeat(242)}@example.com`;
     for (const [given, expected] of [
-      // The name has another format than that of addresses, whatever it looks like.
+      // The NameID does not have the format of addresses, even if it looks like one.
       [[], ""],
       [["ada@exämple.com"], ""],
       [["ada@@example.com"], ""],
@@ -112,7 +112,7 @@ describe("a response of SAML", () => {
     const shown = await identityOf({ displayName: ["", "\t", "x".repeat(257), "Ada", "Eve"] });
     assert.equal(shown.name, "Ada");
     assert.equal((await identityOf({ displayName: ["x".repeat(256)] })).name.length, 256);
-    // Of another namespace: no value, nor an attribute or a statement, is what it is called.
+    // Elements of another namespace do not count as values, attributes or statements.
     for (const [from, to] of [
       ["saml:AttributeValue", "o:AttributeValue"],
       ["saml:Attribute", "o:Attribute"],
@@ -127,7 +127,7 @@ describe("a response of SAML", () => {
     }
   });
 
-  it("I5: lets in who is in one of the groups, letter by letter", async () => {
+  it("I5: a response of SAML admits members of one of the groups, compared exactly", async () => {
     const xml = signedResponse(honest(), ["Assertion"], { key: first.keyPem });
     const asked = async (...authorizedGroups: string[]) => told(await bring(idp, xml, { authorizedGroups }));
     assert.equal(await asked("others", "admins"), "in: ada");
@@ -138,7 +138,7 @@ describe("a response of SAML", () => {
     assert.equal(told(await bring(idp, none, { authorizedGroups: ["admins"] })), "groups 5312");
   });
 
-  it("makes no text of an attribute that holds elements", async () => {
+  it("a response of SAML gets no text from an attribute that contains elements", async () => {
     for (const value of ["><b>staff</b><", ">staff<b/><", "><b/>staff<"]) {
       const xml = responseXml(honest()).replace(">staff<", value);
       const outcome = await bring(idp, signXml(xml, "Assertion", { key: first.keyPem }));
@@ -147,7 +147,7 @@ describe("a response of SAML", () => {
   });
 });
 
-describe("a login that was begun at the provider", () => {
+describe("a login started at the provider", () => {
   const unasked = honest({ responseInResponseTo: undefined, inResponseTo: undefined });
   const xml = signedResponse(unasked, ["Assertion"], { key: first.keyPem });
   const come = (relay: string | undefined, change = {}) =>
@@ -156,14 +156,14 @@ describe("a login that was begun at the provider", () => {
       freshHost(),
     );
 
-  it("goes on to the address in RelayState, if that leads to the route", async () => {
+  it("a login started at the provider continues to the address in RelayState, if it belongs to the route", async () => {
     const outcome = await come("https://app.tunnel.example/a?b=1");
     assert.ok("origin" in outcome);
     assert.deepEqual(outcome.origin, { by: "provider", url: "https://app.tunnel.example/a?b=1" });
     assert.equal(told(await come("https://app.tunnel.example.evil.example/")), "request 5322");
   });
 
-  it("goes to the one place there is without RelayState, and nowhere if there are several", async () => {
+  it("a login started at the provider without RelayState goes to the route's only place, and nowhere if there are several", async () => {
     for (const relay of [undefined, ""]) {
       const outcome = await come(relay, { home: "https://app.tunnel.example/" });
       assert.deepEqual("origin" in outcome && outcome.origin, { by: "provider", url: "https://app.tunnel.example/" });
@@ -171,7 +171,7 @@ describe("a login that was begun at the provider", () => {
     }
   });
 
-  it("I3: follows no RelayState but an https URL", async () => {
+  it("I3: a login started at the provider follows no RelayState except an https URL", async () => {
     for (const relay of [
       "http://app.tunnel.example/",
       "//app.tunnel.example/",
@@ -189,12 +189,12 @@ describe("a login that was begun at the provider", () => {
     }
   });
 
-  it("a login that was begun at the provider is refused where the route does not take such logins", async () => {
+  it("a login started at the provider is rejected if the route does not allow such logins", async () => {
     assert.equal(told(await come("https://app.tunnel.example/", { allowIdpInitiated: false })), "request 5317");
     assert.equal(told(await come(relayState())), "request 5305");
   });
 
-  it("a login that was begun at the provider is claimed where every node sees it, and refused when that cannot be asked", async () => {
+  it("a login started at the provider is claimed where every node sees it, and rejected if the claim fails", async () => {
     const claims: unknown[] = [];
     const input = inputFor(idp, formBody("SAMLResponse", xml, "https://app.tunnel.example/"), {
       allowIdpInitiated: true,

@@ -1,4 +1,4 @@
-/** Logins by SAML at routes of a running platform, as visitors and their provider see them. */
+/** SAML logins at routes of a running platform, as visitors and their provider see them. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { errorCode } from "../../src/lib/errors.ts";
@@ -17,7 +17,7 @@ function told({ status, ...visited }: Visited): string {
   return `${status} ${codeOf({ status, ...visited })}`.trim();
 }
 
-/** As `told` says it. */
+/** Returns a refusal in the form of `told`. */
 function refused(status: number, name: Parameters<typeof errorCode>[0]): string {
   return `${status} ${errorCode(name).replace("ERR_POSTERN_", "")}`;
 }
@@ -28,7 +28,7 @@ for (const http of ["h1", "h2"] as const) {
     let route: Awaited<ReturnType<SamlWorld["samlRoute"]>>;
     let staff: typeof route;
     before(async () => {
-      // Of two edges each gets some of the requests, which are a connection each over HTTP/1.1.
+      // With two edges, each gets some of the requests, which use separate connections over HTTP/1.1.
       world = await startSamlWorld({ edges: http === "h1" ? 2 : 1 });
       const id = await world.route("/", {
         saml: { idp_metadata: world.provider.metadata(), options_passthrough: true },
@@ -41,7 +41,7 @@ for (const http of ["h1", "h2"] as const) {
     after(() => world.stop());
     const at = (path: string): string => world.origin() + path;
     const browser = () => world.browser(http);
-    /** A visitor who was sent to the provider. */
+    /** Returns a visitor who was redirected to the provider. */
     const sent = async (url: string, one = browser()) => {
       const page = await one.visit(url, { stop: isAtIdp });
       return { one, page };
@@ -49,7 +49,7 @@ for (const http of ["h1", "h2"] as const) {
     const post = (one: ReturnType<typeof browser>, body: string, to = route): Promise<Visited> =>
       one.visit(to.assertion_consumer_service_url, { method: "POST", body });
 
-    it("lets a visitor in who comes back with an answer of the provider, and tells the service who it is", async () => {
+    it(`a route with SAML, over ${http} admits a visitor who returns with a response, and sends the service the identity`, async () => {
       const one = browser();
       const arrived = await world.provider.signIn(one, at("/a?b=1"), route);
       assert.equal(arrived.url, at("/a?b=1"), `${codeOf(arrived)} ${arrived.text}`);
@@ -71,12 +71,12 @@ for (const http of ["h1", "h2"] as const) {
     });
 
     for (const parts of signedForms) {
-      it(`a route with SAML, over ${http} takes an answer of which the ${parts.join(" and the ")} is signed`, async () => {
+      it(`a route with SAML, over ${http} accepts a response with a signed ${parts.join(" and ")}`, async () => {
         assert.equal((await world.provider.signIn(browser(), at("/"), route, { parts })).status, 200);
       });
     }
 
-    it("sends a signed request by redirect, with RelayState of no more than 80 bytes, and keeps nothing of it", async () => {
+    it(`a route with SAML, over ${http} redirects with a signed request and a RelayState of at most 80 bytes, and stores nothing of it`, async () => {
       const { page } = await sent(at("/deep?with=query"));
       const asked = world.provider.read(page, route);
       assert.match(asked.xml, /<samlp:AuthnRequest /);
@@ -86,7 +86,7 @@ for (const http of ["h1", "h2"] as const) {
       assert.ok(asked.relayState !== undefined && Buffer.byteLength(asked.relayState) <= 80);
     });
 
-    it("sends a page that posts itself where the provider takes no redirect, whose only script is named by its hash", async () => {
+    it(`a route with SAML, over ${http} sends a page that posts itself if the provider supports no redirect; the policy allows its script by hash`, async () => {
       const posting = await world.samlRoute("/posting", {
         idp_metadata: world.provider.metadata({ redirect: undefined, post: "https://id.example/post?a=1&b=2" }),
       });
@@ -103,7 +103,7 @@ for (const http of ["h1", "h2"] as const) {
       assert.equal(arrived.url, at("/posting/x"), arrived.text);
     });
 
-    it("lets only members of its groups in, and tells the service of those that it names", async () => {
+    it(`a route with SAML, over ${http} admits only members of its groups, and sends the service the groups that it names`, async () => {
       const arrived = await world.provider.signIn(browser(), at("/staff"), staff);
       assert.equal(seen(arrived)["postern-auth-groups"], "staff");
       const other = { said: { attributes: { groups: ["Staff", "staffing", "guests"] } } };
@@ -113,7 +113,7 @@ for (const http of ["h1", "h2"] as const) {
       );
     });
 
-    it("judges a session by its groups as they are now", async () => {
+    it(`a route with SAML, over ${http} checks a session against its current groups`, async () => {
       const changing = await world.samlRoute("/changing");
       const one = browser();
       await world.provider.signIn(one, at("/changing"), changing);
@@ -125,13 +125,13 @@ for (const http of ["h1", "h2"] as const) {
       assert.equal(told(await one.ask(at("/changing"), { headers: html })), "200");
     });
 
-    it(`a route with SAML, over ${http} has a login of its own: sessions of another route are not good there`, async () => {
+    it(`a route with SAML, over ${http} has a separate login: sessions of another route are not valid there`, async () => {
       const one = browser();
       await world.provider.signIn(one, at("/"), route);
       assert.equal((await one.ask(at("/staff"), { headers: html })).status, 302);
     });
 
-    it(`I4: a route with SAML, over ${http} takes an answer once, for its own request, in the browser that began`, async () => {
+    it(`I4: a route with SAML, over ${http} accepts a response once, for its own request, in the browser that started`, async () => {
       const { one, page } = await sent(at("/"));
       const body = world.provider.answer(world.provider.read(page, route), route);
       assert.equal(told(await post(browser(), body)), refused(400, "login_no_flow"), "another browser");
@@ -149,7 +149,7 @@ for (const http of ["h1", "h2"] as const) {
       assert.equal(told(await post(one, third)), refused(400, "login_used"), "the flow cookie kept");
     });
 
-    it(`I4: a route with SAML, over ${http} has a ticket that is good for its own flow, route and host alone`, async () => {
+    it(`I4: a route with SAML, over ${http} issues a ticket that is valid only for its own flow, route and host`, async () => {
       const first = await sent(at("/one"));
       const second = await sent(at("/two"), first.one);
       const answer = world.provider.answer(world.provider.read(first.page, route), route);
@@ -171,7 +171,7 @@ for (const http of ["h1", "h2"] as const) {
       assert.equal((await first.one.visit(own.href)).url, at("/one"));
     });
 
-    it(`I4: a route with SAML, over ${http} takes no answer that is for another route, of another provider or for nobody`, async () => {
+    it(`I4: a route with SAML, over ${http} rejects a response for another route, of another provider or for no one`, async () => {
       const { page } = await sent(at("/"));
       const asked = world.provider.read(page, route);
       const { provider } = world;
@@ -209,7 +209,7 @@ for (const http of ["h1", "h2"] as const) {
       assert.equal(told(json), refused(403, "saml_assertion"));
     });
 
-    it(`a route with SAML, over ${http} takes forms of up to 512 KiB, and no other method`, async () => {
+    it(`a route with SAML, over ${http} accepts forms of up to 512 KiB, and no other method`, async () => {
       const long = await browser().ask(route.assertion_consumer_service_url, {
         method: "POST",
         body: `SAMLResponse=${"A".repeat(512 * 1024)}`,
@@ -220,7 +220,7 @@ for (const http of ["h1", "h2"] as const) {
       assert.equal((await browser().ask(route.entity_id, { method: "POST", body: "" })).status, 405);
     });
 
-    it(`a route with SAML, over ${http} shows providers its metadata, unchanged for as long as it is`, async () => {
+    it(`a route with SAML, over ${http} serves its metadata to providers, unchanged until the route changes`, async () => {
       const shown = await browser().ask(route.entity_id);
       assert.equal(shown.status, 200);
       assert.equal(shown.headers["content-type"], "application/samlmetadata+xml");
@@ -243,7 +243,7 @@ for (const http of ["h1", "h2"] as const) {
       assert.equal((await browser().ask(route.entity_id, { headers: { "if-none-match": etag } })).status, 304);
     });
 
-    it(`a route with SAML, over ${http} is told from what is no route, no login by SAML and no id`, async () => {
+    it(`a route with SAML, over ${http} has other error codes than an unknown route, a route without SAML and an invalid id`, async () => {
       const idp = `${world.origin("idp.localhost")}/saml/`;
       const plain = await world.route("/plain", {});
       const ask = async (path: string): Promise<string> => told(await browser().ask(idp + path, { headers: html }));
@@ -253,7 +253,7 @@ for (const http of ["h1", "h2"] as const) {
       assert.equal(await ask(`${route.id}/other`), "404");
     });
 
-    it("asks for credentials anew where it is to, and where the visitor asks to log in again", async () => {
+    it(`a route with SAML, over ${http} requests new credentials if configured, and if the visitor requests a new login`, async () => {
       const forced = await world.samlRoute("/forced", { force_authn: true });
       const first = await sent(at("/forced"));
       const asked = world.provider.read(first.page, forced);
@@ -270,14 +270,14 @@ for (const http of ["h1", "h2"] as const) {
       const third = await sent(`${at("/.postern/login")}?path=/again`, one);
       const late = await post(one, world.provider.answer(world.provider.read(third.page, route), route));
       assert.equal(late.url, at("/again"));
-      // SAML has no other way to be somebody else at the provider.
+      // SAML provides no other way to switch to another person at the provider.
       const other = await sent(`${at("/.postern/login")}?path=/again&prompt=select_account`);
       assert.match(world.provider.read(other.page, route).xml, / ForceAuthn="true"/);
       const plain = await sent(`${at("/.postern/login")}?path=/again`);
       assert.doesNotMatch(world.provider.read(plain.page, route).xml, / ForceAuthn="true"/);
     });
 
-    it(`a route with SAML, over ${http} takes names of its format alone`, async () => {
+    it(`a route with SAML, over ${http} accepts only names of its format`, async () => {
       const mail = "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress";
       const mailed = await world.samlRoute("/mailed", { nameid_format: mail });
       assert.equal(told(await world.provider.signIn(browser(), at("/mailed"), mailed)), refused(403, "saml_assertion"));
@@ -287,7 +287,7 @@ for (const http of ["h1", "h2"] as const) {
       assert.equal(seen(arrived)["ngrok-auth-user-email"], "grace@example.com");
     });
 
-    it(`a route with SAML, over ${http} shows its operator why an answer was refused, and the visitor only a code`, async () => {
+    it(`a route with SAML, over ${http} shows its operator why a response was rejected, and the visitor only a code`, async () => {
       const { page } = await sent(at("/"));
       const body = world.provider.answer(world.provider.read(page, route), route, { said: { audience: "https://x" } });
       const answer = await post(browser(), body);
@@ -299,7 +299,7 @@ for (const http of ["h1", "h2"] as const) {
       assert.ok(!text.includes(body.slice(20, 120)));
     });
 
-    it("passes on as many groups as there is room for, those that the route names first", async () => {
+    it(`a route with SAML, over ${http} forwards as many groups as fit, starting with those that the route names`, async () => {
       const groups = Array.from({ length: 1_500 }, (_, index) => `group ${index}`);
       const said = { attributes: { groups: [...groups, "board"] } };
       const arrived = await world.provider.signIn(browser(), at("/staff"), staff, { said });
@@ -308,7 +308,7 @@ for (const http of ["h1", "h2"] as const) {
       assert.equal(told(await world.provider.signIn(browser(), at("/"), route, { said: long })), "200");
     });
 
-    it("logs visitors in at any host under a wildcard, however long its name is", async () => {
+    it(`a route with SAML, over ${http} logs visitors in at any host below a wildcard, however long its name is`, async () => {
       const { platform } = world;
       const edge = (await platform.api("POST", "/edges/https", { hostports: ["*.apps.localhost:443"] })).body;
       const made = await platform.api("POST", `/edges/https/${edge.id}/routes`, {

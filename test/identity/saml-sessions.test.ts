@@ -1,4 +1,4 @@
-/** What a login by SAML leaves, how it ends on both sides, and logins that are begun at the provider. */
+/** Sessions of SAML logins, how they end on both sides, and logins that start at the provider. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { errorCode } from "../../src/lib/errors.ts";
@@ -51,7 +51,7 @@ for (const { name, create } of databases) {
     const begunThere = (relayState: string | undefined, to = route): string =>
       world.provider.answer(undefined, to, { said: unsolicited, ...(relayState !== undefined && { relayState }) });
 
-    it(`logins by SAML, on ${name} are users and sessions that an operator sees and ends`, async () => {
+    it(`logins by SAML, on ${name} are users and sessions that an operator lists and ends`, async () => {
       const one = await signedIn({ nameId: "grace", sessionNotOnOrAfter: Date.now() + 300_000 });
       await signedIn({ nameId: "grace" });
       const users = (await list("users")).filter(
@@ -68,7 +68,7 @@ for (const { name, create } of databases) {
       assert.equal(await isIn(one), false);
     });
 
-    it("outlive a restart, and so do logins under way", async () => {
+    it(`logins by SAML, on ${name} survive a restart, and so do logins in progress`, async () => {
       const [one, two] = [await signedIn(), world.browser()];
       const page = await two.visit(at("/under/way"), { stop: isAtIdp });
       const body = world.provider.answer(world.provider.read(page, route), route);
@@ -80,7 +80,7 @@ for (const { name, create } of databases) {
       assert.equal(told(await post(there)), refused(403, "saml_assertion"), "taken before the restart");
     });
 
-    it(`logins by SAML, on ${name} are begun at the provider where the route takes that, and lead to its own addresses alone`, async () => {
+    it(`logins by SAML, on ${name} start at the provider if the route allows it, and lead only to the route's addresses`, async () => {
       const closed = await world.samlRoute("/closed", { allow_idp_initiated: false });
       const one = world.browser();
       const body = begunThere(at("/begun?a=1"));
@@ -113,7 +113,7 @@ for (const { name, create } of databases) {
       }
     });
 
-    it(`logins by SAML, on ${name} that are begun at the provider need no RelayState where the route has all below a path of a single host`, async () => {
+    it(`logins by SAML, on ${name} that start at the provider need no RelayState if the route has everything below a path of a single host`, async () => {
       const { api } = world.platform;
       const routeAt = async (hostport: string, match: object) => {
         const edge = (await api("POST", "/edges/https", { hostports: [hostport] })).body;
@@ -141,7 +141,7 @@ for (const { name, create } of databases) {
       }
     });
 
-    it(`I4: logins by SAML, on ${name} have a ticket that is good once`, async () => {
+    it(`I4: logins by SAML, on ${name} have a ticket that is valid once`, async () => {
       const one = world.browser();
       const on = await one.ask(route.assertion_consumer_service_url, { method: "POST", body: begunThere(at("/x")) });
       const ticket = String(on.headers.location);
@@ -151,7 +151,7 @@ for (const { name, create } of databases) {
       assert.equal(told(await world.browser().visit(ticket)), refused(400, "login_used"), "after a restart");
     });
 
-    it(`S4: logins by SAML, on ${name} are begun here without the control plane, and not at the provider`, async () => {
+    it(`S4: logins by SAML, on ${name} start at the route without the control plane, but not at the provider`, async () => {
       await world.platform.stopControlPlane();
       try {
         await signedIn();
@@ -161,7 +161,7 @@ for (const { name, create } of databases) {
       }
     });
 
-    it("end at the provider as well, by a signed request that it answers", async () => {
+    it(`logins by SAML, on ${name} also end at the provider, with a signed request and its response`, async () => {
       const one = await signedIn({ sessionIndex: "at the provider" });
       const left = await one.ask(at("/.postern/logout"), {
         method: "POST",
@@ -187,7 +187,7 @@ for (const { name, create } of databases) {
       assert.equal(told(await one.visit(answer(success, "_other"))), refused(400, "saml_logout_message"));
     });
 
-    it(`logins by SAML, on ${name} are ended by the provider's signed word, without a cookie, and by nothing else`, async () => {
+    it(`logins by SAML, on ${name} are ended by the provider's signed request, without a cookie, and by nothing else`, async () => {
       const [first, second, other] = [
         await signedIn({ sessionIndex: "one" }),
         await signedIn({ sessionIndex: "two" }),
@@ -231,7 +231,7 @@ for (const { name, create } of databases) {
       assert.equal(left.length >= 1, true);
     });
 
-    it(`logins by SAML, on ${name} are ended by the provider while the control plane is away`, async () => {
+    it(`logins by SAML, on ${name} are ended by the provider while the control plane is down`, async () => {
       const one = await signedIn({ nameId: "eve" });
       await world.platform.stopControlPlane();
       try {

@@ -1,4 +1,4 @@
-/** Signatures that are genuine, but not of the one shape that is taken. */
+/** Genuine signatures that do not have the one accepted shape. */
 import assert from "node:assert/strict";
 import { createHash, createHmac, createSign } from "node:crypto";
 import { describe, it } from "node:test";
@@ -141,7 +141,7 @@ const shapes: Readonly<Record<string, Shape>> = {
 };
 
 describe("a genuine signature", () => {
-  it("a genuine signature is taken in the one shape", async () => {
+  it("a genuine signature is accepted in the one shape", async () => {
     const xml = responseXml(honest());
     for (const shape of [
       {},
@@ -162,7 +162,7 @@ describe("a genuine signature", () => {
   });
 
   for (const [name, shape] of Object.entries(shapes)) {
-    it(`I4: a genuine signature is refused with ${name}`, async () => {
+    it(`I4: a genuine signature is rejected with ${name}`, async () => {
       for (const [part, other] of [
         ["Assertion", "Response"],
         ["Response", "Assertion"],
@@ -173,14 +173,14 @@ describe("a genuine signature", () => {
         const expected =
           crafted.includes('Id="i"') || !crafted.includes("<ds:Signature") ? /5305/ : /^signatures 5305$/;
         assert.match(told(await bring(idp, crafted)), expected);
-        // Nor beside one that is as it should be.
+        // Rejected also beside a correct signature.
         if (part === "Assertion")
           assert.match(told(await bring(idp, signXml(crafted, other, { key: keys.keyPem }))), expected);
       }
     });
   }
 
-  it("I4: a genuine signature is refused with the key of an attacker in KeyInfo", async () => {
+  it("I4: a genuine signature is rejected with the key of an attacker in KeyInfo", async () => {
     const shown = `<ds:KeyInfo><ds:X509Data><ds:X509Certificate>${derOf(attacker.certificatePem)}</ds:X509Certificate></ds:X509Data></ds:KeyInfo>`;
     const xml = craft(responseXml(honest()), "Assertion", attacker.keyPem, {
       signature: (info, signed) => `${info}${value(signed)}${shown}`,
@@ -188,14 +188,14 @@ describe("a genuine signature", () => {
     assert.equal(told(await bring(idp, xml)), "signatures 5305");
   });
 
-  it("I4: a genuine signature is refused at any other place than behind the Issuer that it is for", async () => {
+  it("I4: a genuine signature is rejected at any other place than after its Issuer", async () => {
     const xml = craft(responseXml(honest()), "Assertion", keys.keyPem);
     const [signature = ""] = /<ds:Signature.*<\/ds:Signature>/s.exec(xml) ?? [];
     const without = xml.replace(signature, "");
     let taken = 0;
     for (const { index } of without.matchAll(/</g)) {
       const outcome = await bring(idp, without.slice(0, index) + signature + without.slice(index));
-      // Of the enveloped signature no trace is left in the digest: where the schema has it is all that counts.
+      // The enveloped signature leaves no trace in the digest. Only its place, which the schema defines, counts.
       if ("identity" in outcome) taken += 1;
     }
     assert.equal(taken, 1);

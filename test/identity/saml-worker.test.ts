@@ -1,4 +1,4 @@
-/** A login and its logout as the edge will have them made: all through the worker. */
+/** Runs a login and its logout through the worker, as the edge does. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { errorCode } from "../../src/lib/errors.ts";
@@ -22,7 +22,7 @@ import {
 } from "../support/saml-login.ts";
 
 describe("the identity worker", () => {
-  it("carries out a login and a logout, and asks the caller for what only it knows", async () => {
+  it("the identity worker performs a login and a logout, and requests the facts that only the caller knows", async () => {
     const provider = await makeProviderKeys();
     const own = await makeProviderKeys();
     const log = makeLog({ level: "error", format: "text", now: Date.now, monotonic: () => 0, write: assert.fail });

@@ -1,4 +1,4 @@
-/** A login and a log-out at a running platform, with an identity provider that others made. */
+/** A login and a logout at a running platform, with an independent identity provider. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { writeInstant } from "../../src/identity/saml/instant.ts";
@@ -18,7 +18,7 @@ describe("samlify and a route with SAML", () => {
   });
   after(() => world.stop());
 
-  it("samlify and a route with SAML log a visitor in and out, by what each publishes of itself", async () => {
+  it("samlify and a route with SAML log a visitor in and out, with the metadata that each publishes", async () => {
     const idp = makeSamlifyIdp(await makeProviderKeys());
     const route = await world.samlRoute("/", { idp_metadata: idp.getMetadata() });
     const browser = world.browser();

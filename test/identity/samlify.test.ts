@@ -1,4 +1,4 @@
-/** A login and a logout with samlify, an identity provider that others made. */
+/** A login and a logout with samlify, an independent identity provider. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { makeLogoutRequest } from "../../src/identity/saml/logout/make-logout.ts";
@@ -56,7 +56,7 @@ describe("samlify as the identity provider", () => {
     nowMs: now,
   };
 
-  it("samlify as the identity provider takes our request, and signs a visitor in whom we take", async () => {
+  it("samlify as the identity provider accepts our request, and we accept its response", async () => {
     const outgoing = makeAuthnRequest({ ...flow, acsUrl, nameIdFormat: persistent, forceAuthn: false });
     const parsed = await idp.parseLoginRequest(sp, "redirect", asRequest(outgoing.url));
     assert.equal(parsed.extract.issuer, entityId);
@@ -90,7 +90,7 @@ describe("samlify as the identity provider", () => {
     assert.equal(told(await verifyResponse(input, freshHost())), "in: ada");
   });
 
-  it("samlify as the identity provider takes our logout", async () => {
+  it("samlify as the identity provider accepts our logout", async () => {
     const name = { nameId: "ada", format: persistent };
     const outgoing = makeLogoutRequest({ ...flow, name, sessionIndex: "s1" });
     assert.ok(outgoing);
@@ -107,7 +107,7 @@ describe("samlify as the identity provider", () => {
     assert.deepEqual(outcome, { response: { flowId, host: "abc123", ended: "all" } });
   });
 
-  it("ends sessions of ours", async () => {
+  it("samlify as the identity provider ends our sessions", async () => {
     const sent = idp.createLogoutRequest(sp, "redirect", { logoutNameID: "ada", sessionIndex: "s1" }, {});
     const delivery = { binding: "redirect", query: sent.context.slice(sent.context.indexOf("?") + 1) } as const;
     const outcome = await verifyLogout(

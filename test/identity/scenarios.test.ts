@@ -1,4 +1,4 @@
-/** What a visitor, an operator or a provider does, and what comes of it: one test for each of twenty stories, in order. */
+/** Twenty stories of visitors, operators and providers, with one test each, in order. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { setImmediate } from "node:timers/promises";
@@ -77,12 +77,12 @@ for (const { name, create } of databases) {
     const sessions = async (): Promise<
       { readonly id: string; readonly expires_at: string; readonly last_active: string }[]
     > => (await world.platform.api("GET", "/app/sessions")).body.application_sessions;
-    /** Deletes the newest, which is of the visitor that has just come. */
+    /** Deletes the newest session, which belongs to the last visitor. */
     const endNewest = async (): Promise<void> => {
       const [newest] = await sessions();
       assert.equal((await world.platform.api("DELETE", `/app/sessions/${newest?.id}`)).status, 204);
     };
-    /** Asks again and again until somebody is not let in. */
+    /** Repeats the request until a visitor is rejected. */
     const untilRefused = (one: Browser, path: string): Promise<Visited> =>
       eventually(
         () => one.ask(at(path), { headers: html }),
@@ -102,7 +102,7 @@ for (const { name, create } of databases) {
         return one;
       };
 
-      it(`a story of logins (1), on ${name} over ${http}: a visitor is back where they began, and the service sees who they are and no cookie of ours`, async () => {
+      it(`a story of logins (1), on ${name} over ${http}: a visitor returns to their start, and the service sees the identity and no cookie of ours`, async () => {
         const arrived = await browser().visit(at("/a?b=1"));
         assert.equal(arrived.url, at("/a?b=1"));
         const fields = seen(arrived);
@@ -112,7 +112,7 @@ for (const { name, create } of databases) {
         assert.equal(fields["cookie"], undefined);
       });
 
-      it(`a story of logins (2), on ${name} over ${http}: three tabs begin and finish in reverse order, and all arrive`, async () => {
+      it(`a story of logins (2), on ${name} over ${http}: three tabs start, finish in reverse order, and all arrive`, async () => {
         const one = browser();
         const tabs = [];
         for (const tab of ["/a", "/b?x=1", "/c"]) {
@@ -122,7 +122,7 @@ for (const { name, create } of databases) {
         for (const [tab, callback] of tabs.reverse()) assert.equal((await one.visit(callback)).url, at(tab));
       });
 
-      it(`I2: a story of logins (3), on ${name} over ${http}: what one browser began ends in no other, and the provider is not called`, async () => {
+      it(`I2: a story of logins (3), on ${name} over ${http}: a login of one browser ends in no other, and the provider is not called`, async () => {
         const { headers } = await browser().visit(at("/"), { stop: isCallback });
         const before = world.providers.calls.length;
         const other = await browser().ask(String(headers.location), { headers: html });
@@ -130,7 +130,7 @@ for (const { name, create } of databases) {
         assert.equal(world.providers.calls.length, before);
       });
 
-      it(`I5: a story of logins (4), on ${name} over ${http}: an address on the list does not do while the provider does not vouch for it`, async () => {
+      it(`I5: a story of logins (4), on ${name} over ${http}: an address on the list is rejected if the provider has not verified it`, async () => {
         const before = (await sessions()).length;
         assert.equal(told(await browser({ verified: false }).visit(at("/listed"))), "403 3104");
         assert.equal((await sessions()).length, before);
@@ -142,7 +142,7 @@ for (const { name, create } of databases) {
         assert.equal(told(await browser({ tenant, edov: true }).visit(at("/ms"))), "200");
       });
 
-      it(`a story of logins (6), on ${name} over ${http}: who has left the team is refused by one check, whoever waits for it`, async () => {
+      it(`a story of logins (6), on ${name} over ${http}: a former team member is rejected by one check, however many requests wait for it`, async () => {
         const one = await signedIn("/team");
         Object.assign(world.providers, { person: { ...ada, teams: [] } });
         const before = world.providers.calls.length;
@@ -153,7 +153,7 @@ for (const { name, create } of databases) {
         assert.deepEqual([...new Set(many.map(told))], ["403 3105"]);
       });
 
-      it(`a story of logins (7), on ${name} over ${http}: a provider that is down is borne for a while`, async () => {
+      it(`a story of logins (7), on ${name} over ${http}: a provider that is down is tolerated for a while`, async () => {
         const one = await signedIn("/away");
         world.providers.failure = { status: 503 };
         const before = world.providers.calls.length;
@@ -161,7 +161,7 @@ for (const { name, create } of databases) {
         assert.ok(world.providers.calls.length > before, "it was asked, and visitors were admitted all the same");
       });
 
-      it(`a story of logins (8), on ${name} over ${http}: a script whose session has ended is told 401 as JSON, and nothing reaches the service`, async () => {
+      it(`a story of logins (8), on ${name} over ${http}: a script whose session has ended gets 401 as JSON, and nothing reaches the service`, async () => {
         const one = await signedIn();
         await endNewest();
         const before = world.received.length;
@@ -172,7 +172,7 @@ for (const { name, create } of databases) {
         assert.equal(world.received.length, before);
       });
 
-      it(`a story of logins (9), on ${name} over ${http}: a form whose session has ended is kept from the service, and goes through after a login in another tab`, async () => {
+      it(`a story of logins (9), on ${name} over ${http}: a form whose session has ended does not reach the service, and succeeds after a login in another tab`, async () => {
         const one = await signedIn();
         await endNewest();
         const submit = (): Promise<Visited> => one.ask(at("/form"), { method: "POST", body: "a=1", headers: form });
@@ -185,7 +185,7 @@ for (const { name, create } of databases) {
         assert.equal(world.received.at(-1)?.method, "POST");
       });
 
-      it(`a story of logins (10), on ${name} over ${http}: OPTIONS passes where that is wanted, without identity and cookie`, async () => {
+      it(`a story of logins (10), on ${name} over ${http}: OPTIONS passes if configured, without identity and cookie`, async () => {
         const one = await signedIn("/cors");
         const cookie = `${one.cookies(at("/cors"))}; own=1`;
         const answer = await one.ask(at("/cors"), { method: "OPTIONS", headers: { cookie } });
@@ -195,7 +195,7 @@ for (const { name, create } of databases) {
         assert.deepEqual([fields["ngrok-auth-user-id"], fields["postern-assertion"]], [undefined, undefined]);
       });
 
-      it(`I2: a story of logins (11), on ${name} over ${http}: an open WebSocket goes with its session`, async () => {
+      it(`I2: a story of logins (11), on ${name} over ${http}: an open WebSocket ends with its session`, async () => {
         const one = await signedIn();
         const port = world.platform.httpsPort;
         const fixture = {
@@ -214,19 +214,19 @@ for (const { name, create } of databases) {
         assert.match(String(last.operation), /delete/i);
       });
 
-      it(`I2: a story of logins (13), on ${name} over ${http}: a restart asks for no new login, and moves no end`, async () => {
+      it(`I2: a story of logins (13), on ${name} over ${http}: a restart requires no new login, and changes no end time`, async () => {
         const one = await signedIn();
         const [before] = await sessions();
         await world.platform.restart();
         assert.equal((await one.ask(at("/"), { headers: html })).status, 200);
         const [present] = await sessions();
-        // Without a maximum duration the end follows the last visit.
+        // Without a maximum duration, the end depends on the last visit.
         const left = (of: typeof before): number =>
           Date.parse(of?.expires_at ?? "") - Date.parse(of?.last_active ?? "");
         assert.deepEqual([present?.id, left(present)], [before?.id, left(before)]);
       });
 
-      it(`I2: a story of logins (15), on ${name} over ${http}: each route judges by its own lists, without a new login`, async () => {
+      it(`I2: a story of logins (15), on ${name} over ${http}: each route checks its own lists, without a new login`, async () => {
         const one = await signedIn();
         const before = world.providers.calls.length;
         assert.equal(told(await one.visit(at("/api"))), "403 3105");
@@ -237,14 +237,14 @@ for (const { name, create } of databases) {
         assert.ok(logins > before);
       });
 
-      it(`I2: a story of logins (16), on ${name} over ${http}: a service without login on the same host neither sees nor sets the cookie`, async () => {
+      it(`I2: a story of logins (16), on ${name} over ${http}: a service without login on the same host neither receives nor sets the cookie`, async () => {
         const one = await signedIn();
         assert.match(one.cookies(at("/pub")), /session\./);
         assert.equal(seen(await one.ask(at("/pub")))["cookie"], undefined);
         assert.deepEqual((await one.ask(at("/plant"))).headers["set-cookie"], ["own=1"]);
       });
 
-      it(`a story of logins (17), on ${name} over ${http}: a provider signs by its second certificate, and then by one that is only at its address`, async () => {
+      it(`a story of logins (17), on ${name} over ${http}: a provider signs with its second certificate, and then with one that is only at its address`, async () => {
         const server = await startMetadataServer();
         try {
           const { provider } = world;
@@ -267,7 +267,7 @@ for (const { name, create } of databases) {
         }
       });
 
-      it(`I4: a story of logins (18), on ${name} over ${http}: what a provider begins leads to its own route, once, where that is wanted`, async () => {
+      it(`I4: a story of logins (18), on ${name} over ${http}: a login started at the provider leads to its own route, once, if the route allows it`, async () => {
         const { provider } = world;
         const [open, closed] = [`/saml-18-${http}`, `/saml-closed-${http}`];
         const route = await world.samlRoute(open);
@@ -286,7 +286,7 @@ for (const { name, create } of databases) {
         assert.equal(told(await post(body)), "403 5305");
       });
 
-      it(`a story of logins (19), on ${name} over ${http}: a provider's signed word ends every session of a name at its route, and is answered signed`, async () => {
+      it(`a story of logins (19), on ${name} over ${http}: a provider's signed request ends every session of a name at its route, and gets a signed response`, async () => {
         const { provider } = world;
         const path = `/saml-19-${http}`;
         const route = await world.samlRoute(path);
@@ -311,7 +311,7 @@ for (const { name, create } of databases) {
       });
     }
 
-    it(`a story of logins (20), on ${name}: the login host is no agent's, hostport's or wildcard's`, async () => {
+    it(`a story of logins (20), on ${name}: the login host cannot belong to an agent, hostport or wildcard`, async () => {
       const held = errorCode("domain_held");
       for (const hostport of ["idp.localhost:443", "*.localhost:443", "a.idp.localhost:443"]) {
         const made = await world.platform.api("POST", "/edges/https", { hostports: [hostport] });
@@ -331,7 +331,7 @@ for (const { name, create } of databases) {
 
 describe("a story of logins at two edges", () => {
   it(
-    "I2: a story of logins (12): a user whose sessions two edges know is refused by both at once",
+    "I2: a story of logins (12): a user with sessions at two edges is rejected by both immediately",
     { timeout: 60_000 },
     async () => {
       const world = await startSamlWorld({ edges: 2 });
@@ -340,7 +340,7 @@ describe("a story of logins at two edges", () => {
         await world.route("/", { oauth: { provider: { github: {} } } });
         const visitors = [world.browser("h1"), world.browser("h2")];
         for (const one of visitors) assert.equal((await one.visit(world.origin())).status, 200);
-        /** Each is a connection of its own, at whichever edge the kernel gives it to. */
+        /** Each request uses a separate connection, and the kernel chooses its edge. */
         const statuses = async (): Promise<number[]> => {
           const asked = visitors.flatMap((one) =>
             Array.from({ length: 12 }, () => one.ask(world.origin(), { headers: html })),
@@ -360,7 +360,7 @@ describe("a story of logins at two edges", () => {
 
 describe("a story of logins and clocks", () => {
   for (const http of protocols) {
-    it(`S7: a story of logins (14), over ${http}: a session that was idle for too long has ended, though the clock was set back`, async () => {
+    it(`S7: a story of logins (14), over ${http}: a session that was idle for too long has ended, although the clock was set back`, async () => {
       const clock = makeManualClock();
       const [now, host] = [clock.now(), "app.example.com"];
       const { object, cookie } = sessionOf(clock, {
@@ -388,7 +388,7 @@ describe("a story of logins and clocks", () => {
       try {
         const status = async (): Promise<number> =>
           (await edge.ask(http, { host, path: "/", headers: { ...html, cookie: cookie.join("=") } })).status;
-        // No agent is there for those that are let in.
+        // Admitted visitors get 503, because no agent is connected.
         assert.equal(await status(), 503);
         clock.pass(599_000);
         assert.equal(await status(), 503);

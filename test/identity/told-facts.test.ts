@@ -1,4 +1,4 @@
-/** Where else a login is told of: header fields that routes add, events of requests, lists of the API. */
+/** Other places with data about a login: header fields that routes add, events of requests, lists of the API. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
@@ -21,7 +21,7 @@ const add = {
   "x-saml": "[${.ngrok.saml.subject}]",
 };
 
-describe("what is told of a login", { timeout: 60_000 }, () => {
+describe("data about a login", { timeout: 60_000 }, () => {
   let world: LoginWorld;
   let openid: OpenIdProvider;
   const events: ApiBody[] = [];
@@ -70,7 +70,7 @@ describe("what is told of a login", { timeout: 60_000 }, () => {
   };
 
   for (const http of ["h1", "h2"] as const) {
-    it(`what is told of a login over ${http} are the variables of header fields, with OAuth and OpenID Connect alike`, async () => {
+    it(`data about a login over ${http} is in variables of header fields, the same for OAuth and OpenID Connect`, async () => {
       const browser = world.browser(http);
       const github = await browser.visit(`${world.origin()}/github`);
       const op = await openid.signIn(browser, await browser.visit(`${world.origin()}/op`), "ada");
@@ -89,7 +89,7 @@ describe("what is told of a login", { timeout: 60_000 }, () => {
       assert.deepEqual([pub["x-app"] ?? "", pub["x-decision"] ?? "", pub["x-saml"]], ["", "", "[]"]);
     });
 
-    it(`what is told of a login over ${http} is in the event of each request, and no token is`, async () => {
+    it(`data about a login over ${http} is in the event of each request, without a token`, async () => {
       const browser = world.browser(http);
       await browser.visit(`${world.origin()}/github/${http}`);
       const { object, text } = await event(
@@ -147,7 +147,7 @@ for (const { name, create } of databases) {
     const filtered = (what: string, filter: string): Promise<ApiBody> =>
       get(`/app/${what}?filter=${encodeURIComponent(filter)}`);
 
-    it(`lists of users and sessions on ${name} come in pages that repeat and leave out nothing`, async () => {
+    it(`lists of users and sessions on ${name} have pages without repeated or missing items`, async () => {
       for (const [what, count] of [
         ["users", 5],
         ["sessions", 6],
@@ -165,7 +165,7 @@ for (const { name, create } of databases) {
       }
     });
 
-    it(`lists of users and sessions on ${name} are filtered by what they show`, async () => {
+    it(`lists of users and sessions on ${name} are filtered by their fields`, async () => {
       const users = await filtered("users", "obj.email == 'p3@example.com' || obj.username in ['l4']");
       assert.deepEqual(
         users.application_users.map(({ email }: ApiBody) => email),
@@ -184,7 +184,7 @@ for (const { name, create } of databases) {
       }
     });
 
-    it(`P1: lists of users and sessions on ${name} show nothing of another account, by filter or by page`, async () => {
+    it(`P1: lists of users and sessions on ${name} contain nothing of another account, by filter or by page`, async () => {
       const key = (await world.platform.api("POST", "/accounts", { name: "another" })).body.api_key as string;
       for (const what of ["users", "sessions"]) {
         for (const query of ["", "?filter=true", "?limit=1"]) {

@@ -1,4 +1,4 @@
-/** Log-outs of which an issuer tells behind the visitors' backs: which sessions end, and what is no such word. */
+/** Logout tokens that an issuer sends without the visitors: which sessions end, and which tokens are invalid. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import type { KeyObject } from "node:crypto";
@@ -14,7 +14,7 @@ import type { Claims, OwnIssuer } from "../support/own-issuer.ts";
 const event = "http://schemas.openid.net/event/backchannel-logout";
 const now = (): number => Math.floor(Date.now() / 1000);
 
-describe("an issuer that tells of log-outs", () => {
+describe("an issuer that sends logout tokens", () => {
   let world: LoginWorld;
   let issuer: OwnIssuer;
   let another: OwnIssuer;
@@ -22,7 +22,7 @@ describe("an issuer that tells of log-outs", () => {
   let places: Record<"own" | "client" | "issuer" | "account", string>;
   let visitors: Map<string, Browser>;
   before(async () => {
-    // Each request is a connection of its own, of which each edge gets some.
+    // Each request uses a separate connection, and each edge gets some of them.
     [world, issuer, another] = await Promise.all([startLoginWorld({ edges: 2 }), startOwnIssuer(), startOwnIssuer()]);
     const { api } = world.platform;
     account = (await api("GET", "/accounts")).body.accounts[0].id;
@@ -58,7 +58,7 @@ describe("an issuer that tells of log-outs", () => {
     }
   });
 
-  /** Where the visitor is not logged in any more: `expected`, once the edge that was not told has heard of it. */
+  /** Checks that the visitor is logged out at the `expected` places, after the other edge has received the logout. */
   const ended = async (expected: readonly string[]): Promise<void> => {
     const found = await eventually(notLoggedIn, (places) => places.length >= expected.length);
     assert.deepEqual(found, expected);
@@ -67,7 +67,7 @@ describe("an issuer that tells of log-outs", () => {
     const found: string[] = [];
     for (const [place, url] of Object.entries(places)) {
       const asked = visitors.get(place)?.ask(url, { headers: { accept: "text/html" } });
-      // What is under way when its session ends is cut off.
+      // A request that is in progress when its session ends is cut off.
       const answer = await asked?.catch(() => undefined);
       if (answer?.status !== 200) found.push(place);
     }
@@ -86,7 +86,7 @@ describe("an issuer that tells of log-outs", () => {
     return (await world.browser().ask(url, { method: "POST", body, headers: { "content-type": type } })).status;
   };
 
-  it("I1: an issuer that tells of log-outs ends the sessions that it names, of its own client and account alone", async () => {
+  it("I1: an issuer that sends logout tokens ends the named sessions, only of its own client and account", async () => {
     for (const [told, expected] of [
       [{ sub: "eve" }, []],
       [{ sub: "ada", sid: "another" }, []],
@@ -100,7 +100,7 @@ describe("an issuer that tells of log-outs", () => {
     }
   });
 
-  it("I1: an issuer that tells of log-outs ends a session by its id after checks whose answers do not name it", async () => {
+  it("I1: an issuer that sends logout tokens ends a session by its id, even after checks whose responses omit it", async () => {
     const checked = await startOwnIssuer();
     try {
       const config = {
@@ -145,7 +145,7 @@ describe("an issuer that tells of log-outs", () => {
     }
   });
 
-  it("I1: an issuer that tells of log-outs is heard once for each, at whichever edge", async () => {
+  it("I1: an issuer that sends logout tokens is obeyed once for each token, at either edge", async () => {
     const body = `logout_token=${tokenOf({})}`;
     const outcomes: number[] = [];
     for (let count = 0; count < 8; count += 1) outcomes.push(await tell(body));
@@ -156,7 +156,7 @@ describe("an issuer that tells of log-outs", () => {
     await ended(["own"]);
   });
 
-  it("I1: an issuer that tells of log-outs is not heard by a token that is of none, or of nobody's of its clients", async () => {
+  it("I1: an issuer that sends logout tokens is not obeyed for an invalid token, or one for another client", async () => {
     const odd = ["", null, 1, [], ["ada"], {}, "a".repeat(256)];
     const refused: readonly (readonly [Claims, Claims?, KeyObject?])[] = [
       [{ nonce: "x" }],
@@ -182,7 +182,7 @@ describe("an issuer that tells of log-outs", () => {
     await ended([]);
   });
 
-  it("I1: an issuer that tells of log-outs is heard by one token in a form at its own address alone", async () => {
+  it("I1: an issuer that sends logout tokens is obeyed only for one token in a form at its own address", async () => {
     const form = (): string => `logout_token=${tokenOf({})}`;
     assert.equal(await tell(`${form()}&${form()}`), 400);
     assert.equal(await tell(""), 400);

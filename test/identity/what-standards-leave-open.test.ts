@@ -1,4 +1,4 @@
-/** Answers that OAuth and OpenID Connect allow, and that providers really give: each of them logs its visitor in. */
+/** Responses that OAuth and OpenID Connect allow and that real providers send. Each of them logs its visitor in. */
 import assert from "node:assert/strict";
 import { createPublicKey } from "node:crypto";
 import { after, before, describe, it } from "node:test";
@@ -7,7 +7,7 @@ import type { LoginWorld } from "../support/login-world.ts";
 import { startOwnIssuer } from "../support/own-issuer.ts";
 import type { OwnIssuer } from "../support/own-issuer.ts";
 
-describe("what OAuth and OpenID Connect leave open", () => {
+describe("choices that OAuth and OpenID Connect leave open", () => {
   let world: LoginWorld;
   const issuers: OwnIssuer[] = [];
   before(async () => {
@@ -18,7 +18,7 @@ describe("what OAuth and OpenID Connect leave open", () => {
     for (const issuer of issuers) await issuer.stop();
   });
   let routes = 0;
-  /** An issuer of the case's own: the login thread keeps what it has once read of one. */
+  /** Returns a separate issuer for the case, because the login thread caches an issuer's documents. */
   const issuerWith = async (
     change: Partial<OwnIssuer> | ((issuer: OwnIssuer) => void),
     named = (url: string) => url,
@@ -89,7 +89,7 @@ describe("what OAuth and OpenID Connect leave open", () => {
     "groups as one text": { userinfo: { groups: "staff" } },
   };
   for (const [what, change] of Object.entries(cases)) {
-    it(`admits a visitor whose provider answers with ${what}`, async () => {
+    it(`choices that OAuth and OpenID Connect leave open: a visitor is admitted whose provider answers with ${what}`, async () => {
       const { path } = await issuerWith(change);
       const answer = await world.browser().visit(world.origin() + path);
       assert.equal(`${answer.status} ${codeOf(answer)}`, "200 ", answer.text);
@@ -102,7 +102,7 @@ describe("what OAuth and OpenID Connect leave open", () => {
     ["a slash at its end that its configuration has", "/", ""],
     ["no slash at its end though its route has one", "", "/"],
   ] as const) {
-    it(`admits a visitor of an issuer with ${what}, and takes tokens and callbacks of that spelling alone`, async () => {
+    it(`choices that OAuth and OpenID Connect leave open: an issuer with ${what} is accepted, with tokens and callbacks of only that spelling`, async () => {
       const { issuer, path } = await issuerWith(
         (one) => {
           const iss = one.url + spelled;
@@ -123,7 +123,7 @@ describe("what OAuth and OpenID Connect leave open", () => {
     });
   }
 
-  it("I1: an issuer's userinfo is refused when it is signed by another key, for another client or of another subject", async () => {
+  it("I1: an issuer's userinfo is rejected if it is signed with another key, for another client or for another subject", async () => {
     const { issuer, path } = await issuerWith({});
     for (const sign of [
       (claims: object) => issuer.sign({ ...claims }, {}, issuer.other),
@@ -137,7 +137,7 @@ describe("what OAuth and OpenID Connect leave open", () => {
     }
   });
 
-  it("notes scopes that the provider did not repeat in the trace of the login", async () => {
+  it("choices that OAuth and OpenID Connect leave open: the trace of the login records scopes that the provider did not repeat", async () => {
     const { path } = await issuerWith({ granted: { scope: google.join(" ") } });
     const isDone = (url: string): boolean => url === world.origin() + path;
     const back = await world.browser().visit(world.origin() + path, { stop: isDone });
