@@ -1,4 +1,4 @@
-/** Runs `store-process.ts` and talks with it by lines. */
+/** Runs `store-process.ts` and communicates with it by lines. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
@@ -8,14 +8,14 @@ export interface StoreProcess {
   readonly pid: number;
   readonly lines: readonly string[];
   send(line: string): void;
-  /** Resolves with the first line, from now on or already there, that `wanted` accepts. */
+  /** Resolves with the first line, past or future, that `wanted` accepts. */
   line(wanted: (line: string, count: number) => boolean): Promise<string>;
   kill(): Promise<void>;
 }
 
 /**
- * @param wrap a shell line in which `"$@"` runs the process
- * @param more further arguments
+ * @param wrap a shell line that runs the process as `"$@"`
+ * @param more additional arguments
  */
 export async function startStoreProcess(
   url: string,

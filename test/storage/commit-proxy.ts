@@ -1,4 +1,4 @@
-/** Stands between a store and PostgreSQL, and can step in just before a COMMIT reaches the server. */
+/** A proxy between a store and PostgreSQL that can intervene just before a COMMIT reaches the server. */
 import { once } from "node:events";
 import { createServer, connect } from "node:net";
 import type { Socket } from "node:net";
@@ -6,16 +6,16 @@ import { join } from "node:path";
 
 export interface CommitProxy {
   readonly url: string;
-  /** COMMITs that were stepped in for. */
+  /** Number of COMMITs with an intervention. */
   readonly commits: number;
-  /** Connections with such a COMMIT that the store has given up. */
+  /** Number of connections with such a COMMIT that the store has abandoned. */
   readonly broken: number;
-  /** The COMMIT after this is handed to the server, or never, when `act` has returned. */
+  /** Runs `act` at the next COMMIT. Then the proxy delivers the COMMIT to the server or drops it. */
   atNextCommit(act: () => "delivered" | "dropped"): void;
   stop(): Promise<void>;
 }
 
-/** @param directory for its socket */
+/** @param directory for the proxy's socket */
 export async function startCommitProxy(serverUrl: string, directory: string): Promise<CommitProxy> {
   const socketOf = (host: string): string => join(host, ".s.PGSQL.5432");
   const target = new URL(serverUrl).searchParams.get("host") as string;

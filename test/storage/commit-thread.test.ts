@@ -1,4 +1,4 @@
-/** The thread that makes SQLite's commits: the others go on while it waits for the disk, and it may die. */
+/** The thread that makes SQLite's commits. Other work continues while it waits for the disk, and it may die. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { DatabaseSync } from "node:sqlite";
@@ -9,7 +9,7 @@ import { inDirectory, open } from "./fixture.ts";
 import { logFailuresTo } from "../../src/lib/boundary.ts";
 import type { Store } from "../../src/storage/store.ts";
 
-/** A store with the commit thread for it. */
+/** Opens a store with the commit thread. */
 async function openWithThread(url: string): Promise<{ readonly store: Store; readonly thread: Worker }> {
   const made = once(process, "worker") as Promise<[Worker]>;
   const store = await open(url);
@@ -18,7 +18,7 @@ async function openWithThread(url: string): Promise<{ readonly store: Store; rea
 }
 
 describe("the commit thread", () => {
-  it("the commit thread keeps a commit that waits from holding up reads, and nobody sees that commit before it is made", async () => {
+  it("the commit thread does not block reads while a commit waits, and no one sees that commit before it is made", async () => {
     await inDirectory(async (directory) => {
       const url = `${directory}/postern.db`;
       const store = await open(url);
@@ -43,14 +43,14 @@ describe("the commit thread", () => {
     });
   });
 
-  it("D9: the commit thread is ended when it does not answer for a minute, and another one commits", async (test) => {
+  it("D9: the commit thread is terminated when it does not answer for a minute, and another one commits", async (test) => {
     await inDirectory(async (directory) => {
       const url = `${directory}/postern.db`;
       const { store, thread } = await openWithThread(url);
       const account = defaultAccount(store);
       await create(store, account, "user", { name: "before" });
       const other = new DatabaseSync(url);
-      // SQLite waits for the lock, and its thread with it.
+      // SQLite waits for the lock, and the thread waits with SQLite.
       other.exec("begin immediate");
       const reported: string[] = [];
       logFailuresTo({ error: (_event, { error }) => void reported.push((error as Error).message) });
@@ -76,7 +76,7 @@ describe("the commit thread", () => {
     });
   });
 
-  it("the commit thread is started again when it has died", async () => {
+  it("the commit thread is restarted after it has died", async () => {
     await inDirectory(async (directory) => {
       const { store, thread } = await openWithThread(`${directory}/postern.db`);
       const account = defaultAccount(store);
@@ -88,7 +88,7 @@ describe("the commit thread", () => {
     });
   });
 
-  it("the commit thread leaves a write that it dies with answered as it is", async () => {
+  it("the commit thread dies during a write, and the write's response matches the database", async () => {
     await inDirectory(async (directory) => {
       const url = `${directory}/postern.db`;
       const { store, thread } = await openWithThread(url);

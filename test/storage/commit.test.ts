@@ -1,4 +1,4 @@
-/** Writes: all or nothing, in order, durable before they are seen. */
+/** Writes: atomic, in order, durable before they are visible. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { systemClock } from "../../src/lib/clock.ts";
@@ -24,7 +24,7 @@ for (const database of databases) {
       await place.drop();
     });
 
-    it(`P7: writes on ${database.name}: nobody sees a write before it is committed, and subscribers see it before the writer is answered`, async () => {
+    it(`P7: writes on ${database.name}: no one sees a write before it is committed, and subscribers see it before the writer gets its response`, async () => {
       const seen: Commit[] = [];
       store.subscribe((commit) => seen.push(commit));
       const first = store.revision;
@@ -46,7 +46,7 @@ for (const database of databases) {
       assert.equal(seen[1]?.accountId, account);
     });
 
-    it(`a write sees the writes queued before it, and one that is refused leaves nothing for those after it, on ${database.name}`, async () => {
+    it(`a write sees the writes queued before it, and a rejected one leaves nothing for later ones, on ${database.name}`, async () => {
       const { revision } = store;
       const outcomes = await Promise.allSettled([
         create(store, account, "user", { name: "queued" }),
@@ -73,7 +73,7 @@ for (const database of databases) {
       );
     });
 
-    it(`an error of the work rejects the write, and only that one, on ${database.name}`, async () => {
+    it(`an error in a write's work rejects only that write, on ${database.name}`, async () => {
       const bug = new Error("a bug");
       const [failed, done] = await Promise.allSettled([
         store.write(contextFor(account), (draft) => {
@@ -87,7 +87,7 @@ for (const database of databases) {
       assert.equal(store.holder(account, "user", "never"), undefined);
     });
 
-    it(`a write that changes nothing has no revision of its own, on ${database.name}`, async () => {
+    it(`a write that changes nothing creates no revision, on ${database.name}`, async () => {
       const { revision } = store;
       const written = await store.write(contextFor(account), (draft) => {
         draft.delete(draft.create(account, "user", { name: "came and went" }));
@@ -97,7 +97,7 @@ for (const database of databases) {
       assert.equal(store.revision, revision);
     });
 
-    it(`a rehearsal shows what a write would do, and does not do it, on ${database.name}`, async () => {
+    it(`a rehearsal returns the result of a write, and does not perform it, on ${database.name}`, async () => {
       const { revision } = store;
       const object = store.rehearse((draft) => {
         const made = draft.create(account, "user", { name: "rehearsed" });
@@ -111,7 +111,7 @@ for (const database of databases) {
       assert.throws(() => store.rehearse((draft) => draft.create(account, "user", { name: "taken" })), Refusal);
     });
 
-    it(`writes on ${database.name} work that is not synchronous is an error, and its draft is of no use afterwards`, async () => {
+    it(`writes on ${database.name} reject asynchronous work, and its draft is unusable afterwards`, async () => {
       let late: Promise<unknown> | undefined;
       const failed = store.write(contextFor(account), (draft) => {
         late = Promise.resolve().then(() => draft.create(account, "user", { name: "late" }));
@@ -121,14 +121,14 @@ for (const database of databases) {
       await assert.rejects(late as Promise<unknown>, /the draft has ended/);
     });
 
-    it(`documents are shared, so none can be written into, on ${database.name}`, async () => {
+    it(`documents are shared, and therefore read-only, on ${database.name}`, async () => {
       const object = await create(store, account, "edge", { hostports: ["frozen.example.com:443"] });
       const { doc } = object as unknown as { readonly doc: { hostports: string[] } };
       assert.throws(() => doc.hostports.push("more"), TypeError);
       assert.throws(() => void (doc.hostports = []), TypeError);
     });
 
-    it(`a subscriber that throws harms neither the write nor the others, on ${database.name}`, async () => {
+    it(`a subscriber that throws affects neither the write nor other subscribers, on ${database.name}`, async () => {
       const seen: number[] = [];
       store.subscribe(() => {
         throw new Error("a bug in a subscriber");
@@ -138,7 +138,7 @@ for (const database of databases) {
       assert.deepEqual(seen, [store.revision]);
     });
 
-    it(`strings come back exactly as they were stored, on ${database.name}`, async () => {
+    it(`strings are read back exactly as they were stored, on ${database.name}`, async () => {
       const naughty = [
         "\0",
         "\ud800",
@@ -168,7 +168,7 @@ for (const database of databases) {
       assert.deepEqual(await store.history.verify(), { revisions: store.revision });
     });
 
-    it(`new ids sort after all that a start finds, also when the clock has gone back since, on ${database.name}`, async () => {
+    it(`new ids sort after all existing ones at a start, also when the clock was set back since, on ${database.name}`, async () => {
       const future = `us_${(Date.UTC(2200, 0) * 1000).toString(36).padStart(11, "0")}${"0".repeat(16)}`;
       const seed = store.page(account, "user", { limit: 1 }).objects[0] as StoredObject;
       await store.write(contextFor(account), (draft) =>
@@ -181,7 +181,7 @@ for (const database of databases) {
       assert.equal(object.created_at, "2001-09-09T01:46:40Z");
     });
 
-    it(`closing finishes what is queued and takes no more, on ${database.name}`, async () => {
+    it(`closing finishes queued writes and accepts no more, on ${database.name}`, async () => {
       const queued = create(store, account, "user", { name: "last" });
       const closed = store.close();
       await assert.rejects(create(store, account, "user", { name: "too late" }), Refusal);

@@ -1,4 +1,4 @@
-/** What a process that dies at any moment leaves behind. */
+/** The database after its process died at any moment. */
 import assert from "node:assert/strict";
 import { copyFileSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -10,7 +10,7 @@ import { inDirectory, keepingLog, open } from "./fixture.ts";
 
 for (const database of databases) {
   describe(`a process killed during writes on ${database.name}`, () => {
-    it(`S1: a process killed during writes on ${database.name} has lost nothing that it acknowledged, and nothing is half there`, async () => {
+    it(`S1: a process killed during writes on ${database.name} loses no acknowledged write, and leaves no partial write`, async () => {
       const place = await database.create();
       const acknowledged = new Set<string>();
       for (const [round, writes] of [1, 40, 300, 900].entries()) {
@@ -38,7 +38,7 @@ for (const database of databases) {
 }
 
 describe("a damaged write-ahead log of SQLite", () => {
-  /** A database as a crash leaves it: `names` were created one after the other and are still in the log. */
+  /** Creates a database in the state after a crash: `names` were created one after another and are still in the log. */
   const crashed = async (directory: string, names: readonly string[]): Promise<{ url: string; wal: string }> => {
     const url = join(directory, "original", "postern.db");
     const store = await open(url);
@@ -63,14 +63,14 @@ describe("a damaged write-ahead log of SQLite", () => {
     return { found, warned: warned.map(({ fields }) => fields["droppedCommits"]) };
   };
 
-  it("S2: a damaged write-ahead log of SQLite: a whole log is taken over without a word", async () => {
+  it("S2: a damaged write-ahead log of SQLite: a whole log is applied without a message", async () => {
     await inDirectory(async (directory) => {
       const { url } = await crashed(directory, names);
       assert.deepEqual(await present(url), { found: names, warned: [] });
     });
   });
 
-  it("S2: a damaged write-ahead log of SQLite: a log cut off anywhere still opens with the writes before the cut, and the cut is told", async () => {
+  it("S2: a damaged write-ahead log of SQLite: a log cut off anywhere opens with the writes before the cut, and the cut is logged", async () => {
     for (const share of [0.999, 0.7, 0.35]) {
       await inDirectory(async (directory) => {
         const { url, wal } = await crashed(directory, names);
@@ -83,7 +83,7 @@ describe("a damaged write-ahead log of SQLite", () => {
     }
   });
 
-  it("S2: a damaged write-ahead log of SQLite: a flipped bit in the log drops the writes from there on, and says how many", async () => {
+  it("S2: a damaged write-ahead log of SQLite: a flipped bit in the log drops the writes from there on, and their number is logged", async () => {
     await inDirectory(async (directory) => {
       const { url, wal } = await crashed(directory, names);
       const log = readFileSync(wal);
@@ -97,7 +97,7 @@ describe("a damaged write-ahead log of SQLite", () => {
     });
   });
 
-  it("S2: a damaged write-ahead log of SQLite: a log whose header is damaged leaves the database file as it was", async () => {
+  it("S2: a damaged write-ahead log of SQLite: a log with a damaged header leaves the database file unchanged", async () => {
     await inDirectory(async (directory) => {
       const { url, wal } = await crashed(directory, names);
       const store = await open(join(directory, "original", "postern.db"));

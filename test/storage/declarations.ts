@@ -1,4 +1,4 @@
-/** Declarations with every feature that storage knows, and documents for them. */
+/** Declarations with every feature of storage, and documents for them. */
 import { tmpdir } from "node:os";
 import { systemClock } from "../../src/lib/clock.ts";
 import { silentLog } from "../../src/lib/log.ts";
@@ -128,7 +128,7 @@ export function contextFor(accountId: string, more: Partial<WriteContext> = {}):
   return { principal, operation: "test", operationId: `op_${operations}`, ...more };
 }
 
-/** Creates one object in a write of its own. */
+/** Creates one object in a separate write. */
 export async function create(
   store: Store,
   accountId: string,

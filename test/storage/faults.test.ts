@@ -1,4 +1,4 @@
-/** A database that fails: what writers are told, what readers see, and that it heals. */
+/** A database that fails: the errors of writers, the data of readers, and recovery. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { setTimeout as delay } from "node:timers/promises";
@@ -34,7 +34,7 @@ function openOn(database: Database, clock: Clock = systemClock): Promise<Store> 
   return closedAtEnd(openStoreOn(database, holder, { declarations, sealingKey, clock, log: silentLog }));
 }
 
-/** Fails the query that brings `left` to 0. */
+/** Makes the query fail that reduces `left` to 0. */
 function failing(database: Database, fault: { left: number }): Database {
   const count = (): void => {
     fault.left -= 1;
@@ -84,7 +84,7 @@ async function isUnavailable(write: Promise<unknown>): Promise<void> {
 
 for (const database of databases) {
   describe(`a failing database: ${database.name}`, () => {
-    it("S1: commits are on disk before they are answered, whatever the server's default is", async () => {
+    it("S1: commits are on disk before their response, whatever the server's default is", async () => {
       const place = await database.create();
       if (database.name === "postgres") {
         await execute(place.url, `alter database ${new URL(place.url).pathname.slice(1)} set synchronous_commit = off`);
@@ -104,7 +104,7 @@ for (const database of databases) {
     });
 
     it("a first start that fails at any query leaves a database that the next start can use", async () => {
-      /** Whether the first start failed, which fails at its `nth` query. */
+      /** Returns whether the first start failed at its `nth` query. */
       const failsAt = async (nth: number): Promise<boolean> => {
         const place = await database.create();
         const first = openOn(failing(await openDatabase(database.name, place.url), { left: nth }));
@@ -124,7 +124,7 @@ for (const database of databases) {
         await place.drop();
         return outcome instanceof Error;
       };
-      // Most of it is waiting for the database, so a few go on at once.
+      // Several starts run at the same time, because most of their time is spent waiting for the database.
       const atOnce = 8;
       const failed: boolean[] = [];
       while (!failed.includes(false)) {
@@ -139,7 +139,7 @@ for (const database of databases) {
     it("a commit that fails at any query changes nothing, and the next one works", async () => {
       const place = await database.create();
       const fault = { left: 0 };
-      // Its own tries would take their share of the faults.
+      // Disables the store's own retries, which would also run into the faults.
       const clock: Clock = { ...systemClock, after: () => ({ cancel: () => undefined }) };
       const store = await openOn(failing(await openDatabase(database.name, place.url), fault), clock);
       const account = defaultAccount(store);
@@ -183,7 +183,7 @@ for (const database of databases) {
       await place.drop();
     });
 
-    it("a refusal because of a write which could not be stored is taken back", async () => {
+    it("a rejection caused by a write that could not be stored is replaced", async () => {
       const place = await database.create();
       const fault = { left: 0 };
       const store = await openOn(failing(await openDatabase(database.name, place.url), fault));
@@ -201,7 +201,7 @@ for (const database of databases) {
     });
 
     for (const stored of [true, false]) {
-      it(`a commit without an answer that was ${stored ? "" : "not "}stored is answered as it is`, async () => {
+      it(`a commit without a response that was ${stored ? "" : "not "}stored is answered correctly`, async () => {
         const place = await database.create();
         const fault = { next: false };
         const inner = await openDatabase(database.name, place.url);
@@ -221,7 +221,7 @@ for (const database of databases) {
       });
     }
 
-    it("a commit whose fate is learnt late is refused as unknown, and shown once it is known", async () => {
+    it("a commit with a late outcome is rejected as unknown, and visible after the outcome is known", async () => {
       const place = await database.create();
       let elapsed = 0;
       const clock: Clock = {
@@ -254,7 +254,7 @@ for (const database of databases) {
     });
 
     if (database.name === "postgres") {
-      it("S1: a lone server whose database has lost its last writes goes on with what is there, once it has verified it", async () => {
+      it("S1: a lone server whose database has lost its last writes continues with the rest after verification", async () => {
         const place = await database.create();
         const store = await openOn(await openDatabase(database.name, place.url));
         const account = defaultAccount(store);
@@ -284,7 +284,7 @@ for (const database of databases) {
         await place.drop();
       });
 
-      it("P6: a lone server whose database has lost writes and is damaged besides stores nothing", async () => {
+      it("P6: a lone server whose database has lost writes and is also damaged stores nothing", async () => {
         const place = await database.create();
         const store = await openOn(await openDatabase(database.name, place.url));
         const account = defaultAccount(store);
@@ -324,10 +324,11 @@ for (const database of databases) {
 }
 
 describe("a full disk under SQLite", () => {
-  it("S3: a full disk under SQLite: writes are refused, reads go on, and writes work again once there is room", async () => {
+  it("S3: a full disk under SQLite: writes are rejected, reads continue, and writes work again when there is room", async () => {
     await inDirectory(async (directory) => {
       const url = `${directory}/postern.db`;
-      // The limit makes write(2) fail as a full disk does; the signal that comes with it would end the process.
+      // The limit makes write(2) fail as on a full disk. Without the trap, the accompanying signal would end the
+      // process.
       const child = await startStoreProcess(url, `trap '' XFSZ; ulimit -S -f 2048; exec "$@"`);
       child.send("write early");
       await child.line((line) => line === "stored early");
@@ -359,8 +360,8 @@ describe("a full disk under SQLite", () => {
   });
 });
 
-describe("a PostgreSQL server that goes away", { skip: skipWithoutPostgres }, () => {
-  it("S4: a PostgreSQL server that goes away: writes are refused, reads go on, and writes work again without a restart", async () => {
+describe("a PostgreSQL server that stops", { skip: skipWithoutPostgres }, () => {
+  it("S4: a PostgreSQL server that stops: writes are rejected, reads continue, and writes work again without a restart", async () => {
     const server = await startPostgres();
     if (!server) return;
     const { log, lines } = keepingLog();
@@ -389,7 +390,7 @@ describe("a PostgreSQL server that goes away", { skip: skipWithoutPostgres }, ()
     await server.remove();
   });
 
-  it("a reading connection that is cut between two queries fails the second, and the next has another one", async () => {
+  it("a reading connection cut between two queries fails the second, and the next query uses a new connection", async () => {
     const server = await startPostgres();
     if (!server) return;
     const database = await openPostgres({ url: server.url, holder, clock: systemClock, log: silentLog });
@@ -409,12 +410,12 @@ describe("a PostgreSQL server that goes away", { skip: skipWithoutPostgres }, ()
     await server.remove();
   });
 
-  it("S4: a commit that the server made, but could not answer, counts", async () => {
+  it("S4: a commit that the server made without sending a response is valid", async () => {
     const server = await startPostgres();
     if (!server) return;
     const store = await open(server.url);
     const account = defaultAccount(store);
-    // A commit is made here and then waits for a standby that never comes.
+    // The server makes a commit, and then waits for a standby that never connects.
     await execute(server.url, "alter system set synchronous_standby_names = 'nobody'", "select pg_reload_conf()");
     await delay(200);
     const write = create(store, account, "user", { name: "made" });
@@ -437,7 +438,9 @@ describe("a PostgreSQL server that goes away", { skip: skipWithoutPostgres }, ()
   });
 });
 
-/** When `next` is set, breaks off at the COMMIT, which is `stored` or not; while `down`, nothing else works either. */
+/**
+ * While `next` is set, fails at the COMMIT, which is `stored` or not. While `down`, every other query fails as well.
+ */
 function inDoubt(database: Database, fault: { next: boolean; down?: boolean }, stored: boolean): Database {
   let broken = false;
   const reach = (): void => {
@@ -465,7 +468,7 @@ function causes(error: Error): string {
   return error.cause instanceof Error ? `${error.message}: ${causes(error.cause)}` : error.message;
 }
 
-/** The first row of the last statement. */
+/** Returns the first row of the last statement. */
 async function execute(url: string, ...statements: readonly string[]): Promise<unknown> {
   const client = new Client({ connectionString: url });
   client.on("error", () => undefined);

@@ -18,7 +18,7 @@ async function all(store: Store, account: string, limit: number): Promise<PastCh
 
 for (const database of databases) {
   describe(`the feed of changes on ${database.name}`, () => {
-    it(`the feed of changes on ${database.name} has every change of an account once, in order, with what was before and after`, async () => {
+    it(`the feed of changes on ${database.name} has every change of an account once, in order, with the values before and after`, async () => {
       const place = await database.create();
       const store = await open(place.url);
       const account = defaultAccount(store);
@@ -48,7 +48,7 @@ for (const database of databases) {
       await place.drop();
     });
 
-    it(`the feed of changes on ${database.name} keeps how far its readers have come, without a revision of its own`, async () => {
+    it(`the feed of changes on ${database.name} stores the position of its readers without a separate revision`, async () => {
       const place = await database.create();
       const store = await open(place.url);
       const { revision } = store;

@@ -1,4 +1,4 @@
-/** Stores for tests, closed when the file's tests have ended. */
+/** Stores for tests, closed after the file's tests. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ import { optionsFor } from "./declarations.ts";
 
 const opened: Promise<Store>[] = [];
 
-// A test that fails half-way leaves its store open, which would keep the process alive.
+// A test that fails early leaves its store open, which would keep the process alive.
 after(() => Promise.allSettled(opened.map(async (store) => (await store).close())));
 
 export function closedAtEnd(store: Promise<Store>): Promise<Store> {
@@ -29,7 +29,7 @@ export interface LogLine {
   readonly fields: LogFields;
 }
 
-/** A log that keeps its lines. */
+/** Returns a log that stores its lines. */
 export function keepingLog(): { readonly log: Log; readonly lines: readonly LogLine[] } {
   const lines: LogLine[] = [];
   const keep =
@@ -46,7 +46,7 @@ export function keepingLog(): { readonly log: Log; readonly lines: readonly LogL
   return { log, lines };
 }
 
-/** A directory that is removed when `use` has ended. */
+/** Provides a directory that is removed when `use` has ended. */
 export async function inDirectory(use: (directory: string) => Promise<void>): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), "postern-storage-"));
   try {

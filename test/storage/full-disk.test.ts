@@ -1,4 +1,4 @@
-/** A start on a disk without room: everything that is stored is there, writes wait for room and for nobody's help. */
+/** A start on a full disk: all stored data is readable, and writes work automatically when there is room. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { existsSync, rmSync, statSync } from "node:fs";
@@ -8,12 +8,12 @@ import { defaultAccount } from "./declarations.ts";
 import { inDirectory, open } from "./fixture.ts";
 
 /**
- * How much any file may grow to, bytes: none can be written at all; the database's header fits; half of the index of its
- * log fits; the index fits, and the log has no room.
+ * Maximum size of any file, bytes. 0: no file can be written. 4096: the database's header fits. 16,384: half of its
+ * log's index fits. 32,768 and 65,536: the index fits, and the log has no room.
  */
 const limits = [0, 4096, 16_384, 32_768, 65_536];
 
-/** A limit makes write(2) fail as a full disk does; the signal that comes with it would end the process. */
+/** The limit makes write(2) fail as on a full disk. Without the trap, the accompanying signal would end the process. */
 function limited(bytes: number): string {
   return `trap '' XFSZ; ulimit -S -f ${bytes / 512}; exec "$@"`;
 }
@@ -23,7 +23,7 @@ function lift(pid: number): void {
   assert.equal(status, 0, stderr);
 }
 
-/** A database with writes in its log, left by a crash or in order. */
+/** Leaves a database with writes in its log, after a crash or a normal exit. */
 async function leaveDatabase(url: string, after: string): Promise<void> {
   const child = await startStoreProcess(url);
   for (let n = 0; n < 40; n += 1) {
@@ -40,7 +40,7 @@ async function leaveDatabase(url: string, after: string): Promise<void> {
 describe("a start on a full disk under SQLite", () => {
   for (const after of ["a crash", "an orderly stop"]) {
     for (const limit of limits) {
-      it(`S3: a start on a full disk under SQLite after ${after} and with ${limit} bytes per file reads what is stored, and writes once there is room`, async () => {
+      it(`S3: a start on a full disk under SQLite after ${after} and with ${limit} bytes per file reads the stored data, and writes when there is room`, async () => {
         await inDirectory(async (directory) => {
           const url = `${directory}/postern.db`;
           await leaveDatabase(url, after);
@@ -92,7 +92,7 @@ describe("a start on a full disk under SQLite", () => {
     }
   }
 
-  it("a file that is no database is refused as such, whatever the disk", async () => {
+  it("a file that is not a database is rejected with that reason, whatever the disk", async () => {
     await inDirectory(async (directory) => {
       const url = `${directory}/postern.db`;
       spawnSync("sh", ["-c", `yes garbage | head -c 20000 > '${url}'`]);

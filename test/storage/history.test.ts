@@ -1,4 +1,4 @@
-/** The past: what was when, who did it, and that nobody has changed the record. */
+/** The history: past states, authors, and proof that the record is unchanged. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { Store, StoredObject } from "../../src/storage/store.ts";
@@ -25,7 +25,7 @@ for (const database of databases) {
       await place.drop();
     });
 
-    it(`history on ${database.name} gives an object as of any revision`, async () => {
+    it(`history on ${database.name} returns an object as of any revision`, async () => {
       const made = await create(store, account, "user", { name: "one" });
       const renamed = (await store.write(contextFor(account), (draft) => draft.replace(made, { name: "two" }))).result;
       const { revision } = await store.write(contextFor(account), (draft) => draft.delete(renamed));
@@ -57,7 +57,7 @@ for (const database of databases) {
       assert.deepEqual(await page({ limit: 5 }, other), { objects: [], more: false });
     });
 
-    it(`D9: history on ${database.name} gives the children of many owners as of a revision, reading the kind once`, async () => {
+    it(`D9: history on ${database.name} returns the children of many owners as of a revision, and reads the kind once`, async () => {
       const policies: StoredObject[] = [];
       for (let n = 0; n < 3; n += 1)
         policies.push(await create(store, account, "policy", { description: `owner ${n}` }));
@@ -80,7 +80,7 @@ for (const database of databases) {
       assert.equal((await store.history.childrenAt(store.revision, account, "rule", new Set([first.id]))).size, 0);
     });
 
-    it(`P6: history on ${database.name} lists who wrote what, with what it changed`, async () => {
+    it(`P6: history on ${database.name} lists the author of each write, and its changes`, async () => {
       const context = contextFor(account, { operation: "renameUser", reason: "asked to" });
       const made = await create(store, account, "user", { name: "listed" });
       const { result: renamed } = await store.write(context, (draft) => draft.replace(made, { name: "renamed" }));
@@ -111,7 +111,7 @@ for (const database of databases) {
       assert.equal(all.at(-1)?.operation, "createAccount");
     });
 
-    it(`history on ${database.name} says what has changed since a revision, as it was then`, async () => {
+    it(`history on ${database.name} returns the changes since a revision, with the values of that time`, async () => {
       const stays = await create(store, account, "user", { name: "stays" });
       const goes = await create(store, account, "user", { name: "goes" });
       const then = store.revision;
@@ -127,7 +127,7 @@ for (const database of databases) {
       assert.equal((await store.history.changedSince(account, then, 2)).length, 2);
     });
 
-    it(`P6: a record that was altered, taken out, cut off or put in breaks the chain, on ${database.name}`, async () => {
+    it(`P6: a record that was altered, removed, truncated or inserted breaks the chain, on ${database.name}`, async () => {
       const { revision } = store;
       assert.deepEqual(await store.history.verify(), { revisions: revision });
       const tampered: readonly (readonly [string, number])[] = [

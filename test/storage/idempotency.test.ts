@@ -21,7 +21,7 @@ async function passHours(clock: ManualClock, hours: number): Promise<void> {
 
 for (const database of databases) {
   describe(`idempotency keys on ${database.name}`, () => {
-    it(`P7: a write with a key happens once, also when both come at once or after a restart, for 24 hours, on ${database.name}`, async () => {
+    it(`P7: a write with a key happens once within 24 hours, also if sent twice simultaneously or after a restart, on ${database.name}`, async () => {
       const place = await database.create();
       const clock = makeManualClock(Date.UTC(2026, 10, 1));
       let store = await open(place.url, { clock });
@@ -66,7 +66,7 @@ for (const database of databases) {
     });
 
     for (const days of [3, -3]) {
-      it(`P7: a key is remembered though the clock was wrong by ${days} days for an hour, on ${database.name}`, async () => {
+      it(`P7: a key is remembered although the clock was wrong by ${days} days for an hour, on ${database.name}`, async () => {
         const place = await database.create();
         const clock = makeManualClock(Date.UTC(2026, 10, 1));
         const store = await open(place.url, { clock });
@@ -117,7 +117,7 @@ for (const database of databases) {
       await write(store, "first hour");
       assert.equal(runs, 2);
       await passHours(clock, 2);
-      // What is older than a day is forgotten.
+      // Keys older than a day are deleted.
       await write(store, "first hour");
       await write(store, "before");
       assert.equal(runs, 4);
@@ -125,7 +125,7 @@ for (const database of databases) {
       await place.drop();
     });
 
-    it(`P7: a key is remembered though the server started under a clock that was days ahead, and then was set right, on ${database.name}`, async () => {
+    it(`P7: a key is remembered although the server started with a clock days ahead that was then corrected, on ${database.name}`, async () => {
       const place = await database.create();
       const clock = makeManualClock(Date.UTC(2026, 10, 1));
       let runs = 0;
@@ -147,7 +147,7 @@ for (const database of databases) {
       await write(store, "before");
       await write(store, "during");
       assert.equal(runs, 2);
-      // One that was dated in the future is not kept for longer than others.
+      // A key dated in the future is not stored longer than others.
       await passHours(clock, 26);
       await write(store, "during");
       assert.equal(runs, 3);
@@ -155,7 +155,7 @@ for (const database of databases) {
       await place.drop();
     });
 
-    it(`a refused write leaves its key unused, on ${database.name}`, async () => {
+    it(`a rejected write leaves its key unused, on ${database.name}`, async () => {
       const place = await database.create();
       const store = await open(place.url);
       const account = defaultAccount(store);

@@ -1,4 +1,7 @@
-/** Documents of hundreds of kilobytes, such as metadata and certificates: read at a start without all of them in one text. */
+/**
+ * Documents of hundreds of kilobytes, such as metadata and certificates. A start reads them without combining all of
+ * them in one text.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { openDatabase, openStore } from "../../src/storage/opening/open.ts";
@@ -7,15 +10,15 @@ import { databases } from "../support/postgres.ts";
 import { contextFor, defaultAccount, optionsFor } from "./declarations.ts";
 import { closedAtEnd } from "./fixture.ts";
 
-/** Around what a page takes of one, in one byte a character and in several. */
+/** Lengths around the part of a document that a page reads, with one byte per character and with several. */
 const lengths = [10, 65_400, 65_536, 65_600, 200_000, 20, 1_000_000, 30];
 const texts = lengths.flatMap((length) => ["x".repeat(length), "ü".repeat(length / 2)]);
-/** In characters; the largest of them alone is more. */
+/** Maximum page in characters. The largest document alone is longer. */
 const longestPage = 600_000;
 
 for (const { name, create } of databases) {
   describe(`large documents on ${name}`, () => {
-    it(`large documents are after a restart what they were, and are never read many at a time, on ${name}`, async () => {
+    it(`large documents are the same after a restart, and are never read many at a time, on ${name}`, async () => {
       const { url } = await create();
       let store = await closedAtEnd(openStore(optionsFor(url)));
       const account = defaultAccount(store);

@@ -1,4 +1,4 @@
-/** The tables change in steps that happen whole or not at all, and only forwards (S6). */
+/** The tables change in atomic steps, and only forwards (S6). */
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -39,7 +39,7 @@ for (const database of databases) {
         () => false,
       );
 
-    it(`S6: a step of a migration that fails half-way is undone whole, and runs on the next start, on ${database.name}`, async () => {
+    it(`S6: a step of a migration that fails half-way is undone completely, and runs in the next start, on ${database.name}`, async () => {
       const place = await database.create();
       const store = await open(place.url);
       const user = await create(store, defaultAccount(store), "user", { name: "before" });
@@ -67,7 +67,7 @@ for (const database of databases) {
       await place.drop();
     });
 
-    it(`S6: a step of a migration that cannot be noted as done is undone as well, on ${database.name}`, async () => {
+    it(`S6: a step of a migration that cannot be recorded as done is undone as well, on ${database.name}`, async () => {
       const place = await database.create();
       await (await open(place.url)).close();
       const opened = await openDatabase(database.name, place.url);
@@ -86,7 +86,7 @@ for (const database of databases) {
       await place.drop();
     });
 
-    it(`S6: a database of a newer version is refused in one sentence, and not touched, on ${database.name}`, async () => {
+    it(`S6: a database of a newer version is rejected in one sentence, and not changed, on ${database.name}`, async () => {
       const place = await database.create();
       await (await open(place.url)).close();
       const opened = await openDatabase(database.name, place.url);
@@ -105,7 +105,7 @@ for (const database of databases) {
       await place.drop();
     });
 
-    /** A database of the format before the last step, with one user in it. */
+    /** Returns a database of the format before the last step, with one user. */
     async function earlierDatabase(): Promise<Awaited<ReturnType<typeof database.create>> & { readonly id: string }> {
       const place = await database.create();
       const store = await open(place.url);
@@ -159,7 +159,7 @@ for (const database of databases) {
       });
     });
 
-    it(`S6: a start that cannot write its backup migrates nothing, unless it is told to take none, on ${database.name}`, async () => {
+    it(`S6: a start that cannot write its backup migrates nothing, unless a setting disables the backup, on ${database.name}`, async () => {
       await inDirectory(async (dataDirectory) => {
         const place = await earlierDatabase();
         const base = database.name === "sqlite" ? place.url : join(dataDirectory, "postern.db");

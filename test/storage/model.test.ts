@@ -1,4 +1,4 @@
-/** Random writes against a model that is too simple to be wrong: a list of objects, searched from end to end. */
+/** Random writes compared with a trivial model: a list of objects, searched linearly. */
 import assert from "node:assert/strict";
 import { randomInt } from "node:crypto";
 import { describe, it } from "node:test";
@@ -17,7 +17,7 @@ interface Entry {
   readonly doc: Doc;
 }
 
-/** What each kind refers to and holds, written out by hand. */
+/** References and claims of each kind, written by hand. */
 const facts: Record<string, (doc: Doc, account: string) => { refs: readonly string[]; names: readonly string[] }> = {
   user: (doc, account) => ({ refs: [], names: [`${account} user ${String(doc["name"])}`] }),
   policy: () => ({ refs: [], names: [] }),
@@ -48,7 +48,7 @@ class Model {
     this.entries = [...entries];
   }
 
-  /** Name of the refusal, or undefined after the change. */
+  /** Returns the name of the rejection, or undefined after the change. */
   put(entry: Entry): string | undefined {
     const others = this.entries.filter(({ id }) => id !== entry.id);
     const { refs, names } = this.factsOf(entry);
@@ -76,7 +76,7 @@ class Model {
     return this.entries.filter(({ kind, doc }) => doc[owners[kind]?.[1] ?? ""] === parent);
   }
 
-  /** Id → ids of all that refer to it. */
+  /** Returns the ids of all referrers by id. */
   referrers(): ReadonlyMap<string, ReadonlySet<string>> {
     const found = new Map<string, Set<string>>();
     for (const entry of this.entries) {
@@ -110,7 +110,7 @@ const lives = [
 
 for (const database of lives) {
   describe(`a random life on ${database.name}`, () => {
-    it(`a random life on ${database.name} is that of the model, in drafts, after commits, after restarts and in the past, paging while deleting`, async () => {
+    it(`a random life on ${database.name} matches the model in drafts, after commits, after restarts and in the past, paging while deleting`, async () => {
       const seed = randomInt(2 ** 31);
       const random = generator(seed);
       const place = await database.create();
@@ -122,7 +122,7 @@ for (const database of lives) {
       const past: { readonly revision: number; readonly entries: readonly Entry[] }[] = [];
       try {
         for (let round = 0; round < 120; round += 1) {
-          // Whoever writes next may have missed what the last one wrote.
+          // The next writer may have missed the last writer's changes.
           const at = random(nodes.length);
           store = nodes[at] as Store;
           const committed = model;
@@ -131,7 +131,7 @@ for (const database of lives) {
           const writes = Array.from({ length: 1 + random(6) }, (_, index) => {
             const account = pick(random, accounts);
             return store.write(contextFor(account), (draft) => {
-              // Runs in the order of the calls, each on what the ones before have left.
+              // Writes run in the order of the calls. Each one builds on the state after the previous ones.
               if (index === 0) model = committed;
               const attempt = new Model(model.entries);
               for (let step = 1 + random(4); step > 0; step -= 1) act(random, draft, attempt, account);
@@ -152,7 +152,7 @@ for (const database of lives) {
             compare(store, model, accounts);
           }
         }
-        // Of some 420 writes, four in five of which are meant: that a life had little in it is as good as impossible.
+        // Of some 420 writes, four fifths are not discarded. It is practically impossible that so few change anything.
         assert.ok(store.revision > 100, `${store.revision} revisions`);
         for (let n = 0; n < 10; n += 1) await comparePast(store, pick(random, past), accounts);
         assert.deepEqual(await store.history.verify(), { revisions: store.revision });
@@ -169,7 +169,7 @@ for (const database of lives) {
   });
 }
 
-/** One random change of both, which must agree on whether it is refused. */
+/** Makes one random change to both. Both must agree on whether it is rejected. */
 function act(random: (below: number) => number, draft: Draft, model: Model, account: string): void {
   const own = model.entries.filter((one) => one.account === account);
   const choice = random(10);
@@ -205,7 +205,7 @@ function act(random: (below: number) => number, draft: Draft, model: Model, acco
   assert.equal(actual, expected);
 }
 
-/** Names from so small a stock that they clash, references to anything of either account. */
+/** Returns names from so small a pool that they clash, and references to any object of either account. */
 function randomDoc(random: (below: number) => number, kind: string, model: Model): Doc {
   const some = (kind: string): string => {
     const ids = model.entries.filter((one) => one.kind === kind).map(({ id }) => id);
@@ -283,8 +283,8 @@ function compare(reader: Reader, model: Model, accounts: readonly string[]): voi
 }
 
 /**
- * Reads some pages now and the rest when checked: whatever was there all the time must have been seen once, and
- * nothing twice.
+ * Reads some pages now and the rest during the check. Every object that existed all the time must appear exactly once,
+ * and none may appear twice.
  */
 function startPaging(store: Store, account: string, random: (below: number) => number): { check(model: Model): void } {
   const kind = pick(random, kinds);
@@ -331,7 +331,7 @@ function pick<T>(random: (below: number) => number, from: readonly T[]): T {
   return from[random(from.length)] as T;
 }
 
-/** Whole numbers below a bound, the same for the same seed (xorshift32). */
+/** Returns whole numbers below a bound, the same for the same seed (xorshift32). */
 function generator(seed: number): (below: number) => number {
   let state = seed | 1;
   return (below) => {

@@ -1,4 +1,4 @@
-/** A database that is moved into another one, of either kind, is the same database. */
+/** A database that is moved to another one of either kind stays the same. */
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -37,7 +37,7 @@ function move(from: string, to: string, more: Partial<MoveOptions> = {}): Promis
   });
 }
 
-/** Rows in every table that is moved: some of the history is pruned, and what is left is more than is read at a time. */
+/** Creates rows in every table to move. A part of the history is pruned, and the rest exceeds one read. */
 async function fill(url: string, cluster: boolean): Promise<void> {
   const clock = makeManualClock();
   const first = await open(url, { clock });
@@ -68,7 +68,7 @@ async function fill(url: string, cluster: boolean): Promise<void> {
   if (cluster) await (await open(url, { cluster })).close();
 }
 
-/** What can be read of a store. */
+/** Returns all readable data of a store. */
 async function seen(store: Store): Promise<unknown> {
   const account = defaultAccount(store);
   const all = {
@@ -113,7 +113,7 @@ for (const [from, to] of combinations) {
       }
     });
 
-    it(`S1: a move from ${from.name} to ${to.name} takes everything along, and leaves the source as it was`, async () => {
+    it(`S1: a move from ${from.name} to ${to.name} copies everything, and leaves the source unchanged`, async () => {
       const moved = await move(source.url, target.url);
       for (const [table, { rows }] of Object.entries(moved.tables)) {
         const [counted] = await execute(from.name, source.url, `select count(*) as rows from ${table}`);
@@ -147,14 +147,14 @@ for (const database of databases) {
     });
     after(() => Promise.all([source.drop(), target.drop()]));
 
-    it(`a move on ${database.name} is refused while a server has the source, and onto itself`, async () => {
+    it(`a move on ${database.name} is rejected while a server uses the source, and if source and target are the same`, async () => {
       const store = await open(source.url);
       await assert.rejects(move(source.url, target.url), /another process has it open/);
       await store.close();
       await assert.rejects(move(source.url, source.url), /the same/);
     });
 
-    it(`a move on ${database.name} is refused from a database of another version, and from one that is none`, async () => {
+    it(`a move on ${database.name} is rejected from a database of another version, and from a file that is not a database`, async () => {
       await execute(database.name, source.url, "delete from migrations where name = '0006-presence'");
       await assert.rejects(move(source.url, target.url), /older version.*start this version on it once/);
       await execute(database.name, source.url, "insert into migrations (name, at) values ('0006-presence', '')");
@@ -167,12 +167,12 @@ for (const database of databases) {
       await none.drop();
     });
 
-    it(`K4: a move on ${database.name} with another sealing key is refused`, async () => {
+    it(`K4: a move on ${database.name} with another sealing key is rejected`, async () => {
       const sealingKeys = [Buffer.alloc(32, 8)];
       await assert.rejects(move(source.url, target.url, { sealingKeys }), /sealed under the key/);
     });
 
-    it(`P6: a move on ${database.name} says where a history is damaged, and goes to an empty database only`, async () => {
+    it(`P6: a move on ${database.name} reports where a history is damaged, and requires an empty target`, async () => {
       await execute(database.name, source.url, "update revisions set principal = 'ak_other' where revision = 1");
       assert.equal((await move(source.url, target.url)).brokenAt, 1);
       await assert.rejects(move(source.url, target.url), /target is not empty/);
@@ -181,7 +181,7 @@ for (const database of databases) {
 }
 
 describe("a move", () => {
-  it("a move from a file that is not there makes none, and one that fails removes the file that it made", async () => {
+  it("a move from a missing file creates none, and a failed move removes the file that it created", async () => {
     await inDirectory(async (directory) => {
       const [from, to] = [join(directory, "from.db"), join(directory, "to.db")];
       await assert.rejects(move(from, to), /there is no file/);
@@ -195,11 +195,11 @@ describe("a move", () => {
   const postgres = databases.find(({ name }) => name === "postgres");
   if (!postgres) return;
 
-  it("S1: a move is undone when the target does not keep what it was given", async () => {
+  it("S1: a move is undone if the target changes the data", async () => {
     const [source, target] = [await databases[0]?.create(), await postgres.create()];
     assert.ok(source);
     await (await open(source.url)).close();
-    // Whatever is stored as a revision gets another principal.
+    // Every stored revision gets another principal.
     await execute(
       "postgres",
       target.url,

@@ -1,4 +1,4 @@
-/** The rule of names in the database, compared with `mayHave` on random claims of two nodes. */
+/** Compares the rule of names in the database with `mayHave`, for random claims of two nodes. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { mayHave, sharesName } from "../../src/directory/names.ts";
@@ -24,7 +24,7 @@ interface Tunnel {
   readonly presence: Presence;
 }
 
-/** What the database is expected to have. */
+/** The expected contents of the database. */
 class Model {
   readonly #holders = new Map<string, NameHolder[]>(names.map((name) => [name, []]));
 
@@ -64,7 +64,7 @@ class Model {
 
 if (postgres) {
   describe("the rule of names", () => {
-    it("P1: the rule of names in the database decides random claims as the edge and the control plane do", async () => {
+    it("P1: the rule of names in the database decides random claims like the edge and the control plane", async () => {
       const place = await postgres.create();
       const stores = [await open(place.url, { cluster: true }), await open(place.url, { cluster: true })];
       const nodes = stores.map(({ node }) => node?.presence as Presence);

@@ -1,4 +1,4 @@
-/** Several nodes on one PostgreSQL: every one writes, every one follows. */
+/** Several nodes on one PostgreSQL: every node writes, and every node follows. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { Refusal } from "../../src/lib/errors.ts";
@@ -35,7 +35,7 @@ function reaches(store: Store, revision: number): Promise<void> {
   });
 }
 
-/** Resolves once the node has the job. */
+/** Resolves when the node has the job. */
 function taken(store: Store, name: string): Promise<Job> {
   return new Promise((resolve) => {
     const job = store.jobs.want(name, () => {
@@ -53,7 +53,7 @@ async function refusalOf(write: Promise<unknown>): Promise<string> {
   throw error;
 }
 
-/** A kind that is in no revision. */
+/** A kind that belongs to no revision. */
 const visit = defineResource({
   operations: [],
   doc: "For tests.",
@@ -71,7 +71,7 @@ const withVisits = {
   resources: [...declarations.resources, visit as unknown as ResourceDeclaration],
 };
 
-/** A write that is in no revision. */
+/** A write that belongs to no revision. */
 function visited(store: Store, account: string, page: string): Promise<unknown> {
   const context = contextFor(account, { principal: { accountId: account, id: "system" } });
   return store.write(context, (draft) => draft.create(account, "visit", { page, secret: `of ${page}` }));
@@ -82,7 +82,10 @@ function everything(store: Store): readonly unknown[] {
   return [...store.objects(kinds)].sort((one, other) => (one.id < other.id ? -1 : 1));
 }
 
-/** A node whose next commit gets no answer when `fault.next` is set; `meanwhile` happens before anybody asks. */
+/**
+ * Opens a node whose next commit gets no response if `fault.next` is set. `meanwhile` runs before the node checks the
+ * outcome.
+ */
 async function openInDoubt(
   url: string,
   fault: { next?: "stored" | "dropped"; meanwhile?: () => Promise<unknown>; isDown?: boolean },
@@ -117,7 +120,7 @@ async function openInDoubt(
 
 if (postgres) {
   describe("a node among others", () => {
-    it("a node tells its subscribers of what another has stored as of its own writes, one commit each, in order", async () => {
+    it("a node sends its subscribers another node's writes like its own, one commit each, in order", async () => {
       const place = await postgres.create();
       const options = { cluster: true, declarations: withVisits };
       const [one, other] = [await open(place.url, options), await open(place.url, options)];
@@ -144,7 +147,7 @@ if (postgres) {
       await place.drop();
     });
 
-    it("a node is told of each write that comes while it reads another, and does not find it by looking again later", async () => {
+    it("a node receives each write that arrives while it reads another, without a later poll", async () => {
       const place = await postgres.create();
       const never = { ...systemClock, every: () => ({ cancel: () => undefined }) };
       const one = await open(place.url, { cluster: true });
@@ -158,7 +161,7 @@ if (postgres) {
       await place.drop();
     });
 
-    it("S7: a node's lease and its jobs stay with it while its clock is an hour ahead, an hour behind and right again", async () => {
+    it("S7: a node's lease and its jobs remain while its clock is an hour ahead, an hour behind and right again", async () => {
       const place = await postgres.create();
       /** Resolves with the next renewal of the first node's lease. */
       const renewed = async (): Promise<void> => {
@@ -191,7 +194,7 @@ if (postgres) {
       await place.drop();
     });
 
-    it("a node of an older version follows past kinds that it does not know, and reads past them anew", async () => {
+    it("a node of an older version skips kinds that it does not know, and reads around them again", async () => {
       const place = await postgres.create();
       const { log, lines } = keepingLog();
       const newer = await open(place.url, { cluster: true, declarations: withVisits });
@@ -202,9 +205,9 @@ if (postgres) {
       await older.refresh();
       const users = (store: Store): unknown[] => [...store.objects(new Set(["user"]))];
       assert.deepEqual(users(older), users(newer));
-      // It writes as well, beside what it does not know.
+      // The older node also writes, beside objects that it does not know.
       await create(older, account, "user", { name: "y" });
-      // Farther behind than what is kept for it.
+      // The older node is farther behind than the stored changes reach.
       await execute("postgres", place.url, "update head set sequence_kept = sequence + 3");
       await visited(newer, account, "b");
       await create(newer, account, "user", { name: "z" });
@@ -218,7 +221,7 @@ if (postgres) {
     });
 
     for (const fate of ["stored", "dropped"] as const) {
-      it(`a node's commit in doubt that was ${fate} is settled as that, also when another node has written since`, async () => {
+      it(`a node's commit in doubt that was ${fate} is settled with that outcome, also if another node has written since`, async () => {
         const place = await postgres.create();
         const fault: Parameters<typeof openInDoubt>[1] = {};
         const [one, other] = [
@@ -246,7 +249,7 @@ if (postgres) {
       });
     }
 
-    it("a node's commit in doubt that it has read from the database meanwhile is published once", async () => {
+    it("a node's commit in doubt that it has meanwhile read from the database is published once", async () => {
       const place = await postgres.create();
       const fault: Parameters<typeof openInDoubt>[1] = {};
       let elapsed = 0;
@@ -280,7 +283,7 @@ if (postgres) {
       await place.drop();
     });
 
-    it("a node that is farther behind than what is kept for it reads everything anew, and tells the difference", async () => {
+    it("a node that is farther behind than the stored changes reads everything again, and publishes the difference", async () => {
       const place = await postgres.create();
       const options = { cluster: true, declarations: withVisits };
       const [one, other] = [await open(place.url, options), await open(place.url, options)];
@@ -289,7 +292,7 @@ if (postgres) {
       await other.refresh();
       const told: Commit[] = [];
       other.subscribe((commit) => told.push(commit));
-      // Nothing is heard, and nothing looked at, while this transaction holds what it would read.
+      // The node gets no notification and polls nothing while this transaction locks the data.
       await execute("postgres", place.url, "update head set sequence_kept = sequence + 3");
       await visited(one, account, "new");
       await create(one, account, "user", { name: "new" });
@@ -302,7 +305,7 @@ if (postgres) {
       await place.drop();
     });
 
-    it("a node that a failover has made forget what it wrote goes on with what the database has", async () => {
+    it("a node whose writes were lost in a failover continues with the database's data", async () => {
       const place = await postgres.create();
       const { log, lines } = keepingLog();
       const node = await open(place.url, { cluster: true, log });
@@ -332,7 +335,7 @@ if (postgres) {
       await place.drop();
     });
 
-    it("a node that is killed in any phase of a commit leaves the others writing, and nothing half there", async () => {
+    it("a node that is killed in any phase of a commit leaves the others writing, and no partial commit", async () => {
       const server = await startPostgres();
       if (!server) return;
       await inDirectory(async (directory) => {
@@ -365,7 +368,7 @@ if (postgres) {
       await server.remove();
     });
 
-    it("a node whose connections are cut follows and writes again by itself", async () => {
+    it("a node whose connections are cut follows and writes again automatically", async () => {
       const place = await postgres.create();
       const [one, other] = [await open(place.url, { cluster: true }), await open(place.url, { cluster: true })];
       const account = defaultAccount(one);
@@ -384,7 +387,7 @@ if (postgres) {
       await place.drop();
     });
 
-    it("a node whose lease was taken over stores nothing that was begun under it, and goes on under another", async () => {
+    it("a node whose lease was taken over stores nothing begun under it, and continues under another", async () => {
       const place = await postgres.create();
       const [one, other] = [await open(place.url, { cluster: true }), await open(place.url, { cluster: true })];
       const account = defaultAccount(one);
@@ -404,7 +407,7 @@ if (postgres) {
       await place.drop();
     });
 
-    it("a node that leaves gives its jobs to another at once", async () => {
+    it("a node that leaves passes its jobs to another immediately", async () => {
       const place = await postgres.create();
       const [one, other] = [await open(place.url, { cluster: true }), await open(place.url, { cluster: true })];
       const held = await taken(one, "a job");
@@ -419,7 +422,7 @@ if (postgres) {
   });
 
   describe("two nodes on one PostgreSQL", () => {
-    it("a node that opens the database finds it whole, however fast another writes", async () => {
+    it("a node that opens the database reads it consistently, however fast another writes", async () => {
       const place = await postgres.create();
       const writer = await open(place.url, { cluster: true });
       const account = defaultAccount(writer);
@@ -445,7 +448,7 @@ if (postgres) {
       await place.drop();
     });
 
-    it("two nodes write by turns, each on what the other has left, and both have the same", async () => {
+    it("two nodes write in turn, each on the other's state, and end with the same data", async () => {
       const place = await postgres.create();
       const nodes = [await open(place.url, { cluster: true }), await open(place.url, { cluster: true })] as const;
       const account = defaultAccount(nodes[0]);
@@ -462,7 +465,7 @@ if (postgres) {
       await place.drop();
     });
 
-    it("two nodes that write as fast as they can give no name twice, leave no hole, and neither starves", async () => {
+    it("two nodes that write as fast as possible assign no name twice, leave no gap, and neither starves", async () => {
       const place = await postgres.create();
       const nodes = [await open(place.url, { cluster: true }), await open(place.url, { cluster: true })];
       const account = defaultAccount(nodes[0] as Store);

@@ -1,4 +1,4 @@
-/** Kinds of which there are very many: kept and stored as texts, and like all others to whoever asks. */
+/** Kinds with very many objects. They are stored as texts, and callers read them like all others. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { f } from "../../src/schema/fields.ts";
@@ -68,7 +68,7 @@ function shown(store: Store, ids: readonly string[]): unknown {
   };
 }
 
-/** Ids and values of a part as it is sent. */
+/** Returns ids and values of a part as it is sent. */
 function linesOf({ commons, objects }: PackedObjects): (readonly [id: string, values: readonly unknown[]])[] {
   const lines = Buffer.from(objects).toString().split("\n").slice(0, -1);
   return lines.map((line) => {
@@ -79,7 +79,7 @@ function linesOf({ commons, objects }: PackedObjects): (readonly [id: string, va
 
 for (const database of databases) {
   describe(`objects of a packed kind on ${database.name}`, () => {
-    it(`objects of a packed kind are the same when they were written, after a change and after a restart, on ${database.name}`, async () => {
+    it(`objects of a packed kind are the same after they were written, after a change and after a restart, on ${database.name}`, async () => {
       const { url } = await database.create();
       const options = { ...optionsFor(url), declarations: withTickets };
       let store = await closedAtEnd(openStore(options));
@@ -118,7 +118,7 @@ for (const database of databases) {
       await store.close();
     });
 
-    it(`K4: a secret of a packed object is sealed in its row, and one that was altered keeps the server from starting, on ${database.name}`, async () => {
+    it(`K4: a secret of a packed object is sealed in its row, and an altered secret prevents the server's start, on ${database.name}`, async () => {
       const { url } = await database.create();
       const options = { ...optionsFor(url), declarations: withTickets };
       const store = await closedAtEnd(openStore(options));
@@ -139,7 +139,7 @@ for (const database of databases) {
       await assert.rejects(openStore(options), /altered or moved/);
     });
 
-    it(`a row of objects that was altered to look like two keeps the server from starting, on ${database.name}`, async () => {
+    it(`a row of objects that was altered to look like two prevents the server's start, on ${database.name}`, async () => {
       const { url } = await database.create();
       const options = { ...optionsFor(url), declarations: withTickets };
       const store = await closedAtEnd(openStore(options));
@@ -158,7 +158,7 @@ for (const database of databases) {
       await (await closedAtEnd(openStore(options))).close();
     });
 
-    it(`K4: a secret of a packed object that stands in the clear in its row is sealed, and nothing of it is lost, on ${database.name}`, async () => {
+    it(`K4: a secret of a packed object that is in plain text in its row is sealed, without loss, on ${database.name}`, async () => {
       const { url } = await database.create();
       const options = { ...optionsFor(url), declarations: withTickets };
       let store = await closedAtEnd(openStore(options));
@@ -169,7 +169,7 @@ for (const database of databases) {
         const [row] = await execute(database.name, url, `select doc from objects where id = '${ids[0]}'`);
         return (row as { readonly doc: string }).doc;
       };
-      // As if the field had not been a secret when it was written.
+      // The row as if the field had not been a secret when it was written.
       const plain = (await doc()).replace(/\{"sealed":"[^"]+"\}/, JSON.stringify(odd[0]));
       assert.ok(!plain.includes("sealed"));
       const text = plain.replaceAll("'", "''");
@@ -186,7 +186,7 @@ for (const database of databases) {
       await store.close();
     });
 
-    it(`sessions of logins that an older version has stored are there, packed, on ${database.name}`, async () => {
+    it(`sessions of logins that an older version has stored are present, packed, on ${database.name}`, async () => {
       const { url } = await database.create();
       const options = { ...optionsFor(url), declarations: storedKinds };
       let store = await closedAtEnd(openStore(options));
@@ -241,7 +241,7 @@ for (const database of databases) {
   });
 }
 
-/** Names of stored values, as packed kinds list them. */
+/** Returns the names of stored values, as packed kinds list them. */
 function pathsOf(fields: Fields, packed: ReadonlySet<string>, above = ""): string[] {
   return Object.entries(fields).flatMap(([name, field]) => {
     const path = above + (field.type === "ref" || field.type === "refList" ? field.input : name);
@@ -251,7 +251,7 @@ function pathsOf(fields: Fields, packed: ReadonlySet<string>, above = ""): strin
   });
 }
 
-describe("packed kinds as they are declared", () => {
+describe("packed kinds in the declarations", () => {
   for (const { name, packed, fields, ownedBy } of storedKinds.resources) {
     if (!packed) continue;
     it(`packed kinds have each stored value in one of their lists: ${name}`, () => {
@@ -261,7 +261,7 @@ describe("packed kinds as they are declared", () => {
       for (const path of sealed) assert.ok(packed.own.includes(path), `"${path}" differs wherever it is sealed`);
     });
 
-    it(`packed kinds have the names that they claim, and the ids that they refer to, in their keys: ${name}`, () => {
+    it(`packed kinds have the names that they claim and the ids that they reference in their keys: ${name}`, () => {
       const kind = kindsOf(storedKinds).get(name);
       const doc = Object.fromEntries([...packed.keys, ...packed.common].map((path) => [path, `value of ${path}`]));
       const found = [

@@ -1,4 +1,4 @@
-/** PostgreSQL's own ways: several servers of which one takes writes, passwords that change, TLS, and poolers. */
+/** Features of PostgreSQL: several servers of which one accepts writes, passwords that change, TLS, and poolers. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { chmodSync, writeFileSync } from "node:fs";
@@ -13,7 +13,7 @@ import { create, defaultAccount } from "./declarations.ts";
 import { inDirectory, keepingLog, open } from "./fixture.ts";
 import { execute } from "./sql.ts";
 
-/** A port that nobody else has at the moment. */
+/** Returns a port that is currently free. */
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -27,7 +27,7 @@ describe("a server on PostgreSQL", { skip: skipWithoutPostgres }, () => {
   for (const cluster of [false, true]) {
     const who = cluster ? "a node" : "a lone server";
 
-    it(`S4: ${who} whose URL names several servers finds the one that takes writes, and its standby once that was promoted`, async () => {
+    it(`S4: ${who} whose URL names several servers finds the one that accepts writes, and its standby after that was promoted`, async () => {
       const primary = await startPostgres({ port: await freePort() });
       if (!primary) return;
       const standby = await startStandby(primary, await freePort());
@@ -52,7 +52,7 @@ describe("a server on PostgreSQL", { skip: skipWithoutPostgres }, () => {
       await primary.remove();
     });
 
-    it(`${who} reads the password anew from the passfile with every connection`, async () => {
+    it(`${who} rereads the password from the passfile for every connection`, async () => {
       const server = await startPostgres({ port: await freePort(), auth: "scram-sha-256" });
       if (!server) return;
       await inDirectory(async (directory) => {
@@ -105,7 +105,7 @@ describe("a server on PostgreSQL", { skip: skipWithoutPostgres }, () => {
     }
   }
 
-  it("a server on PostgreSQL verifies the certificate of the database when its URL says so", async () => {
+  it("a server on PostgreSQL verifies the certificate of the database if its URL requires it", async () => {
     const server = await startPostgres({ port: await freePort(), tls: true });
     if (!server) return;
     const urlWith = (host: string, query: string): string =>
@@ -128,7 +128,7 @@ describe("a server on PostgreSQL", { skip: skipWithoutPostgres }, () => {
   });
 });
 
-/** PgBouncer in front of a server. */
+/** Starts PgBouncer in front of a server. */
 async function startPooler(
   directory: string,
   target: number,

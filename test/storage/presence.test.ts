@@ -1,4 +1,4 @@
-/** What nodes know of the agents at one another: entries, and the public names that they claim. */
+/** The data of nodes about each other's agents: entries, and the public names that they claim. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Presence, PresenceNews } from "../../src/storage/cluster/presence.ts";
@@ -14,7 +14,7 @@ function presenceOf(store: Store): Presence {
   return store.node.presence;
 }
 
-/** What a node knows of the others, and those who want to hear of it. */
+/** A node's data about the others, and its subscribers. */
 interface Known {
   readonly others: Map<string, string>;
   readonly listeners: ((news: readonly PresenceNews[]) => void)[];
@@ -42,7 +42,7 @@ function knownTo(presence: Presence): Known {
   return one;
 }
 
-/** Entries of other nodes that a node knows, and which of them has each. */
+/** Returns the entries of other nodes that a node knows, with the node of each. */
 function othersOf(presence: Presence): ReadonlyMap<string, string> {
   return knownTo(presence).others;
 }
@@ -51,7 +51,7 @@ function subscribe(presence: Presence, listener: (news: readonly PresenceNews[])
   knownTo(presence).listeners.push(listener);
 }
 
-/** Resolves once `isWanted` holds, looked at after each news. */
+/** Resolves when `isWanted` returns true. It is checked after every notification. */
 function once(presence: Presence, isWanted: () => boolean): Promise<void> {
   return new Promise((resolve) => {
     const look = (): void => {
@@ -62,7 +62,7 @@ function once(presence: Presence, isWanted: () => boolean): Promise<void> {
   });
 }
 
-/** What of other nodes is told, by entry. */
+/** Returns the data from other nodes, by entry. */
 function bodiesOf(presence: Presence): ReadonlyMap<string, string> {
   const bodies = new Map<string, string>();
   subscribe(presence, (news) => {
@@ -73,7 +73,7 @@ function bodiesOf(presence: Presence): ReadonlyMap<string, string> {
 
 if (postgres) {
   describe("the presence of agents", () => {
-    it("the presence of agents at one node is known at the other, until it is removed or its node leaves", async () => {
+    it("the presence of agents at one node is known at the other until it is removed or its node leaves", async () => {
       const place = await postgres.create();
       const [one, other] = [await open(place.url, { cluster: true }), await open(place.url, { cluster: true })];
       const [here, there] = [presenceOf(one), presenceOf(other)];
@@ -92,7 +92,7 @@ if (postgres) {
       await place.drop();
     });
 
-    it("a public name is granted to one over all nodes: those that it replaces make way once it is there, and pools share", async () => {
+    it("a public name is granted once across all nodes: replaced holders leave after the new one is present, and pools share", async () => {
       const place = await postgres.create();
       const [one, other] = [await open(place.url, { cluster: true }), await open(place.url, { cluster: true })];
       const [here, there] = [presenceOf(one), presenceOf(other)];
@@ -144,7 +144,7 @@ if (postgres) {
       await place.drop();
     });
 
-    it("the presence of a node that was thought dead is told again when it has come back, but for what was taken over", async () => {
+    it("the presence of a node that was considered dead is restored after its return, except for names that were taken over", async () => {
       const place = await postgres.create();
       const [one, other] = [await open(place.url, { cluster: true }), await open(place.url, { cluster: true })];
       const [here, there] = [presenceOf(one), presenceOf(other)];
@@ -152,7 +152,7 @@ if (postgres) {
       await once(there, () => othersOf(there).size === 2);
       const news: PresenceNews[] = [];
       subscribe(here, (more) => news.push(...more));
-      // As another node does that finds the lease dead; then an agent comes there.
+      // Does what another node does when the lease has expired. Then an agent connects there.
       await execute("postgres", place.url, `delete from nodes where id = '${one.node?.id}'`, "select presence_bury()");
       await once(there, () => othersOf(there).size === 0);
       assert.equal(await there.claim("tn_3", { accountId: "b", name: "tn_1.example.com", replaces: [] }), "granted");
@@ -165,7 +165,7 @@ if (postgres) {
       await place.drop();
     });
 
-    it("the presence of a node that comes and leaves between two looks of another is gone with it", async () => {
+    it("the presence of a node that joins and leaves between two polls of another is removed with it", async () => {
       const place = await postgres.create();
       const one = await open(place.url, { cluster: true });
       const here = presenceOf(one);
@@ -180,7 +180,7 @@ if (postgres) {
       await place.drop();
     });
 
-    it("the presence of an agent that has moved is not taken back by what its former node still says of it", async () => {
+    it("the presence of an agent that has moved is not undone by later messages of its former node", async () => {
       const place = await postgres.create();
       const [one, other] = [await open(place.url, { cluster: true }), await open(place.url, { cluster: true })];
       const here = presenceOf(one);
@@ -188,7 +188,7 @@ if (postgres) {
       subscribe(here, (more) => news.push(...more));
       here.put("tn_1", "here");
       await here.told();
-      // As another node does, before this one has heard of it.
+      // Does what another node does, before this one is notified.
       const moved = `update presence set node = '${other.node?.id}', body = 'there', opened = opened + 1 where id = 'tn_1'`;
       await execute("postgres", place.url, moved);
       here.put("tn_1", "changed here");
@@ -196,7 +196,7 @@ if (postgres) {
       assert.deepEqual(news.at(-1), { what: "taken", id: "tn_1" });
       const [row] = await execute("postgres", place.url, "select node, body from presence where id = 'tn_1'");
       assert.deepEqual(row, { node: other.node?.id, body: "there" });
-      // Nor by what it tells late of an agent that was there before.
+      // Late messages about an earlier presence of the agent do not change it, either.
       const later = `insert into presence (id, node, epoch, change, at, body, opened)
         select 'tn_2', id, epoch, nextval('presence_changes'), clock_timestamp(), 'there', 9000000000000000 from nodes
         where id = '${other.node?.id}'`;
@@ -207,7 +207,7 @@ if (postgres) {
       await place.drop();
     });
 
-    it("the presence of an agent that has come back is where it is now, though another node told of it in between", async () => {
+    it("the presence of an agent that has returned is at its current node, although another node reported it in between", async () => {
       const place = await postgres.create();
       const [one, other] = [await open(place.url, { cluster: true }), await open(place.url, { cluster: true })];
       const here = presenceOf(one);
@@ -223,14 +223,14 @@ if (postgres) {
       await here.told();
       const [row] = await execute("postgres", place.url, "select node from presence where id = 'tn_1'");
       assert.deepEqual(row, { node: one.node?.id });
-      // What the other node says late of the time that it was there changes nothing.
+      // Late messages of the other node about the earlier time change nothing.
       await once(presenceOf(other), () => bodies.get("tn_1") === "back");
       assert.deepEqual(taken, []);
       for (const node of [one, other]) await node.close();
       await place.drop();
     });
 
-    it("the presence of 2,000 names that two nodes ask for at once, each in an order of its own, goes to one of them each", async () => {
+    it("the presence of 2,000 names that two nodes claim simultaneously, in different orders, goes to exactly one node each", async () => {
       const place = await postgres.create();
       const [one, other] = [await open(place.url, { cluster: true }), await open(place.url, { cluster: true })];
       const names = Array.from({ length: 2000 }, (_, n) => `n${n}.example.com`);
@@ -256,7 +256,7 @@ if (postgres) {
       await place.drop();
     });
 
-    it("the presence of agents that the database has lost in a crash is told anew by every node", async () => {
+    it("the presence of agents that the database has lost in a crash is stored again by every node", async () => {
       const place = await postgres.create();
       const [one, other] = [await open(place.url, { cluster: true }), await open(place.url, { cluster: true })];
       const [here, there] = [presenceOf(one), presenceOf(other)];
@@ -264,7 +264,7 @@ if (postgres) {
       there.put("tn_2", "there");
       await once(there, () => othersOf(there).has("tn_1"));
       await once(here, () => othersOf(here).has("tn_2"));
-      // What a crash does to unlogged tables.
+      // The effect of a crash on unlogged tables.
       await execute("postgres", place.url, "truncate presence, presence_names, presence_life");
       const rows = async (): Promise<number> =>
         (await execute("postgres", place.url, "select id from presence")).length;
@@ -274,7 +274,7 @@ if (postgres) {
       await place.drop();
     });
 
-    it("the presence of 20,000 tunnels is told in batches, and is at the other node whole", async () => {
+    it("the presence of 20,000 tunnels is sent in batches, and is complete at the other node", async () => {
       const place = await postgres.create();
       const [one, other] = [await open(place.url, { cluster: true }), await open(place.url, { cluster: true })];
       const [here, there] = [presenceOf(one), presenceOf(other)];

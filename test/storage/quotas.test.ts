@@ -1,4 +1,4 @@
-/** D9: what an account may store, in objects and in bytes. */
+/** D9: quotas of an account, in objects and in bytes. */
 import assert from "node:assert/strict";
 import { randomInt } from "node:crypto";
 import { after, before, beforeEach, describe, it } from "node:test";
@@ -12,7 +12,7 @@ import { open } from "./fixture.ts";
 const generous = { accountMaxObjects: 1000, ownerMaxObjects: 1000, accountMaxBytes: 1_000_000 };
 
 for (const database of databases) {
-  describe(`D9: what an account may store on ${database.name}`, () => {
+  describe(`D9: quotas of an account on ${database.name}`, () => {
     let place: Awaited<ReturnType<typeof database.create>>;
     let store: Store;
     let mine: string;
@@ -55,14 +55,14 @@ for (const database of databases) {
     const remove = (object: StoredObject): Promise<unknown> =>
       store.write(contextFor(mine), (draft) => draft.delete(object));
     const described = (text: string) => ({ description: text });
-    /** The bytes that the account stores, as the refusal of far too many more says. */
+    /** Returns the bytes that the account stores, from the rejection of a write that is far too large. */
     const bytes = async (): Promise<number> => {
       await reopenWith({ accountMaxBytes: 1 });
       const attempt = create(store, mine, "policy", described("x"));
       return Number((await refusal(attempt, "account_full")).details["present"]);
     };
 
-    it("D9: writes of one commit are counted one after the other, each kind and each account by itself", async () => {
+    it("D9: writes of one commit are counted one after another, each kind and each account separately", async () => {
       await reopenWith({ accountMaxObjects: 4 });
       const names = Array.from({ length: 10 }, (_, index) => `user ${index}`);
       const outcomes = await Promise.allSettled(names.map((name) => create(store, mine, "user", { name })));
@@ -78,7 +78,7 @@ for (const database of databases) {
       assert.match(message, /has 4 of user, would have 5, and may have 4/);
     });
 
-    it("D9: an owner has only so many, and gets room with those that go, also with itself", async () => {
+    it("D9: an owner has a limited number of objects, and deleting objects or the owner frees room", async () => {
       await reopenWith({ ownerMaxObjects: 2 });
       const policy = await create(store, mine, "policy", described(""));
       const rule = (of: StoredObject, cidr: string) => create(store, mine, "rule", { policy_id: of.id, cidr });
@@ -95,7 +95,7 @@ for (const database of databases) {
       await rule(other, "12.0.0.0/8");
     });
 
-    it("D9: a write is judged by what it leaves: what it deletes makes room for what it creates", async () => {
+    it("D9: a write is checked by its result: its deletions make room for its creations", async () => {
       await reopenWith({ accountMaxObjects: 1, accountMaxBytes: 50 });
       const old = await create(store, mine, "policy", described("a".repeat(30)));
       await store.write(contextFor(mine), (draft) => {
@@ -106,7 +106,7 @@ for (const database of databases) {
       assert.throws(work, { reason: "too_many_objects" });
     });
 
-    it(`D9: an account over its quota may shrink and stand still, and not grow, on ${database.name}`, async () => {
+    it(`D9: an account over its quota may shrink or stay equal, but not grow, on ${database.name}`, async () => {
       const policy = await create(store, mine, "policy", described("a".repeat(100)));
       const user = await create(store, mine, "user", { name: "long-named" });
       const others = [
@@ -130,7 +130,7 @@ for (const database of databases) {
       await create(store, mine, "user", { name: "short" });
     });
 
-    it(`D9: the bytes of an account are those of its texts in UTF-8, and are freed by deletes of owners with all that they own, on ${database.name}`, async () => {
+    it(`D9: the bytes of an account are its texts in UTF-8, and deleting owners frees their objects' bytes too, on ${database.name}`, async () => {
       const empty = Buffer.byteLength(JSON.stringify(described("")));
       const policy = await create(store, mine, "policy", described("€".repeat(10)));
       assert.equal(await bytes(), empty + 30);
@@ -142,7 +142,7 @@ for (const database of databases) {
       assert.equal(await bytes(), 0);
     });
 
-    it("D9: what the server does by itself is counted and not refused", async () => {
+    it("D9: writes by the server itself are counted and not rejected", async () => {
       await reopenWith({ accountMaxObjects: 1, accountMaxBytes: 40 });
       await create(store, mine, "policy", described(""));
       const principal = { accountId: mine, id: "system" };
@@ -153,7 +153,7 @@ for (const database of databases) {
       assert.equal(details["present"], String(2 * Buffer.byteLength(JSON.stringify(described(""))) + 60));
     });
 
-    it("D9: after random writes, also refused ones, the counters are those of a restart", async () => {
+    it("D9: after random writes, including rejected ones, the counters equal those of a restart", async () => {
       await reopenWith({ accountMaxObjects: 20, ownerMaxObjects: 8, accountMaxBytes: 3000 });
       const everything = (): readonly [readonly StoredObject[], number] => {
         const all = ["policy", "rule"].flatMap((kind) => store.page(mine, kind, { limit: 100 }).objects);

@@ -1,4 +1,4 @@
-/** History is kept for as long as it was told to, and no longer: what is left of it is right and can be verified. */
+/** History is stored for the configured time. The remaining history is correct and can be verified. */
 import assert from "node:assert/strict";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, it } from "node:test";
@@ -24,7 +24,7 @@ const kinds = ["user", "policy", "rule"];
 const everyKind = new Set(kinds);
 const many = Array.from({ length: 300 }, (_, n) => `one of many ${n}`);
 
-/** What there was at each revision, and what it changed. */
+/** The state at each revision, and its changes. */
 interface Past {
   readonly states: Map<number, readonly StoredObject[]>;
   readonly changes: Map<number, readonly Change[]>;
@@ -34,17 +34,17 @@ function byId(one: { readonly id: string }, other: { readonly id: string }): num
   return one.id < other.id ? -1 : 1;
 }
 
-/** Lets the clock's timers run until `isDone`, and the processor to the thread or process that has the database. */
+/** Lets the clock's timers run until `isDone`, and gives the database's thread or process time to work. */
 async function letRun(clock: ManualClock, isDone: () => boolean | Promise<boolean>): Promise<void> {
   clock.pass(11 * 60 * 1000);
   for (let turn = 1; !(await isDone()); turn += 1) {
-    // What is deleted was announced two hours before.
+    // Deletions are announced two hours before.
     clock.pass(turn % 15 === 0 && turn <= 300 ? 10 * 60 * 1000 : 25);
     await delay(1);
   }
 }
 
-/** Lets hours pass, with everything that falls due on the way. */
+/** Advances the clock by hours, and runs everything that falls due in the meantime. */
 async function passHours(clock: ManualClock, hours: number): Promise<void> {
   for (let turn = 0; turn < 6 * hours; turn += 1) {
     clock.pass(10 * 60 * 1000);
@@ -53,8 +53,8 @@ async function passHours(clock: ManualClock, hours: number): Promise<void> {
 }
 
 /**
- * Objects that come, change and go, a write every six hours. The first user is never touched again; one write makes
- * more objects than are pruned in one step, and the next one deletes them.
+ * Creates, changes and deletes objects, with a write every six hours. The first user never changes again. One write
+ * creates more objects than one pruning step deletes, and the next write deletes them.
  */
 async function makePast(store: Store, clock: ManualClock, writes: number): Promise<Past> {
   const past: Past = { states: new Map(), changes: new Map() };
@@ -98,7 +98,7 @@ function isPruned(error: unknown): boolean {
   return error.reason === "revision_pruned";
 }
 
-/** Everything that the store says about these revisions is what was recorded, or that they are not kept. */
+/** Checks that the store returns the recorded data of these revisions, or reports that they are not stored. */
 async function assertPast(store: Store, past: Past, revisions: Iterable<number>): Promise<void> {
   const account = defaultAccount(store);
   const { oldest } = store.history;
@@ -123,12 +123,12 @@ for (const database of databases) {
   };
   const openOn = (opened: Database, clock: ManualClock, historyDays: number): Promise<Store> =>
     closedAtEnd(openStoreOn(opened, holder, { declarations, sealingKey, historyDays, clock, log: silentLog }));
-  /** Rows that the query counts. */
+  /** Returns the number of rows of the query. */
   const count = async (url: string, from: string): Promise<number> => {
     const [row] = await execute(database.name, url, `select count(*) as rows from ${from}`);
     return Number(row?.["rows"]);
   };
-  /** A store whose history is pruned to the last 10 days, all of it; some 40 revisions. */
+  /** Returns a store whose history is pruned to the last 10 days, some 40 revisions. */
   const prunedStore = async (
     url: string,
     writes: number,
@@ -144,7 +144,7 @@ for (const database of databases) {
   };
 
   describe(`retention on ${database.name}`, () => {
-    it(`D10: retention on ${database.name} prunes what is too old, and every revision that is kept is exactly as it was`, async () => {
+    it(`D10: retention on ${database.name} prunes old revisions, and every remaining revision is exactly the same`, async () => {
       const place = await database.create();
       const { store, past } = await prunedStore(place.url, 260);
       const { oldest } = store.history;
@@ -162,7 +162,7 @@ for (const database of databases) {
       assert.deepEqual([revisions.at(-1)?.revision, more], [oldest, false]);
       assert.deepEqual(await store.history.verify(), { revisions: store.revision });
       assert.equal(await count(place.url, "revisions"), store.revision - oldest + 1);
-      // The account, too, was there before.
+      // The account, too, existed before.
       const left = (past.states.get(oldest - 1)?.length ?? 0) + 1;
       assert.equal(await count(place.url, `history where revision < ${oldest}`), left);
       await store.close();
@@ -173,7 +173,7 @@ for (const database of databases) {
       await place.drop();
     });
 
-    it(`D10: retention on ${database.name} keeps everything when told to, and always the newest revision`, async () => {
+    it(`D10: retention on ${database.name} keeps everything if configured, and always the newest revision`, async () => {
       const place = await database.create();
       const clock = makeManualClock();
       let store = await open(place.url, { clock });
@@ -190,7 +190,7 @@ for (const database of databases) {
       await assertPast(store, past, past.states.keys());
       await store.close();
       const { log, lines } = keepingLog();
-      // The server was away for 1,000 days, which its operator confirms.
+      // The server was down for 1,000 days, which its operator confirms.
       const clockConfirmed = clock.now() + dayMs;
       store = await open(place.url, { clock, log, historyDays: 1, clockConfirmed });
       await create(store, defaultAccount(store), "user", { name: "newest" });
@@ -212,7 +212,7 @@ for (const database of databases) {
       ["400 days ahead", 400],
       ["400 days behind", -400],
     ] as const) {
-      it(`P6: a clock that is ${name} for an hour deletes no history on ${database.name}, nor does what was written under it`, async () => {
+      it(`P6: a clock that is ${name} for an hour deletes no history on ${database.name}, and neither do writes dated by it`, async () => {
         const place = await database.create();
         const clock = makeManualClock();
         const { log, lines } = keepingLog();
@@ -230,7 +230,7 @@ for (const database of databases) {
         assert.equal(store.history.oldest, 1);
         assert.equal(await count(place.url, "revisions"), store.revision);
         await store.close();
-        // A start under the wrong clock has the operator's attention before anything goes.
+        // A start with the wrong clock warns the operator before any deletion.
         clock.step(Math.abs(wrongDays) * dayMs);
         const started = await open(place.url, { clock, log, historyDays: 10 });
         await hours(1);
@@ -244,7 +244,7 @@ for (const database of databases) {
       });
     }
 
-    it(`P6: a clock that stays 400 days ahead deletes no history on ${database.name} until the operator confirms it, and says which flag does`, async () => {
+    it(`P6: a clock that stays 400 days ahead deletes no history on ${database.name} until the operator confirms it, and the log names the flag`, async () => {
       const place = await database.create();
       const clock = makeManualClock();
       let store = await open(place.url, { clock, historyDays: 10 });
@@ -256,7 +256,7 @@ for (const database of databases) {
       clock.step(400 * dayMs);
       await create(store, account, "user", { name: "under a wrong clock" });
       await passHours(clock, 10);
-      // What a wrong clock has dated is no evidence, at a restart either.
+      // Dates from a wrong clock are no evidence, not even at a restart.
       await create(store, account, "user", { name: "the newest, under a wrong clock" });
       assert.equal(store.history.oldest, 1);
       const today = new Date(clock.now()).toISOString().slice(0, 10);
@@ -282,7 +282,7 @@ for (const database of databases) {
       assert.equal(store.history.oldest, store.revision - 1);
       assert.deepEqual(problems, [undefined] as unknown[]);
       await store.close();
-      // The confirmation is stored: the flag need not stay.
+      // The confirmation is stored, so the flag can be removed.
       store = await open(place.url, { clock, historyDays: 10 });
       store.history.onHeld((why) => problems.push(why));
       await passHours(clock, 5);
@@ -295,7 +295,7 @@ for (const database of databases) {
       await place.drop();
     });
 
-    it(`D10: a server on which nobody writes for months goes on pruning without a question, on ${database.name}`, async () => {
+    it(`D10: a server without writes for months continues to prune without a confirmation, on ${database.name}`, async () => {
       const place = await database.create();
       const clock = makeManualClock();
       const first = await open(place.url, { clock });
@@ -311,7 +311,7 @@ for (const database of databases) {
         }
         await passHours(clock, 3);
         await store.close();
-        // Less than a tenth of the history that is kept.
+        // Less than a tenth of the stored history.
         clock.step(9 * dayMs);
       }
       const last = await open(place.url, { clock, historyDays: 100 });
@@ -322,7 +322,7 @@ for (const database of databases) {
       await place.drop();
     });
 
-    it(`D10: retention on ${database.name} says what it will delete two hours before`, async () => {
+    it(`D10: retention on ${database.name} announces deletions two hours before`, async () => {
       const place = await database.create();
       const clock = makeManualClock();
       const first = await open(place.url, { clock });
@@ -346,13 +346,13 @@ for (const database of databases) {
       await place.drop();
     });
 
-    it(`P6: an altered or cut off record breaks the chain also where some of it was pruned, on ${database.name}`, async () => {
+    it(`P6: an altered or truncated record breaks the chain even if a part of it was pruned, on ${database.name}`, async () => {
       const place = await database.create();
       const clock = makeManualClock();
       let store = await open(place.url, { clock });
       await makePast(store, clock, 60);
       await store.close();
-      // The anchor of an earlier time, put back later.
+      // An earlier anchor, restored later.
       const early = keepingLog();
       store = await open(place.url, { clock, log: early.log, historyDays: 14 });
       await letRun(clock, () => early.lines.some(({ event }) => event === "history pruned"));
@@ -398,7 +398,7 @@ for (const database of databases) {
       await place.drop();
     });
 
-    it(`P6: a record that is damaged is not pruned: the damage stays to be seen, on ${database.name}`, async () => {
+    it(`P6: a damaged record is not pruned, so the damage remains detectable, on ${database.name}`, async () => {
       const place = await database.create();
       const clock = makeManualClock();
       let store = await open(place.url, { clock });
@@ -413,7 +413,7 @@ for (const database of databases) {
       await place.drop();
     });
 
-    it(`S1: retention on ${database.name} whenever it is interrupted, what is kept is right, and the next start goes on`, async () => {
+    it(`S1: retention on ${database.name} leaves correct history whenever it is interrupted, and the next start continues`, async () => {
       const place = await database.create();
       const then = makeManualClock();
       const first = await open(place.url, { clock: then });
@@ -425,7 +425,8 @@ for (const database of databases) {
       let rounds = 0;
       for (let isDone = false; !isDone; rounds += 1) {
         const clock = makeManualClock(then.now());
-        // One commit more than in the round before; the one after it fails, is lost, or is stored unheard.
+        // One more commit than in the previous round. The commit after it fails, is lost, or is stored without a
+        // response.
         const opened = await openDatabase(place.url, clock);
         let commits = 0;
         let failed = false;
@@ -433,7 +434,7 @@ for (const database of databases) {
           {
             ...opened,
             async store(steps) {
-              // That the time is stored has no part in what is deleted.
+              // Storing the time plays no part in what is deleted.
               if (steps.some(({ sql }) => sql.includes("known_time"))) return await opened.store(steps);
               commits += 1;
               if (commits === 1) return await opened.store(steps);
@@ -466,7 +467,7 @@ for (const database of databases) {
       await place.drop();
     });
 
-    it("D10: writers and readers of the past do not notice that history is pruned", async () => {
+    it("D10: writers and readers of the past are not affected while history is pruned", async () => {
       const place = await database.create();
       const clock = makeManualClock();
       const first = await open(place.url, { clock });
@@ -487,7 +488,7 @@ for (const database of databases) {
       let right = 0;
       let refused = 0;
       const readers = [100, 150, 200, 239].map(async (revision) => {
-        // Once more when it is done, so that pruning has been seen.
+        // Repeats once more after the end, so that the pruning is visible.
         for (let wasDone = false; !wasDone;) {
           wasDone = isDone();
           try {
@@ -504,7 +505,7 @@ for (const database of databases) {
       await Promise.all([letRun(clock, isDone), ...writers, ...readers]);
       assert.equal(store.revision, before + written);
       assert.ok(right > 0 && refused > 0, `${right} right, ${refused} refused`);
-      // The tests' own database server does not flush, and is warned of.
+      // The tests' own database server does not flush, and the log warns about it.
       const bad = lines.filter(
         ({ level, event }) => (level === "warn" || level === "error") && !/fsync off/.test(event),
       );
@@ -514,7 +515,7 @@ for (const database of databases) {
       await place.drop();
     });
 
-    it("D10: a reader whom pruning overtakes is told so, and never gets half an answer", async () => {
+    it("D10: a reader whose revision is pruned gets an error, and never a partial response", async () => {
       const place = await database.create();
       const clock = makeManualClock();
       const first = await open(place.url, { clock });
@@ -557,7 +558,7 @@ for (const database of databases) {
       await place.drop();
     });
 
-    it(`the feed gives what is kept, and nothing that was pruned, on ${database.name}`, async () => {
+    it(`the feed returns the remaining history, and nothing that was pruned, on ${database.name}`, async () => {
       const place = await database.create();
       const { store, past } = await prunedStore(place.url, 80);
       const from = { revision: 3, position: 0 };
@@ -572,7 +573,7 @@ for (const database of databases) {
       await place.drop();
     });
 
-    it(`P7: idempotency keys are deleted after 24 hours, also when nobody writes, on ${database.name}`, async () => {
+    it(`P7: idempotency keys are deleted after 24 hours, also without any writes, on ${database.name}`, async () => {
       const place = await database.create();
       const clock = makeManualClock();
       const store = await open(place.url, { clock });

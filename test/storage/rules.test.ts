@@ -1,4 +1,4 @@
-/** What holds between objects: references, owners, claimed names, accounts. */
+/** Rules between objects: references, owners, claimed names, accounts. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { Refusal } from "../../src/lib/errors.ts";
@@ -48,7 +48,7 @@ for (const database of databases) {
         draft.delete(object);
       });
 
-    it(`P1: a reference to what does not exist, is of another kind or of another account is refused by its path, on ${database.name}`, async () => {
+    it(`P1: a reference to a missing object, or one of another kind or account, is rejected with its path, on ${database.name}`, async () => {
       const foreign = await create(store, theirs, "policy", { description: "" });
       const own = await create(store, mine, "policy", { description: "" });
       const someone = await create(store, mine, "user", { name: "referred to" });
@@ -69,7 +69,7 @@ for (const database of databases) {
       assert.deepEqual(store.referrers(foreign.id), []);
     });
 
-    it(`an object is there for its own account and under its own kind only, on ${database.name}`, async () => {
+    it(`an object is visible only to its own account and under its own kind, on ${database.name}`, async () => {
       const object = await create(store, mine, "user", { name: "visible" });
       assert.equal(store.get(mine, "user", object.id), object);
       assert.equal(store.get(theirs, "user", object.id), undefined);
@@ -77,7 +77,7 @@ for (const database of databases) {
       assert.ok(!store.page(theirs, "user", { limit: 100 }).objects.some(({ id }) => id === object.id));
     });
 
-    it(`what is referred to cannot be deleted, and the refusal names the referrer, on ${database.name}`, async () => {
+    it(`a referenced object cannot be deleted, and the rejection names the referrer, on ${database.name}`, async () => {
       const policy = await create(store, mine, "policy", { description: "" });
       const edge = await create(store, mine, "edge", { hostports: [] });
       const guard = { enabled: true, policy_ids: [policy.id], client_secret: "" };
@@ -90,7 +90,7 @@ for (const database of databases) {
       assert.equal(store.get(mine, "policy", policy.id), undefined);
     });
 
-    it(`what an object owns goes with it, unless something else needs it, on ${database.name}`, async () => {
+    it(`an owner's objects are deleted with it, unless something else needs them, on ${database.name}`, async () => {
       const policy = await create(store, mine, "policy", { description: "" });
       const rules = [];
       for (const cidr of ["10.0.0.0/8", "192.0.2.0/24"]) {
@@ -113,7 +113,7 @@ for (const database of databases) {
       await create(store, mine, "rule", { policy_id: again.id, cidr: "10.0.0.0/8" });
     });
 
-    it(`a name has one holder in its account, which the refusal names, on ${database.name}`, async () => {
+    it(`a name has one holder in its account, and the rejection names the holder, on ${database.name}`, async () => {
       const holder = await create(store, mine, "user", { name: "held" });
       await refused(create(store, mine, "user", { name: "held" }), "name_taken", {
         holder_id: holder.id,
@@ -135,7 +135,7 @@ for (const database of databases) {
       assert.equal(store.holder(mine, "user", "free"), undefined);
     });
 
-    it(`R5: a global name has one holder on the server, and another account does not learn whose it is, on ${database.name}`, async () => {
+    it(`R5: a global name has one holder on the server, and another account does not learn its holder, on ${database.name}`, async () => {
       const holder = await create(store, mine, "edge", { hostports: ["a.example.com:443", "b.example.com:443"] });
       await refused(create(store, theirs, "edge", { hostports: ["b.example.com:443"] }), "hostport_held", {});
       await refused(create(store, mine, "edge", { hostports: ["b.example.com:443"] }), "hostport_held", {
@@ -161,7 +161,7 @@ for (const database of databases) {
       assert.equal(store.holder(mine, "user", "between"), undefined);
     });
 
-    it(`the rules between objects on ${database.name} steps taken together may be in any order, and hold to the rules in the end`, async () => {
+    it(`the rules between objects on ${database.name} let combined steps run in any order, and apply at the end`, async () => {
       const [left, right] = [
         await create(store, mine, "user", { name: "port" }),
         await create(store, mine, "user", { name: "starboard" }),
@@ -185,7 +185,7 @@ for (const database of databases) {
       );
     });
 
-    it(`the rules between objects on ${database.name} steps taken together are refused when a name, a reference or a use is left that must not be`, async () => {
+    it(`the rules between objects on ${database.name} reject combined steps that leave a forbidden name, reference or use`, async () => {
       const holder = await create(store, mine, "edge", { hostports: ["kept.example.com:443"] });
       const foreign = await create(store, theirs, "edge", { hostports: ["theirs.example.com:443"] });
       const used = await create(store, mine, "user", { name: "used" });
@@ -229,7 +229,7 @@ for (const database of databases) {
       await assert.rejects(create(store, "ac_none", "user", { name: "x" }), /there is no account "ac_none"/);
     });
 
-    it(`replacing or deleting what is gone is refused, on ${database.name}`, async () => {
+    it(`replacing or deleting a deleted object is rejected, on ${database.name}`, async () => {
       const object = await create(store, mine, "user", { name: "gone" });
       await remove(object.id, "user");
       await refused(
@@ -242,7 +242,7 @@ for (const database of databases) {
       );
     });
 
-    it(`a deleted object can be brought back under its id, by the same rules, on ${database.name}`, async () => {
+    it(`a deleted object can be restored with its id, by the same rules, on ${database.name}`, async () => {
       const object = await create(store, mine, "user", { name: "phoenix" });
       await remove(object.id, "user");
       const usurper = await create(store, mine, "user", { name: "phoenix" });

@@ -1,4 +1,4 @@
-/** What an older version has stored in the clear is sealed when a newer one opens the database. */
+/** Values that an older version stored in plain text are sealed when a newer one opens the database. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Fields } from "../../src/schema/fields.ts";
@@ -16,8 +16,8 @@ const canaries = ["canary-first", "canary-second", "canary-token", "canary-named
 const [first, second, token, named, inModule] = canaries;
 
 for (const database of databases) {
-  describe(`sealing what was stored in the clear on ${database.name}`, () => {
-    /** Some revisions of an older version, for which nothing was a secret. */
+  describe(`sealing earlier plain text on ${database.name}`, () => {
+    /** Creates some revisions of an older version, which had no secrets. */
     const makeOld = async (url: string, clock = makeManualClock()) => {
       const store = await open(url, { declarations: withoutSecrets(declarations), clock });
       const account = defaultAccount(store);
@@ -32,7 +32,7 @@ for (const database of databases) {
       const gone = await create(store, account, "vault", emptyVault({ password: first }));
       await store.write(contextFor(account), (draft) => draft.delete(gone));
       await store.close();
-      // As it was before the step that leaves this to be done.
+      // Restores the state before the step that schedules this work.
       await execute(database.name, url, "insert into pending (name) values ('seal stored values')");
       return { account, vault: result, first: vault, route };
     };
@@ -43,7 +43,7 @@ for (const database of databases) {
       for (const canary of canaries) assert.ok(!text.includes(canary), canary);
     };
 
-    it(`K4: sealing what was stored in the clear on ${database.name} leaves none in present rows, in the history or in the files, and reads all of it as it was`, async () => {
+    it(`K4: sealing earlier plain text on ${database.name} leaves none in current rows, in the history or in the files, and changes no value`, async () => {
       const place = await database.create();
       const old = await makeOld(place.url);
       assert.ok((await dump(database.name, place.url)).includes(first));
@@ -65,7 +65,7 @@ for (const database of databases) {
       await place.drop();
     });
 
-    it(`P6: sealing what was stored in the clear on ${database.name} changes no hash of the log, which is verified against what was written`, async () => {
+    it(`P6: sealing earlier plain text on ${database.name} changes no hash of the log, which is verified against the original values`, async () => {
       const place = await database.create();
       await makeOld(place.url);
       const before = await hashes(place.url);
@@ -96,7 +96,7 @@ for (const database of databases) {
       await place.drop();
     });
 
-    it(`P6: the log is verified just as well when the history is pruned before or after values were sealed later, on ${database.name}`, async () => {
+    it(`P6: the log is verified equally if the history is pruned before or after values were sealed later, on ${database.name}`, async () => {
       const place = await database.create();
       const clock = makeManualClock();
       const prune = async (older: boolean): Promise<Store> => {
@@ -130,7 +130,7 @@ for (const database of databases) {
       await place.drop();
     });
 
-    it(`S6: sealing what was stored in the clear on ${database.name} is begun anew when it did not come to its end`, async () => {
+    it(`S6: sealing earlier plain text on ${database.name} starts again if it was interrupted`, async () => {
       const place = await database.create();
       const old = await makeOld(place.url);
       const [row] = await execute(database.name, place.url, `select doc from objects where id = '${old.route.id}'`);

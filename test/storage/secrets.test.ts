@@ -1,4 +1,4 @@
-/** Secrets at rest: the database and its files alone reveal none. */
+/** Secrets at rest: the database and its files alone reveal no secret. */
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { chmodSync, readdirSync, statSync, writeFileSync } from "node:fs";
@@ -12,7 +12,7 @@ import { dump, execute } from "./sql.ts";
 
 for (const database of databases) {
   describe(`secrets on ${database.name}`, () => {
-    it(`K4: a dump of the database reveals no secret, wherever in a document or an answer it was, on ${database.name}`, async () => {
+    it(`K4: a dump of the database reveals no secret from any place of a document or a response, on ${database.name}`, async () => {
       const place = await database.create();
       const secrets = Array.from({ length: 5 }, () => randomBytes(16).toString("hex"));
       const [password, token, named, inModule, answer] = secrets as [string, string, string, string, string];
@@ -47,7 +47,7 @@ for (const database of databases) {
       await place.drop();
     });
 
-    it(`K4: a sealed secret that is moved to another object or altered does not open, on ${database.name}`, async () => {
+    it(`K4: a sealed secret that was altered or moved to another object does not open, on ${database.name}`, async () => {
       const place = await database.create();
       const store = await open(place.url);
       const account = defaultAccount(store);
@@ -71,7 +71,7 @@ for (const database of databases) {
       await place.drop();
     });
 
-    it(`K4: another sealing key is refused in one sentence, and a new one takes over from the old one, on ${database.name}`, async () => {
+    it(`K4: another sealing key is rejected in one sentence, and a new one replaces the old one, on ${database.name}`, async () => {
       const place = await database.create();
       const [old, young, foreign] = [randomBytes(32), randomBytes(32), randomBytes(32)];
       let store = await open(place.url, { sealingKey: old });
@@ -93,7 +93,7 @@ for (const database of databases) {
 }
 
 describe("the sealing key", () => {
-  it("the sealing key is made on first use, for its owner only, and stays", async () => {
+  it("the sealing key is created on first use, only for its owner, and does not change", async () => {
     await inDirectory(async (directory) => {
       const [key] = loadSealingKey(directory);
       assert.equal(key?.length, 32);
@@ -103,7 +103,7 @@ describe("the sealing key", () => {
     });
   });
 
-  it("P8: the sealing key is refused when others may read its file", async () => {
+  it("P8: the sealing key is rejected if others may read its file", async () => {
     await inDirectory(async (directory) => {
       loadSealingKey(directory);
       for (const mode of [0o640, 0o604, 0o660]) {
@@ -115,7 +115,7 @@ describe("the sealing key", () => {
     });
   });
 
-  it("the sealing key can be given, several to rotate, and is refused when it is not 32 bytes", async () => {
+  it("the sealing key can be configured, several to rotate, and is rejected if it is not 32 bytes", async () => {
     await inDirectory(async (directory) => {
       const keys = [randomBytes(32), randomBytes(32)];
       const text = keys.map((key) => key.toString("base64")).join("\n");

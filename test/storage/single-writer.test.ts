@@ -8,7 +8,7 @@ import { open } from "./fixture.ts";
 
 for (const database of databases) {
   describe(`a second control plane on ${database.name}`, () => {
-    it(`a second control plane on ${database.name} is refused in one sentence while the first one lives, and welcome once it was killed`, async () => {
+    it(`a second control plane on ${database.name} is rejected in one sentence while the first one lives, and accepted after it was killed`, async () => {
       const place = await database.create();
       const first = await startStoreProcess(place.url);
       await assert.rejects(open(place.url), /^Error: open database: another process has it open.*stop it first$/);

@@ -1,4 +1,4 @@
-/** Statements on a database behind the back of whoever has it open. */
+/** Runs statements on a database without its current user. */
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -6,7 +6,7 @@ import { Client } from "pg";
 
 export type SqlRow = Readonly<Record<string, unknown>>;
 
-/** The rows of the last statement. */
+/** Returns the rows of the last statement. */
 export async function execute(name: string, url: string, ...statements: readonly string[]): Promise<readonly SqlRow[]> {
   let rows: readonly SqlRow[] = [];
   if (name === "sqlite") {
@@ -22,7 +22,7 @@ export async function execute(name: string, url: string, ...statements: readonly
   return rows;
 }
 
-/** Keeps tables aside; the result puts them back. */
+/** Copies tables; the result restores them. */
 export async function snapshot(
   name: string,
   url: string,
@@ -41,7 +41,7 @@ export async function snapshot(
     );
 }
 
-/** Everything that the database holds: the bytes of its files, or all rows of all tables. */
+/** Returns the whole contents of the database: the bytes of its files, or all rows of all tables. */
 export async function dump(name: string, url: string): Promise<string> {
   if (name === "sqlite") {
     const directory = dirname(url);

@@ -1,4 +1,4 @@
-/** A PostgreSQL server that stalls and goes on again: nothing but another process's start ends the writes for good. */
+/** A PostgreSQL server that stalls and resumes. Only the start of another process ends the writes permanently. */
 import assert from "node:assert/strict";
 import { setTimeout as delay } from "node:timers/promises";
 import { after, afterEach, before, describe, it } from "node:test";
@@ -14,11 +14,11 @@ import { create, declarations, defaultAccount } from "./declarations.ts";
 import { inDirectory, open } from "./fixture.ts";
 import { execute } from "./sql.ts";
 
-/** Statements without an answer are given up after this long. */
+/** Timeout of statements, milliseconds. */
 const timeoutMs = 400;
 const lockHolder = "select pid from pg_locks where locktype = 'advisory' and granted";
 
-/** Time that passes faster than it does: nobody waits for pauses between tries. */
+/** A clock that runs faster than real time, so that tests do not wait for pauses between attempts. */
 const fastClock: Clock = {
   ...systemClock,
   monotonic: () => systemClock.monotonic() * 10,
@@ -41,7 +41,7 @@ function contents(store: Store): readonly unknown[] {
   return [...store.objects(kinds)].sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 
-/** Writes, and says what it was told: "stored", "refused", or "unknown" where it is to be read before a retry. */
+/** Writes, and returns the outcome: "stored", "refused", or "unknown" if the caller must read before a retry. */
 async function write(store: Store, name: string): Promise<"stored" | "refused" | "unknown"> {
   try {
     await create(store, defaultAccount(store), "user", { name });
@@ -75,13 +75,13 @@ describe("a PostgreSQL server that stalls", { skip: skipWithoutPostgres }, () =>
     try {
       process.kill(pid, "SIGCONT");
     } catch {
-      // The server has ended it.
+      // The server has already ended it.
     }
   };
   const lockPid = async (): Promise<number | undefined> =>
     (await execute("postgres", server.url, lockHolder))[0]?.["pid"] as number | undefined;
 
-  /** Opens an empty database, lets `work` harm it, and checks what must hold whatever happened. */
+  /** Opens an empty database, lets `work` damage it, and checks what must be true in every case. */
   async function withStore(
     work: (store: Store, told: (name: string, outcome: string) => void) => Promise<void>,
     url = impatient(server.url),
@@ -110,7 +110,7 @@ describe("a PostgreSQL server that stalls", { skip: skipWithoutPostgres }, () =>
   }
 
   for (const rounds of [1, 3]) {
-    it(`S4: a PostgreSQL server that stalls: writes go on by themselves after the connection that holds the lock stalled ${rounds} times`, async () => {
+    it(`S4: a PostgreSQL server that stalls: writes resume automatically after the connection with the lock stalled ${rounds} times`, async () => {
       await withStore(async (store, told) => {
         for (let round = 0; round < rounds; round += 1) {
           await until("the lock is held", async () => (await lockPid()) !== undefined && store.condition === "open");
@@ -131,7 +131,7 @@ describe("a PostgreSQL server that stalls", { skip: skipWithoutPostgres }, () =>
     });
   }
 
-  it("S4: a PostgreSQL server that stalls: writes go on by themselves after everything of the server stalled", async () => {
+  it("S4: a PostgreSQL server that stalls: writes resume automatically after the whole server stalled", async () => {
     await withStore(async (store, told) => {
       const pids = await execute(
         "postgres",
@@ -146,7 +146,7 @@ describe("a PostgreSQL server that stalls", { skip: skipWithoutPostgres }, () =>
   });
 
   for (const fate of ["delivered", "dropped"] as const) {
-    it(`S4: a commit that was ${fate} while the connection stalled is known before the next write`, async () => {
+    it(`S4: a commit that was ${fate} while the connection stalled has a known outcome before the next write`, async () => {
       await inDirectory(async (directory) => {
         const proxy = await startCommitProxy(server.url, directory);
         await withStore(async (store, told) => {
@@ -170,7 +170,7 @@ describe("a PostgreSQL server that stalls", { skip: skipWithoutPostgres }, () =>
     });
   }
 
-  it("S4: a commit that was made and could not be answered is shown, though nobody writes", async () => {
+  it("S4: a commit that was made without a response becomes visible even if no one writes", async () => {
     await withStore(async (store, told) => {
       await execute(
         "postgres",
@@ -202,7 +202,7 @@ describe("a PostgreSQL server that stalls", { skip: skipWithoutPostgres }, () =>
     });
   });
 
-  it("S4: a lock that another connection has for a while, without taking over, only delays the writes", async () => {
+  it("S4: a lock held by another connection for a while, without a takeover, only delays the writes", async () => {
     await withStore(async (store, told) => {
       const holding = execute(
         "postgres",
@@ -216,16 +216,16 @@ describe("a PostgreSQL server that stalls", { skip: skipWithoutPostgres }, () =>
     });
   });
 
-  it("S4: whoever lost the database to another process, and to no stall, stays out and lets go of the lock", async () => {
+  it("S4: a process that lost the database to another one, and not to a stall, stays out and releases the lock", async () => {
     await execute("postgres", server.url, "drop schema public cascade", "create schema public");
-    // It reconnects only for a write.
+    // The store reconnects only for a write.
     const clock: Clock = { ...systemClock, after: () => ({ cancel: () => undefined }) };
     const store = await open(impatient(server.url), { clock });
     opened = store;
     assert.equal(await write(store, "before"), "stored");
     const pid = (await lockPid()) as number;
     stop(pid);
-    // The server ends the stalled connection by force: it starts anew, and another process is first.
+    // The server kills the stalled connection and restarts. Another process is first.
     process.kill(pid, "SIGKILL");
     stopped.delete(pid);
     const other = await openedAgain(server.url);
@@ -244,7 +244,7 @@ describe("a PostgreSQL server that stalls", { skip: skipWithoutPostgres }, () =>
     await store.close();
   });
 
-  it("a stalled connection that reads is not asked again", async () => {
+  it("a stalled connection for reads is not used again", async () => {
     await withStore(async (store) => {
       const account = defaultAccount(store);
       const user = store.holder(account, "user", "before") as { readonly id: string };
@@ -262,7 +262,7 @@ describe("a PostgreSQL server that stalls", { skip: skipWithoutPostgres }, () =>
   });
 });
 
-/** A store on the database as soon as its server is there and nobody else has it. */
+/** Opens a store as soon as the database server runs and no one else uses the database. */
 async function openedAgain(url: string): Promise<Store> {
   for (let tries = 0; ; tries += 1) {
     try {

@@ -1,9 +1,8 @@
 /**
- * A process with a store, for tests that kill it or take its disk away. Arguments: the database, and `cluster` where it is one of
- * several nodes. It writes
- * one line for each user whose creation was acknowledged (`stored NAME`) or refused (`refused NAME REASON`), and
- * obeys the lines that it is sent: `flood WRITERS`, `write NAME`, `read NAME`, `past NAME` (from the history), `condition`,
- * `await CONDITION`, `close`.
+ * A process with a store, for tests that kill it or fill its disk. Arguments: the database, and `cluster` for one of
+ * several nodes. It writes one line for each user whose creation was acknowledged (`stored NAME`) or rejected (`refused
+ * NAME REASON`). It accepts these commands as lines: `flood WRITERS`, `write NAME`, `read NAME`, `past NAME` (from the
+ * history), `condition`, `await CONDITION`, `close`.
  */
 import { writeSync } from "node:fs";
 import { createInterface } from "node:readline";
@@ -13,7 +12,7 @@ import type { Refusal } from "../../src/lib/errors.ts";
 import type { openStore as openStoreOf } from "../../src/storage/opening/open.ts";
 import { create, defaultAccount, optionsFor } from "./declarations.ts";
 
-/** As servers have it: from the bundle, if that is of the sources as they are. */
+/** Like servers, starts from the bundle if the bundle is up to date with the sources. */
 const { openStore } = (await import(urlOf("src/storage/opening/open.ts"))) as {
   readonly openStore: typeof openStoreOf;
 };
@@ -29,7 +28,7 @@ const account = defaultAccount(store);
 const flood = { on: true };
 const pause = new Int32Array(new SharedArrayBuffer(4));
 
-/** Written when it returns, also when the reader is slow: what was said before a kill is there after it. */
+/** Written synchronously, even to a slow reader. A line written before a kill remains readable after it. */
 function say(line: string): void {
   for (let rest = Buffer.from(`${line}\n`); rest.length > 0;) {
     try {
