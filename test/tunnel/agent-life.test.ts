@@ -1,4 +1,4 @@
-/** Our own agent as `postern http` runs it, beside a server that the test has in its hands. */
+/** Our own agent as `postern http` runs it, with a server that the test controls. */
 import assert from "node:assert/strict";
 import { afterEach, before, describe, it } from "node:test";
 import { startAgent as startRealAgent } from "../../src/agent/agent.ts";
@@ -14,7 +14,7 @@ import { startRelay } from "../support/relay.ts";
 import { makeAuthority, Register, rightToken, startTunnelServer } from "../support/tunnel-server.ts";
 import type { Authority, TunnelServer } from "../support/tunnel-server.ts";
 
-/** Gives a name to one session only, as servers did that knew no agents with several. */
+/** Gives a name to only one session, like servers that did not know agents with several sessions. */
 class OlderRegister extends Register {
   override bind(session: AgentSession, id: string, request: BindRequest) {
     const holder = [...this.tunnels.values()].find((one) => one !== session);
@@ -44,7 +44,7 @@ describe("the life of an agent", { timeout: 60_000 }, () => {
     return agent;
   }
 
-  it("the life of an agent at a server that knows no agents with several sessions goes on with one, and says so once", async () => {
+  it("the life of an agent at a server that does not know agents with several sessions continues with one, and logs it once", async () => {
     const register = new OlderRegister();
     const server = await serve(register);
     const warnings: string[] = [];
@@ -59,14 +59,14 @@ describe("the life of an agent", { timeout: 60_000 }, () => {
     assert.deepEqual(warnings, ["one session only"]);
     const left = (): number => server.sockets.filter(({ destroyed }) => !destroyed).length;
     await eventually(left, (count) => count === 1);
-    // It comes back after a loss, and does not try several again.
+    // The agent reconnects after a loss, and does not try several sessions again.
     for (const socket of server.sockets) socket.destroy();
     await agent.online(2);
     assert.deepEqual(warnings, ["one session only"]);
     assert.equal(left(), 1);
   });
 
-  it("the life of an agent of a laptop that slept goes on at the same URL, once its dead connection is found out", async () => {
+  it("the life of an agent of a laptop that slept continues at the same URL, after its dead connection is detected", async () => {
     const server = await serve(new Register());
     const relay = await startRelay(server.port);
     stops.push(async () => relay.stop());
@@ -77,7 +77,7 @@ describe("the life of an agent", { timeout: 60_000 }, () => {
       agent: { clock, connections: 1, random: () => 1 },
     });
     const { url } = agent;
-    // The wall clock goes on in its sleep, and the connection ends without a word.
+    // The wall clock advances during the sleep, and the connection ends without a message.
     relay.silence();
     clock.step(8 * 60 * 60 * 1000);
     await eventually(
@@ -94,7 +94,7 @@ describe("the life of an agent", { timeout: 60_000 }, () => {
     assert.equal(agent.url, url);
   });
 
-  it("the life of an agent whose line is cut every hour, for 24 hours, goes on at one URL, and holds nothing of what is over", async () => {
+  it("the life of an agent whose line is cut every hour, for 24 hours, continues at one URL, and retains nothing of old connections", async () => {
     const server = await serve(new Register());
     const clock = makeManualClock();
     const agent = await startAgent(server, {
@@ -107,7 +107,7 @@ describe("the life of an agent", { timeout: 60_000 }, () => {
     const listening = countListeners();
     for (let hour = 1; hour <= 24; hour += 1) {
       clock.step(60 * 60 * 1000);
-      // Long enough for the loss to be the first of its row.
+      // Long enough for the loss to count as the first of its series.
       clock.pass(11_000);
       for (const socket of server.sockets) socket.destroy();
       const waiting = await eventually(
@@ -124,7 +124,7 @@ describe("the life of an agent", { timeout: 60_000 }, () => {
     listening.stop();
   });
 
-  it("the life of an agent without a server for 24 hours is attempts at the longest pause, and holds nothing of them", async () => {
+  it("the life of an agent without a server for 24 hours consists of attempts at the longest pause, and retains nothing of them", async () => {
     const hourMs = 60 * 60 * 1000;
     const clock = makeManualClock();
     const listening = countListeners();
@@ -133,7 +133,7 @@ describe("the life of an agent", { timeout: 60_000 }, () => {
     const refused = { host: "127.0.0.1", port: 1 };
     const agent = startRealAgent({
       server: refused,
-      // No connection is made for an attempt: there is no proxy at the way that is named.
+      // No attempt opens a connection, because there is no proxy at the configured path.
       connect: {
         proxy() {
           attempts += 1;
@@ -170,7 +170,7 @@ describe("the life of an agent", { timeout: 60_000 }, () => {
   });
 });
 
-/** Listeners of all abort signals. */
+/** Counts the listeners of all abort signals. */
 function countListeners() {
   const { addEventListener, removeEventListener } = EventTarget.prototype;
   let count = 0;

@@ -1,4 +1,4 @@
-/** Where an agent of ours has its sessions when a server is one of several nodes, which come and go. */
+/** Where our agent opens its sessions if the server is one of several nodes, which join and leave. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect, createServer } from "node:net";
@@ -11,7 +11,7 @@ import { startOurAgent } from "../support/our-agent.ts";
 import { makeAuthority, rightToken, startTunnelServer } from "../support/tunnel-server.ts";
 import type { Authority, TunnelServer } from "../support/tunnel-server.ts";
 
-/** Has time go on, second by second, so that what comes of each can come. */
+/** Advances the time second by second, so that the effects of each second can take place. */
 async function passesUntil(clock: ManualClock, holds: () => boolean): Promise<void> {
   const looks = (): boolean => {
     clock.pass(1_000);
@@ -22,7 +22,7 @@ async function passesUntil(clock: ManualClock, holds: () => boolean): Promise<vo
 
 describe("an agent of a server that is one of several nodes", { timeout: 60_000 }, () => {
   let authority: Authority;
-  /** How many there are, as all say. */
+  /** Number of nodes, as every edge reports it. */
   let nodes: number;
   const stops: (() => Promise<unknown>)[] = [];
   before(async () => {
@@ -32,7 +32,10 @@ describe("an agent of a server that is one of several nodes", { timeout: 60_000 
     for (const stop of stops.splice(0).reverse()) await stop();
   });
 
-  /** An edge of the node. @param edges how many of them each node has */
+  /**
+   * Starts an edge of the node.
+   * @param edges number of edges per node
+   */
   async function serve(nodeId: string, edgeId: string, { edges = 1, port = 0 } = {}): Promise<TunnelServer> {
     const server = await startTunnelServer({
       authority,
@@ -45,7 +48,7 @@ describe("an agent of a server that is one of several nodes", { timeout: 60_000 
     stops.push(() => server.stop());
     return server;
   }
-  /** With servers in turn, and a clock that the test has. */
+  /** Starts an agent that tries the servers in turn, with the test's clock. */
   async function startAgent(ports: readonly number[]) {
     const clock = makeManualClock();
     const [port = 0, ...others] = ports;
@@ -71,7 +74,7 @@ describe("an agent of a server that is one of several nodes", { timeout: 60_000 
     return of("opened") - of("closed");
   };
 
-  it("an agent of a node that another one joins has a session there as well, with its tunnel", async () => {
+  it("an agent of a node that another one joins also opens a session there, with its tunnel", async () => {
     nodes = 1;
     const [first, later] = [await serve("a", "a1"), await serve("b", "b1")];
     const { clock } = await startAgent([first.port, later.port]);
@@ -81,7 +84,7 @@ describe("an agent of a server that is one of several nodes", { timeout: 60_000 
     assert.deepEqual([open(first), open(later)], [1, 1]);
   });
 
-  it("an agent of several nodes has sessions at two of them before it has two at edges of one", async () => {
+  it("an agent of several nodes opens sessions at two of them before it opens two at edges of one", async () => {
     nodes = 2;
     const all = [await serve("a", "a1", { edges: 2 }), await serve("a", "a2", { edges: 2 }), await serve("b", "b1")];
     let turn = 0;
@@ -99,13 +102,13 @@ describe("an agent of a server that is one of several nodes", { timeout: 60_000 
     assert.deepEqual(all.map(open), [1, 0, 1]);
   });
 
-  it("an agent whose sessions are at one node has one of them at another when that can be reached again", async () => {
+  it("an agent with all sessions at one node moves one of them to another that is reachable again", async () => {
     nodes = 2;
     const [stays, goes] = [await serve("a", "a1"), await serve("b", "b1")];
     const { clock } = await startAgent([stays.port, goes.port]);
     await goes.register.until(() => goes.register.tunnels.size === 1);
     await goes.stop();
-    // It is tried at the other address, and takes the node that it has a session at already after a few attempts.
+    // The agent tries the other address. After a few attempts it accepts the node where it already has a session.
     await passesUntil(clock, () => stays.register.tunnels.size === 2);
     const again = await serve("b", "b2", { port: goes.port });
     await passesUntil(clock, () => again.register.tunnels.size === 1);

@@ -1,4 +1,4 @@
-/** Our own agent's side of the protocol against our server. */
+/** Our own agent's side of the protocol, against our server. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:net";
@@ -22,7 +22,7 @@ interface Agent {
   readonly session: ClientSession;
   readonly socket: TLSSocket;
   readonly closed: Promise<Error | undefined>;
-  /** What was proxied, by tunnel. */
+  /** Proxied connections, by tunnel. */
   readonly proxied: { readonly tunnelId: string; readonly header: ProxiedHeader }[];
   readonly commands: unknown[];
   readonly stopped: unknown[][];
@@ -92,7 +92,7 @@ describe("our own agent", { timeout: 30_000 }, () => {
     assert.equal(server.register.tunnels.size, 0);
   });
 
-  it("our own agent serves what the server sent it before that knew that the tunnel was taken away", async () => {
+  it("our own agent serves connections that the server sent before it learned of the tunnel's removal", async () => {
     const { session } = await start();
     const { id } = await session.bind({ proto: "https", forwardsTo: "x" });
     const unbound = session.unbind(id);
@@ -101,7 +101,7 @@ describe("our own agent", { timeout: 30_000 }, () => {
     assert.equal(await served, "hello");
   });
 
-  it("our own agent comes back to the same session, tunnel and labelled tunnel", async () => {
+  it("our own agent reconnects to the same session, tunnel and labelled tunnel", async () => {
     const first = await start();
     const bound = await first.session.bind({ proto: "http", forwardsTo: "x" });
     const labelled = await first.session.startLabelled({ labels: { app: "web" }, forwardsTo: "x" });
@@ -120,7 +120,7 @@ describe("our own agent", { timeout: 30_000 }, () => {
     assert.equal(await second.session.startLabelled({ labels: { app: "web" }, forwardsTo: "x" }), labelled);
   });
 
-  it("our own agent is told the catalogue's reason for a refusal", async () => {
+  it("our own agent receives the catalogue's reason for a rejection", async () => {
     await assert.rejects(start({ token: "wrong" }), {
       reason: "agent_token_unknown",
       code: errorCode("agent_token_unknown"),
@@ -131,7 +131,7 @@ describe("our own agent", { timeout: 30_000 }, () => {
     });
   });
 
-  it("our own agent takes commands and the end of a tunnel", async () => {
+  it("our own agent handles commands and the end of a tunnel", async () => {
     const { session, commands, stopped } = await start({ commands: ["stop", "update"] });
     const { id } = await session.bind({ proto: "http", forwardsTo: "x" });
     const [other] = server.register.sessions;
@@ -144,7 +144,7 @@ describe("our own agent", { timeout: 30_000 }, () => {
     assert.deepEqual(stopped, [[id, "gone", "ERR_NGROK_720"]]);
   });
 
-  it("our own agent tells the server why a command failed", async () => {
+  it("our own agent reports to the server why a command failed", async () => {
     await start({ commands: ["restart"] }, { command: () => Promise.reject(new Error("no supervisor")) });
     await assert.rejects(server.register.sessions[0]?.command({ name: "restart" }) ?? Promise.resolve(), {
       reason: "command_failed",
@@ -152,14 +152,14 @@ describe("our own agent", { timeout: 30_000 }, () => {
     });
   });
 
-  it("our own agent moves bulk both ways unaltered", async () => {
+  it("our own agent transfers large data both ways unchanged", async () => {
     const { session } = await start();
     const { id } = await session.bind({ proto: "tcp", forwardsTo: "x" });
     const content = Buffer.alloc(3_000_000, "abcdefghijk");
     assert.ok(Buffer.from(await through(server, id, content)).equals(content));
   });
 
-  it("D3: our own agent goes on serving while one visitor takes nothing", async () => {
+  it("D3: our own agent continues to serve while one visitor reads nothing", async () => {
     const { session } = await start();
     const { id } = await session.bind({ proto: "tcp", forwardsTo: "x" });
     const stalled = await openProxy(server.register.tunnels.get(id) ?? assert.fail(), id, "tcp");
@@ -171,7 +171,7 @@ describe("our own agent", { timeout: 30_000 }, () => {
     assert.ok(held <= 262_144, `${held} bytes for a reader that takes nothing`);
   });
 
-  it("our own agent fails when the server does not answer the authentication", async () => {
+  it("our own agent fails if the server does not answer the authentication", async () => {
     const clock = makeManualClock();
     await withSilentServer(async (port) => {
       const connecting = connectRaw(port, clock);
@@ -192,7 +192,7 @@ describe("our own agent", { timeout: 30_000 }, () => {
   });
 
   describe("when the server is hostile", () => {
-    /** The session's peer is written by hand: it authenticates anybody, and says what the test says. */
+    /** The session's peer is handmade: it accepts any authentication, and sends what the test defines. */
     async function startAgainst(handlers: Partial<ClientHandlers> = {}): Promise<[RawAgent, string[]]> {
       const proxied: string[] = [];
       const accepted = once(listener(), "connection");
@@ -235,7 +235,7 @@ describe("our own agent", { timeout: 30_000 }, () => {
     };
     const mine = header({ Id: "tn_mine", ClientAddr: "1.2.3.4:5", Proto: "tcp", EdgeType: "1", PassthroughTLS: false });
 
-    it("our own agent when the server is hostile reads a proxied stream's header however it is cut", async () => {
+    it("our own agent when the server is hostile reads a proxied stream's header in any fragments", async () => {
       const [raw, proxied] = await startAgainst();
       for (let cut = 1; cut < mine.length; cut += 1) {
         const id = 2 * cut;
@@ -256,7 +256,7 @@ describe("our own agent", { timeout: 30_000 }, () => {
       ["with a header without end", Buffer.concat([word(3), Buffer.from("ffffffffffffff7f", "hex")])],
       ["with a header of members of other types", header({ Id: 5 })],
     ] as const) {
-      it(`G4: our own agent when the server is hostile takes no stream ${what}`, async () => {
+      it(`G4: our own agent when the server is hostile accepts no stream ${what}`, async () => {
         const [raw, proxied] = await startAgainst();
         raw.write(frame(1, syn, 2, bytes));
         await raw.frame((one) => one.type === 0 && one.streamId === 2);
@@ -267,7 +267,7 @@ describe("our own agent", { timeout: 30_000 }, () => {
       });
     }
 
-    it("our own agent when the server is hostile holds no more than some times of requests, and none without end", async () => {
+    it("our own agent when the server is hostile limits the number and the length of messages about request times", async () => {
       const [raw] = await startAgainst();
       const opened = (id: number, text: string): Buffer =>
         frame(1, syn, id, Buffer.concat([word(11), Buffer.from(text)]));
@@ -278,7 +278,7 @@ describe("our own agent", { timeout: 30_000 }, () => {
       raw.socket.destroy();
     });
 
-    it("G4: our own agent when the server is hostile has no message that names an address to connect to", async () => {
+    it("G4: our own agent when the server is hostile accepts no message with an address to connect to", async () => {
       const [raw, proxied] = await startAgainst();
       for (let type = 10; type < 40; type += 1) {
         raw.write(frame(1, syn | fin, 2 * type, Buffer.concat([word(type), Buffer.from('{"Addr":"127.0.0.1:1"}')])));
@@ -315,7 +315,7 @@ function clientOptions(changes: Partial<ClientOptions>): ClientOptions {
   };
 }
 
-/** A listener that takes connections and never says a word. */
+/** Runs with a listener that accepts connections and never sends anything. */
 async function withSilentServer(run: (port: number) => Promise<void>): Promise<void> {
   const silent = createServer((socket) => void socket.on("error", () => {}).resume()).listen(0, "127.0.0.1");
   await once(silent, "listening");
@@ -342,7 +342,7 @@ function echo(stream: ByteStream): void {
   };
 }
 
-/** What comes back for what was sent to a tunnel. */
+/** Returns the response to data that was sent to a tunnel. */
 async function through(server: TunnelServer, tunnelId: string, sent: Buffer | string): Promise<string> {
   const session = server.register.tunnels.get(tunnelId);
   assert.ok(session);

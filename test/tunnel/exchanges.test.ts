@@ -1,4 +1,4 @@
-/** Questions to an agent about what it has kept of requests: answered by ours, and bounded with those that are hostile. */
+/** Questions to an agent about stored requests: our agent answers them, and hostile agents are limited. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { after, before, describe, it } from "node:test";
@@ -20,7 +20,7 @@ import type { TunnelServer } from "../support/tunnel-server.ts";
 const asked = { name: "exchange", requestId: "req_1", tunnelId: "tn_1", exchangeId: "" } as const;
 const replay = { name: "replay", requestId: "req_1", tunnelId: "tn_1", replayId: "again" } as const;
 
-describe("our own agent, asked for what it has kept", { timeout: 30_000 }, () => {
+describe("our own agent, asked for a stored request", { timeout: 30_000 }, () => {
   let server: TunnelServer;
   let socket: TLSSocket;
   let answer: AnswerExchange;
@@ -56,7 +56,7 @@ describe("our own agent, asked for what it has kept", { timeout: 30_000 }, () =>
     await server.stop();
   });
 
-  it("our own agent, asked for what it has kept, answers with whatever fits into a message, unaltered", async () => {
+  it("our own agent, asked for a stored request, returns any content that fits into a message, unchanged", async () => {
     const long = `{"exchange":"${"ü".repeat(maxExchangeBytes / 2 - 10)}"}`;
     answer = () => Promise.resolve(long);
     assert.equal(await ask(asked), long);
@@ -65,18 +65,18 @@ describe("our own agent, asked for what it has kept", { timeout: 30_000 }, () =>
     assert.deepEqual(questions, [asked, replay]);
   });
 
-  it("our own agent, asked for what it has kept, says why it does not tell", async () => {
+  it("our own agent, asked for a stored request, returns the reason for a rejection", async () => {
     answer = () => Promise.reject(new Refusal("exchange_management_off"));
     assert.deepEqual(JSON.parse(String(await ask(asked))), { refused: "exchange_management_off" });
   });
 
-  it("G1: our own agent, asked for what it has kept, is cut where it says too much or fails, and is asked again", async () => {
+  it("G1: our own agent, asked for a stored request, is cut off if it sends too much or fails, and can be asked again", async () => {
     answer = () => Promise.resolve("x".repeat(maxExchangeBytes + 1));
     await assert.rejects(ask(asked), { reason: "command_failed" });
     answer = () => Promise.reject(new Error("secret-of-a-body"));
     await assert.rejects(ask(asked), (error: Error) => !error.message.includes("secret-of-a-body"));
     assert.equal(bugs.length, 1);
-    // What has no meaning to it is no fault of its own.
+    // A question without a valid request is not counted as a bug of the agent.
     await assert.rejects(ask({ ...asked, requestId: "" }), { reason: "command_failed" });
     assert.equal(bugs.length, 1);
     answer = () => Promise.resolve("{}");
@@ -84,7 +84,7 @@ describe("our own agent, asked for what it has kept", { timeout: 30_000 }, () =>
   });
 });
 
-describe("an agent that is asked for what it has kept", { timeout: 30_000 }, () => {
+describe("an agent with stored requests", { timeout: 30_000 }, () => {
   const set = useRawAgents();
   const ours = { MuxWindow: 262_144, Exchanges: true };
 
@@ -100,7 +100,7 @@ describe("an agent that is asked for what it has kept", { timeout: 30_000 }, () 
     await agent.answer(101);
   };
 
-  it("an agent that is asked for what it has kept is told which request, and its answer is read to the end", async () => {
+  it("an agent with stored requests receives the ID of the request, and its response is read to the end", async () => {
     const [agent, session] = await authenticated();
     const answered = session.command(asked);
     const { streamId, body } = await questionOf(agent);
@@ -109,7 +109,7 @@ describe("an agent that is asked for what it has kept", { timeout: 30_000 }, () 
     assert.equal(await answered, '{"exchange":1}');
   });
 
-  it("an agent that is asked for what it has kept is never one of a public SDK, whatever that says", async () => {
+  it("an agent with stored requests is never one of a public SDK, whatever the SDK claims", async () => {
     for (const extra of [{}, { Exchanges: true }, { MuxWindow: 262_144 }, { MuxWindow: 262_144, Exchanges: "yes" }]) {
       const [agent, session] = await authenticated(extra);
       const before = agent.frames.length;
@@ -121,7 +121,7 @@ describe("an agent that is asked for what it has kept", { timeout: 30_000 }, () 
     }
   });
 
-  it("an agent that is asked for what it has kept, and is too late, is not waited for, and its answer goes nowhere", async () => {
+  it("an agent with stored requests times out if it is too late, and its response is ignored", async () => {
     const [agent, session] = await authenticated();
     const late = assert.rejects(session.command(asked), { reason: "command_timeout" });
     const { streamId } = await questionOf(agent);
@@ -133,7 +133,7 @@ describe("an agent that is asked for what it has kept", { timeout: 30_000 }, () 
     await isThere(agent);
   });
 
-  it("an agent that is asked for what it has kept may cut its answer, or leave", async () => {
+  it("an agent with stored requests may reset its response, or disconnect", async () => {
     const [agent, session] = await authenticated();
     const cut = session.command(asked);
     const { streamId } = await questionOf(agent);
@@ -147,9 +147,9 @@ describe("an agent that is asked for what it has kept", { timeout: 30_000 }, () 
     await assert.rejects(session.command(asked), { reason: "exchange_agent_gone" });
   });
 
-  it("G1: an agent that is asked for what it has kept changes nothing by answers that nobody has asked for, or twice", async () => {
+  it("G1: an agent with stored requests changes nothing with unsolicited or doubled responses", async () => {
     const [agent, session] = await authenticated();
-    // On streams of its own, as if it asked the server.
+    // On the agent's own streams, as if the agent asked the server.
     for (const [streamId, type] of [
       [5, 12],
       [7, 13],

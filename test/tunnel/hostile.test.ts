@@ -1,4 +1,4 @@
-/** Agents that do not keep to the protocol: each is bounded and cut off, and others notice nothing. */
+/** Agents that violate the protocol: each one is limited and cut off, and others are not affected. */
 import assert from "node:assert/strict";
 import { connect as connectTcp } from "node:net";
 import { describe, it } from "node:test";
@@ -39,7 +39,7 @@ describe("the agent listener", { timeout: 30_000 }, () => {
       await agent.closed;
     });
 
-    it("A11: the agent listener before authentication closes connections that say nothing, or half of something, for 10 s", async () => {
+    it("A11: the agent listener before authentication closes connections that send nothing, or an incomplete message, for 10 s", async () => {
       const silent = await set.connected();
       const half = await set.connected();
       half.write(frame(1, syn, 3, Buffer.concat([word(0), Buffer.from('{"Version":["3"],')])));
@@ -50,14 +50,14 @@ describe("the agent listener", { timeout: 30_000 }, () => {
       await Promise.all([silent.closed, half.closed]);
     });
 
-    it("G1: the agent listener before authentication refuses an Auth larger than 16 KiB", async () => {
+    it("G1: the agent listener before authentication rejects an Auth larger than 16 KiB", async () => {
       const agent = await set.connected();
       const answer = await agent.authenticate({}, { Metadata: "x".repeat(17_000) });
       assert.match(String(answer["Error"]), /larger than 16384 bytes[^]*ERR_NGROK_700\n$/);
       assert.equal(set.server.register.auths.length, 0);
     });
 
-    it("A11: the agent listener before authentication refuses more streams than it takes to authenticate", async () => {
+    it("A11: the agent listener before authentication rejects more streams than authentication needs", async () => {
       const agent = await set.connected();
       for (let id = 3; id < 23; id += 2) agent.write(frame(1, syn, id, ""));
       const refused = await agent.frame((one) => one.type === 0);
@@ -69,7 +69,7 @@ describe("the agent listener", { timeout: 30_000 }, () => {
       ["binds", question(3, 1, { Id: "", Proto: "http", Opts: {}, Extra: {} })],
       ["authenticates on two streams", Buffer.concat([frame(1, syn, 3, word(0)), frame(1, syn, 5, word(0))])],
     ] as const) {
-      it(`G1: the agent listener before authentication cuts off who ${what}`, async () => {
+      it(`G1: the agent listener before authentication cuts off a client that ${what}`, async () => {
         const agent = await set.connected();
         agent.write(bytes);
         assert.equal(await agent.goodbye(), 1);
@@ -88,7 +88,7 @@ describe("the agent listener", { timeout: 30_000 }, () => {
       ["has a heartbeat below zero", '{"Version":["3"],"Extra":{"HeartbeatInterval":-1}}'],
       ["is nested without end", `{"Version":${"[".repeat(5000)}`],
     ] as const) {
-      it(`the agent listener before authentication refuses an Auth that ${what}`, async () => {
+      it(`the agent listener before authentication rejects an Auth that ${what}`, async () => {
         const agent = await set.connected();
         agent.write(frame(1, syn | fin, 3, Buffer.concat([word(0), Buffer.from(message)])));
         const answer = await agent.answer(3);
@@ -106,7 +106,7 @@ describe("the agent listener", { timeout: 30_000 }, () => {
       await agent.until(() => agent.payload(5) === "beat");
     });
 
-    it("D9: the agent listener before authentication stops listening to an address that keeps sending wrong tokens, for a minute", async () => {
+    it("D9: the agent listener before authentication blocks an address that keeps sending wrong tokens, for a minute", async () => {
       for (let at = 0; at < 60; at += 1) {
         const agent = await set.connected();
         const answer = await agent.authenticate({}, { AuthToken: `wrong-${at}` });
@@ -123,7 +123,7 @@ describe("the agent listener", { timeout: 30_000 }, () => {
       await (await set.connected()).authenticate();
     });
 
-    it("D9: the agent listener before authentication bounds the connections of one address that do not authenticate", async () => {
+    it("D9: the agent listener before authentication limits the unauthenticated connections of one address", async () => {
       const open = await Promise.all(Array.from({ length: 64 }, () => set.connected()));
       const beyond = await set.connected();
       await beyond.closed;
@@ -146,7 +146,7 @@ describe("the agent listener", { timeout: 30_000 }, () => {
   });
 
   describe("after authentication", () => {
-    it("A11: the agent listener after authentication ends a session that opens streams without end, and keeps the others", async () => {
+    it("A11: the agent listener after authentication ends a session that opens streams endlessly, and keeps the others", async () => {
       const other = await authenticated();
       const agent = await authenticated();
       for (let id = 5; id < 13_000; id += 2) {
@@ -158,7 +158,7 @@ describe("the agent listener", { timeout: 30_000 }, () => {
       assert.deepEqual(await other.answer(5), { Error: "" });
     });
 
-    it("A11: the agent listener after authentication makes messages wait when there are too many, without losing one", async () => {
+    it("A11: the agent listener after authentication delays messages if there are too many, without losing one", async () => {
       await set.restart({ limits: { messageBurst: 11, messagesPerSecond: 10 } });
       const agent = await authenticated();
       const ids = Array.from({ length: 20 }, (_, at) => 5 + 2 * at);
@@ -175,7 +175,7 @@ describe("the agent listener", { timeout: 30_000 }, () => {
       await agent.until(() => answered() === 20);
     });
 
-    it("A11: the agent listener after authentication refuses a message larger than 1 MiB", async () => {
+    it("A11: the agent listener after authentication rejects a message larger than 1 MiB", async () => {
       const agent = await authenticated();
       agent.write(frame(1, syn, 5, Buffer.concat([word(1), Buffer.from('{"Opts":{"x":"')])));
       let sent = 20;
@@ -195,7 +195,7 @@ describe("the agent listener", { timeout: 30_000 }, () => {
       assert.match(String((await agent.answer(5))["Error"]), /larger than 1048576 bytes/);
     });
 
-    it("A11: the agent listener after authentication ends streams whose message is not whole after 30 s", async () => {
+    it("A11: the agent listener after authentication ends streams whose message is incomplete after 30 s", async () => {
       const agent = await authenticated();
       agent.write(frame(1, syn, 5, Buffer.concat([word(1), Buffer.from('{"Opts":')])), frame(1, syn, 7, "ab"));
       agent.write(question(9, 2, { Id: "tn_none" }));
@@ -211,14 +211,14 @@ describe("the agent listener", { timeout: 30_000 }, () => {
       await agent.until(() => [5, 7].every((id) => agent.frames.some((one) => one.type === 0 && one.streamId === id)));
     });
 
-    it("A11: the agent listener after authentication bounds what a session's unfinished messages have together", async () => {
+    it("A11: the agent listener after authentication limits the total size of a session's incomplete messages", async () => {
       await set.restart({ limits: { maxWaitingMessages: 1000 } });
       const agent = await authenticated();
       const part = (id: number): Buffer =>
         frame(1, syn, id, Buffer.concat([word(1), Buffer.from(`{"x":"${"y".repeat(394)}`)]));
       agent.write(part(5), part(7), part(9));
       assert.match(String((await agent.answer(9))["Error"]), /larger than 1000 bytes together/);
-      // What was refused is given back, and so is what is whole.
+      // Rejected and complete messages free their share.
       agent.write(frame(1, 0, 5, '"}'), frame(1, 0, 7, '"}'));
       await Promise.all([agent.answer(5), agent.answer(7)]);
       agent.write(part(11), frame(1, 0, 11, '"}'));
@@ -232,14 +232,14 @@ describe("the agent listener", { timeout: 30_000 }, () => {
       assert.equal(flags & fin, fin);
     });
 
-    it("the agent listener after authentication puts up with only so many answered streams that the agent leaves half open", async () => {
+    it("the agent listener after authentication limits answered streams that the agent leaves half open", async () => {
       const agent = await authenticated();
       for (let at = 0; at < 40; at += 1) agent.write(question(5 + 2 * at, 2, { Id: "tn_none" }));
       const { streamId } = await agent.frame((one) => one.type === 0);
       assert.equal(streamId, 3);
     });
 
-    it("the agent listener after authentication refuses messages that cannot be understood, and goes on", async () => {
+    it("the agent listener after authentication rejects messages that it cannot parse, and continues", async () => {
       const agent = await authenticated();
       for (const [id, type, message, code] of [
         [5, 1, { Proto: "ssh" }, 721],
@@ -268,7 +268,7 @@ describe("the agent listener", { timeout: 30_000 }, () => {
       assert.equal(set.server.register.binds.length, 1);
     });
 
-    it("the agent listener after authentication gives a session only so many tunnels", async () => {
+    it("the agent listener after authentication limits the tunnels of a session", async () => {
       await set.restart({ limits: { maxTunnels: 2 } });
       const agent = await authenticated();
       for (const id of [5, 7, 9]) agent.write(question(id, 1, { Proto: "http" }));
@@ -279,7 +279,7 @@ describe("the agent listener", { timeout: 30_000 }, () => {
       assert.equal((await agent.answer(13))["Error"], "");
     });
 
-    it("A6: the agent listener after authentication destroys a session that falls silent, by the agent's own heartbeat", async () => {
+    it("A6: the agent listener after authentication destroys a session that falls silent, at the agent's own heartbeat", async () => {
       const agent = await authenticated({ HeartbeatInterval: 3e9, HeartbeatTolerance: 4e9 });
       agent.write(question(5, 1, { Proto: "http" }));
       await agent.answer(5);
@@ -307,8 +307,9 @@ describe("the agent listener", { timeout: 30_000 }, () => {
       assert.equal(set.server.agents.sessions.size, 1);
     });
 
-    // Silence is seen a quarter of a second late at most, and the tolerance is shorter by as much: after 25 s it is over.
-    it("A6: the agent listener after authentication beats only when an interval and a second have passed in silence", async () => {
+    // Silence is detected at most a quarter of a second late, and the tolerance is shorter by the same time: 25 s in
+    // total.
+    it("A6: the agent listener after authentication sends heartbeats only after an interval and a second of silence", async () => {
       const agent = await authenticated();
       const beats = (): number => bytesOf(agent, 2).length / 4;
       let streams = 99;

@@ -1,4 +1,4 @@
-/** Joining as the agent protocol has it, with a register of the test's own. */
+/** Joining by the agent protocol, with the test's own register. */
 import assert from "node:assert/strict";
 import { after, it } from "node:test";
 import { connectServer } from "../../src/agent/connect.ts";

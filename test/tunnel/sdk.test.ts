@@ -1,4 +1,4 @@
-/** The public agent SDK, unchanged, against our side of its protocol. */
+/** The public agent SDK, unchanged, with our side of its protocol. */
 import assert from "node:assert/strict";
 import { afterEach, before, beforeEach, describe, it } from "node:test";
 import { startSdk } from "../support/sdk-process.ts";
@@ -40,7 +40,7 @@ describe("the public agent SDK", { timeout: 60_000 }, () => {
     stream.abort();
   });
 
-  it("the public agent SDK starts a labelled tunnel, under the same id again after a reconnect", async () => {
+  it("the public agent SDK starts a labelled tunnel, with the same id after a reconnect", async () => {
     await connect();
     const { id } = await sdk.ask({ name: "labelled", labels: { app: "web", dc: "eu" } });
     assert.deepEqual(server.register.labelled[0]?.request.labels, { app: "web", dc: "eu" });
@@ -54,7 +54,7 @@ describe("the public agent SDK", { timeout: 60_000 }, () => {
     await exchange(again, get("/labelled"), (got) => got.endsWith(request));
   });
 
-  it("the public agent SDK is told why a wrong token is refused, with a code that it can parse", async () => {
+  it("the public agent SDK receives the reason for a rejected token, with a code that it can parse", async () => {
     const refused = await connect("wrong").then(
       () => undefined,
       (error: Error & { errorCode?: string }) => error,
@@ -63,13 +63,13 @@ describe("the public agent SDK", { timeout: 60_000 }, () => {
     assert.match(refused?.message ?? "", /The agent token is unknown/);
   });
 
-  it("the public agent SDK is told why a bind is refused, and goes on", async () => {
+  it("the public agent SDK receives the reason for a rejected bind, and continues", async () => {
     await connect();
     await assert.rejects(sdk.ask({ name: "http", domain: "taken.example.test" }), /in use\. error_code: ERR_NGROK_334/);
     assert.equal((await sdk.ask({ name: "http", domain: "free.example.test" })).url, "https://free.example.test");
   });
 
-  it("the public agent SDK keeps URL and tunnel id when the server restarts and has forgotten everything", async () => {
+  it("the public agent SDK keeps URL and tunnel id when the server restarts and has lost its state", async () => {
     await connect();
     const { url, id } = await sdk.ask({ name: "http" });
     const port = server.port;
@@ -84,7 +84,7 @@ describe("the public agent SDK", { timeout: 60_000 }, () => {
     await exchange(stream, get("/back"), (got) => got.endsWith("hello from /back"));
   });
 
-  it("A3: the public agent SDK serves 300 connections at once, of which no more than 240 are open", async () => {
+  it("A3: the public agent SDK serves 300 simultaneous connections, of which at most 240 are open", async () => {
     await connect();
     const { id } = await sdk.ask({ name: "http" });
     let most = 0;
@@ -139,7 +139,7 @@ describe("the public agent SDK", { timeout: 60_000 }, () => {
     assert.equal(echoed, "over and out");
   });
 
-  it("the public agent SDK moves more than a window in one response", async () => {
+  it("the public agent SDK transfers more than a window in one response", async () => {
     await connect();
     const { id } = await sdk.ask({ name: "http" });
     const stream = await openProxy(session(id), id as string);
@@ -147,7 +147,7 @@ describe("the public agent SDK", { timeout: 60_000 }, () => {
     assert.equal(text.slice(text.indexOf("\r\n\r\n") + 4).length, 5_000_000);
   });
 
-  it("the public agent SDK takes a tunnel away when its listener is closed", async () => {
+  it("the public agent SDK removes a tunnel when its listener is closed", async () => {
     await connect();
     const { id } = await sdk.ask({ name: "http" });
     await sdk.ask({ name: "closeListener" });
@@ -167,7 +167,7 @@ describe("the public agent SDK", { timeout: 60_000 }, () => {
     await server.register.until(() => !server.register.tunnels.has(id as string));
   });
 
-  it("A1: the public agent SDK is answered at once where nothing has to be said", async () => {
+  it("A1: the public agent SDK gets an immediate empty response to messages without content", async () => {
     const quiet: Buffer[] = [];
     await server.stop();
     server = await startTunnelServer({

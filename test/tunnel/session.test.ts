@@ -1,4 +1,4 @@
-/** What a session keeps, gives back and hands on: ids, cookies, options, commands, slots. */
+/** State that a session stores, returns and forwards: ids, cookies, options, commands, slots. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { ByteStream } from "../../src/lib/io/byte-stream.ts";
@@ -19,7 +19,7 @@ describe("a session", { timeout: 30_000 }, () => {
     return [agent, set.server.register.sessions.at(-1) as AgentSession];
   }
 
-  /** Binds and ends the question, as Rust agents do when they have the answer. */
+  /** Binds a tunnel and ends the question, as Rust agents do after the response. */
   async function bound(agent: RawAgent, streamId: number, message: object): Promise<Record<string, unknown>> {
     agent.write(question(streamId, 1, { Id: "", Proto: "http", Opts: {}, Extra: {}, ...message }));
     const answer = await agent.answer(streamId);
@@ -36,7 +36,7 @@ describe("a session", { timeout: 30_000 }, () => {
     return [agent, await agent.authenticate({ ClientId }, { Cookie: Extra["Cookie"], ...extra })];
   }
 
-  it("a session is opened with what the agent says of itself, in any spelling", async () => {
+  it("a session is opened with the agent's properties, in any spelling", async () => {
     const agent = await set.connected();
     const extra = { os: "plan9", Authtoken: "right-token", VERSION: "9.9", metadata: "m", heartbeatinterval: 1e9 };
     agent.write(question(3, 0, { version: ["2"], CLIENTID: "", extra }));
@@ -50,7 +50,7 @@ describe("a session", { timeout: 30_000 }, () => {
     );
   });
 
-  it("A8, A9: a session is resumed by its cookie, and the old connection is replaced", async () => {
+  it("A8, A9: a session is resumed by its cookie, and replaces the old connection", async () => {
     const agent = await set.connected();
     const first = await agent.authenticate();
     const id = String(first["ClientId"]);
@@ -73,7 +73,7 @@ describe("a session", { timeout: 30_000 }, () => {
     ["a wrong cookie", { Cookie: "AAAA" }],
     ["another account's token", { AuthToken: "right-token-2" }],
   ] as const) {
-    it(`A9: a session is not replaced by who comes with ${what}`, async () => {
+    it(`A9: a session is not replaced by a client with ${what}`, async () => {
       const agent = await set.connected();
       const first = await agent.authenticate();
       const [, second] = await resume(first, extra);
@@ -83,7 +83,7 @@ describe("a session", { timeout: 30_000 }, () => {
     });
   }
 
-  it("A9: a session stays when a further leg of the same client comes", async () => {
+  it("A9: a session remains when the same client opens another leg", async () => {
     const agent = await set.connected();
     const first = await agent.authenticate({}, goAgent);
     const [, second] = await resume(first, { ...goAgent, LegNumber: 1 });
@@ -92,7 +92,7 @@ describe("a session", { timeout: 30_000 }, () => {
     assert.notEqual(set.server.register.sessions[0]?.id, set.server.register.sessions[1]?.id);
   });
 
-  it("A8: a session adopts a tunnel's id that its token proves, and no other", async () => {
+  it("A8: a session adopts a tunnel's id if its token proves it, and no other id", async () => {
     const [agent] = await authenticated();
     const first = await bound(agent, 5, {});
     const token = (first["Extra"] as { Token: string }).Token;
@@ -114,7 +114,7 @@ describe("a session", { timeout: 30_000 }, () => {
     assert.notEqual((await bound(stranger, 5, { Id: id, Extra: { Token: token } }))["Id"], id);
   });
 
-  it("A8: a session gives labelled tunnels ids that follow from the request", async () => {
+  it("A8: a session derives the ids of labelled tunnels from the request", async () => {
     const label = async (agent: RawAgent, streamId: number, labels: object): Promise<unknown> => {
       agent.write(question(streamId, 7, { Labels: labels, ForwardsTo: "x", Metadata: "" }));
       return (await agent.answer(streamId))["Id"];
@@ -136,7 +136,7 @@ describe("a session", { timeout: 30_000 }, () => {
     assert.notEqual(await label(other, 5, { a: "1", b: "2" }), ids[0]);
   });
 
-  it("A7: a session echoes options with the name that was given, and secrets only sealed", async () => {
+  it("A7: a session echoes options with the assigned name, and secrets only sealed", async () => {
     const [agent] = await authenticated();
     const Opts = {
       Hostname: "",
@@ -170,7 +170,7 @@ describe("a session", { timeout: 30_000 }, () => {
     assert.doesNotMatch(JSON.stringify(set.server.register.binds.at(-1)?.request.options), /pass-1|secret-2/);
   });
 
-  it("a session echoes a tcp address, and a URL where the agent asks by URL", async () => {
+  it("a session echoes a tcp address, and a URL if the agent requests a URL", async () => {
     const [agent] = await authenticated(goAgent);
     const tcp = await bound(agent, 5, {
       Proto: "tcp",
@@ -185,7 +185,7 @@ describe("a session", { timeout: 30_000 }, () => {
     const asked = (agent: RawAgent, type: number) =>
       agent.frame((one) => one.type === 1 && one.body.length > 4 && one.body.readUInt32BE() === type);
 
-    it("a session carries commands to the agent, and waits for its answer", async () => {
+    it("a session carries commands to the agent, and waits for its response", async () => {
       const [agent, session] = await authenticated({ UpdateUnsupportedError: "" });
       const updated = session.command({ name: "update", version: "1.2.3" });
       const { streamId, body, flags } = await asked(agent, 6);
@@ -195,7 +195,7 @@ describe("a session", { timeout: 30_000 }, () => {
       await updated;
     });
 
-    it("a session carries commands and tells what the agent could not do", async () => {
+    it("a session carries commands and reports the agent's failure", async () => {
       const [agent, session] = await authenticated();
       const stopped = session.command({ name: "stop" });
       const { streamId } = await asked(agent, 5);
@@ -228,7 +228,7 @@ describe("a session", { timeout: 30_000 }, () => {
     });
   });
 
-  it("a session is asked when its agent was last heard, and how long an echo takes", async () => {
+  it("a session reports the agent's last message, and the round-trip time of a heartbeat", async () => {
     const [agent, session] = await authenticated();
     const pulse = async (): Promise<unknown> => JSON.parse((await session.command({ name: "pulse" })) ?? "");
     const beats = (): Buffer =>
@@ -248,7 +248,7 @@ describe("a session", { timeout: 30_000 }, () => {
     assert.deepEqual(await cut, { latencyMs: null, heardAt });
   });
 
-  it("a session tells agents of version 3, and only those, that a tunnel is over", async () => {
+  it("a session notifies agents of version 3, and only those, that a tunnel has ended", async () => {
     const [agent, session] = await authenticated();
     const { Id } = await bound(agent, 5, {});
     session.stopTunnel("tn_unknown", "no", "agent_denied");
@@ -265,7 +265,7 @@ describe("a session", { timeout: 30_000 }, () => {
     assert.equal(old.frames.filter((one) => one.body.length > 4 && one.body.readUInt32BE() === 9).length, 0);
   });
 
-  it("a session tells how long requests took on streams of their own, of which those that are not read end", async () => {
+  it("a session sends request times on separate streams, and ends those that the agent does not read", async () => {
     const [agent, session] = await authenticated({ MuxWindow: 1_048_576 });
     for (let batch = 0; batch < 9; batch += 1) session.tellTimes(`req_${batch} 1 2\n`);
     const told = (): typeof agent.frames =>
@@ -279,7 +279,7 @@ describe("a session", { timeout: 30_000 }, () => {
     assert.equal(agent.frames.find(({ type }) => type === 0)?.streamId, told()[0]?.streamId);
   });
 
-  it("a session offers agents of ours, and no SDK, to tell how long requests took", async () => {
+  it("a session offers request times to our agents, and to no SDK", async () => {
     for (const [extra, offered] of [
       [{ MuxWindow: 1_048_576 }, true],
       [{}, undefined],
@@ -320,7 +320,7 @@ describe("a session", { timeout: 30_000 }, () => {
       assert.equal(body.subarray(12 + length).toString(), "PROXY bytes");
     });
 
-    it("G2: a session never opens proxied streams for a tunnel that is not its own", async () => {
+    it("G2: a session never opens proxied streams for another session's tunnel", async () => {
       const [agent, session] = await authenticated();
       const [other] = await authenticated();
       const { Id } = await bound(other, 5, {});
@@ -329,7 +329,7 @@ describe("a session", { timeout: 30_000 }, () => {
       await assert.rejects(openProxy(session, String(Id)), /no stream/);
     });
 
-    it("a session opens proxied streams only once a Rust agent has had the time to learn of the tunnel", async () => {
+    it("a session opens proxied streams only after a Rust agent has had time to register the tunnel", async () => {
       const [agent, session] = await authenticated();
       agent.write(question(5, 1, { Proto: "http" }));
       const { Id } = await agent.answer(5);
@@ -342,7 +342,7 @@ describe("a session", { timeout: 30_000 }, () => {
       assert.equal(opened, 1);
     });
 
-    it("A3: a session opens proxied streams up to the cap, then as others end, then none", async () => {
+    it("A3: a session opens proxied streams up to the cap, then when others end, then none", async () => {
       const limits = { maxStreams: { rust: 3, go: 3, postern: 3 }, maxWaiting: 2, maxWaitMs: 5000 };
       await set.restart({ limits });
       const [agent, session] = await authenticated();
@@ -363,7 +363,7 @@ describe("a session", { timeout: 30_000 }, () => {
       assert.deepEqual([taken.length, taken.at(-1)], [7, undefined]);
     });
 
-    it("A5: but at most 48 that the agent has not taken up, and no fewer for other tunnels", async () => {
+    it("A5: a session opens proxied streams, at most 48 that the agent has not accepted, and no fewer for other tunnels", async () => {
       const [agent, session] = await authenticated();
       const slow = String((await bound(agent, 5, {}))["Id"]);
       const quick = String((await bound(agent, 7, {}))["Id"]);
@@ -405,7 +405,7 @@ describe("a session", { timeout: 30_000 }, () => {
       assert.equal(taken.length, 61);
     });
 
-    it("A3: a session opens proxied streams and counts those that the agent has not dropped, also those that were given up", async () => {
+    it("A3: a session opens proxied streams and counts those that the agent has not closed, including abandoned ones", async () => {
       const limits = {
         maxStreams: { rust: 3, go: 3, postern: 3 },
         maxHeld: { rust: 5, go: Infinity, postern: Infinity },
@@ -456,7 +456,7 @@ describe("a session", { timeout: 30_000 }, () => {
       assert.equal(taken.length, 8, "a service that writes seldom takes its time");
     });
 
-    it("A3: a session opens no proxied streams for requests that are withdrawn", async () => {
+    it("A3: a session opens no proxied streams for cancelled requests", async () => {
       const limits = { maxStreams: { rust: 1, go: 1, postern: 1 }, maxWaiting: 2 };
       await set.restart({ limits });
       const [agent, session] = await authenticated();
@@ -476,7 +476,7 @@ describe("a session", { timeout: 30_000 }, () => {
       assert.equal(agent.frames.filter(({ body }) => body.length > 50 && body.readUInt32BE() === 3).length <= 3, true);
     });
 
-    it("A5: a session opens proxied streams also when visitors and service are silent on those that are open", async () => {
+    it("A5: a session opens proxied streams even if visitors and service are silent on the open ones", async () => {
       const [agent, session] = await authenticated();
       const { Id } = await bound(agent, 5, { Proto: "tcp" });
       set.clock.pass(50);
@@ -487,7 +487,7 @@ describe("a session", { timeout: 30_000 }, () => {
       assert.equal(taken, 60);
     });
 
-    it("a session opens no proxied streams once it is over", async () => {
+    it("a session opens no proxied streams after its end", async () => {
       const [agent, session] = await authenticated();
       const { Id } = await bound(agent, 5, {});
       set.clock.pass(50);
@@ -503,7 +503,7 @@ describe("a session", { timeout: 30_000 }, () => {
     });
   });
 
-  it("a session takes no more agents once the server is closed", async () => {
+  it("a session accepts no more agents after the server is closed", async () => {
     const [agent] = await authenticated();
     set.server.agents.close("shutting down");
     await agent.closed;
