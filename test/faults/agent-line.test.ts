@@ -1,4 +1,4 @@
-/** The line between agent and server, broken at each piece of bytes in turn: with the n-th, n rising until nothing breaks. */
+/** The line between agent and server breaks at the n-th chunk of bytes. n rises until nothing breaks. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { eventually } from "../support/eventually.ts";
@@ -54,7 +54,7 @@ describe("an agent whose line breaks", { timeout: 120_000 }, () => {
       .catch(() => ({ status: 0, isWhole: false }));
 
   for (const fault of ["cut", "stall"] as const satisfies readonly Fault[]) {
-    it(`an agent whose line breaks (${fault}) while it comes, at any step, is online after all`, async () => {
+    it(`an agent whose line breaks (${fault}) while it connects, at any step, finally gets online`, async () => {
       let step = 1;
       for (; ; step += 1) {
         relay.breakAt(step, fault);
@@ -72,7 +72,7 @@ describe("an agent whose line breaks", { timeout: 120_000 }, () => {
       assert.ok(step > 5, `only ${step} steps`);
     });
 
-    it(`an agent whose line breaks (${fault}) in the middle of a request loses that at most, and sends none twice`, async () => {
+    it(`an agent whose line breaks (${fault}) during a request loses at most that request, and sends none twice`, async () => {
       const agent = await start(`${fault}-asked`);
       await agent.online();
       let step = 1;
@@ -81,7 +81,7 @@ describe("an agent whose line breaks", { timeout: 120_000 }, () => {
         const path = `/${fault}/${step}`;
         const { status, isWhole } = await visit(agent, path, "POST");
         const { hasBroken } = relay;
-        // What is said to be whole is.
+        // A response that is reported as whole must be whole.
         if (status === 200) assert.ok(isWhole || hasBroken, `step ${step}`);
         assert.ok(posted.filter((one) => one === path).length <= 1, `step ${step} was sent twice`);
         const next = await eventually(
@@ -90,7 +90,7 @@ describe("an agent whose line breaks", { timeout: 120_000 }, () => {
         );
         assert.deepEqual(next, { status: 200, isWhole: true }, `after step ${step}`);
         if (!hasBroken) break;
-        // Pieces differ little in the middle of a body.
+        // Chunks in the middle of a body differ little.
         if (step > 4) step += Math.floor(step / 2);
       }
       assert.ok(step > 5, `only ${step} steps`);

@@ -1,6 +1,6 @@
 /**
- * The agent as a process, killed and stopped at each piece of bytes between it and its server in turn; and replays, whose
- * way to the service breaks at each.
+ * The agent as a process, killed and suspended at each chunk of bytes between agent and server, and replays whose
+ * connection to the service breaks at each chunk.
  */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -82,7 +82,7 @@ describe("an agent's process", { timeout: 180_000 }, () => {
     assert.deepEqual(seen, { status: 200, isWhole: true }, what);
   }
 
-  it("an agent's process that is killed while it comes, at any step, leaves its URL to the next", async () => {
+  it("an agent's process that is killed while it connects, at any step, leaves its URL to the next", async () => {
     let step = 1;
     for (; ; step += 1) {
       let one: Running | undefined;
@@ -103,7 +103,7 @@ describe("an agent's process", { timeout: 180_000 }, () => {
     assert.ok(step > 4, `only ${step} steps`);
   });
 
-  it("an agent's process that is killed in the middle of a request loses that at most, and sends none twice", async () => {
+  it("an agent's process that is killed during a request loses at most that request, and sends none twice", async () => {
     let one = start("asked");
     await one.firstLine();
     let step = 1;
@@ -124,14 +124,14 @@ describe("an agent's process", { timeout: 180_000 }, () => {
     await one.end("SIGKILL");
   });
 
-  it("an agent's process that is stopped for a moment, at any step of a request, answers it whole, once", async () => {
+  it("an agent's process that is suspended briefly, at any step of a request, answers it whole, once", async () => {
     const one = start("asleep");
     await one.firstLine();
     let step = 1;
     for (; ; step += Math.max(1, Math.floor(step / 4))) {
       relay.breakAt(step, () => {
         one.process.kill("SIGSTOP");
-        // What comes meanwhile waits in the system.
+        // Data that arrives in the meantime waits in the operating system.
         setTimeout(() => one.process.kill("SIGCONT"), 100);
       });
       const path = `/stopped/${step}`;
@@ -143,7 +143,7 @@ describe("an agent's process", { timeout: 180_000 }, () => {
     await one.end("SIGKILL");
   });
 
-  it("an agent's process that is stopped past the heartbeat is given up by the server, and back at its URL when it goes on", async () => {
+  it("an agent's process that is suspended past the heartbeat is dropped by the server, and returns to its URL after it resumes", async () => {
     const one = start("frozen", "--inspector", "off", "--heartbeat-interval", "1s", "--heartbeat-tolerance", "1s");
     await one.firstLine();
     await serves("frozen", "before");
@@ -158,7 +158,7 @@ describe("an agent's process", { timeout: 180_000 }, () => {
   });
 
   for (const fault of ["cut", "stall"] as const) {
-    it(`an agent's process whose way to the service breaks (${fault}) in a replay, at any step, has sent that once at most`, async () => {
+    it(`an agent's process whose connection to the service breaks (${fault}) in a replay, at any step, sends the replay at most once`, async () => {
       const one = start(`replays-${fault}`, "--inspector", "0");
       await one.firstLine();
       const port = await eventually(() => /"url":"http:\/\/127\.0\.0\.1:(\d+)"/.exec(one.stderr())?.[1] ?? "", Boolean);
@@ -188,7 +188,7 @@ describe("an agent's process", { timeout: 180_000 }, () => {
         serviceRelay.breakAt(step, fault);
         const { status, location } = await api("POST", "/api/requests/http", { id, uri });
         assert.equal(status, 204);
-        // It has passed whole, or its way is broken.
+        // Either the replay is complete, or its connection is broken.
         const isOver = async (): Promise<boolean> =>
           serviceRelay.hasBroken || /"outcome":"(?:complete|cut)"/.test((await api("GET", String(location))).text);
         assert.ok(await eventually(isOver, Boolean));

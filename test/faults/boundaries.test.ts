@@ -1,4 +1,4 @@
-/** Code of ours that throws ends the one exchange, stream or connection that it acted on, and nothing beside it. */
+/** An error in our code ends only its own exchange, stream or connection. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { Agent, request as requestHttps } from "node:https";
@@ -29,7 +29,7 @@ import { flowKeyObject } from "../support/logins.ts";
 import { freePort, portIs } from "../support/connections.ts";
 import { metricSum } from "../support/metrics.ts";
 
-/** A method of ours, for which protocols it is called by a request, and what the visitor may then see of it. */
+/** A method of ours, the protocols whose requests call it, and the outcomes that the visitor may see. */
 interface Fault {
   readonly of: object;
   readonly method: string;
@@ -61,7 +61,7 @@ const faults: readonly Fault[] = [
 ];
 
 for (const protocol of protocols) {
-  describe(`a fault in our code, met over ${protocol}`, { timeout: 60_000 }, () => {
+  describe(`a fault in our code, over ${protocol}`, { timeout: 60_000 }, () => {
     let fixture: EdgeWithAgent;
     let bystanders: Bystanders;
     const lines: string[] = [];
@@ -89,7 +89,7 @@ for (const protocol of protocols) {
     for (const { of, method, over, seen } of faults) {
       if (over !== undefined && over !== protocol) continue;
       const name = `${of.constructor.name}.${method}`;
-      it(`in ${name}, met over ${protocol}, ends one request alone, is counted and logged with its stack`, async () => {
+      it(`a fault in ${name}, over ${protocol}, ends one request alone, is counted and logged with its stack`, async () => {
         const isCounted = failures(metrics);
         lines.length = 0;
         const fault = throwOnce(of, method);
@@ -116,7 +116,7 @@ for (const protocol of protocols) {
       });
     }
 
-    it(`in a connection that is passed on does not reach requests over ${protocol}`, async () => {
+    it(`a fault in a forwarded connection does not affect requests over ${protocol}`, async () => {
       for (const method of ["start", "forth", "back"]) {
         const isCounted = failures(metrics);
         const fault = throwOnce(SplicedConnection.prototype, method);
@@ -134,7 +134,7 @@ for (const protocol of protocols) {
   });
 }
 
-/** All routes of the host have rules, and one of them asks visitors to log in. */
+/** Sets rules on all routes of the host. One of them requires a login. */
 function guard(route: EdgeWithAgent["route"]): void {
   const added = { enabled: true, add: { "x-added": "1" }, remove: [] };
   route({ request_headers: added, response_headers: added });
@@ -146,12 +146,12 @@ function failures(metrics: ReturnType<typeof makeMetrics>): number {
 
 interface Bystanders {
   readonly tcpPort: number;
-  /** Each asks once more, on the connection that it began with. */
+  /** Sends one more request on each original connection. */
   goOn(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Honest visitors with connections that stay open: over both versions of HTTP, and one that is passed on. */
+/** Honest visitors with connections that stay open: over both versions of HTTP, and one forwarded connection. */
 async function startBystanders(fixture: EdgeWithAgent): Promise<Bystanders> {
   const { edge, put } = fixture;
   const ca = edge.authority.certificatePem;

@@ -12,7 +12,7 @@ after(() => {
   for (const stop of stops) stop();
 });
 
-/** Runs the listener in a process that may have `descriptors` open. */
+/** Runs the listener in a process with at most `descriptors` open files. */
 async function start(descriptors: number) {
   const script = fileURLToPath(new URL("./few-descriptors.ts", import.meta.url));
   const child: ChildProcess = spawn(
@@ -40,7 +40,7 @@ async function start(descriptors: number) {
   return { child, ask, open };
 }
 
-/** Whether the listener answers on `socket`; false when it closes it. */
+/** Whether the listener answers on `socket`; false if it closes the socket. */
 async function echoes(socket: Socket): Promise<boolean> {
   if (socket.destroyed) return false;
   const closed = new Promise<boolean>((resolve) => socket.once("close", () => resolve(false)));
@@ -50,7 +50,7 @@ async function echoes(socket: Socket): Promise<boolean> {
 }
 
 describe("a listener in a process that runs out of file descriptors", () => {
-  it("D4: a listener in a process that runs out of file descriptors serves the connections that it has, sheds others without spinning, and recovers", async () => {
+  it("D4: a listener in a process that runs out of file descriptors serves its connections, rejects others without spinning, and recovers", async () => {
     const { child, ask, open } = await start(128);
     const first = await open();
     assert.equal(await echoes(first), true);
@@ -66,7 +66,7 @@ describe("a listener in a process that runs out of file descriptors", () => {
     assert.equal(child.exitCode, null);
   });
 
-  it("D4: a listener in a process that runs out of file descriptors keeps descriptors back for everything else", async () => {
+  it("D4: a listener in a process that runs out of file descriptors reserves descriptors for everything else", async () => {
     const { ask, open } = await start(100);
     const sockets = await Promise.all(Array.from({ length: 90 }, open));
     const results = await Promise.all(sockets.map(echoes));

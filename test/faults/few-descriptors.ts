@@ -1,4 +1,4 @@
-/** A process of its own for descriptors.test.ts: a listener that echoes, in a process without file descriptors. */
+/** A separate process for descriptors.test.ts: a listener that echoes, in a process without free file descriptors. */
 import { closeSync, openSync } from "node:fs";
 import { startListener } from "../../src/edge/listeners/listener.ts";
 import { defaultListenerLimits } from "../../src/edge/listeners/limits.ts";

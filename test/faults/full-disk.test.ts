@@ -1,4 +1,4 @@
-/** A server whose disk is full when it starts: its traffic is served, and it needs nobody once there is room. */
+/** A server that starts on a full disk serves traffic, and recovers automatically when there is room. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -22,7 +22,7 @@ interface Facts {
 const directory = mkdtempSync(join(tmpdir(), "postern-full-disk-"));
 after(() => rmSync(directory, { recursive: true }));
 
-/** No byte can be written to any file: write(2) fails as on a full disk, and the signal that comes with it is ignored. */
+/** No byte can be written to any file. write(2) fails as on a full disk, and the accompanying signal is ignored. */
 const fullDisk = `trap '' XFSZ; ulimit -S -f 0; exec "$@"`;
 
 async function answerOf(
@@ -59,7 +59,7 @@ describe("a start on a full disk", () => {
   const args = ["serve", "--data", directory, "--json"];
   const started = async (server: Running): Promise<Facts> => JSON.parse(await server.firstLine()) as Facts;
 
-  it("S3: a start on a full disk after a crash serves traffic and reads, answers writes 503, says so, and goes on by itself", async () => {
+  it("S3: a start on a full disk after a crash serves traffic and reads, answers writes with 503, logs it, and recovers automatically", async () => {
     const first = startCommand(args, { env: freePorts });
     const before = await started(first);
     const backend_id = await create(before, "/backends/http_response", { status_code: 200, body: "served" });

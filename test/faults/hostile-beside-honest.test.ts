@@ -1,4 +1,4 @@
-/** Hostile visitors of every kind beside honest ones: nothing dies, and every honest request is answered. */
+/** Hostile visitors of every kind beside honest ones. Nothing dies, and every honest request gets a response. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { runHarness } from "../support/harness.ts";

@@ -1,10 +1,13 @@
-/** Inputs that almost follow a protocol: none throws out of its visitor, and none costs more than its bytes are worth. */
+/** Nearly valid inputs of each protocol. None throws outside its visitor, and none costs too much for its size. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { runHarness } from "../support/harness.ts";
 import type { HarnessLine } from "../support/harness.ts";
 
-/** Runs one part of the harness; checks that nothing was harmed. @returns its lines */
+/**
+ * Runs one part of the harness and checks that nothing was harmed.
+ * @returns its lines
+ */
 async function harmless(...args: readonly string[]): Promise<readonly HarnessLine[]> {
   const { lines, stalledAt, code, stderr } = await runHarness("hostile-inputs.ts", args);
   const harmful = lines.filter((line) => "input" in line);
@@ -16,7 +19,7 @@ async function harmless(...args: readonly string[]): Promise<readonly HarnessLin
 
 describe("an edge that gets hostile inputs", () => {
   it(
-    "D2: no input of any protocol, policy or expression escapes its visitor or exceeds its bound of work per byte",
+    "D2: no input of any protocol, policy or expression escapes its visitor or exceeds its limit of work per byte",
     { timeout: 600_000 },
     async () => {
       const lines = await harmless("--part", "families", "--inputs", "25");

@@ -1,4 +1,4 @@
-/** What is left behind by traffic once it is over. */
+/** Memory and descriptors that traffic leaves behind. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
@@ -19,7 +19,7 @@ const measured = 8_000;
 /** Requests of one connection. */
 const batch = 40;
 const side = 20;
-/** Bytes for each request, less than any object has: what a thread may have more afterwards is noise below that. */
+/** Bytes per request, fewer than in any object. A smaller growth of a thread is noise. */
 const noise = 64;
 const threads = ["edge", "control plane"];
 
@@ -50,7 +50,7 @@ describe("a server", () => {
     await once(socket, "secureConnect");
     return socket;
   };
-  /** Pipelined, `side` at a time; every tenth has no route, so that the edge answers it. */
+  /** Pipelined, `side` at a time. Every tenth request has no route, so the edge answers it. */
   const overHttp1 = async (count: number): Promise<void> => {
     const socket = await connect("http/1.1");
     const { host } = new URL(facts.url);
@@ -83,7 +83,7 @@ describe("a server", () => {
   const visit = async (requests: number): Promise<void> => {
     for (let count = 0; count < requests; count += 2 * batch) await Promise.all([overHttp1(batch), overHttp2(batch)]);
   };
-  /** Bytes in use by thread, once garbage has been collected. */
+  /** Returns the bytes in use by thread, after garbage collection. */
   const memory = async (): Promise<Map<string, number>> => {
     const from = server.stderr().length;
     const bytes = new Map<string, number>();
@@ -102,7 +102,7 @@ describe("a server", () => {
   };
   const descriptors = (): number => readdirSync(`/proc/${server.process.pid}/fd`).length;
 
-  it("S8: a server keeps nothing of requests and connections that are over, neither memory nor descriptors", async () => {
+  it("S8: a server retains nothing of finished requests and connections, neither memory nor descriptors", async () => {
     await visit(warmUp);
     const before = await memory();
     const open = descriptors();

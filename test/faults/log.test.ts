@@ -1,4 +1,4 @@
-/** What a server does when its log has nowhere to go. */
+/** A server whose log output is blocked. */
 import assert from "node:assert/strict";
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
 import { once } from "node:events";
@@ -10,7 +10,7 @@ import { after, describe, it } from "node:test";
 import { freePorts, startCommand } from "../support/command.ts";
 import type { Running } from "../support/command.ts";
 
-/** The path is in the line that each request makes: together they are more than a pipe holds. */
+/** Each request logs a line with its path. Together they are more than a pipe holds. */
 const requests = 150;
 const pathBytes = 5000;
 
@@ -22,14 +22,14 @@ interface Facts {
 const directory = mkdtempSync(join(tmpdir(), "postern-log-"));
 after(() => rmSync(directory, { recursive: true }));
 
-/** Starts a server that logs all it can to `stderr`, which is a pipe unless given. */
+/** Starts a server that logs everything to `stderr`. Default: a pipe. */
 async function start(name: string, stderr: "pipe" | number = "pipe"): Promise<{ server: Running; facts: Facts }> {
   const args = ["serve", "--json", "--log-level", "debug", "--data", join(directory, name)];
   const server = startCommand(args, { env: freePorts, stdio: ["ignore", "pipe", stderr] });
   return { server, facts: JSON.parse(await server.firstLine()) as Facts };
 }
 
-/** Sends requests that each make a log line, on one connection, and waits for every answer. */
+/** Sends requests that each log a line, on one connection, and waits for every response. */
 async function visitOften({ https_port: port, ca_file: ca }: Facts): Promise<void> {
   const host = "nobody.localhost";
   const agent = new Agent({ keepAlive: true, maxSockets: 1, ca: readFileSync(ca) });
@@ -46,7 +46,7 @@ async function visitOften({ https_port: port, ca_file: ca }: Facts): Promise<voi
 }
 
 describe("a server whose log", () => {
-  it("D10: a server whose log is on a full disk serves on, and stops as it should", async () => {
+  it("D10: a server whose log is on a full disk continues to serve, and stops normally", async () => {
     const full = openSync("/dev/full", "w");
     const { server, facts } = await start("full", full);
     closeSync(full);
@@ -54,14 +54,14 @@ describe("a server whose log", () => {
     assert.equal((await server.end()).code, 0);
   });
 
-  it("D10: a server whose log is read by nobody any more serves on, and stops as it should", async () => {
+  it("D10: a server whose log has lost its reader continues to serve, and stops normally", async () => {
     const { server, facts } = await start("closed");
     server.process.stderr?.destroy();
     await visitOften(facts);
     assert.equal((await server.end()).code, 0);
   });
 
-  it("D10: a server whose log is read too slowly serves on, and stops as it should", async () => {
+  it("D10: a server whose log is read too slowly continues to serve, and stops normally", async () => {
     const { server, facts } = await start("slow");
     server.process.stderr?.pause();
     await visitOften(facts);

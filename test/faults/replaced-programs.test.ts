@@ -1,4 +1,4 @@
-/** A server whose files were removed or replaced, as by an upgrade of its checkout, starts its threads again. */
+/** A server whose files were removed or replaced, as by an upgrade of its checkout, restarts its threads. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -11,7 +11,7 @@ import { freePorts, root, startCommand } from "../support/command.ts";
 import type { Running } from "../support/command.ts";
 import { eventually } from "../support/eventually.ts";
 
-describe("a server whose checkout is gone", { timeout: 60_000 }, () => {
+describe("a server whose checkout was removed", { timeout: 60_000 }, () => {
   const directory = mkdtempSync(join(tmpdir(), "postern-replaced-"));
   const checkout = join(directory, "checkout");
   let server: Running;
@@ -25,7 +25,7 @@ describe("a server whose checkout is gone", { timeout: 60_000 }, () => {
     });
     facts = JSON.parse(await server.firstLine()) as typeof facts;
     rmSync(checkout, { recursive: true });
-    // Where the programs were, there are others now.
+    // Other programs replace the original ones.
     copyPrograms(checkout, "throw new Error('the program of another version');\n");
   });
   after(async () => {
@@ -45,7 +45,7 @@ describe("a server whose checkout is gone", { timeout: 60_000 }, () => {
     ["edge", "SIGUSR2"],
     ["control plane", "SIGHUP"],
   ] as const) {
-    it(`starts a new ${thread} from the files that it has opened`, async () => {
+    it(`a server whose checkout was removed starts a new ${thread} from the files that it has opened`, async () => {
       server.process.kill(signal);
       await logged(`${thread} stopped unexpectedly`);
       const isBack = (text: string): boolean => text.includes("\npostern_edges 1\n");
@@ -55,7 +55,10 @@ describe("a server whose checkout is gone", { timeout: 60_000 }, () => {
   }
 });
 
-/** Copies what a server runs from. @param text in place of every program's own */
+/**
+ * Copies the files that a server runs from.
+ * @param text replaces every program
+ */
 function copyPrograms(to: string, text?: string): void {
   if (freshBundle() === undefined) spawnSync(process.execPath, [join(root, "scripts/bundle.ts")]);
   const bundle = freshBundle();
@@ -66,7 +69,7 @@ function copyPrograms(to: string, text?: string): void {
   for (const name of ["bin", "package.json", "openapi.json"])
     cpSync(join(root, name), join(to, name), { recursive: true });
   cpSync(join(bundles, dirname(program)), join(copied, dirname(program)), { recursive: true });
-  // Without inputs the bundle is never out of date.
+  // Without inputs the bundle never counts as out of date.
   writeFileSync(join(copied, "index.json"), JSON.stringify({ ...bundle, inputs: [] }));
   if (text === undefined) return;
   const isProgram = /\.js$/;

@@ -1,6 +1,6 @@
 /**
- * The server as a process, killed, drained and stopped at each piece of bytes between it and an agent in turn: with the
- * n-th, n rising until nothing happens. `agent-process` has the agent's end of it.
+ * The server as a process, killed, drained and suspended at the n-th chunk of bytes between server and agent. n rises
+ * until nothing happens. `agent-process` tests the agent's end.
  */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -59,7 +59,7 @@ describe("a server's process", { timeout: 300_000 }, () => {
   async function start(): Promise<void> {
     server = await startServer(["--data", directory], "", env);
   }
-  /** An agent of its own, whose pauses are short. */
+  /** Starts a separate agent with short pauses. */
   async function agentOf(): Promise<OurAgent> {
     const agent = await startOurAgent(
       { port: relay.port, ca: server.agents.ca, token: server.agents.token },
@@ -104,9 +104,9 @@ describe("a server's process", { timeout: 300_000 }, () => {
     ["SIGKILL", true],
     ["SIGTERM", false],
   ] as const) {
-    it(`a server's process that gets ${signal} while an agent comes or a request is under way, at any step, ${loses ? "loses that at most" : "answers it whole"}, and has the agent back`, async () => {
+    it(`a server's process that gets ${signal} while an agent connects or a request is in progress, at any step, ${loses ? "loses at most that" : "answers it whole"}, and the agent returns`, async () => {
       let step = 1;
-      // Each step is a start: pieces differ little in the middle of a body.
+      // Each step starts a server, and chunks in the middle of a body differ little.
       for (; ; step = 2 * step + 2) {
         const current = server;
         relay.breakAt(step, () => void process.kill(current.pid, signal));
@@ -133,7 +133,7 @@ describe("a server's process", { timeout: 300_000 }, () => {
     });
   }
 
-  it("a server's process that is stopped past the heartbeat is left by its agent, which is back at the same URL when it goes on", async () => {
+  it("a server's process that is suspended past the heartbeat loses its agent, which returns to the same URL after it resumes", async () => {
     const agent = await agentOf();
     await agent.online();
     const { url } = agent;

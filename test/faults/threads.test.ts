@@ -1,4 +1,4 @@
-/** A plane that dies is started again; what the other one does goes on. */
+/** A plane that dies is restarted, and the other one continues. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -78,7 +78,7 @@ for (const edges of [1, 2])
     const called = async (path: string): Promise<string> => (await send("GET", path)).text;
     const tunnels = async (): Promise<number> =>
       (JSON.parse(await called("/tunnels")) as { tunnels: unknown[] }).tunnels.length;
-    /** Every edge is there. */
+    /** Returns whether every edge is connected. */
     const areThere = async (): Promise<boolean> => (await called("/metrics")).includes(`\npostern_edges ${edges}\n`);
     const comesTrue = async (ask: () => Promise<boolean>): Promise<void> => {
       assert.ok(await eventually(() => ask().catch(() => false), Boolean));
@@ -87,7 +87,7 @@ for (const edges of [1, 2])
       while (!server.stderr().includes(text)) await once(server.process.stderr as NodeJS.ReadableStream, "data");
     };
 
-    it("S4: a server serves on while its control plane dies, and has it back, knowing of the tunnels", async () => {
+    it("S4: a server continues to serve while its control plane dies and restarts, and the new one knows the tunnels", async () => {
       assert.equal(await visit(), "200 served");
       server.process.kill("SIGHUP");
       await logged("control plane stopped unexpectedly");
@@ -96,7 +96,7 @@ for (const edges of [1, 2])
       assert.equal(await visit(), "200 served");
     });
 
-    it("a server has its edge back after it died, with the agent and its URL", async () => {
+    it("a server restarts its edge after it died, with the agent and its URL", async () => {
       server.process.kill("SIGUSR2");
       await logged(edges === 1 ? "edge stopped unexpectedly" : "edge 1 stopped unexpectedly");
       await comesTrue(async () => (await visit()) === "200 served");
@@ -104,7 +104,7 @@ for (const edges of [1, 2])
     });
 
     if (edges > 1)
-      it("a server with several edges waits for all of them, explains what any serves, and tells a problem once", async () => {
+      it("a server with several edges waits for all of them, explains traffic of each, and reports a problem once", async () => {
         await comesTrue(areThere);
         const taken = createServer().listen(0, "127.0.0.1");
         await once(taken, "listening");
@@ -134,7 +134,7 @@ for (const edges of [1, 2])
       });
 
     if (edges > 1)
-      it("a server with several edges loses no connections but those of the edge that dies", async () => {
+      it("a server with several edges loses only the connections of the edge that dies", async () => {
         await comesTrue(areThere);
         const { hostname, host } = new URL(facts.url);
         const ca = readFileSync(facts.ca_file);
@@ -142,7 +142,7 @@ for (const edges of [1, 2])
           Array.from({ length: 24 }, async () => {
             const socket = connectTls({ host: "127.0.0.1", port: facts.https_port, servername: hostname, ca });
             await once(socket, "secureConnect");
-            // An edge that dies resets its connections, or ends them.
+            // An edge that dies resets or ends its connections.
             socket.on("error", () => {});
             return socket;
           }),
@@ -164,7 +164,7 @@ for (const edges of [1, 2])
         assert.deepEqual(new Set(answers), new Set(["", "HTTP/1.1 200 "]), "some are lost, and the others serve");
       });
 
-    it("a server serves on, on the same connections, after an error in an edge that no boundary has caught", async () => {
+    it("a server continues on the same connections after an uncaught error in an edge", async () => {
       await comesTrue(areThere);
       await comesTrue(async () => (await visit()) === "200 served");
       const deaths = server.stderr().split("edge stopped unexpectedly").length;
@@ -178,7 +178,7 @@ for (const edges of [1, 2])
       [edges === 1 ? "edge" : "edge 1", "SIGURG"],
       ["control plane", "SIGIO"],
     ] as const)
-      it(`a server ends its ${thread} when it hangs, logs what it was executing, and starts it again`, async () => {
+      it(`a server terminates its ${thread} when it hangs, logs what it was executing, and restarts it`, async () => {
         server.process.kill(signal);
         await logged(`${thread} hangs, ending it`);
         assert.match(server.stderr(), /hangForEver/);
@@ -187,7 +187,7 @@ for (const edges of [1, 2])
         await comesTrue(async () => (await tunnels()) === 1);
       });
 
-    it("a server says in its log why a thread of its own died", () => {
+    it("a server logs why one of its threads died", () => {
       assert.match(server.stderr(), /the control plane was told to die/);
       assert.match(server.stderr(), edges === 1 ? /the edge was told to die/ : /the edge 1 was told to die/);
     });
