@@ -1,6 +1,6 @@
 /**
- * The language against CEL's own data (npm `@bufbuild/cel-spec`): values, trees and types. The core is the fourteen
- * suites of the language itself without the cases that mention protobuf's messages: 1076 cases.
+ * Compares the language with CEL's own data (npm `@bufbuild/cel-spec`): values, trees and types. The core is the
+ * fourteen suites of the language itself, without the cases that use protobuf messages: 1076 cases.
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -34,7 +34,7 @@ import { checkDifference, differenceOf, parseDifference } from "./spec-run.ts";
 const functions = [...standardFunctions, ...stringFunctions, ...listFunctions];
 const checkFunctions = [...functions, ...defaultFunctions];
 
-/** Exactly the named cases differ. */
+/** Checks that exactly the named cases differ. */
 function differing(
   cases: readonly SpecCase[],
   difference: (one: SpecCase) => string | undefined,
@@ -50,46 +50,46 @@ function differing(
 const checked = (one: SpecCase): string | undefined => checkDifference(one, checkFunctions, defaultNames);
 
 describe("the expression language", () => {
-  it("evaluates all 1076 cases of the core as CEL's specification says", () => {
+  it("the expression language evaluates all 1076 cases of the core as in CEL's specification", () => {
     assert.equal(coreCases.length, 1076);
     differing(coreCases, (one) => differenceOf(one, functions), []);
   });
 
-  it("evaluates all 205 cases of the string extension as the specification says", () => {
+  it("the expression language evaluates all 205 cases of the string extension as in the specification", () => {
     assert.equal(stringCases.length, 205);
     differing(stringCases, (one) => differenceOf(one, functions), []);
   });
 
-  it("reads the core, the string extension and the type deductions into cel-go's trees", () => {
+  it("the expression language parses the core, the string extension and the type deductions into cel-go's trees", () => {
     const withTree = [...coreCases, ...stringCases, ...typeCases].filter(({ ast }) => ast !== undefined);
     assert.equal(withTree.length, 1300);
     differing(withTree, parseDifference, []);
   });
 
-  it("finds cel-go's types and overloads in the core", () => {
+  it("the expression language finds cel-go's types and overloads in the core", () => {
     differing(coreCases, checked, [...refusedSooner, ...acceptedByConformance]);
   });
 
-  it("finds cel-go's types and overloads in the string extension", () => {
+  it("the expression language finds cel-go's types and overloads in the string extension", () => {
     differing(stringCases, checked, refusedLater);
   });
 
-  it("finds the types of the 26 type deductions, but for optional values", () => {
+  it("the expression language finds the types of the 26 type deductions, except for optional values", () => {
     assert.equal(typeCases.length, 26);
     differing(typeCases, checked, optionalTypes);
   });
 
-  it("reads and refuses the 194 cases of cel-go's parser as it does, but for messages and other limits", () => {
+  it("the expression language parses and rejects the 194 cases of cel-go's parser like cel-go, except for messages and other limits", () => {
     assert.equal(parsingCases.length, 194);
     differing(parsingCases, parseDifference, [...messagesParsed, ...acceptedByParsing]);
   });
 
-  it("checks and refuses the 135 cases of cel-go's checker as it does, but for messages and optional values", () => {
+  it("the expression language checks and rejects the 135 cases of cel-go's checker like cel-go, except for messages and optional values", () => {
     assert.equal(checkingCases.length, 135);
     differing(checkingCases, checked, [...messagesChecked, ...optionalsChecked]);
   });
 
-  it("the expression language leaves out whole suites, of which nothing gives a value", () => {
+  it("the expression language omits whole suites, and none of their cases produces a value", () => {
     const counted = Array.from(otherCases, ([suite, cases]) => [suite, cases.length] as const);
     const listed = Object.entries(leftOutSuites).map(([suite, { cases }]) => [suite, cases] as const);
     assert.deepEqual(Object.fromEntries(counted), Object.fromEntries(listed));
@@ -101,7 +101,7 @@ describe("the expression language", () => {
     );
   });
 
-  it("accounts for each of the 2344 conformance cases", () => {
+  it("the expression language accounts for each of the 2344 conformance cases", () => {
     const others = [...otherCases.values()].flat().length;
     const messages = [...messageCases.values()].flat().length;
     assert.deepEqual([others, messages], [363, 674]);

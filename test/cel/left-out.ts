@@ -1,12 +1,13 @@
 /**
- * What our language leaves out of CEL, has beyond it, or refuses sooner: exactly these cases of the specification. The
- * conformance test fails for one more and for one less; the reference page shows the reasons.
+ * Differences between our language and CEL: features that it omits, adds or rejects earlier. They affect exactly these
+ * cases of the specification. The conformance test fails for any additional or missing case. The reference page lists
+ * the reasons.
  */
 
 export interface LeftOutSuite {
   readonly what: string;
   readonly reason: string;
-  /** Those that do not mention messages. */
+  /** Number of cases without messages. */
   readonly cases: number;
 }
 
@@ -28,7 +29,7 @@ export const leftOutSuites: Readonly<Record<string, LeftOutSuite>> = {
   proto2: { what: "protobuf messages", reason: "nothing that is read here is one", cases: 1 },
 };
 
-/** Cases of the core that cel-go's checker accepts and that fail when they are evaluated; ours are refused at once. */
+/** Cases of the core that cel-go's checker accepts and that fail in the evaluation. Our checker rejects them. */
 export const refusedSooner: readonly string[] = [
   "timestamps/timestamp_range/from_string_under",
   "timestamps/timestamp_range/from_string_over",
@@ -40,7 +41,7 @@ export const refusedSooner: readonly string[] = [
   "timestamps/duration_range/sub_over",
 ];
 
-/** Cases whose checking differs though their values are right: cel-go's data were made with other settings. */
+/** Cases with correct values but different checking, because cel-go's data were generated with other settings. */
 export const acceptedByConformance: readonly string[] = [
   "fields/quoted_map_fields/field_access_slash",
   "fields/quoted_map_fields/field_access_dash",
@@ -51,7 +52,7 @@ export const acceptedByConformance: readonly string[] = [
   "parse/nest/parens",
 ];
 
-/** `format` looks at its values when it is evaluated; cel-go looks at literal ones before. */
+/** `format` checks its values in the evaluation. cel-go checks literal values earlier. */
 export const refusedLater: readonly string[] = [
   "unrecognized formatting clause",
   "out of bounds arg index",
@@ -68,7 +69,7 @@ export const refusedLater: readonly string[] = [
   "null not allowed for %o",
 ].map((name) => `string_ext/format_errors/${name}`);
 
-/** Types that are of optional values. */
+/** Types with optional values. */
 export const optionalTypes: readonly string[] = [
   "flexible_type_parameter_assignment/optional_none",
   "flexible_type_parameter_assignment/optional_none_2",
@@ -78,7 +79,7 @@ export const optionalTypes: readonly string[] = [
   "legacy_nullable_types/null_assignable_to_abstract_parameter_candidate",
 ].map((name) => `type_deductions/${name}`);
 
-/** Of cel-go's parser: messages that are made. */
+/** Cases of cel-go's parser that create messages. */
 export const messagesParsed: readonly string[] = [
   "parsing/foo{ }",
   "parsing/foo{ a:b }",
@@ -87,7 +88,7 @@ export const messagesParsed: readonly string[] = [
   "parsing/TestAllTypes{single_int32: 1, single_int64: 2}",
 ];
 
-/** Of cel-go's parser: what its test allows less of. Its limits are set to 32, and names in backticks are off. */
+/** Cases of cel-go's parser with stricter limits: its test sets the limits to 32, and disables names in backticks. */
 export const acceptedByParsing: readonly string[] = [
   "parsing/[].existsOne(__result__, __result__)",
   "parsing/m.map(__result__, __result__)",
@@ -107,7 +108,7 @@ export const acceptedByParsing: readonly string[] = [
   "parsing/a.`/foo` (2)",
 ];
 
-/** Of cel-go's checker: messages that are made, their types as names, their enumerations. */
+/** Cases of cel-go's checker that create messages, or use their types as names or their enumerations. */
 export const messagesChecked: readonly string[] = [
   "checking/TestAllTypes{single_int32: 1, single_int64: 2}",
   "checking/TestAllTypes.NestedEnum.BAR != 99",
@@ -121,5 +122,5 @@ export const messagesChecked: readonly string[] = [
   "checking/TestAllTypes{}.repeated_nested_message (2)",
 ];
 
-/** Of cel-go's checker: optional values. */
+/** Cases of cel-go's checker with optional values. */
 export const optionalsChecked: readonly string[] = ["checking/a.b", "checking/a.dynamic", "checking/has(a.dynamic)"];

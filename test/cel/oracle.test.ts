@@ -1,4 +1,4 @@
-/** Random expressions, evaluated by us and by another implementation: `@bufbuild/cel` is the oracle. */
+/** Random expressions, evaluated by our implementation and by `@bufbuild/cel` as the oracle. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { inspect } from "node:util";
@@ -53,7 +53,7 @@ const theirGiven = {
   ]),
 };
 
-/** Something to compare: plain data with kinds in it. */
+/** Returns comparable plain data that includes kinds. */
 function ours(value: Value | Failure): unknown {
   if (value instanceof Failure) return "failed";
   if (value instanceof Uint) return `${value.value}u`;
@@ -96,8 +96,8 @@ function askThem(source: string): unknown {
   }
 }
 
-describe("expressions at random", () => {
-  it(`expressions at random are evaluated as @bufbuild/cel does, ${count} of them`, () => {
+describe("random expressions", () => {
+  it(`random expressions have the same value as in @bufbuild/cel, ${count} of them`, () => {
     const differing: string[] = [];
     let values = 0;
     for (let seed = 1; seed <= count; seed += 1) {
@@ -115,7 +115,7 @@ describe("expressions at random", () => {
     assert.ok(values > count / 3, `only ${values} gave a value`);
   });
 
-  it("mean the same checked as unchecked, where the checker accepts them", () => {
+  it("random expressions that the checker accepts have the same value checked and unchecked", () => {
     let accepted = 0;
     for (let seed = 1; seed <= count; seed += 1) {
       const source = randomExpression(seed);
@@ -130,7 +130,7 @@ describe("expressions at random", () => {
     assert.ok(accepted > count / 4, `only ${accepted} were accepted`);
   });
 
-  it("give the same value or say that the budget is used up, however small it is", () => {
+  it("random expressions return the same value or exhaust the budget, however small it is", () => {
     let ended = 0;
     for (let seed = 1; seed <= count; seed += 1) {
       const compiled = compile(randomExpression(seed), environment, { isLoose: true });

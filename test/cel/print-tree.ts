@@ -1,4 +1,4 @@
-/** Our tree as cel-go prints its own (`ToDebugString`), with macros and chains spread out as it has them. */
+/** Prints our tree in the form of cel-go (`ToDebugString`), with macros and chains expanded as in cel-go. */
 import type { CheckedTree } from "../../src/cel/checking/checked.ts";
 import type { Loop, Node } from "../../src/cel/syntax/tree.ts";
 import { typeText } from "../../src/cel/checking/types.ts";
@@ -7,7 +7,7 @@ import { escapes } from "../../src/cel/functions/strings.ts";
 import { kindOf, Uint } from "../../src/cel/values/values.ts";
 import type { Value } from "../../src/cel/values/values.ts";
 
-/** A node of cel-go's: text with its children in it, and what is said about it. */
+/** A node of cel-go's output: text with its children, and its annotation. */
 type Spread =
   | { readonly text: string; readonly note: string }
   | { readonly call: string; readonly target?: Spread; readonly args: readonly Spread[]; readonly note: string }
@@ -16,12 +16,12 @@ type Spread =
   | { readonly entries: readonly (readonly [Spread, Spread])[]; readonly entryNote: string; readonly note: string }
   | { readonly loop: readonly (readonly [string, Spread | string])[]; readonly note: string };
 
-/** Without types: each part with its kind. */
+/** Prints each part with its kind, without types. */
 export function printKinds(root: Node): string {
   return print(new Spreader(undefined).node(root), 0);
 }
 
-/** With the types and overloads that the checker found. */
+/** Prints the tree with the checker's types and overloads. */
 export function printTypes(checked: CheckedTree, { withMixed } = { withMixed: true }): string {
   return print(new Spreader(checked, withMixed).node(checked.tree.root), 0);
 }
@@ -103,7 +103,7 @@ class Spreader {
 
   #balanced(operator: "&&" | "||", terms: readonly Spread[]): Spread {
     if (terms.length === 1) return terms[0] as Spread;
-    // As cel-go does, so that long chains are not deep.
+    // Like cel-go, splits long chains so that the tree is not deep.
     const middle = Math.floor((terms.length - 1) / 2) + 1;
     const halves = [terms.slice(0, middle), terms.slice(middle)].map((half) => this.#balanced(operator, half));
     return this.#call(`_${operator}_`, "bool", operator === "&&" ? "logical_and" : "logical_or", ...halves);
@@ -195,7 +195,7 @@ function literalText(value: Value): string {
   return typeof value === "string" ? quoted(value) : String(value as bigint | boolean | null);
 }
 
-/** Go's `%v`. */
+/** Formats a number like Go's `%v`. */
 function doubleText(value: number): string {
   if (Object.is(value, -0)) return "-0";
   const size = Math.abs(value);
@@ -203,7 +203,7 @@ function doubleText(value: number): string {
   return size >= 1e6 ? value.toExponential().replace(/e\+(\d)$/, "e+0$1") : String(value);
 }
 
-/** Of bytes what is UTF-8 and can be printed stays. */
+/** Formats a text. Of bytes, only printable UTF-8 remains. */
 function quoted(text: string, bytes?: Uint8Array): string {
   const readable = bytes ? Buffer.from(bytes).toString("utf8") : text;
   if (bytes && Buffer.compare(Buffer.from(readable, "utf8"), bytes) !== 0) {

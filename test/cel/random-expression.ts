@@ -1,7 +1,7 @@
 /**
- * Expressions at random, mostly such as have a value: the same for the same seed. Without what the oracle is known to do
- * otherwise than the specification: characters beyond U+FFFF, `reverse`, `replace('', …)`, signs that undo each other
- * through brackets, texts that are no numbers, and types or null as keys.
+ * Random expressions that mostly have a value, the same for the same seed. They avoid known differences between the
+ * oracle and the specification: characters beyond U+FFFF, `reverse`, `replace('', …)`, signs that cancel each other
+ * through brackets, texts that are not numbers, and types or null as keys.
  */
 
 type Kind = "bool" | "int" | "double" | "string" | "list" | "map" | "any";
@@ -30,7 +30,7 @@ export function randomExpression(seed: number): string {
     if (depth === 0 || below(8) === 0)
       return variables.length > 0 && below(3) === 0 ? one(variables) : one(leaves[kind]);
     const sub = (of: Kind): string => expression(of, depth - 1);
-    /** Now and then of another kind, to see it fail alike. */
+    /** Occasionally returns another kind, so that both implementations must fail. */
     const maybe = (of: Kind): string => sub(below(20) === 0 ? "any" : of);
     const withVariable = (body: (name: string) => string): string => {
       const before = variables;

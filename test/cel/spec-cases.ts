@@ -1,4 +1,4 @@
-/** The cases of CEL's specification, and those that cel-go has for its parser and checker, read for our own terms. */
+/** The cases of CEL's specification, and of cel-go's parser and checker tests, converted for our tests. */
 import { tests as checking } from "@bufbuild/cel-spec/testdata/checking.js";
 import { tests as conformance } from "@bufbuild/cel-spec/testdata/conformance.js";
 import { tests as parsing } from "@bufbuild/cel-spec/testdata/parsing.js";
@@ -14,11 +14,11 @@ export type Json = Readonly<Record<string, unknown>>;
 export interface SpecCase {
   /** Suite and section, e.g. `lists/index`. */
   readonly section: string;
-  /** Unique: what lists of cases name. */
+  /** Unique name, used in lists of cases. */
   readonly name: string;
   readonly expression: string;
   readonly original: Json;
-  /** What cel-go prints of its tree, and of its tree with types. */
+  /** cel-go's output for its tree, and for its tree with types. */
   readonly ast: string | undefined;
   readonly checkedAst: string | undefined;
   readonly type: string | undefined;
@@ -79,11 +79,11 @@ const everything = casesOf(conformance as unknown as Suite);
 const all = everything.filter(hasNoProtobuf);
 const inSuites = (names: ReadonlySet<string>): readonly SpecCase[] => all.filter((one) => names.has(suiteOf(one)));
 
-/** The language without protobuf's messages. */
+/** The language without protobuf messages. */
 export const coreCases = inSuites(coreSuites);
 export const stringCases = inSuites(new Set(["string_ext"]));
 export const typeCases = inSuites(new Set(["type_deductions"]));
-/** The other suites, and how many of each mention messages. */
+/** The other suites, and how many cases of each use messages. */
 export const otherCases = Map.groupBy(
   all.filter(
     (one) => !coreSuites.has(suiteOf(one)) && suiteOf(one) !== "string_ext" && suiteOf(one) !== "type_deductions",
@@ -97,7 +97,7 @@ export const messageCases = Map.groupBy(
 export const parsingCases = casesOf(parsing as unknown as Suite);
 export const checkingCases = casesOf(checking as unknown as Suite);
 
-/** A type as protobuf's JSON writes it. */
+/** Reads a type from protobuf's JSON. */
 export function typeFrom(json: Json): Type {
   const [[kind, value]] = Object.entries(json) as [[string, Json & string]];
   switch (kind) {
@@ -137,7 +137,7 @@ const primitives: Readonly<Record<string, Type>> = {
   BYTES: types.bytes,
 };
 
-/** A value as protobuf's JSON writes it. */
+/** Reads a value from protobuf's JSON. */
 export function valueFrom(json: Json): Value {
   const [[kind, value]] = Object.entries(json) as [[string, unknown]];
   switch (kind) {

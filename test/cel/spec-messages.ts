@@ -1,4 +1,4 @@
-/** What the checking cases take for granted: cel-go's test declares it, their data does not. */
+/** Declarations that the checking cases assume. cel-go's test defines them, but the data do not. */
 import { define, member, overload } from "../../src/cel/checking/declarations.ts";
 import type { FunctionDeclaration } from "../../src/cel/checking/declarations.ts";
 import { listOf, mapOf, nullable, objectType, types } from "../../src/cel/checking/types.ts";
@@ -6,7 +6,7 @@ import type { Type } from "../../src/cel/checking/types.ts";
 
 const { int, dyn, string, bool, bytes, double, uint, timestamp, duration } = types;
 
-/** The fields of the test messages that the cases read, as an object's. */
+/** Returns the fields of the test messages that the cases read, as an object type. */
 function testMessage(name: string): Type {
   const nested = objectType(`${name}.NestedMessage`, { bb: int });
   return objectType(name, {
@@ -45,7 +45,7 @@ export function messageType(name: string): Type {
   return known[name] ?? testMessage(name);
 }
 
-/** The environment that cel-go's checker tests call the default. */
+/** The default environment of cel-go's checker tests. */
 export const defaultNames: Readonly<Record<string, Type>> = {
   is: string,
   ii: int,

@@ -1,4 +1,4 @@
-/** Runs a case of the specification, and says what differs. */
+/** Runs a case of the specification, and returns the difference. */
 import { inspect } from "node:util";
 import { check } from "../../src/cel/checking/check.ts";
 import { parse } from "../../src/cel/syntax/parse.ts";
@@ -22,7 +22,7 @@ import type { Json, SpecCase } from "./spec-cases.ts";
 
 type Activation = Readonly<Record<string, Value>>;
 
-/** What the case declares, over the given functions. */
+/** Returns the declarations of the case, and the given functions. */
 function environmentOf(
   { original }: SpecCase,
   functions: readonly FunctionDeclaration[],
@@ -36,7 +36,7 @@ function environmentOf(
   for (const declared of (original["typeEnv"] as readonly Json[] | undefined) ?? []) {
     const name = String(declared["name"]);
     if (declared["function"]) own.push(functionFrom(name, declared["function"] as Json));
-    // Without the checker, only what is bound is there.
+    // Without the checker, only bound names exist.
     else if (!isLoose || Object.hasOwn(bindings, name)) {
       const type = typeFrom((declared["ident"] as Json)["type"] as Json);
       variables[name] = { type, read: (activation: Activation) => activation[name] };
@@ -65,14 +65,14 @@ function bindingsOf(original: Json): Activation {
   return Object.fromEntries(Object.entries(given).map(([name, { value }]) => [name, valueFrom(value as Json)]));
 }
 
-/** undefined when it is as the case says. */
+/** Returns undefined if the result matches the case. */
 export function differenceOf(one: SpecCase, functions: readonly FunctionDeclaration[]): string | undefined {
   const { original, expression } = one;
   const environment = environmentOf(one, functions);
   const compiled = compile(expression, environment, { isLoose: original["disableCheck"] === true });
   const wantsFailure = original["evalError"] !== undefined;
   if (!compiled.ok) {
-    // A failure of the evaluation is no leave to refuse what cel-go accepts.
+    // A failed evaluation does not justify rejecting an expression that cel-go accepts.
     const mayRefuse = wantsFailure && (one.checkedAst === undefined || refusedSooner.includes(one.name));
     return mayRefuse ? undefined : compiled.issues.map(issueText).join("; ");
   }
@@ -83,7 +83,7 @@ export function differenceOf(one: SpecCase, functions: readonly FunctionDeclarat
   return isSame(result, wanted) ? undefined : `it is ${inspect(result)} and must be ${inspect(wanted)}`;
 }
 
-/** Equal, and of the same kind throughout; NaN is NaN. */
+/** Whether the values are equal and of the same kind at all levels. NaN equals NaN. */
 function isSame(one: Value, other: Value): boolean {
   if (kindOf(one) !== kindOf(other)) return false;
   if (typeof one === "number") return Object.is(one, other) || one === other;
@@ -96,14 +96,14 @@ function bigRun(): Run {
   return run;
 }
 
-/** Whether the tree is cel-go's, or it is refused as there. */
+/** Returns the difference from cel-go's tree or rejection. */
 export function parseDifference({ expression, ast }: SpecCase): string | undefined {
   const parsed = parse(expression);
   if (!parsed.ok) return ast === undefined ? undefined : parsed.issues.map(issueText).join("; ");
   return ast === undefined ? "it is read" : firstDifference(printKinds(parsed.tree.root), ast);
 }
 
-/** Whether the types and overloads are cel-go's, or it is refused as there. */
+/** Returns the difference from cel-go's types and overloads or rejection. */
 export function checkDifference(
   one: SpecCase,
   functions: readonly FunctionDeclaration[],
@@ -118,12 +118,12 @@ export function checkDifference(
   }
   if (one.checkedAst === undefined || one.error !== undefined) return "it is accepted";
   const theirs = one.checkedAst.replaceAll(optionalIds, "");
-  // Whether overloads for numbers of different kinds are listed is an option of cel-go's that differs between suites.
+  // Listing overloads for numbers of different kinds is an option of cel-go that differs between suites.
   const all = firstDifference(printTypes(checked.checked), theirs);
   return all && firstDifference(printTypes(checked.checked, { withMixed: false }), theirs) && all;
 }
 
-/** Overloads that come with optional values. */
+/** Overloads for optional values. */
 const optionalIds = /\|optional_(?:map_index_value|list_index_int|map_optindex\w*)/g;
 
 function firstDifference(ours: string, theirs: string): string | undefined {
