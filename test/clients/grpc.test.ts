@@ -55,7 +55,7 @@ describe("gRPC", { skip: skipWithout("python3-grpcio"), timeout: 240_000 }, () =
     });
   });
 
-  it("gRPC: streams pass each message when it is sent, in each direction and in both", () => {
+  it("gRPC: streams forward each message when it is sent, in each direction and in both", () => {
     found("server streaming", ["0", "1", "2"]);
     found("no messages", []);
     found("client streaming", "500000");
@@ -79,7 +79,7 @@ describe("gRPC", { skip: skipWithout("python3-grpcio"), timeout: 240_000 }, () =
     found("many calls", 100);
   });
 
-  it("gRPC: a channel goes on after the server has restarted", () => {
+  it("gRPC: a channel continues after the server has restarted", () => {
     const [ends, again] = seen.get("restarted") as readonly [readonly string[], string];
     assert.equal(ends[0], "UNAVAILABLE");
     assert.equal(again, "again");

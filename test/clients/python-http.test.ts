@@ -28,7 +28,7 @@ const clients: Readonly<Record<string, readonly ProgramName[]>> = {
   "http.client": ["python3"],
 };
 const bare = "http.client";
-/** The answer to a request that `/slow` holds, and whoever waits for its next part. */
+/** The response to a request that `/slow` holds open, and the wait for its next part. */
 let held: { readonly response: ServerResponse; parts: number } | undefined;
 let slow = Promise.withResolvers<ServerResponse>();
 
@@ -38,7 +38,7 @@ const answers: Readonly<Record<string, (request: IncomingMessage, response: Serv
     const length = request.headers["content-length"] ?? "no length";
     response.end(`${request.method} ${length} [${body}] ${request.headers["cookie"] ?? ""}`);
   },
-  // Nothing of the body is read.
+  // The service reads nothing of the body.
   "/refused": (_request, response) => response.writeHead(413).end("too large"),
   "/trailers": (_request, response) => {
     response.writeHead(200, { trailer: "x-end" }).write("body");
@@ -109,7 +109,7 @@ after(async () => {
   await service.stop();
 });
 
-/** Stops the server while an answer is under way, lets the answer end, and waits until the agent has come back. */
+/** Stops the server during a response, lets the response finish, and waits until the agent has reconnected. */
 async function restart(): Promise<void> {
   const response = await slow.promise;
   slow = Promise.withResolvers();
@@ -123,7 +123,7 @@ async function restart(): Promise<void> {
   );
 }
 
-/** Whether the edge accepts no new connection. */
+/** Returns whether the edge accepts no new connection. */
 async function isClosed(): Promise<boolean> {
   const socket = connect(platform.httpsPort, "127.0.0.1");
   try {
@@ -158,11 +158,11 @@ for (const [client, needed] of Object.entries(clients)) {
       assert.match((seen.get("expect") as { readonly body: string }).body, /^POST 8 \[expected\] /);
     });
 
-    it(`Python's ${client} receives the answer to each upload of 3 MiB that is refused`, () => {
+    it(`Python's ${client} receives the response to each rejected upload of 3 MiB`, () => {
       found("refused uploads", [413, 413, 413, 413, 413, 413]);
     });
 
-    it(`Python's ${client} receives parts as they are sent, trailers, and answers without a body`, () => {
+    it(`Python's ${client} receives parts as they are sent, trailers, and responses without a body`, () => {
       found("stream", "part 1\npart 2\npart 3\n");
       found("trailers", [text("body"), text("GET no length [] ")]);
       found("no content", [204, 304]);
@@ -176,7 +176,7 @@ for (const [client, needed] of Object.entries(clients)) {
       found("path", text("/a%2Fb/c?d=%20e"));
     });
 
-    it(`Python's ${client} follows redirects and keeps cookies`, () => {
+    it(`Python's ${client} follows redirects and stores cookies`, () => {
       const kept = [
         text("GET no length [] "),
         text("GET no length [] "),
@@ -192,9 +192,9 @@ for (const [client, needed] of Object.entries(clients)) {
       found("cookies", [200, ["a=1", "b=2"], "a=1; b=2"]);
     });
 
-    it(`Python's ${client} uses one connection again, and another one after the server has restarted`, () => {
+    it(`Python's ${client} reuses a connection, and opens another one after the server has restarted`, () => {
       found("reuse", { statuses: [200], connections: 0 });
-      // With any server, this version of httpx keeps using a connection after GOAWAY: only a new client helps.
+      // With any server, this version of httpx continues to use a connection after GOAWAY. Only a new client helps.
       const broken = client === "httpx over HTTP/2";
       const same = broken ? ["RemoteProtocolError", "RemoteProtocolError"] : ["finished", "/after"];
       found("restarted", [...same, "/again"]);
