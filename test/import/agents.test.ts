@@ -1,4 +1,4 @@
-/** Imported agent files and documents carry traffic as the source did: each request reaches the service that it should. */
+/** Imported agent files and documents route traffic like the source: each request reaches the right service. */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,7 +12,7 @@ import { startHttpService } from "../support/services.ts";
 import type { HttpService } from "../support/services.ts";
 import { runSharedCommand } from "../support/shared-command.ts";
 
-/** URL, then the status and the service that answers; and header fields of the request. */
+/** URL, then the status and the service that answers; optionally header fields of the request. */
 type Expected = readonly [
   url: string,
   status: number,

@@ -1,4 +1,4 @@
-/** `postern import api`: a server full of objects, imported into an empty one, decides the same about traffic. */
+/** `postern import api`: after the import of a full server, an empty server makes the same decisions about traffic. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -23,7 +23,7 @@ const leaf = await issueLeaf(authority, { names: ["docs.example.com"], now: Date
 const keys = await makeProviderKeys();
 const metadata = metadataXml({ certificates: [keys.certificatePem], redirect: "https://idp.example/sso" });
 
-/** One object of every kind at least, and several of those that decide about traffic. */
+/** At least one object of every kind, and several of those that affect traffic. */
 function everything(port: number): Record<string, Record<string, unknown>> {
   const route = (match: string, fields: object, type = "path_prefix") => ({
     edge_id: "shop",
@@ -188,7 +188,7 @@ describe("postern import api", () => {
     writeFileSync(join(directory, "key.txt"), `${source.apiKey}\n`);
     return postern(["import", "api", "--from", source.apiUrl, "--key-file", "key.txt", "--out", out, ...more]);
   };
-  /** What a server says about a request, without its own ids and names. */
+  /** Returns a server's decision about a request, without its own ids and names. */
   const decisions = async (platform: TestPlatform) => {
     const { https_edges: edges } = (await platform.api("GET", "/edges/https")).body;
     const shop = edges.find(({ hostports }: { hostports: string[] }) => hostports[0] === "shop.example.com:443");
@@ -240,7 +240,7 @@ describe("postern import api", () => {
     assert.deepEqual([planned.code, planned.stderr], [0, ""], planned.stdout);
   });
 
-  it("postern import api reports each field once, and names what cannot be moved", async () => {
+  it("postern import api reports each field once, and names what it cannot import", async () => {
     const { stdout } = await importLive("report", "--json");
     const { report } = JSON.parse(stdout) as {
       report: { key: string; kind: string; text: string; place: { file: string; pointer: string } }[];
@@ -258,7 +258,7 @@ describe("postern import api", () => {
     assert.ok(!stdout.includes("hook-secret") && !stdout.includes("oidc-secret"), "secrets are not printed");
   });
 
-  it("postern import api refuses to overwrite other content without --force", async () => {
+  it("postern import api does not overwrite other content without --force", async () => {
     mkdirSync(join(directory, "kept"));
     writeFileSync(join(directory, "kept/document.yaml"), "mine");
     const refused = await importLive("kept");
@@ -271,7 +271,7 @@ describe("postern import api", () => {
     assert.equal((await importLive("kept", "--force")).code, 0);
   });
 
-  it("postern import api of a folder of saved answers gives the same document as the live API", async () => {
+  it("postern import api of a folder of saved responses creates the same document as the live API", async () => {
     const folder = join(directory, "saved");
     mkdirSync(folder);
     const paths = [
@@ -350,7 +350,7 @@ describe("postern import api", () => {
     });
   }
 
-  it("postern import api leaves out a certificate that the service issued, and what refers to it", async () => {
+  it("postern import api omits a certificate that the service issued, and references to it", async () => {
     const folder = join(directory, "issued");
     mkdirSync(folder);
     const certificate = { id: "cert_1", issued_at: "2026-01-01T00:00:00Z", certificate_pem: leaf.certificatePem };
@@ -385,7 +385,7 @@ describe("postern import api", () => {
     });
   });
 
-  it("postern import api of a folder refuses links, and folders without answers", async () => {
+  it("postern import api of a folder rejects links, and folders without responses", async () => {
     const folder = join(directory, "links");
     mkdirSync(folder);
     assert.match((await postern(["import", "api", folder])).stderr, /has no \.json files/);
@@ -394,7 +394,7 @@ describe("postern import api", () => {
   });
 
   for (const name of ["nginx", "traefik"]) {
-    it(`postern import ${name} says that it is not supported`, async () => {
+    it(`postern import ${name} reports that it is not supported`, async () => {
       const ended = await postern(["import", name, "any.conf"]);
       assert.deepEqual([ended.code, ended.stdout], [2, ""]);
       assert.match(ended.stderr, new RegExp(`postern cannot import ${name} configuration yet`));
@@ -402,7 +402,7 @@ describe("postern import api", () => {
   }
 });
 
-/** Writes the values that the API does not reveal, as a user would; the path of the new file. */
+/** Writes the values that the API does not reveal, as a user would. Returns the path of the new file. */
 function fillIn(path: string): string {
   const filled = readFileSync(path, "utf8")
     .replace(/^(IMPORT_\w*PRIVATE_KEY_PEM)=$/gm, (_, name: string) => `${name}='${leaf.keyPem}'`)

@@ -1,4 +1,4 @@
-/** The sites of a real Caddy, imported from `caddy adapt`, answer every request as Caddy does. */
+/** The sites of a real Caddy, imported from `caddy adapt`, answer every request like Caddy. */
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
@@ -19,7 +19,7 @@ import type { TestPlatform } from "../support/platform.ts";
 const caddy = findProgram("caddy") ?? "caddy";
 
 interface Case {
-  /** One of its own unless given; requests then begin with a host. */
+  /** Default: a separate host. If set, requests begin with a host. */
   readonly hosts?: readonly string[];
   /** Directives of the site. `A` and `B` stand for addresses of services. */
   readonly site: string;
@@ -28,7 +28,7 @@ interface Case {
 }
 
 const basic = (text: string) => ({ authorization: `Basic ${btoa(text)}` });
-/** Of `long-password`. */
+/** Hash of `long-password`. */
 const hash = "HASH";
 
 const cases: Readonly<Record<string, Case>> = {
@@ -244,13 +244,13 @@ describe("an imported Caddy site", { skip: skipWithout("caddy") }, () => {
     rmSync(directory, { recursive: true });
   });
 
-  it("an imported Caddy site answers 502 for a path that its edge cannot lead to the right service", async () => {
+  it("an imported Caddy site answers 502 for a path that its edge cannot route to the right service", async () => {
     const answer = await platform.request(`https://${hostOf("handle blocks")}/API/users`);
     assert.equal(answer.status, 502);
   });
 
   for (const [name, { hosts, requests }] of Object.entries(cases)) {
-    it(`an imported Caddy site with ${name} answers as Caddy does`, async () => {
+    it(`an imported Caddy site with ${name} answers like Caddy`, async () => {
       for (const one of requests) {
         const [line, headers] = typeof one === "string" ? [one, {}] : one;
         const [method, target] = line.includes(" ") ? (line.split(" ") as [string, string]) : (["GET", line] as const);
@@ -269,7 +269,7 @@ function hostOf(name: string): string {
   return `${name.replaceAll(/[^a-z]+/g, "-")}.example.com`;
 }
 
-/** What a visitor sees, and what the service saw. */
+/** Returns the response that a visitor sees, and the request that the service saw. */
 function seenOf(status: number, headers: IncomingHttpHeaders, body: Buffer): Seen {
   const names = [
     "location",
@@ -285,7 +285,7 @@ function seenOf(status: number, headers: IncomingHttpHeaders, body: Buffer): See
     names.filter((name) => headers[name] !== undefined).map((name) => [name, headers[name]]),
   );
   const text = headers["content-encoding"] === undefined ? body.toString() : "";
-  // The text of a refusal is each program's own.
+  // Each program has its own text for errors.
   if (status === 401) delete kept["cache-control"];
   return { status, headers: kept, body: status === 401 ? "" : text };
 }
@@ -305,7 +305,7 @@ async function askCaddy(
   return seenOf(answer.statusCode ?? 0, answer.headers, Buffer.concat(parts));
 }
 
-/** A service that says what it got, without what differs for each connection. */
+/** Starts a service that returns its request, without fields that differ for each connection. */
 function startService(name: string): Server {
   const shown = ["x-added", "x-secret", "x-up", "x-other"];
   const server = createServer((request, response) => {
@@ -345,7 +345,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** Resolves once something listens at the port. */
+/** Resolves when something listens at the port. */
 async function answering(port: number): Promise<void> {
   for (let attempt = 0; attempt < 200; attempt += 1) {
     const socket = connect(port, "127.0.0.1");

@@ -1,5 +1,5 @@
 /**
- * Configuration files with invented names, and what the import makes of each: the report line by line, and the files. Every
+ * Configuration files with invented names, and the result of each import: the report line by line, and the files. Every
  * agent file passes `postern config check`, and a server plans every document.
  *
  * `WRITE_GOLDEN=1` writes the expected results. Read the difference before you commit it.
@@ -42,7 +42,7 @@ describe("golden imports", () => {
   after(() => api.stop());
 
   for (const file of files) {
-    it(`${file} is imported as its golden result says`, async () => {
+    it(`${file} is imported with its golden result`, async () => {
       const source = dirname(file);
       const cwd = join(directory, source);
       const env = { POSTERN_API_URL: api.baseUrl, POSTERN_API_KEY: api.apiKey };

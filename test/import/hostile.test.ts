@@ -1,4 +1,4 @@
-/** Input of strangers: an import ends with a result or with one sentence that has a place, within bounds. */
+/** Untrusted input: an import ends with a result or with one sentence that names a place, within its limits. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -135,11 +135,11 @@ describe("hostile input", () => {
     ["a bad INI line", "frp", "bad.ini", "[common]\nnonsense\n", /bad\.ini:2:1: expected \[section\] or key = value/],
   ];
   for (const [what, source, file, content, message] of cases) {
-    it(`hostile input with ${what} is refused with its place`, async () => {
+    it(`hostile input with ${what} is rejected with its place`, async () => {
       writeFileSync(join(directory, file), content);
       const started = process.cpuUsage();
       const ended = await runSharedCommand(["import", source, file, "--out", "out"], { cwd: directory });
-      // The unknown tag is read as plain text, which the report leaves as it is.
+      // The unknown tag is read as plain text, which the report leaves unchanged.
       if (what === "an unknown tag") return assert.ok(ended.code === 0 || ended.code === 2, ended.stderr);
       assert.deepEqual([ended.code, ended.stdout], [2, ""], ended.stderr);
       assert.match(ended.stderr, message);
@@ -147,7 +147,7 @@ describe("hostile input", () => {
     });
   }
 
-  it("hostile input that is a folder, a device, a pipe or nothing is refused", async () => {
+  it("hostile input that is a folder, a device, a pipe or nothing is rejected", async () => {
     mkdirSync(join(directory, "folder"));
     execFileSync("mkfifo", [join(directory, "pipe")]);
     for (const [file, message] of [
@@ -184,7 +184,7 @@ describe("hostile input", () => {
     assert.ok(!readFileSync(join(directory, "frp-reads/agent.yml"), "utf8").includes("TOP-SECRET"));
   });
 
-  it("hostile input cannot write to a terminal, or outside of the folder", async () => {
+  it("hostile input cannot write to a terminal, or outside the folder", async () => {
     writeFileSync(
       join(directory, "escape.yml"),
       'proxy-resources:\n  a:\n    protocol: http\n    full-domain: "x.example"\n    "\\e[31mred": 1\n    targets:\n      - { site: "../../outside", hostname: localhost, port: 80 }\n',
@@ -194,7 +194,7 @@ describe("hostile input", () => {
     assert.deepEqual(globSync("**/*outside*", { cwd: directory }), ["inside/agent-outside.yml"]);
   });
 
-  it("hostile input with templates of policies stays text", () => {
+  it("hostile input with templates of policies remains text", () => {
     const site = {
       handler: "static_response",
       body: "${secrets.get('vault', 'name')}",
@@ -233,7 +233,7 @@ describe("hostile input", () => {
   });
 });
 
-/** The text with one piece removed, doubled, moved or replaced by signs of the formats. */
+/** Returns the text with one piece removed, doubled, moved or replaced by characters of the formats. */
 function mutated(text: string, random: Random): string {
   const at = random.below(text.length);
   const end = Math.min(text.length, at + 1 + random.below(40));

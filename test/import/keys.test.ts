@@ -1,4 +1,4 @@
-/** The tables of documented keys: each row is reached by a file with that key, and says something useful. */
+/** The tables of documented keys: a file with the key reaches each row, and the row has a useful text. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { importCaddy } from "../../src/import/caddy/import-caddy.ts";
@@ -27,7 +27,7 @@ const tables: readonly (readonly [name: string, rows: readonly KeyRow[], read: (
   ["Pangolin", pangolinKeys, (tree) => importPangolin("blueprint.yaml", JSON.stringify(tree), "x")],
 ];
 
-/** A file with one key. */
+/** Returns a file with one key. */
 function treeOf(key: string): Tree {
   const steps = key.replaceAll("[]", ".[]").split(".");
   return steps.reduceRight<unknown>(
@@ -38,7 +38,7 @@ function treeOf(key: string): Tree {
 
 for (const [name, rows, read] of tables) {
   describe(`the keys of ${name}`, () => {
-    it(`the keys of ${name} are there once, and say what becomes of them`, () => {
+    it(`the keys of ${name} appear once, and have a text about their import`, () => {
       const keys = rows.map(({ key }) => key);
       assert.deepEqual(
         keys.filter((key, index) => keys.indexOf(key) !== index),
@@ -48,14 +48,14 @@ for (const [name, rows, read] of tables) {
         rows.filter(({ text }) => text.length < 4 || /\.$|TODO/.test(text)),
         [],
       );
-      // Nothing is left out without what to do or what happens instead.
+      // Each omitted key has advice or a description of the replacement.
       assert.deepEqual(
         rows.filter(({ kind, text }) => kind === "left out" && text.length < 25),
         [],
       );
     });
 
-    it(`the keys of ${name} are found in a file that has them`, () => {
+    it(`the keys of ${name} are found in a file that contains them`, () => {
       for (const { key } of rows) {
         const { report } = read(treeOf(key));
         const lines = report.filter((line) => line.key.replaceAll(/\[\d+\]/g, "[]") === key.replaceAll("*", "name"));
@@ -64,7 +64,7 @@ for (const [name, rows, read] of tables) {
       }
     });
 
-    it(`the keys of ${name} do not include one that is misspelled: it is left out, and counts as a guard`, () => {
+    it(`the keys of ${name} do not include a misspelled one: it is omitted, and counts as a guard`, () => {
       const [{ key }] = rows as readonly [KeyRow];
       const wrong = `${key.replace(/\.[^.]*$/, "")}Misspelled`;
       const { report } = read(treeOf(wrong));
@@ -74,6 +74,6 @@ for (const [name, rows, read] of tables) {
   });
 }
 
-it("the keys of Caddy's handlers and matchers say what becomes of them", () => {
+it("the keys of Caddy's handlers and matchers have a text about their import", () => {
   assert.ok(caddyRows.length > 10 && caddyRows.every(({ text }) => text.length > 8));
 });
