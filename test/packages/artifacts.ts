@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { findExecutable } from "../support/programs.ts";
 
 /**
- * Programs that building and testing packages needs, with their Debian packages. Unlike the programs of
- * `test/support/programs.ts`, none of them is required in CI: they need root, a Debian mirror and mounts, which a machine
- * may lack although nothing is wrong with Postern.
+ * Programs for building and testing packages, with their Debian packages. Unlike the programs of
+ * `test/support/programs.ts`, none of them is required in CI. They need root, a Debian mirror and mounts, which a
+ * healthy machine may lack.
  */
 const programs = {
   buildah: { names: ["buildah"], package: "buildah" },
@@ -24,7 +24,10 @@ const programs = {
 
 type PackagingProgram = keyof typeof programs | "root";
 
-/** The `skip` option of checks that need these programs, or root: false if all is there, otherwise the reason. */
+/**
+ * Returns the `skip` option of checks that need these programs, or root: false if everything is available, otherwise
+ * the reason.
+ */
 export function skipWithoutPackaging(...needed: readonly PackagingProgram[]): string | false {
   const missing = needed.filter((name) => name !== "root" && findExecutable(programs[name].names) === undefined);
   if (missing.length > 0) {
@@ -34,13 +37,16 @@ export function skipWithoutPackaging(...needed: readonly PackagingProgram[]): st
   return needed.includes("root") && process.getuid?.() !== 0 ? "needs root" : false;
 }
 
-/** The path of an artifact. @throws if it was not built */
+/**
+ * Returns the path of an artifact.
+ * @throws if it was not built
+ */
 export function built(path: string): string {
   if (!existsSync(path)) throw new Error(`find "${path}": run \`npm run release\` first`);
   return path;
 }
 
-/** A new folder with an empty home and an empty working directory. */
+/** Creates a folder with an empty home and an empty working directory. */
 export function emptyPlace(): { readonly folder: string; readonly home: string; readonly cwd: string } {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "postern-package-")));
   const [home, cwd] = [join(folder, "home"), join(folder, "work")];
@@ -49,7 +55,7 @@ export function emptyPlace(): { readonly folder: string; readonly home: string; 
   return { folder, home, cwd };
 }
 
-/** What a program prints. */
+/** Returns the output of a program. */
 export function output(
   program: string,
   words: readonly string[],

@@ -29,7 +29,7 @@ describe(
     });
     after(() => rmSync(folder, { recursive: true }));
 
-    it("serves an agent's URL through the balancer, and loses no request while a server drains and stops", (test) => {
+    it("the cluster of deploy/compose.cluster.yaml in the released image serves an agent's URL through the balancer, and loses no request while a server drains and stops", (test) => {
       const command = ["/usr/sbin/chroot", `--userspec=${run.User}`, root, ...run.Entrypoint];
       return stopServerOfCluster(test, { command, root, folder: "data", user });
     });

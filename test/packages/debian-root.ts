@@ -1,11 +1,11 @@
-/** A minimal Debian in a folder, into which a check installs packages. */
+/** A minimal Debian in a folder, in which a check installs packages. */
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { root as checkout } from "../../scripts/release/paths.ts";
 import { output } from "./artifacts.ts";
 
-/** Of Debian: what the package depends on, and no Node. */
+/** Debian packages that Postern's package depends on, without Node. */
 const packages = "passwd,procps,libatomic1,libstdc++6,ca-certificates";
 
 export interface DebianRoot {
@@ -13,7 +13,10 @@ export interface DebianRoot {
   /** Program and first words that run a command in the root. */
   readonly command: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** Runs a command in the root. @returns what it prints */
+  /**
+   * Runs a command in the root.
+   * @returns the output
+   */
   run(...words: readonly string[]): string;
   remove(): void;
 }
@@ -35,7 +38,7 @@ export function makeDebianRoot(): DebianRoot {
   };
 }
 
-/** The root as a tar file; cached below `node_modules`, and made again if it is missing. */
+/** Returns the root as a tar file. Cached below `node_modules`, and created again if it is missing. */
 function baseRoot(): string {
   const folder = join(checkout, "node_modules", ".cache");
   const file = join(folder, "debian-root-with-procps.tar");

@@ -1,4 +1,4 @@
-/** The Debian package, installed, upgraded, removed and purged in a root of its own. */
+/** The Debian package, installed, upgraded, removed and purged in a separate root. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -14,7 +14,7 @@ import { makeDebianRoot } from "./debian-root.ts";
 import type { DebianRoot } from "./debian-root.ts";
 import { firstRun } from "./first-run.ts";
 
-/** Making the root takes a while. */
+/** Creating the root takes a while. */
 const timeout = 600_000;
 
 describe("the Debian package", { timeout, skip: skipWithoutPackaging("mmdebstrap", "root") }, () => {
@@ -30,13 +30,13 @@ describe("the Debian package", { timeout, skip: skipWithoutPackaging("mmdebstrap
   const settings = (): string => join(root, "etc/postern/postern.yaml");
   const kept = (): string => join(root, "var/lib/postern/kept");
 
-  it("takes at most 45 MB", () => {
+  it("the Debian package takes at most 45 MB", () => {
     for (const platform of ["linux-x64", "linux-arm64"] as const) {
       assert(statSync(built(debianPackagePath(platform))).size < 45_000_000);
     }
   });
 
-  it("is installed, prints the next step and no secrets", () => {
+  it("the Debian package is installed, prints the next step and no secrets", () => {
     const printed = run("dpkg", "--install", "/postern.deb");
     assert.match(printed, /systemctl enable --now postern/);
     assert.doesNotMatch(printed, /postern_(ak|at)_/);
@@ -45,21 +45,21 @@ describe("the Debian package", { timeout, skip: skipWithoutPackaging("mmdebstrap
     assert.equal(run("dpkg", "--verify", "postern"), "");
   });
 
-  it("has settings that the server accepts", () => {
+  it("the Debian package has settings that the server accepts", () => {
     const shown = run("postern", "serve", "--config", "/etc/postern/postern.yaml", "--check", "--json");
     assert.equal((JSON.parse(shown) as { change: string }).change, "create");
   });
 
-  it("publishes a service", () =>
+  it("the Debian package publishes a service", () =>
     firstRun({ command: [...debian.command, "postern"], env: debian.env, cwd: "/", root }));
 
   it(
-    "X2: binds port 443 as its user with the capability of the unit, refuses without, and logs JSON",
+    "X2: the Debian package binds port 443 as its user with the capability of the unit, fails without, and logs JSON",
     { skip: skipWithoutPackaging("nsenter", "ip") },
     async () => {
       const user = ["setpriv", "--reuid=postern", "--regid=postern", "--clear-groups", "--no-new-privs"];
       const serve = ["postern", "serve", "--config", "/etc/postern/postern.yaml", "--json"];
-      // In a network without other programs, whose ports below 1024 need the capability.
+      // In a separate network namespace, where ports below 1024 need the capability.
       const alone = ["--net", "--", "sh", "-c", 'ip link set lo up && exec "$@"', "sh", ...debian.command, ...user];
       const start = (capabilities: string) =>
         spawn(
@@ -96,7 +96,7 @@ describe("the Debian package", { timeout, skip: skipWithoutPackaging("mmdebstrap
     },
   );
 
-  it("keeps data and changed settings in an upgrade", () => {
+  it("the Debian package preserves data and changed settings in an upgrade", () => {
     writeFileSync(kept(), "data");
     writeFileSync(settings(), `${readFileSync(settings(), "utf8")}region: north\n`);
     run("dpkg", "--install", "--force-confold", "/postern.deb");
@@ -104,7 +104,7 @@ describe("the Debian package", { timeout, skip: skipWithoutPackaging("mmdebstrap
     assert.match(readFileSync(settings(), "utf8"), /region: north/);
   });
 
-  it("leaves data when it is removed, and nothing when it is purged", () => {
+  it("the Debian package leaves data when it is removed, and nothing when it is purged", () => {
     run("dpkg", "--remove", "postern");
     assert(existsSync(kept()) && existsSync(settings()));
     assert(!existsSync(join(root, "usr/bin/postern")));
@@ -116,11 +116,11 @@ describe("the Debian package", { timeout, skip: skipWithoutPackaging("mmdebstrap
   const analyze = findExecutable(["systemd-analyze"]);
   const skip = skipWithoutPackaging("systemd-analyze");
   for (const unit of ["postern.service", "postern-agent.service"]) {
-    it(`has a hardened ${unit}`, { skip }, () => {
+    it(`the Debian package has a hardened ${unit}`, { skip }, () => {
       const file = join(checkout, "scripts/release/debian", unit);
       const words = ["security", "--offline=true", "--threshold=20", "--no-pager", file];
       assert.match(output(analyze ?? "", words), /Overall exposure level/);
-      // Verified among the units of this machine, which need not have the executable.
+      // Verified among the units of this machine, which may lack the executable.
       const copy = join(root, unit);
       writeFileSync(copy, readFileSync(file, "utf8").replaceAll("/usr/bin/postern", "/bin/true"));
       assert.equal(output(analyze ?? "", ["verify", "--man=no", copy]), "");

@@ -10,7 +10,7 @@ import { built, emptyPlace, output, skipWithoutPackaging } from "./artifacts.ts"
 import { firstRun } from "./first-run.ts";
 import { checkThreads } from "./threads.ts";
 
-/** An emulator needs longer than a test may usually take. */
+/** An emulator needs more time than the usual limit of a test. */
 const emulatedMs = 240_000;
 
 describe("the single executable", () => {
@@ -19,23 +19,24 @@ describe("the single executable", () => {
   after(() => rmSync(folder, { recursive: true }));
 
   for (const platform of [...linuxPlatforms, ...otherPlatforms]) {
-    it(`of ${platform} takes at most 45 MB compressed`, () => {
+    it(`the single executable of ${platform} takes at most 45 MB compressed`, () => {
       assert(statSync(built(downloadPath(platform))).size < 45_000_000);
     });
   }
 
-  it("prints its version without Node", () => {
+  it("the single executable prints its version without Node", () => {
     const shown = output(built(executablePath("linux-x64")), ["version", "--json"], { cwd, env });
     assert.match((JSON.parse(shown) as { commit: string }).commit, /^[0-9a-f]{40}$/);
   });
 
-  it("lists the operations of the API, which it reads from its own file", () => {
+  it("the single executable lists the operations of the API, which it reads from its own file", () => {
     assert.match(output(executablePath("linux-x64"), ["api", "--help"], { cwd, env }), /edges/);
   });
 
-  it("publishes a service in an empty directory", () => firstRun({ command: [executablePath("linux-x64")], env, cwd }));
+  it("the single executable publishes a service in an empty directory", () =>
+    firstRun({ command: [executablePath("linux-x64")], env, cwd }));
 
-  it("starts all threads from inside, also when another file has taken its place", async () => {
+  it("the single executable starts all threads from inside, also when another file has replaced it", async () => {
     const program = join(folder, "postern");
     copyFileSync(built(executablePath("linux-x64")), program);
     await checkThreads({ command: [program], env, cwd }, () => {
@@ -49,11 +50,15 @@ describe("the single executable", () => {
   const skip = existsSync(`${libraries}/lib/libatomic.so.1`)
     ? skipWithoutPackaging("qemu")
     : "needs libraries for an emulator (apt-get install qemu-user-static libstdc++6-arm64-cross libatomic1-arm64-cross)";
-  it("of linux-arm64 publishes a service in an emulator", { skip, timeout: emulatedMs }, async () => {
-    const [program, ...words] = [emulator ?? "", "-L", libraries, built(executablePath("linux-arm64"))];
-    assert.match(output(program, [...words, "version"], { cwd, env }), /linux-arm64/);
-    const place = emptyPlace();
-    await firstRun({ command: [program, ...words], env: { ...env, HOME: place.home }, cwd: place.cwd });
-    rmSync(place.folder, { recursive: true });
-  });
+  it(
+    "the single executable of linux-arm64 publishes a service in an emulator",
+    { skip, timeout: emulatedMs },
+    async () => {
+      const [program, ...words] = [emulator ?? "", "-L", libraries, built(executablePath("linux-arm64"))];
+      assert.match(output(program, [...words, "version"], { cwd, env }), /linux-arm64/);
+      const place = emptyPlace();
+      await firstRun({ command: [program, ...words], env: { ...env, HOME: place.home }, cwd: place.cwd });
+      rmSync(place.folder, { recursive: true });
+    },
+  );
 });

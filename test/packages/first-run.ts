@@ -16,11 +16,11 @@ interface DevFacts {
 }
 
 export interface Installed {
-  /** Starts Postern: program and first words. */
+  /** Program and first words that start Postern. */
   readonly command: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
-  /** The root in which it runs, for files that it names. */
+  /** Root directory of the process, for file names in its output. */
   readonly root?: string;
 }
 
@@ -54,7 +54,7 @@ export async function firstRun({ command, env, cwd, root = "/" }: Installed): Pr
   assert.deepEqual((await exited)[0], 130, errors);
 }
 
-/** The body at a URL of the server on this machine. */
+/** Returns the body at a URL of the server on this machine. */
 export async function getTls(url: string, ca: string): Promise<string> {
   const { hostname, port } = new URL(url);
   const asked = request({
@@ -78,7 +78,10 @@ export interface InstalledServer {
   stop(): Promise<void>;
 }
 
-/** Starts `postern serve` on a data directory. @param data a path in the root of the installation */
+/**
+ * Starts `postern serve` on a data directory.
+ * @param data a path in the root of the installation
+ */
 export async function startInstalledServer(installed: Installed, data: string): Promise<InstalledServer> {
   const { command, env, cwd, root = "/" } = installed;
   const [program = "", ...words] = command;

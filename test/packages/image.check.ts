@@ -1,6 +1,6 @@
 /**
- * The image of a release as a container: its own user, a root that is mounted read-only, and one volume. Ordinary runtimes
- * need rights that a test machine lacks, so buildah runs it with chroot.
+ * The image of a release as a container: its own user, a read-only root, and one volume. Ordinary runtimes need rights
+ * that a test machine lacks, so buildah runs it with chroot.
  */
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
@@ -21,7 +21,7 @@ import { built, skipWithoutPackaging } from "./artifacts.ts";
 const platform = "linux-x64";
 const skip = skipWithoutPackaging("buildah", "root");
 
-/** Mounts the container's root read-only in a mount namespace that ends with the command. */
+/** Mounts the container's root read-only, in a mount namespace that ends with the command. */
 const start = `set -e
 root=$(buildah mount "$CONTAINER")
 mkdir -p "$root/run" && touch "$root/run/.containerenv"
@@ -113,7 +113,7 @@ describe("the image of a release", { timeout: 300_000, skip }, () => {
 
     process.kill(pid, "SIGTERM");
     await ended;
-    // A server that stops withdraws the file by which commands find it.
+    // A server that stops removes the file by which commands find it.
     const [volume = ""] = globSync(join(directory, "storage/**", dataFiles.caCertificate)).map((file) => dirname(file));
     assert.ok(existsSync(join(volume, dataFiles.caCertificate)));
     assert.ok(!existsSync(join(volume, dataFiles.server)));
@@ -125,7 +125,7 @@ interface Config {
   readonly Labels: Readonly<Record<string, string>>;
 }
 
-/** The process whose program is the executable inside the container. */
+/** Returns the process whose program is the executable inside the container. */
 function containerProcess(): number {
   const found = readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -133,7 +133,7 @@ function containerProcess(): number {
       try {
         return readlinkSync(`/proc/${pid}/exe`).endsWith("/usr/bin/postern");
       } catch {
-        // The process has ended, or is not ours.
+        // The process has ended, or belongs to another user.
         return false;
       }
     });

@@ -18,7 +18,7 @@ import { checkThreads } from "./threads.ts";
 describe("the npm package", () => {
   const { folder, home, cwd } = emptyPlace();
   const prefix = join(folder, "prefix");
-  // The Node of the machine: often older than Postern needs.
+  // The Node of the machine, often older than Postern requires.
   const node = findOldNode() ?? process.execPath;
   const npm = findExecutable(["npm"]) ?? "npm";
   const env = { HOME: home, PATH: [join(prefix, "bin"), dirname(node), dirname(npm), "/usr/bin", "/bin"].join(":") };
@@ -27,7 +27,7 @@ describe("the npm package", () => {
   before(() => output(npm, ["install", "--global", "--prefix", prefix, built(npmPackagePath)], { cwd, env: npmEnv }));
   after(() => rmSync(folder, { recursive: true }));
 
-  it("takes at most 15 MB without Node", () => {
+  it("the npm package takes at most 15 MB without Node", () => {
     const installed = filesIn(join(prefix, "lib", "node_modules", "postern"), "postern");
     const own = installed.filter(({ path }) => !path.startsWith("postern/node_modules/"));
     const bytes = own.reduce((sum, file) => sum + file.bytes.length, 0);
@@ -35,7 +35,7 @@ describe("the npm package", () => {
     assert(statSync(npmPackagePath).size < 15_000_000);
   });
 
-  it("depends on nothing but Node's packages", () => {
+  it("the npm package depends only on Node's packages", () => {
     const listed = output(npm, ["ls", "--global", "--prefix", prefix, "--all", "--parseable"], { env: npmEnv });
     const names = listed
       .trim()
@@ -48,15 +48,15 @@ describe("the npm package", () => {
     );
   });
 
-  it("runs on the Node that it brings, and names the commit", () => {
+  it("the npm package runs on its own Node, and names the commit", () => {
     const shown = JSON.parse(output("postern", ["version", "--json"], { cwd, env })) as Record<string, string>;
     assert.match(shown["node"] ?? "", /^26\./);
     assert.match(shown["commit"] ?? "", /^[0-9a-f]{40}$/);
   });
 
-  it("publishes a service in an empty directory", () => firstRun({ command: ["postern"], env, cwd }));
+  it("the npm package publishes a service in an empty directory", () => firstRun({ command: ["postern"], env, cwd }));
 
-  it("starts all threads from its files, also when those of another version have taken their place", () =>
+  it("the npm package starts all threads from its files, also when files of another version have replaced them", () =>
     checkThreads({ command: ["postern"], env, cwd }, () => {
       const library = join(prefix, "lib", "node_modules", "postern", "lib");
       for (const name of globSync("*.js", { cwd: library })) {
@@ -65,7 +65,7 @@ describe("the npm package", () => {
       }
     }));
 
-  it("publishes a port at a server with npx, in one command in an empty directory with an empty home", async () => {
+  it("the npm package publishes a port at a server with npx, in one command in an empty directory with an empty home", async () => {
     output(npm, ["install", "--global", "--prefix", prefix, npmPackagePath], { cwd, env: npmEnv });
     const data = join(folder, "server");
     const server = await startInstalledServer({ command: ["postern"], env, cwd }, data);
@@ -73,7 +73,7 @@ describe("the npm package", () => {
     copyFileSync(npmPackagePath, join(laptop.cwd, basename(npmPackagePath)));
     copyFileSync(join(data, "ca.pem"), join(laptop.cwd, "ca.pem"));
     const service = await startHttpService((_request, response) => response.end("from the laptop"));
-    // As the guide writes it.
+    // The command of the guide.
     const words = ["--yes", `./${basename(npmPackagePath)}`, "http", String(service.port)];
     const more = ["--server", `localhost:${server.facts.agent_port}`, "--ca", "ca.pem", "--json"];
     const agent = spawn(join(dirname(npm), "npx"), [...words, ...more], {
@@ -101,7 +101,7 @@ describe("the npm package", () => {
     }
   });
 
-  it("is removed by npm without a trace", () => {
+  it("the npm package is removed by npm without a trace", () => {
     output(npm, ["uninstall", "--global", "--prefix", prefix, "postern"], { cwd, env: npmEnv });
     assert.equal(statSync(join(prefix, "bin", "postern"), { throwIfNoEntry: false }), undefined);
   });

@@ -25,7 +25,10 @@ export interface PreviousRelease {
 
 const cache = join(root, "node_modules", ".cache", "previous-release");
 
-/** The artifacts for x64, or why there are none. @throws if they cannot be built */
+/**
+ * Returns the artifacts for x64, or the reason why there are none.
+ * @throws if they cannot be built
+ */
 export function previousRelease(): PreviousRelease | string {
   const { status, stdout } = spawnSync("git", ["rev-parse", "--verify", "--quiet", "HEAD^"], { cwd: root });
   if (status !== 0) return "needs the previous commit, and this clone has only one (git fetch --deepen=1)";
@@ -46,7 +49,7 @@ export function previousRelease(): PreviousRelease | string {
   return { commit, npmPackage, executable, debianPackage };
 }
 
-/** Builds in a worktree, with the dependencies of this checkout if they are the same. */
+/** Builds in a worktree, with the dependencies of this checkout if they are identical. */
 function build(commit: string, folder: string): void {
   const directory = mkdtempSync(join(tmpdir(), "postern-previous-"));
   const checkout = join(directory, "checkout");

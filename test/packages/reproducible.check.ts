@@ -9,7 +9,7 @@ import { sha256 } from "../../scripts/release/notes.ts";
 import { distFolder, root } from "../../scripts/release/paths.ts";
 
 describe("a release", { timeout: 1_200_000 }, () => {
-  it("lists the checksum of every file in SHA256SUMS, except executables that are listed in their compressed form", () => {
+  it("a release lists the checksum of every file in SHA256SUMS, except executables that are listed in their compressed form", () => {
     const listed = checksums(distFolder);
     for (const [name, sum] of listed) assert.equal(sha256(join(distFolder, name)), sum, name);
     const files = readdirSync(distFolder).filter((name) => !name.startsWith("."));
@@ -19,7 +19,7 @@ describe("a release", { timeout: 1_200_000 }, () => {
     assert.deepEqual(unlisted, ["SHA256SUMS"]);
   });
 
-  it("has the same bytes when it is built again in another folder", () => {
+  it("a release has the same bytes when it is built again in another folder", () => {
     const folder = mkdtempSync(join(tmpdir(), "postern-second-build-"));
     try {
       const env = { ...process.env, POSTERN_RELEASE_FOLDER: folder };

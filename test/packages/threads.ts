@@ -1,4 +1,6 @@
-/** The worker threads of an installed Postern: each starts from the artifact, also after its files were replaced. */
+/**
+ * The worker threads of an installed Postern. Each one starts from the artifact, also after its files were replaced.
+ */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -13,10 +15,10 @@ import type { Installed } from "./first-run.ts";
 /** Names of the threads, as the system shows them (15 bytes at most). */
 const threads = ["commits", "control plane", "edge", "identity", "logins", "replacements"];
 
-/** More than the traffic thread searches itself. */
+/** Longer than the traffic thread searches itself. */
 const longBody = "internal ".repeat(40_000);
 
-/** @param replace called once the server runs, before the threads start that only work starts */
+/** @param replace called when the server runs, before the threads that start on demand */
 export async function checkThreads({ command, env, cwd }: Installed, replace: () => void): Promise<void> {
   const service = await startHttpService((_request, response) => {
     response.setHeader("content-type", "text/plain");
@@ -98,7 +100,7 @@ async function ask(url: string, port: number, ca: string): Promise<{ readonly st
   return { status: response.statusCode, body };
 }
 
-/** Names of the threads of a process, or of the process that a launcher has started. */
+/** Returns the names of the threads of a process, or of the process that a launcher started. */
 function threadsOf(pid: number): readonly string[] {
   const [child] = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ");
   const tasks = `/proc/${child || pid}/task`;

@@ -1,4 +1,4 @@
-/** Each artifact replaces that of the previous commit, and serves the data that the previous one has stored. */
+/** Each artifact replaces the one of the previous commit, and serves the data that the previous one stored. */
 import assert from "node:assert/strict";
 import { copyFileSync, existsSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -39,7 +39,7 @@ describe("an upgrade from the previous commit", { timeout, skip }, () => {
   const { folder, home, cwd } = emptyPlace();
   after(() => rmSync(folder, { recursive: true }));
 
-  it("keeps the data of the single executable", async () => {
+  it("an upgrade from the previous commit preserves the data of the single executable", async () => {
     const program = join(folder, "postern");
     copyFileSync(previous.executable, program);
     const installed = { command: [program], env: { HOME: home, PATH: "/nonexistent" }, cwd };
@@ -51,7 +51,7 @@ describe("an upgrade from the previous commit", { timeout, skip }, () => {
     assert.ok(existsSync(join(folder, "executable-data", "postern.db")));
   });
 
-  it("keeps the data of the npm package, also after its removal", async () => {
+  it("an upgrade from the previous commit preserves the data of the npm package, also after its removal", async () => {
     const prefix = join(folder, "prefix");
     const npm = findExecutable(["npm"]) ?? "npm";
     const env = {
@@ -77,7 +77,7 @@ describe("an upgrade from the previous commit", { timeout, skip }, () => {
     });
     after(() => debian.remove());
 
-    it("keeps its data until the package is purged", async () => {
+    it("an upgrade from the previous commit preserves the data of the Debian package until it is purged", async () => {
       debian.run("dpkg", "--install", "/previous.deb");
       const user = ["setpriv", "--reuid=postern", "--regid=postern", "--clear-groups", "postern"];
       const installed = { command: [...debian.command, ...user], env: debian.env, cwd: "/", root: debian.folder };
