@@ -29,7 +29,7 @@ const schema = JSON.parse(
 ) as object;
 const matches = new Ajv2019({ strict: false, validateFormats: false }).compile(schema);
 
-/** What Compose puts in place of `${NAME:-default}` if the variable is not set. */
+/** Replaces `${NAME:-default}` like Compose if the variable is not set. */
 const withDefaults = (variables: Variables): Variables =>
   Object.fromEntries(
     Object.entries(variables).map(([name, value]) => [name, value.replaceAll(/\$\{\w+:-(.*?)\}/g, "$1")]),
@@ -40,19 +40,19 @@ for (const file of ["compose.yaml", "compose.cluster.yaml"]) {
     const content = deployYaml(file) as ComposeFile;
     const servers = Object.values(content.services).filter(({ image }) => image.startsWith("postern:"));
 
-    it("matches the Compose schema, which refuses unknown fields", () => {
-      // The schema is older than the field for the name of the project.
+    it(`deploy/${file} matches the Compose schema, which rejects unknown fields`, () => {
+      // The schema is older than the field for the project's name.
       const { name, ...rest } = content;
       assert.match(name, /^[a-z-]+$/);
       assert.ok(matches(rest), JSON.stringify(matches.errors));
       assert.ok(!matches({ services: { postern: { image: "postern", enviroment: {} } } }));
     });
 
-    it("sets only variables that the server reads, to values that it accepts", () => {
+    it(`deploy/${file} sets only variables that the server reads, to values that it accepts`, () => {
       for (const { environment = {} } of servers) checkSettings(withDefaults(environment));
     });
 
-    it("names the released version and the health check of the image", () => {
+    it(`deploy/${file} names the released version and the health check of the image`, () => {
       assert.ok(servers.length > 0);
       for (const { image, healthcheck } of servers) {
         assert.equal(image, `postern:${version}`);
@@ -82,7 +82,7 @@ for (const file of ["compose.yaml", "compose.cluster.yaml"]) {
 }
 
 describe("deploy/Dockerfile", () => {
-  it("states what the released image states", () => {
+  it("deploy/Dockerfile declares the same as the released image", () => {
     const text = deployText("Dockerfile");
     const lines = text.split("\n");
     const argument = (word: string): string =>
@@ -120,7 +120,7 @@ describe("deploy/cloud-init.yaml", () => {
     readonly runcmd: readonly (readonly string[])[];
   }
 
-  it("begins with the line that cloud-init looks for, and uses only the keys that this test knows", () => {
+  it("deploy/cloud-init.yaml begins with the line that cloud-init requires, and uses only the keys that this test knows", () => {
     const text = deployText("cloud-init.yaml");
     assert.ok(text.startsWith("#cloud-config\n"));
     const content = deployYaml("cloud-init.yaml") as CloudConfig;
@@ -133,7 +133,7 @@ describe("deploy/cloud-init.yaml", () => {
     for (const [program = ""] of content.runcmd) assert.ok(written.includes(program), program);
   });
 
-  it("sets only variables that the server reads", () => {
+  it("deploy/cloud-init.yaml sets only variables that the server reads", () => {
     const lines = [...deployText("cloud-init.yaml").matchAll(/^ +Environment=(\w+)=(.*)$/gm)];
     assert.ok(lines.length > 3);
     checkSettings(Object.fromEntries(lines.map(([, name = "", value = ""]) => [name, value])));

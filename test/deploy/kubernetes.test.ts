@@ -25,20 +25,20 @@ const [container] = pod.containers;
 const settings = find("ConfigMap")["data"];
 
 describe("the Kubernetes manifests", () => {
-  it("list every file of the folder and match the schemas without unknown fields", () => {
+  it("the Kubernetes manifests list every file of the folder and match the schemas without unknown fields", () => {
     const files = readdirSync(join(root, "deploy/kubernetes")).filter((file) => file !== "kustomization.yaml");
     assert.deepEqual([...kustomization.resources].sort(), files.sort());
     for (const object of base) checkObject(object);
   });
 
-  it("manifests are refused with a misspelled field or a wrong type", () => {
+  it("manifests with a misspelled field or a wrong type are rejected", () => {
     const deployment = find("Deployment");
     const wrong = (spec: object): KubernetesObject => ({ ...deployment, spec: { ...deployment["spec"], ...spec } });
     assert.throws(() => checkObject(wrong({ replica: 3 })), /\/spec\/replica\b/);
     assert.throws(() => checkObject(wrong({ replicas: "three" })));
   });
 
-  it("use settings that exist, and no secret value", () => {
+  it("the Kubernetes manifests use settings that exist, and no secret value", () => {
     const { POSTERN_DATA: data, ...rest } = settings as Record<string, string>;
     assert.equal(data, container.volumeMounts.find(({ name }: { name: string }) => name === "data").mountPath);
     checkSettings({ ...rest, POSTERN_PEER_ADDRESS: "10.1.2.3" });
@@ -48,7 +48,7 @@ describe("the Kubernetes manifests", () => {
     );
   });
 
-  it("name the released version", () => {
+  it("the Kubernetes manifests name the released version", () => {
     assert.deepEqual(kustomization.images, [{ name: "postern", newTag: version }]);
     const chart = deployYaml("helm/postern/Chart.yaml") as Record<string, string>;
     assert.deepEqual([chart["version"], chart["appVersion"]], [version, version]);
@@ -92,7 +92,7 @@ describe("the Kubernetes manifests", () => {
     assert.ok(pod.terminationGracePeriodSeconds >= pause + drain + 12);
     assert.ok(drain >= 2 * probe.periodSeconds * probe.failureThreshold);
     assert.equal(probe.httpGet.path, "/readyz");
-    // A server that drains is alive.
+    // A server that drains is still alive.
     assert.equal(container.livenessProbe.httpGet.path, "/healthz");
   });
 });
@@ -113,7 +113,7 @@ describe("the Helm chart", () => {
   const byName = (objects: readonly KubernetesObject[]): Map<string, KubernetesObject> =>
     new Map(objects.map((object) => [`${object.kind} ${object.metadata.name}`, object]));
 
-  it("makes the objects of the plain manifests by default", () => {
+  it("the Helm chart creates the objects of the plain manifests by default", () => {
     const expected = byName(base.filter(({ kind }) => kind !== "Namespace"));
     const deployment = find("Deployment");
     const image = `${container.image}:${version}`;
@@ -122,7 +122,7 @@ describe("the Helm chart", () => {
     assert.deepEqual(byName(render("postern")), expected);
   });
 
-  it("makes valid objects under another name, with other values", () => {
+  it("the Helm chart creates valid objects with another name and other values", () => {
     const objects = render("edge", {
       networkPolicy: { enabled: false, monitoringNamespace: "x" },
       serviceMonitor: { enabled: false },
