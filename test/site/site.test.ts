@@ -1,4 +1,4 @@
-/** What the documentation site is made from: sidebar, links and code blocks. The site itself is built by `npm run docs`. */
+/** The sources of the documentation site: sidebar, links and code blocks. `npm run docs` builds the site itself. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -27,7 +27,7 @@ describe("the documentation site", () => {
     assert.equal(titleOf("<!-- a note -->\n\n# The `name` of it\n"), "The name of it");
   });
 
-  it("the documentation site sends links to files outside of its pages to the repository", () => {
+  it("the documentation site sends links to files outside its pages to the repository", () => {
     assert.equal(
       siteLink("../../SECURITY.md#what-remains", "guides/a.md"),
       `${repository}/blob/${branch}/SECURITY.md#what-remains`,
@@ -73,7 +73,7 @@ describe("the documentation site", () => {
     ]);
   });
 
-  it("the documentation site serves pages at URLs without an ending, and nothing outside of its folder", async () => {
+  it("the documentation site serves pages at URLs without an ending, and nothing outside its folder", async () => {
     writeFileSync(join(folder, "404.html"), "missing");
     const server = serveSite(folder, 0);
     await once(server, "listening");
