@@ -1,4 +1,4 @@
-/** The fast lane of `npm test`. */
+/** The selection of tests by `npm test -- --changed`. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync, globSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
@@ -7,8 +7,8 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { allTests, alone, changedSince, rooms, testsFor } from "../scripts/changed-tests.ts";
 
-describe("the fast lane", () => {
-  it("the fast lane knows every room of src, and its table names only what is there", () => {
+describe("the selection of tests", () => {
+  it("the selection of tests knows every room of src, and its table names only existing files", () => {
     const folders = readdirSync("src", { withFileTypes: true }).filter((entry) => entry.isDirectory());
     assert.deepEqual(
       folders.map(({ name }) => `src/${name}`).filter((room) => !(room in rooms)),
@@ -25,7 +25,7 @@ describe("the fast lane", () => {
     for (const glob of alone) assert.ok(globSync(glob).length > 0, glob);
   });
 
-  it("the fast lane runs the tests beside a changed file that reach it, those of its room and those named for it", () => {
+  it("the selection of tests contains the tests that reach a changed file from beside it, from its room and by its name", () => {
     const tests = testsFor(["src/http1/read-request.ts"]);
     assert.ok(tests.includes("src/http1/read-request.test.ts"));
     assert.ok(tests.includes("test/traffic/http1-framing.test.ts"));
@@ -41,14 +41,14 @@ describe("the fast lane", () => {
     assert.ok(!ofBreaker.includes("test/traffic/modules-compression.test.ts"));
   });
 
-  it("the fast lane runs a changed test, and those that import a changed fixture through whatever others", () => {
+  it("the selection of tests contains a changed test, and tests that import a changed fixture directly or indirectly", () => {
     assert.ok(testsFor(["test/storage/rules.test.ts"]).includes("test/storage/rules.test.ts"));
     const tests = testsFor(["test/support/http-client.ts"]);
     assert.ok(tests.includes("test/traffic/bind-fields.test.ts"), "by edge.ts");
     assert.ok(!tests.includes("test/storage/rules.test.ts"));
   });
 
-  it("the fast lane always runs the rules of the house, and never much of the suite for one file", () => {
+  it("the selection of tests always contains the rules of the house, and never much of the suite for one file", () => {
     const all = allTests();
     for (const file of globSync("src/*/*.ts").filter((one) => !one.endsWith(".test.ts"))) {
       const tests = testsFor([file], all);
@@ -57,7 +57,7 @@ describe("the fast lane", () => {
     }
   });
 
-  it("the fast lane sees what is committed since the base, changed since, and not yet known to git", () => {
+  it("the selection of tests covers files committed since the base, changed since, and not yet tracked by git", () => {
     const directory = mkdtempSync(join(tmpdir(), "postern-changed-"));
     try {
       const git = (...args: string[]) =>

@@ -1,4 +1,4 @@
-/** What code, tests and pages refer to is there: controls, pages, sections of pages. */
+/** References of code, tests and pages must exist: controls, pages, sections of pages. */
 import assert from "node:assert/strict";
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -14,7 +14,7 @@ const pages = [
 ];
 const read = (file: string): string => readFileSync(file, "utf8");
 
-/** In comments, and in the names of tests. */
+/** In comments, and in test titles. */
 const citedId = /(?:[(, ]|^|it\(")((?:A|W|D|R|K|I|P|G|S|X)\d{1,2})(?=[),:; ])/gm;
 const idsOf = (page: string): ReadonlySet<string | undefined> =>
   new Set([...read(page).matchAll(/^(?:\| |- \*\*)([A-Z]\d{1,2})(?: +\||\*\*)/gm)].map(([, id]) => id));
@@ -23,12 +23,12 @@ const controls = idsOf("docs/security-controls.md");
 const rules = idsOf("docs/agent-protocol.md");
 
 describe("the security controls", () => {
-  it("the security controls have each an id of their own", () => {
+  it("the security controls have unique ids", () => {
     assert.ok(controls.size > 40);
     assert.equal(read("docs/security-controls.md").match(/^\| [A-Z]\d{1,2} +\|/gm)?.length, controls.size);
   });
 
-  it("the security controls are there when they are cited", () => {
+  it("the security controls that are cited exist", () => {
     const faults = code.flatMap((file) =>
       comments(read(file)).flatMap((text) =>
         [...text.matchAll(citedId)]
@@ -47,7 +47,7 @@ describe("the security controls", () => {
 });
 
 describe("references to pages", () => {
-  it("references to pages lead to files that are there", () => {
+  it("references to pages lead to existing files", () => {
     const faults = pages.flatMap((page) =>
       [...read(page).matchAll(/\]\((?!https?:|#|mailto:)([^)#\s]+)/g)]
         .filter(([, target = ""]) => !existsSync(join(dirname(page), target)))
@@ -56,7 +56,7 @@ describe("references to pages", () => {
     assert.deepEqual(faults, []);
   });
 
-  it("references to pages in code name pages and sections that are there", () => {
+  it("references to pages in code name existing pages and sections", () => {
     const faults: string[] = [];
     for (const file of code) {
       for (const [cited = "", name = "", sections = ""] of read(file).matchAll(
@@ -84,7 +84,7 @@ describe("the records of decisions", () => {
   const mostWords = 350;
   const records = readDecisions();
 
-  it("the records of decisions have one layout: number, title, status, date and four parts in their order", () => {
+  it("the records of decisions have one layout: number, title, status, date and four parts in order", () => {
     assert.ok(records.length >= 16);
     assert.ok(records.length <= mostRecords, `${records.length} records: merge those on one subject`);
     for (const { file, number, date, status, text } of records) {
@@ -171,7 +171,7 @@ describe("the recipes for additions", () => {
 });
 
 describe("the table of complaints", () => {
-  it("the table of complaints names tests that there are", () => {
+  it("the table of complaints names existing tests", () => {
     const page = read("test/README.md");
     const rows = page.slice(page.indexOf("## What users of tunnels complain of")).match(/^\| [A-Z].*$/gm) ?? [];
     const named = rows.slice(1).flatMap((row) => {
@@ -191,7 +191,7 @@ describe("the table of complaints", () => {
   });
 });
 
-describe("what Postern is built from", () => {
+describe("the dependencies of Postern", () => {
   interface Locked {
     readonly version: string;
     readonly resolved?: string;
@@ -202,7 +202,7 @@ describe("what Postern is built from", () => {
   const { packages } = JSON.parse(read("package-lock.json")) as { readonly packages: Readonly<Record<string, Locked>> };
   const locked = Object.entries(packages).filter(([path, { link }]) => path.includes("node_modules/") && !link);
 
-  it("X1: what Postern is built from is locked with integrity, and comes from no repository or address of its own", () => {
+  it("X1: the dependencies of Postern are locked with integrity, and none comes from a repository or a separate address", () => {
     assert.ok(locked.length > 50);
     const faults = locked.filter(
       ([, { integrity, resolved }]) => integrity === undefined || /^(git|http:|file:)/.test(resolved ?? ""),
@@ -210,7 +210,7 @@ describe("what Postern is built from", () => {
     assert.deepEqual(faults, []);
   });
 
-  it("X1: what Postern is built from is of exact versions, and runs nothing when it is installed", () => {
+  it("X1: the dependencies of Postern have exact versions, and run nothing during installation", () => {
     const manifest = JSON.parse(read("package.json")) as Readonly<Record<string, Readonly<Record<string, string>>>>;
     for (const group of ["dependencies", "devDependencies", "optionalDependencies"]) {
       for (const [name, version] of Object.entries(manifest[group] ?? {}))
@@ -220,7 +220,7 @@ describe("what Postern is built from", () => {
   });
 });
 
-/** Comments, and titles of tests. */
+/** Returns comments and test titles. */
 function comments(source: string): string[] {
   const found = source.matchAll(/\/\*\*?[\s\S]*?\*\/|\/\/[^\n]*|\b(?:it|test|describe)\(\s*["`][^"`\n]*/g);
   return [...found].map(([text]) => text);

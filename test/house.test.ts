@@ -1,4 +1,4 @@
-/** The rules of the house, as tests: who may import whom, what appears where, and that generated files are fresh. */
+/** The rules of the house as tests: imports between folders, where words may appear, and fresh generated files. */
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";
@@ -9,7 +9,7 @@ import { generatedFiles } from "../scripts/generated.ts";
 import { importsOf } from "../scripts/imports.ts";
 import { programNames } from "./support/programs.ts";
 
-/** Folders of src/ that each folder may take values from; types may be taken from `types` as well. */
+/** Folders of src/ from which each folder may import values. It may import types from `types` as well. */
 const allowed: Record<string, { readonly values: readonly string[]; readonly types?: readonly string[] }> = {
   lib: { values: [] },
   cel: { values: ["lib"] },
@@ -91,7 +91,7 @@ const allowed: Record<string, { readonly values: readonly string[]; readonly typ
   "main.ts": { values: ["cli"] },
 };
 
-/** Words that belong to one folder. */
+/** Words that only certain folders may use. */
 const confined: readonly { readonly what: string; readonly pattern: RegExp; readonly to: readonly string[] }[] = [
   { what: "process.env, argv and exit", pattern: /\bprocess\.(env|argv|exit)\b/, to: ["cli", "main.ts"] },
   { what: "writing to the terminal", pattern: /\bconsole\.(log|error|warn|info|debug|table|trace)\b/, to: ["cli"] },
@@ -107,7 +107,7 @@ const confined: readonly { readonly what: string; readonly pattern: RegExp; read
 const sources = globSync("src/**/*.ts").filter((file) => !file.endsWith(".test.ts"));
 
 describe("the house", () => {
-  it("the house keeps to its import directions", () => {
+  it("the house allows imports between folders only as in its table", () => {
     const faults: string[] = [];
     for (const file of sources) {
       const room = roomOf(file);
@@ -149,7 +149,7 @@ describe("the house", () => {
     for (const file of sources) visit(file);
   });
 
-  describe("no arrow runs back up inside a room", () => {
+  describe("folders inside a room have no import cycle", () => {
     for (const room of Object.keys(allowed)) {
       const arrows = arrowsInside(room);
       const back = arrows.filter(([from, to]) => isReached(arrows, to, from)).map((arrow) => arrow.join(" → "));
@@ -164,7 +164,7 @@ describe("the house", () => {
     });
   }
 
-  it("the house keeps the SDK to itself: nothing of src/, no package, nothing of Node", () => {
+  it("the house allows the SDK to import only its own files: no src/, no package, nothing of Node", () => {
     const files = globSync("sdk/src/**/*.ts");
     assert.ok(files.length > 0);
     const imports = files.flatMap((file) =>
@@ -176,7 +176,7 @@ describe("the house", () => {
     );
   });
 
-  it("the house has no default exports, and index.ts only where it is the list", () => {
+  it("the house has no default exports, and index.ts only for lists", () => {
     const faults = sources.filter((file) => /^export default/m.test(code(file)));
     assert.deepEqual(faults, []);
     const lists = sources.filter((file) => file.endsWith("/index.ts")).sort();
@@ -184,7 +184,7 @@ describe("the house", () => {
   });
 
   it("the house names a module in its own file and in the list, not in the API or in storage", () => {
-    // These two are words of the API as well: the live state of backends, and the account's own restrictions.
+    // The API uses these two words as well, for the live state of backends and for the account's own restrictions.
     const names = modules.map(({ name }) => name).filter((name) => !["backend", "ip_restriction"].includes(name));
     const generic = sources.filter((file) => ["api", "storage"].includes(roomOf(file)));
     const faults = generic.flatMap((file) =>
@@ -193,14 +193,14 @@ describe("the house", () => {
     assert.deepEqual(faults, []);
   });
 
-  it("the house has generated files as the declarations would make them now", async () => {
+  it("the house has generated files that match the declarations", async () => {
     for (const [path, text] of await generatedFiles()) {
-      // Not `equal`, whose message would hold both whole files.
+      // `equal` would put both whole files into its message.
       assert.ok(readFileSync(path, "utf8") === text, `${path} is stale: run \`npm run generate\``);
     }
   });
 
-  it("the house says on one page what each file of test/support is for", () => {
+  it("the house describes on one page the purpose of each file of test/support", () => {
     const page = code("test/README.md");
     const files = globSync("test/support/*.ts").map((file) => file.slice("test/support/".length));
     assert.deepEqual(
@@ -214,7 +214,7 @@ describe("the house", () => {
     );
   });
 
-  it("the house skips each test that runs an optional program where the program is missing", () => {
+  it("the house skips each test that runs an optional program if the program is missing", () => {
     const runs = /\b(?:spawn|spawnSync|execFile|execFileSync|run)\(\s*"([\w-]+)"/g;
     const missing = globSync(["src/**/*.test.ts", "test/**/*.test.ts"]).flatMap((file) => {
       const text = code(file);
@@ -226,7 +226,7 @@ describe("the house", () => {
     assert.deepEqual(missing, []);
   });
 
-  it("the house has names of tests that stand alone: each begins with whom or what it is about", () => {
+  it("the house has test titles that make sense alone: each begins with its subject", () => {
     const dependent =
       /\b(?:it|test)\(\s*["`](?:[A-Z]\d+(?:, |: ))*(is|are|was|has|have|does|do|can|may|that|which|whose|with|of|and|nor|when|until|also|refuses?|takes?|keeps?|shows?|says?|answers?|closes|tells|gives|leaves)\b[^"`]*/g;
     const faults = globSync(["src/**/*.test.ts", "test/**/*.test.ts"]).flatMap((file) =>
@@ -235,7 +235,7 @@ describe("the house", () => {
     assert.deepEqual(faults, []);
   });
 
-  it("the house names refusals in tests by the catalogue's names, and by numbers only where a client's own code compares them", () => {
+  it("the house names errors in tests by the catalogue's names, and by numbers only where a client's own code compares them", () => {
     const clients = ["test/api/ngrok-api-client.test.ts"];
     const numbered = globSync(["src/**/*.test.ts", "test/**/*.ts"]).filter((file) =>
       /ERR_POSTERN_\d{2,}/.test(code(file)),
@@ -243,7 +243,7 @@ describe("the house", () => {
     assert.deepEqual(numbered, clients);
   });
 
-  it("the house loads the inspector, HTTP/2 and pages with no command of an agent's before they are used", () => {
+  it("the house loads the inspector, HTTP/2 and pages with no command of an agent before they are used", () => {
     const started = ["http", "start", "tcp", "tls", "dev"].map((name) => `src/cli/commands/${name}.ts`);
     const loaded = new Set(started);
     for (const file of loaded) {
@@ -262,7 +262,7 @@ describe("the house", () => {
     assert.deepEqual(handledInOneStep("made\n.then(a, b).then(c)"), [2]);
   });
 
-  it("the house takes node:http from lib/http.ts, which every start is the shorter for", () => {
+  it("the house imports node:http from lib/http.ts, which makes every start faster", () => {
     const files = globSync(["src/**/*.ts", "test/**/*.ts"]);
     assert.deepEqual(
       files.filter((file) => /^import (?!type )[^;]* from "node:http"/m.test(code(file))),
@@ -270,7 +270,7 @@ describe("the house", () => {
     );
   });
 
-  it("the house imports types as statements of their own, which type stripping removes whole", () => {
+  it("the house imports types as separate statements, which type stripping removes whole", () => {
     const faults = sources.filter((file) => /^import \{[^}]*\btype [A-Za-z]/m.test(code(file)));
     assert.deepEqual(faults, []);
   });
@@ -280,13 +280,19 @@ function code(file: string): string {
   return readFileSync(file, "utf8");
 }
 
-/** The folder of src/ that a file belongs to; the file's own name when it is in none; `sdk` is a room of its own. */
+/**
+ * Returns the folder of src/ to which a file belongs, or the file's own name outside the folders. `sdk` is a separate
+ * room.
+ */
 function roomOf(file: string): string {
   if (file.startsWith("sdk/")) return "sdk";
   return file.split("/")[1] ?? file;
 }
 
-/** From which folder of a room to which other one there are imports, of values or of types; the room itself is one. */
+/**
+ * Returns the pairs of folders inside a room with imports from one to the other, of values or of types. The room itself
+ * counts as a folder.
+ */
 function arrowsInside(room: string): (readonly [from: string, to: string])[] {
   const arrows = new Map<string, readonly [from: string, to: string]>();
   for (const file of sources.filter((one) => one.startsWith(`src/${room}/`))) {
@@ -305,7 +311,7 @@ function isReached(arrows: readonly (readonly [from: string, to: string])[], fro
   return reached.has(to);
 }
 
-/** The lines of calls of `then` with two handlers. */
+/** Returns the lines of calls of `then` with two handlers. */
 function handledInOneStep(source: string): readonly number[] {
   const lines: number[] = [];
   const visit = (value: unknown): void => {
@@ -327,7 +333,7 @@ interface CallNode {
   readonly arguments?: readonly unknown[];
 }
 
-/** Whether a test names the program where it says what it needs. */
+/** Whether a test names the program in a call of `skipWithout`. */
 function skipsWithout(text: string, program: string): boolean {
   return [...text.matchAll(/skipWithout\(([^)]*)\)/g)].some(([, names = ""]) => names.includes(`"${program}"`));
 }

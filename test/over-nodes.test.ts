@@ -1,4 +1,4 @@
-/** A part of `npm run test:nodes` with every run: suites that are of one server, over two that share a database. */
+/** A part of `npm run test:nodes` in every run: suites for one server, run on two nodes that share a database. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -13,8 +13,8 @@ const suites = [
 ];
 
 describe("two nodes", { skip: skipWithoutPostgres }, () => {
-  it("two nodes answer as one server does, whichever of them each call and each visitor comes to", async () => {
-    // What is stored in SQLite is one server's.
+  it("two nodes answer like one server, whichever of them each call and each visitor reaches", async () => {
+    // Data in SQLite belongs to one server.
     const options = ["--test", "--test-isolation=none", "--test-reporter=spec", "--test-skip-pattern=sqlite"];
     const { NODE_TEST_CONTEXT: _, ...env } = process.env;
     const overNodes = { ...env, POSTERN_TEST_NODES: "2" };

@@ -1,4 +1,4 @@
-/** What `npm test` itself promises, on test files of this test's own. */
+/** The behaviour of `npm test`, on generated test files. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -35,7 +35,7 @@ it("${name} is there", () => {});
       files[2] as string,
       `import { it } from "node:test";\nit("three fails", () => {\n  throw new Error("in three");\n});\n`,
     );
-    // What its process has said of other files is with the runner by then.
+    // By then, the runner has received its process's output for other files.
     writeFileSync(files[3] as string, `setTimeout(() => process.exit(0), 500);\nawait new Promise(() => {});\n`);
     const { NODE_TEST_CONTEXT: _, ...env } = process.env;
     run = spawnSync(process.execPath, ["bin/here.js", "scripts/test.ts", ...files], { encoding: "utf8", env });
@@ -44,7 +44,7 @@ it("${name} is there", () => {});
 
   after(() => rmSync(directory, { recursive: true }));
 
-  it("npm test runs every file once, and ends each by its hooks before its process loads the next", () => {
+  it("npm test runs every file once, and runs each file's hooks before its process loads the next file", () => {
     assert.equal(said.length, 4 * 3, run.stdout);
     const byProcess = Object.values(Object.groupBy(said, (line) => line.split(" ")[0] as string));
     for (const lines of byProcess as string[][]) {
@@ -58,13 +58,13 @@ it("${name} is there", () => {});
     }
   });
 
-  it("npm test fails with the line of what failed, and names the file with which a process has ended", () => {
+  it("npm test fails with the line of the failure, and names the file that ended a process", () => {
     assert.equal(run.status, 1);
     assert.match(run.stdout, /test at \S*three\.test\.ts:2:1\n✖ three fails/);
     assert.match(run.stdout, /^not run to the end, since their process has ended: \S*four\.test\.ts$/m);
   });
 
-  it("npm test tries files that failed once more by themselves, and fails with those that fail again", () => {
+  it("npm test repeats failed files separately, and fails with those that fail again", () => {
     const place = mkdtempSync(join(directory, "again-"));
     const written = (name: string, text: string): string => {
       const file = join(place, `${name}.test.ts`);
@@ -115,7 +115,7 @@ it("${name} is there", () => {});
     assert.match(stderr, /Error: a test needs \w+ \(apt-get install \w+\)/);
   });
 
-  it("npm test says what files and changes cost, where it is asked", () => {
+  it("npm test reports the cost of files and changes on request", () => {
     const files = ["test/citations.test.ts", "src/lib/address.test.ts"];
     const { NODE_TEST_CONTEXT: _, ...env } = process.env;
     const args = ["bin/here.js", "scripts/test.ts", "--costs", ...files];
@@ -127,7 +127,7 @@ it("${name} is there", () => {});
     assert.match(costs + lanes, process.platform === "linux" ? /^ +\d+\.\d {2}src\/lib\/address\.ts$/m : /^/);
   });
 
-  it("a file of the queue is taken once, by whichever process", () => {
+  it("a file of the queue is run once, by whichever process", () => {
     const place = mkdtempSync(join(directory, "queue-"));
     const [one, other] = [makeQueue(place, ["a", "b", "c"]), openQueue(place)];
     assert.deepEqual(

@@ -1,4 +1,4 @@
-/** The recipe "add a setting" of CONTRIBUTING.md is true: a declaration and its reader, and nothing between. */
+/** Checks the recipe "add a setting" of CONTRIBUTING.md: a declaration and its reader, and nothing in between. */
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -13,17 +13,17 @@ import { settings } from "../src/settings/settings.ts";
 const sources = globSync("src/**/*.ts").filter((file) => !file.endsWith(".test.ts"));
 const textOf = new Map(sources.map((file) => [file, readFileSync(file, "utf8")]));
 
-/** Files of src/ whose names begin with `folder` and that name the setting. */
+/** Returns files of src/ that begin with `folder` and name the setting. */
 function filesNaming(name: string, folder: string): readonly string[] {
   const word = new RegExp(`\\b${name}\\b`);
-  // A command that has another default names it for that.
+  // A command with another default names the setting only for the default.
   const withoutDefaults = (text: string): string => text.replaceAll(/\w+: withDefault\(settings\.\w+/g, "");
   return sources.filter((file) => file.startsWith(folder) && word.test(withoutDefaults(textOf.get(file) ?? "")));
 }
 
 const ofPlanes = Object.keys({ ...controlPlaneSettings, ...edgeSettings }).filter((name) => !(name in placeSettings));
 
-/** Which files of src/settings may be imported from where, besides the vocabulary; the command line may import all. */
+/** Files of src/settings that each folder may import, besides the vocabulary. The command line may import all. */
 const slices: Readonly<Record<string, readonly string[]>> = {
   traffic: ["webhooks.ts"],
   modules: ["webhooks.ts"],
@@ -43,10 +43,10 @@ describe("a setting of a plane", () => {
     assert.deepEqual(faults, []);
   });
 
-  it("a setting of a plane is named by the plane that reads it, and not by the command line that hands it over", () => {
-    // `dev --sso` is the issuer that it names, whoever ends an edge waits for its delay, and whoever starts those of
-    // nodes for their keys; agents' files of another vendor have a region, which is refused. The way in to the console is
-    // printed where there is one.
+  it("a setting of a plane is named by the plane that reads it, and not by the command line that forwards it", () => {
+    // Exceptions: `dev --sso` is itself the named issuer. Code that stops an edge waits for its delay, and code that
+    // starts nodes for their keys. Agent files of another vendor have a region, which is rejected. The console's
+    // address is printed if there is one.
     const between = ofPlanes
       .filter((name) => !["loginIssuer", "drainDelay", "region", "cluster", "console"].includes(name))
       .flatMap((name) => filesNaming(name, "src/cli/").map((file) => `${file}: ${name}`));
@@ -63,7 +63,7 @@ describe("a setting of a plane", () => {
     }
   });
 
-  it("reaches a plane in the slice that the plane declares, and nobody else's does", () => {
+  it("a setting of a plane reaches a plane in the slice that the plane declares, and in no other plane's", () => {
     const all = defaultsOf(settings);
     assert.deepEqual(sliceOf(edgeSettings, all), defaultsOf(edgeSettings));
     const faults: string[] = [];
@@ -84,14 +84,14 @@ describe("a setting of a plane", () => {
 describe("every setting", () => {
   const entries: readonly (readonly [string, Setting<unknown>])[] = Object.entries(settings);
 
-  it("every setting has a flag, a variable and a key of its own", () => {
+  it("every setting has a unique flag, variable and key", () => {
     for (const nameOf of [flagOf, variableOf, keyOf]) {
       const names = entries.map(([name, setting]) => nameOf(name, setting));
       assert.equal(new Set(names).size, names.length);
     }
   });
 
-  it("every setting takes the default that its help shows, where that is a value", () => {
+  it("every setting accepts the default that its help shows, if that is a value", () => {
     for (const [name, setting] of entries) {
       const fallback = setting.read(undefined);
       if (setting.shownDefault === undefined || fallback === undefined) continue;
@@ -99,7 +99,7 @@ describe("every setting", () => {
     }
   });
 
-  it("every setting that needs another names one that there is", () => {
+  it("every setting that requires another names an existing one", () => {
     for (const [name, { needs }] of entries) {
       if (needs !== undefined)
         assert.ok(
