@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { systemClock, timestamp } from "../src/lib/clock.ts";
-import { nobody } from "../src/identity/calls/identity.ts";
+import { unknownIdentity } from "../src/identity/calls/identity.ts";
 import { docOf, recordOf, sessionKind } from "../src/identity/sessions/records.ts";
 import { cookieHash, newSessionCookie } from "../src/identity/sessions/session.ts";
 import type { SessionRecord } from "../src/identity/sessions/session.ts";
@@ -76,7 +76,7 @@ for (let at = 0; at < sessions; at += 1) {
     checkedAt: now,
     scopes: [],
     identity: {
-      ...nobody,
+      ...unknownIdentity,
       subject: number,
       email: `user${number}@example.com`,
       name: `User ${number}`,

@@ -3,7 +3,7 @@
  * server.
  */
 import { loadSealingKey } from "../../src/storage/sealing/sealing-key.ts";
-import { nobody } from "../../src/identity/calls/identity.ts";
+import { unknownIdentity } from "../../src/identity/calls/identity.ts";
 import { docOf } from "../../src/identity/sessions/records.ts";
 import { cookieHash, newSessionCookie } from "../../src/identity/sessions/session.ts";
 import { systemClock, timestamp } from "../../src/lib/clock.ts";
@@ -35,7 +35,7 @@ for (let at = 0; at < Number(count); at += atOnce) {
       const created_at = timestamp(now);
       const common = { account_id: accountId, revision: 0, created_at };
       const identity = {
-        ...nobody,
+        ...unknownIdentity,
         subject: id,
         email: `user${number}@example.com`,
         emailVerified: true,

@@ -7,8 +7,7 @@ import { systemClock } from "../lib/clock.ts";
 import { socketStream } from "../lib/io/socket-stream.ts";
 import { forward } from "./forward.ts";
 import { parseUpstream } from "./upstream.ts";
-
-const nobody = { data() {}, ended() {}, drained() {}, closed() {} };
+import { discardingReceiver } from "../lib/io/byte-stream.ts";
 
 /** A forwarded connection. `visitor` is the far end of the socket that stands for the tunnel stream. */
 async function open(tunnels: Server, upstream: string, http = true) {
@@ -17,7 +16,7 @@ async function open(tunnels: Server, upstream: string, http = true) {
   const [socket] = await accepted;
   const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()));
   let failure: Error | undefined;
-  forward(socketStream(socket, nobody), {
+  forward(socketStream(socket, discardingReceiver), {
     upstream: parseUpstream(upstream),
     clock: systemClock,
     http,

@@ -13,7 +13,8 @@ import { Roster } from "../../src/lib/collections/roster.ts";
 import { serveHttp1 } from "../../src/edge/http/http1-connection.ts";
 import { UpstreamPool } from "../../src/edge/upstreams/upstream-pool.ts";
 import type { RequestUpstreams } from "../../src/edge/upstreams/request-upstreams.ts";
-import type { ByteReceiver, ByteStream } from "../../src/lib/io/byte-stream.ts";
+import { discardingReceiver } from "../../src/lib/io/byte-stream.ts";
+import type { ByteStream } from "../../src/lib/io/byte-stream.ts";
 import { makeLog } from "../../src/lib/log.ts";
 import { socketStream } from "../../src/lib/io/socket-stream.ts";
 import type { TlsFacts } from "../../src/traffic/exchange.ts";
@@ -22,8 +23,6 @@ import { passed } from "../../src/traffic/step.ts";
 import type { CompiledRoute, Site } from "../../src/routing/sites/compiled.ts";
 import { makeManualClock } from "./clock.ts";
 import type { ManualClock } from "./clock.ts";
-
-const nobody: ByteReceiver = { data() {}, ended() {}, drained() {}, closed() {} };
 
 export interface FrontOptions {
   readonly modules?: readonly CompiledModule[];
@@ -183,7 +182,7 @@ function poolTo(
     reuse: true,
     open(_exchange, take) {
       const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
-      socket.once("connect", () => take(wrap(socketStream(socket, nobody, true))));
+      socket.once("connect", () => take(wrap(socketStream(socket, discardingReceiver, true))));
       socket.once("error", () => {
         if (socket.connecting) take(undefined);
       });

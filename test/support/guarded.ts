@@ -1,7 +1,7 @@
 /** A compiled route that requires a login with GitHub, without sockets. The test defines the providers' responses. */
 import { after } from "node:test";
 import type { TellLogin } from "../../src/identity/sessions/events.ts";
-import { nobody } from "../../src/identity/calls/identity.ts";
+import { unknownIdentity } from "../../src/identity/calls/identity.ts";
 import type { LoginJobs } from "../../src/identity/jobs/jobs.ts";
 import type { SessionRecord } from "../../src/identity/sessions/session.ts";
 import type { LoginSettings } from "../../src/identity/browser/settings.ts";
@@ -15,7 +15,7 @@ import { putSession, testLogins } from "./logins.ts";
 import { tableOf } from "./routing.ts";
 import { httpsSite } from "./routing.ts";
 
-export const ada = { ...nobody, subject: "1", email: "ada@example.com", emailVerified: true, name: "Ada" };
+export const ada = { ...unknownIdentity, subject: "1", email: "ada@example.com", emailVerified: true, name: "Ada" };
 
 export const realm = { siteId: "edge", kind: "oauth", provider: "github", clientId: "c", cookiePrefix: "service." };
 

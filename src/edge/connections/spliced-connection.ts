@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import { contain, contained, reportFailure } from "../../lib/boundary.ts";
-import type { ByteReceiver } from "../../lib/io/byte-stream.ts";
+import { discardingReceiver } from "../../lib/io/byte-stream.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Deadlines, Timed } from "../../lib/deadlines.ts";
 import type { Log } from "../../lib/log.ts";
@@ -215,7 +215,7 @@ export class SplicedConnection implements Timed, Listed, OpenConnection {
       this.tunnel = tunnel;
       this.#all.reached(this, tunnel);
     }
-    const client = socketStream(socket, nobody, true);
+    const client = socketStream(socket, discardingReceiver, true);
     splice(client, opened.stream, this);
     this.#expireIn(limits.idleTimeoutMs);
     // The socket has been paused since it was accepted, so that nothing is read before now.
@@ -282,5 +282,3 @@ export class SplicedConnection implements Timed, Listed, OpenConnection {
     return { connection: id, site: site.id, source: this.#facts.source, ...(tunnel && { tunnel: tunnel.id }) };
   }
 }
-
-const nobody: ByteReceiver = { data() {}, ended() {}, drained() {}, closed() {} };

@@ -1,3 +1,4 @@
+import { discardingReceiver } from "../../lib/io/byte-stream.ts";
 import type { ByteReceiver, ByteStream } from "../../lib/io/byte-stream.ts";
 import type { ClientSide } from "./client-side.ts";
 
@@ -12,7 +13,7 @@ export interface ConvertedExchange {
 
 /** An upgraded client as a byte stream for the route's converter. */
 export class ConvertedClient implements ByteStream {
-  receiver: ByteReceiver = nobody;
+  receiver: ByteReceiver = discardingReceiver;
   readonly #exchange: ConvertedExchange;
   readonly #client: ClientSide;
 
@@ -43,5 +44,3 @@ export class ConvertedClient implements ByteStream {
     this.#client.requestConsumed(byteCount);
   }
 }
-
-const nobody: ByteReceiver = { data() {}, ended() {}, drained() {}, closed() {} };

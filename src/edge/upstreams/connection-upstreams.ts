@@ -1,6 +1,7 @@
 /** Opens streams for whole connections by an upstream plan: to a tunnel or an address, with retries elsewhere. */
 import { contained } from "../../lib/boundary.ts";
-import type { ByteReceiver, ByteStream } from "../../lib/io/byte-stream.ts";
+import { discardingReceiver } from "../../lib/io/byte-stream.ts";
+import type { ByteStream } from "../../lib/io/byte-stream.ts";
 import { Refusal } from "../../lib/errors.ts";
 import type { RefusalName } from "../../lib/errors.ts";
 import type { Log } from "../../lib/log.ts";
@@ -109,7 +110,7 @@ export function makeConnectionUpstreams(options: ConnectionUpstreamsOptions): Co
               if (result instanceof Refusal) steps.push(skipped("backend", result.message));
               tryNext();
             } else {
-              finish({ stream: socketStream(result, nobody, true), tunnel: undefined });
+              finish({ stream: socketStream(result, discardingReceiver, true), tunnel: undefined });
             }
           };
           const dialling = dial(place, site.accountId, { ...options.dial, http: false }, step(take));
@@ -137,6 +138,3 @@ function headerOf(tunnel: Tunnel, site: ConnectionSite, facts: ConnectionFacts):
     ...(preamble && { preamble }),
   };
 }
-
-/** Receiver until the splice takes over the stream, which it does immediately. */
-const nobody: ByteReceiver = { data() {}, ended() {}, drained() {}, closed() {} };

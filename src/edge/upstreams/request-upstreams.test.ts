@@ -3,7 +3,8 @@ import { once } from "node:events";
 import { connect, createServer } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
 import { after, before, describe, it } from "node:test";
-import type { ByteReceiver, ByteStream } from "../../lib/io/byte-stream.ts";
+import { discardingReceiver } from "../../lib/io/byte-stream.ts";
+import type { ByteStream } from "../../lib/io/byte-stream.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { silentLog } from "../../lib/log.ts";
 import { socketStream } from "../../lib/io/socket-stream.ts";
@@ -36,8 +37,6 @@ after(() => {
   service.close();
 });
 
-const nobody: ByteReceiver = { data() {}, ended() {}, drained() {}, closed() {} };
-
 /** A session whose proxied streams are TCP connections to the service. */
 class TcpSession implements AgentSession {
   readonly id: string;
@@ -66,7 +65,7 @@ class TcpSession implements AgentSession {
     const socket: Socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
     this.openStreams += 1;
     socket.on("close", () => (this.openStreams -= 1));
-    socket.once("connect", () => take(socketStream(socket, nobody)));
+    socket.once("connect", () => take(socketStream(socket, discardingReceiver)));
     return undefined;
   }
 

@@ -1,6 +1,6 @@
 import { contained } from "../../lib/boundary.ts";
 import type { Socket } from "node:net";
-import type { ByteReceiver } from "../../lib/io/byte-stream.ts";
+import { discardingReceiver } from "../../lib/io/byte-stream.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { socketStream } from "../../lib/io/socket-stream.ts";
 import { UpstreamPool } from "./upstream-pool.ts";
@@ -30,7 +30,7 @@ export function makeStaticPools(context: UpstreamContext, options: DialOptions):
             if (result instanceof Refusal) take(undefined, result.reason, result.message);
             else take(undefined);
           } else {
-            take(socketStream(result, nobody, true));
+            take(socketStream(result, discardingReceiver, true));
           }
         };
         return dial(
@@ -71,6 +71,3 @@ function dropUnused(pairs: Map<string, PoolPair>): void {
     pairs.delete(key);
   }
 }
-
-/** Receiver until the pool takes over the stream, which it does immediately. */
-const nobody: ByteReceiver = { data() {}, ended() {}, drained() {}, closed() {} };

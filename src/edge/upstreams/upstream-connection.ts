@@ -6,6 +6,7 @@ import { startResponseBody } from "../../http1/response-body.ts";
 import { switchFault } from "../../http1/upgrade.ts";
 import { writeChunk, writeLastChunk } from "../../http1/write-chunk.ts";
 import { endUnit, reportFailure } from "../../lib/boundary.ts";
+import { discardingReceiver } from "../../lib/io/byte-stream.ts";
 import type { ByteReceiver, ByteStream } from "../../lib/io/byte-stream.ts";
 import { Refusal } from "../../lib/errors.ts";
 import type { RefusalName } from "../../lib/errors.ts";
@@ -82,7 +83,7 @@ export class UpstreamConnection implements ByteReceiver, Timed, Listed {
     this.#state = asBytes;
     this.#touch();
     this.#bytes = {
-      receiver: nobody,
+      receiver: discardingReceiver,
       write: (bytes) => {
         this.#touch();
         return stream.write(bytes);
@@ -393,5 +394,3 @@ export class UpstreamConnection implements ByteReceiver, Timed, Listed {
 function invalid(why: string): string {
   return `the upstream's response is not valid: ${why}`;
 }
-
-const nobody: ByteReceiver = { data() {}, ended() {}, drained() {}, closed() {} };

@@ -73,7 +73,7 @@ export type LoginRefusalName =
   | "saml_encrypted"
   | "saml_status";
 
-export const nobody: Identity = Object.freeze({
+export const unknownIdentity: Identity = Object.freeze({
   subject: "",
   email: "",
   emailVerified: false,

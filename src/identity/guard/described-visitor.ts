@@ -1,6 +1,6 @@
 /** Dry runs as a described visitor: with that visitor's present session, or as after a new login. */
 import type { DescribedVisitor } from "../../traffic/login.ts";
-import { nobody } from "../calls/identity.ts";
+import { unknownIdentity } from "../calls/identity.ts";
 import type { Identity } from "../calls/identity.ts";
 import { teamNamed } from "../calls/memberships.ts";
 import type { LoginContext } from "./context.ts";
@@ -9,7 +9,7 @@ import type { Session } from "../sessions/session.ts";
 /** The identity that a provider would return. */
 export function describedIdentity({ email, emailVerified, id, name, groups }: DescribedVisitor): Identity {
   return {
-    ...nobody,
+    ...unknownIdentity,
     subject: id,
     email,
     emailVerified,

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { FieldBlock } from "../../lib/field-block.ts";
 import { exchangeOf } from "../../../test/support/exchange.ts";
 import { ada, guarded } from "../../../test/support/guarded.ts";
-import { nobody, tidyIdentity } from "../calls/identity.ts";
+import { unknownIdentity, tidyIdentity } from "../calls/identity.ts";
 import { upstreamFields } from "./upstream-fields.ts";
 import { everybody } from "../sessions/verdict.ts";
 
@@ -30,7 +30,7 @@ const odd = [
 describe("header fields about a visitor", () => {
   it("P4: header fields about a visitor can always be sent, whatever the provider returns", () => {
     for (const text of odd) {
-      const identity = { ...nobody, subject: text, name: text, email: text, memberships: [text] };
+      const identity = { ...unknownIdentity, subject: text, name: text, email: text, memberships: [text] };
       for (const lists of [
         { ...everybody, groups: new Set(odd) },
         { ...everybody, organizations: new Set(odd) },
@@ -46,7 +46,7 @@ describe("header fields about a visitor", () => {
     const fieldsOf = (text: string) =>
       upstreamFields(
         { ...everybody, groups: new Set([text]) },
-        { ...nobody, subject: text, memberships: [text] },
+        { ...unknownIdentity, subject: text, memberships: [text] },
         undefined,
       );
     assert.deepEqual(fieldsOf("ada "), ["ngrok-auth-user-id", "ada%20", "postern-auth-groups", "ada%20"]);
@@ -55,7 +55,7 @@ describe("header fields about a visitor", () => {
 
   it("header fields about a visitor contain the provider's tokens unchanged", () => {
     const tokens = { access: "a%2Fb|c,d", refresh: "r%" };
-    const fields = upstreamFields(everybody, { ...nobody, subject: "1" }, tokens);
+    const fields = upstreamFields(everybody, { ...unknownIdentity, subject: "1" }, tokens);
     assert.deepEqual(fields.slice(2), [
       "ngrok-auth-oauth-access-token",
       tokens.access,

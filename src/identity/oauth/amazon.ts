@@ -1,5 +1,5 @@
 import { textOf } from "../calls/fetch.ts";
-import { nobody } from "../calls/identity.ts";
+import { unknownIdentity } from "../calls/identity.ts";
 import type { OAuthProvider } from "./provider.ts";
 
 /** Login with Amazon: addresses are Amazon's own login names, but nothing says that they were verified. */
@@ -16,7 +16,7 @@ export const amazon: OAuthProvider = {
     const { json } = await get("https://api.amazon.com/user/profile");
     const email = textOf(json, "email");
     return {
-      ...nobody,
+      ...unknownIdentity,
       subject: textOf(json, "user_id"),
       name: textOf(json, "name"),
       email,

@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import { textOf } from "../calls/fetch.ts";
-import { nobody } from "../calls/identity.ts";
+import { unknownIdentity } from "../calls/identity.ts";
 import type { OAuthProvider } from "./provider.ts";
 
 /** Versions of the Graph API last about two years. The operator's apps file can name a newer one. */
@@ -26,6 +26,12 @@ export const facebook: OAuthProvider = {
     const proof = createHmac("sha256", clientSecret).update(tokens.access).digest("hex");
     const { json } = await get(`https://graph.facebook.com/{version}/me?fields=id,name,email&appsecret_proof=${proof}`);
     const email = textOf(json, "email");
-    return { ...nobody, subject: textOf(json, "id"), name: textOf(json, "name"), email, emailVerified: email !== "" };
+    return {
+      ...unknownIdentity,
+      subject: textOf(json, "id"),
+      name: textOf(json, "name"),
+      email,
+      emailVerified: email !== "",
+    };
   },
 };

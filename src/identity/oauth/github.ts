@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../lib/json.ts";
 import { textOf } from "../calls/fetch.ts";
-import { LoginRefusal, nobody } from "../calls/identity.ts";
+import { LoginRefusal, unknownIdentity } from "../calls/identity.ts";
 import { isTeam, organizationNamed, teamNamed } from "../calls/memberships.ts";
 import type { IdentityCall, OAuthProvider } from "./provider.ts";
 
@@ -29,7 +29,7 @@ export const github: OAuthProvider = {
     const primary = emails.find((one) => one["primary"] === true);
     const isMember = has(["read:org", "write:org", "admin:org"]);
     return {
-      ...nobody,
+      ...unknownIdentity,
       subject: String(id),
       username: textOf(json, "login"),
       name: textOf(json, "name"),

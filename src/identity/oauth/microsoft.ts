@@ -1,5 +1,5 @@
 import { textOf } from "../calls/fetch.ts";
-import { LoginRefusal, nobody } from "../calls/identity.ts";
+import { LoginRefusal, unknownIdentity } from "../calls/identity.ts";
 import type { OAuthProvider } from "./provider.ts";
 
 const login = "https://login.microsoftonline.com";
@@ -43,7 +43,7 @@ export const microsoft: OAuthProvider = {
     const isProven = [true, "true", 1, "1"].includes(claims["xms_edov"] as never);
     const authenticatedAt = claims["auth_time"];
     return {
-      ...nobody,
+      ...unknownIdentity,
       subject,
       name: textOf(claims, "name") || textOf(json, "displayName"),
       username: textOf(claims, "preferred_username"),

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../lib/json.ts";
 import { textOf } from "../calls/fetch.ts";
-import { LoginRefusal, nobody } from "../calls/identity.ts";
+import { LoginRefusal, unknownIdentity } from "../calls/identity.ts";
 import type { Identity } from "../calls/identity.ts";
 import { isSubject } from "../oidc/id-token.ts";
 
@@ -15,7 +15,7 @@ export function standardIdentity(info: JsonObject, claims: JsonObject | undefine
   }
   const authenticatedAt = claims?.["auth_time"];
   return {
-    ...nobody,
+    ...unknownIdentity,
     subject,
     email: textOf(info, "email"),
     emailVerified: info["email_verified"] === true,

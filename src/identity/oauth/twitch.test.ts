@@ -7,7 +7,7 @@ import { httpsSite, tableOf } from "../../../test/support/routing.ts";
 import { modulesWith } from "../../modules/index.ts";
 import { defaultsOf } from "../../settings/setting.ts";
 import { webhookSettings } from "../../settings/webhooks.ts";
-import { nobody } from "../calls/identity.ts";
+import { unknownIdentity } from "../calls/identity.ts";
 
 describe("tokens of Twitch", () => {
   for (const [interval, expected] of [
@@ -18,7 +18,7 @@ describe("tokens of Twitch", () => {
     it(`tokens of Twitch are validated at least hourly with an interval of ${interval} s`, async () => {
       const clock = makeManualClock();
       let checks = 0;
-      const identity = { ...nobody, subject: "1" };
+      const identity = { ...unknownIdentity, subject: "1" };
       const logins = testLogins(
         clock,
         {},

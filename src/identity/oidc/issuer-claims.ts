@@ -2,7 +2,7 @@
 import { readSignedToken, TokenFault } from "../../jose/compact.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { textOf } from "../calls/fetch.ts";
-import { nobody } from "../calls/identity.ts";
+import { unknownIdentity } from "../calls/identity.ts";
 import type { Identity } from "../calls/identity.ts";
 import { maxIdTokenBytes } from "./id-token.ts";
 
@@ -27,7 +27,7 @@ export function identityOf(claims: JsonObject, info: JsonObject, issuer: string)
   const text = (name: string): string => textOf(sourceOf(name), name);
   const { auth_time } = claims;
   return {
-    ...nobody,
+    ...unknownIdentity,
     subject: textOf(claims, "sub"),
     ...emailOf(claims, info, issuer),
     name: text("name"),

@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import type { Clock } from "../../lib/clock.ts";
 import type { Answer } from "../../traffic/step.ts";
-import { LoginRefusal, nobody } from "../calls/identity.ts";
+import { LoginRefusal, unknownIdentity } from "../calls/identity.ts";
 import type { Tokens } from "../calls/connection.ts";
 import type { LoggedIn } from "../calls/login-client.ts";
 import type { LoginContext, SamlSigning } from "../guard/context.ts";
@@ -276,7 +276,7 @@ export class SamlMethod implements LoginMethod {
     const takesLogouts = redirect !== undefined || post !== undefined;
     return {
       identity: {
-        ...nobody,
+        ...unknownIdentity,
         subject: name.nameId,
         email,
         emailVerified: email !== "",

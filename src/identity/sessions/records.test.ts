@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { snapshotOf } from "../../../test/support/logins.ts";
 import type { ResourceObject } from "../../schema/object.ts";
-import { nobody } from "../calls/identity.ts";
+import { unknownIdentity } from "../calls/identity.ts";
 import { docOf, recordOf } from "./records.ts";
 import { emailAt, gistOf, hashAt, ownText, recordOfText, sessionsIn, subjectAt } from "./packed-sessions.ts";
 import type { SessionRecord } from "./session.ts";
@@ -24,7 +24,7 @@ const record = (id: string, memberships: readonly string[]): SessionRecord => ({
   lastActive: 2_000,
   checkedAt: 3_000,
   scopes: ["read:user", "user:email"],
-  identity: { ...nobody, subject: id, memberships },
+  identity: { ...unknownIdentity, subject: id, memberships },
   accessToken: "a",
   refreshToken: "",
   idToken: "",
@@ -77,13 +77,13 @@ describe("a session record", () => {
       { ...plain, identity: full, endsAt: 9_000, refreshToken: "r", idToken: "i" },
       { ...plain, ...without, identity: full },
       { ...plain, ...without, identity: full, endsAt: 9_000 },
-      { ...plain, ...without, identity: { ...nobody, subject: "s", memberships: ["g", "1"] } },
-      { ...plain, ...without, identity: { ...nobody, subject: "s", authenticatedAt: 4 } },
+      { ...plain, ...without, identity: { ...unknownIdentity, subject: "s", memberships: ["g", "1"] } },
+      { ...plain, ...without, identity: { ...unknownIdentity, subject: "s", authenticatedAt: 4 } },
       ...odd.flatMap((text) =>
         (["subject", "email", "name", "username", "providerSession", "managedDomain"] as const).map((name) => ({
           ...plain,
           ...without,
-          identity: { ...nobody, subject: "s", [name]: text },
+          identity: { ...unknownIdentity, subject: "s", [name]: text },
         })),
       ),
     ]) {

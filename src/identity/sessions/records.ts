@@ -1,6 +1,6 @@
 /** The stored form of sessions, `application_session`, which both planes read and edges receive. */
 import type { ResourceObject } from "../../schema/object.ts";
-import { nobody } from "../calls/identity.ts";
+import { unknownIdentity } from "../calls/identity.ts";
 import type { SessionRecord } from "./session.ts";
 
 export const sessionKind = "application_session";
@@ -205,7 +205,7 @@ export function recordFrom(id: string, { common, accountId, routeId }: Place, ow
   return endsAt > 0 ? { ...record, endsAt } : record;
 }
 
-const none: readonly string[] = nobody.memberships;
+const none: readonly string[] = unknownIdentity.memberships;
 const maxShared = 10_000;
 /** Longer lists are usually individual, such as groups. */
 const maxSharedList = 8;

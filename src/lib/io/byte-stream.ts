@@ -32,3 +32,6 @@ export interface ByteReceiver extends Unit {
   /** Both directions have ended; called exactly once. `error` is set if they were aborted. */
   closed(error: Error | undefined): void;
 }
+
+/** Discards everything, for a stream whose data has no recipient. */
+export const discardingReceiver: ByteReceiver = { data() {}, ended() {}, drained() {}, closed() {} };

@@ -3,12 +3,11 @@ import { once } from "node:events";
 import { connect, createServer } from "node:net";
 import type { AddressInfo, Server, Socket } from "node:net";
 import { after, before, describe, it } from "node:test";
-import type { ByteReceiver } from "./byte-stream.ts";
+import { discardingReceiver } from "./byte-stream.ts";
 import { socketStream } from "./socket-stream.ts";
 import { splice } from "./splice.ts";
 import type { SpliceWatch } from "./splice.ts";
 
-const nobody: ByteReceiver = { data() {}, ended() {}, drained() {}, closed() {} };
 const server: Server = createServer({ allowHalfOpen: true, pauseOnConnect: true });
 
 /** Returns the two ends of a TCP connection. */
@@ -21,7 +20,7 @@ async function pair(): Promise<readonly [Socket, Socket]> {
 
 async function joined(watch?: SpliceWatch): Promise<readonly [Socket, Socket]> {
   const [[left, first], [right, second]] = [await pair(), await pair()];
-  splice(socketStream(first, nobody, true), socketStream(second, nobody, true), watch);
+  splice(socketStream(first, discardingReceiver, true), socketStream(second, discardingReceiver, true), watch);
   first.resume();
   second.resume();
   return [left, right];

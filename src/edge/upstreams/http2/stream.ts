@@ -3,6 +3,7 @@ import { headTooLarge } from "../../../http1/head-too-large.ts";
 import type { RequestRead } from "../../../http1/read-request.ts";
 import type { FieldTable } from "../../../http1/field-table.ts";
 import { endUnit } from "../../../lib/boundary.ts";
+import { discardingReceiver } from "../../../lib/io/byte-stream.ts";
 import type { ByteReceiver, ByteStream } from "../../../lib/io/byte-stream.ts";
 import { Refusal } from "../../../lib/errors.ts";
 import type { Deadlines } from "../../../lib/deadlines.ts";
@@ -45,7 +46,7 @@ export function http2Upstream(inner: ByteStream, context: Context): ByteStream {
 }
 
 class Http2Upstream implements ByteStream, FrameHandler {
-  receiver: ByteReceiver = nobody;
+  receiver: ByteReceiver = discardingReceiver;
   isDone = false;
   readonly #inner: ByteStream;
   readonly #context: Context;
@@ -315,5 +316,3 @@ class Http2Upstream implements ByteStream, FrameHandler {
     this.abort();
   }
 }
-
-const nobody: ByteReceiver = { data() {}, ended() {}, drained() {}, closed() {} };
