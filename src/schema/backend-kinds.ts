@@ -1,4 +1,4 @@
-/** Kinds of backends, the commonest first: an id may be of any. */
+/** Kinds of backends, most common first. An id may belong to any of them. */
 export const backendKinds = [
   "tunnel_group_backend",
   "weighted_backend",

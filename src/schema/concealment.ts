@@ -5,7 +5,7 @@
  */
 import type { Concealment, Field } from "./fields.ts";
 
-/** Stands for a value that the reader may not see. */
+/** Shown instead of a value that the reader may not see. */
 export const secretMask = "***";
 
 const masked: Concealment = {
@@ -13,7 +13,7 @@ const masked: Concealment = {
   isStandIn: (text) => text === secretMask,
 };
 
-/** Of values that are added to requests on their way upstream. */
+/** For values that are added to upstream requests. */
 export const sentUpstream: Concealment = { ...masked, sends: () => true };
 
 /** Whether the field's values are sealed at rest. */
@@ -21,28 +21,28 @@ export function isSealedField(field: Field): boolean {
   return field.secret === true || field.sensitive !== undefined;
 }
 
-/** Whether it, or anything inside it, is sealed at rest. */
+/** Whether the field, or anything inside it, is sealed at rest. */
 export function hasSealed(field: Field): boolean {
   if (field.type === "object") return Object.values(field.fields).some(hasSealed);
   if (field.type === "list" || field.type === "map") return isSealedField(field) || hasSealed(field.of);
   return isSealedField(field);
 }
 
-/** Whether a value of a sensitive field is kept out of what is written down, such as an export. */
+/** Whether exports and other documents omit a value of a sensitive field. */
 export function holdsSecret(field: Field, value: unknown): boolean {
   if (typeof value !== "string") return true;
   const { holdsSecret: holds } = concealmentOf(field);
-  // What is only made of variables is no credential.
+  // Text that consists only of variables is not a credential.
   return holds ? holds(value) : value.replaceAll(/\$\{[^{}]*\}/g, "").trim() !== "";
 }
 
-/** What those see of a value of a secret or sensitive field who may not see it. Unset is not concealed. */
+/** The form of a secret or sensitive value for readers without access. An unset value is not concealed. */
 export function concealed(field: Field, value: unknown): unknown {
   if (value === null || value === undefined || value === "") return value;
   return typeof value === "string" ? concealmentOf(field).standIn(value) : secretMask;
 }
 
-/** Whether `given` is what was shown in place of a value, or has parts that were. */
+/** Whether `given` is the concealed form of a value, or contains parts of one. */
 export function isStandIn(field: Field, given: string): boolean {
   return concealmentOf(field).isStandIn(given);
 }

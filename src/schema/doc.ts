@@ -1,17 +1,17 @@
-/** The document of an object: what is stored of it, complete by its declaration. */
+/** The stored document of an object, complete according to its declaration. */
 import type { Field, Fields, StoredOf } from "./fields.ts";
 import type { ResourceObject } from "./object.ts";
 import type { ResourceDeclaration } from "./resource.ts";
 
-/** Of any kind: every stored field present, references as ids under their input name. */
+/** Any document: every stored field is present, and references are ids under their input name. */
 export type Doc = Readonly<Record<string, unknown>>;
 
 /** A document of the resource `R`. */
 export type DocOf<R> = R extends ResourceDeclaration<infer F> ? StoredOf<F> : never;
 
 /**
- * The document of `object`, which is of `resource`, as the declaration says what it is.
- * @throws Error for an object of another kind: that is a fault of the caller's
+ * Returns the document of `object` with the type of `resource`.
+ * @throws Error for an object of another kind, which is a bug of the caller
  */
 export function docOf<F extends Fields>(
   object: Pick<ResourceObject, "kind" | "doc">,
@@ -26,14 +26,14 @@ export function inputName(name: string, field: Field): string {
   return field.type === "ref" || field.type === "refList" ? field.input : name;
 }
 
-/** What a field holds when nothing was given: also for fields that the server sets. */
+/** The value of a field that was not given, including fields that the server sets. */
 export function emptyValue(field: Field): unknown {
   if (field.default !== undefined) return field.default;
   if (field.nullable) return null;
   return field.type === "object" ? emptyDoc(field.fields) : null;
 }
 
-/** A document with nothing but defaults in it. */
+/** A document with default values only. */
 export function emptyDoc<F extends Fields>(fields: F): StoredOf<F> {
   return Object.fromEntries(
     Object.entries(fields)

@@ -1,16 +1,16 @@
-/** What is right in an input, and probably not meant: told to whoever writes it, and not refused. */
+/** Warnings about valid input that is probably unintended. The writer sees them, and nothing is refused. */
 import { isDeepStrictEqual } from "node:util";
 import type { Doc } from "./doc.ts";
 import type { Fields, Issue } from "./fields.ts";
 import type { ResourceDeclaration } from "./resource.ts";
 
-/** More would not be read by anybody. */
+/** Maximum number of warnings, because no one reads more. */
 const maxDoubts = 20;
 
 /**
- * Of the whole object, but for what is about a field that is the same in `before`.
+ * Returns the warnings about the whole object, except those about fields that are equal in `before`.
  *
- * @param before the object before the write; undefined for one that is new
+ * @param before the object before the write; undefined for a new object
  */
 export function doubtsOf({ fields, doubts }: Doubted, doc: Doc, before: Doc | undefined): readonly Issue[] {
   const isSame = (name: string): boolean => before !== undefined && isDeepStrictEqual(doc[name], before[name]);
@@ -23,7 +23,7 @@ export function doubtsOf({ fields, doubts }: Doubted, doc: Doc, before: Doc | un
   return [...own, ...inside].slice(0, maxDoubts);
 }
 
-/** Whether anything of the resource can be doubtful. */
+/** Whether the resource can cause warnings. */
 export function canBeDoubtful({ fields, doubts }: Doubted): boolean {
   return doubts !== undefined || hasDoubts(fields);
 }

@@ -1,99 +1,99 @@
 /**
- * The vocabulary of declarations. A field is plain data; parsing, rendering, storage, OpenAPI and static types
- * are read from it. An oddity of one resource belongs to that resource's `rules`, not here.
+ * The vocabulary of declarations. A field is plain data, from which parsing, rendering, storage, OpenAPI and static
+ * types derive. A peculiarity of one resource belongs to that resource's `rules`.
  */
 import type { RefusalName } from "../lib/errors.ts";
 
 export interface FieldOptions {
-  /** Must be given on create (modules: on PUT). */
+  /** Required on create (modules: on PUT). */
   readonly required?: boolean;
-  /** Set on create, not accepted afterwards. */
+  /** Can be set on create, and not changed later. */
   readonly immutable?: boolean;
-  /** Set by the server; accepted in input and ignored. */
+  /** Set by the server. Accepted and ignored in input. */
   readonly readOnly?: boolean;
   /** Accepted, never returned. */
   readonly writeOnly?: boolean;
   /** Sealed at rest; redacted in logs, events and for keys that may not read secrets. */
   readonly secret?: boolean;
   /**
-   * May hold a credential: sealed at rest as secrets are; redacted in logs, in events and for keys that may not read
-   * secrets. For them a text is masked unless the field says what they see of it.
+   * May contain a credential: sealed at rest like a secret, and concealed in logs, in events and from keys that may not
+   * read secrets. By default they see a mask; the field can define another form.
    */
   readonly sensitive?: true | Concealment;
-  /** `null` (or, for strings, "") is a value: unset. */
+  /** `null` (or, for strings, "") is a valid value that means unset. */
   readonly nullable?: boolean;
-  /** Not stored: the API computes it on each read. Accepted in input and ignored. */
+  /** Not stored: the API computes it on each read. Accepted and ignored in input. */
   readonly live?: boolean;
-  /** Stored for the server's own use: neither accepted nor returned. */
+  /** Stored for internal use: neither accepted nor returned. */
   readonly internal?: boolean;
   /**
-   * In PATCH, an empty value ("", 0, [] or {}) means "not given": clients that always send their defaults
-   * would otherwise empty it (semantics, "Bodies").
+   * In PATCH, an empty value ("", 0, [] or {}) means "not given", because clients that always send their defaults would
+   * otherwise clear it (semantics, "Bodies").
    */
   readonly keepIfEmpty?: boolean;
-  /** An older name that is accepted in input as well. */
+  /** An older name that is also accepted in input. */
   readonly alias?: string;
 }
 
-/** What stands for a text that its reader may not see. */
+/** How to conceal a text from readers without access. */
 export interface Concealment {
-  /** Tells nothing of what it conceals, not even whether that was changed. */
+  /** Reveals nothing about the concealed text, not even whether it changed. */
   standIn(text: string): string;
-  /** Whether a text that was given has such a stand-in in it, and so is not the value itself. */
+  /** Whether the given text contains a concealed part, so that it is not the value itself. */
   isStandIn(text: string): boolean;
-  /** Ids of the objects that the text itself names, such as a policy. */
+  /** Ids of the objects that the text names, such as a policy's. */
   mentions?(text: string): readonly string[];
-  /** Secrets of the account that the text has the edge read; it can tell them to anybody. */
+  /** The account's secrets that the edge reads because of the text, which could send them anywhere. */
   secrets?(text: string): readonly NamedSecret[];
-  /** Whether the text has a credential in it, as far as that can be told; any text may where this is absent. */
+  /** Whether the text contains a credential, as far as that can be determined. Absent: every text may. */
   holdsSecret?(text: string): boolean;
-  /** Whether something of the text is added to requests on their way upstream. */
+  /** Whether parts of the text are added to upstream requests. */
   sends?(text: string): boolean;
-  /** Whether the text has requests go to internal endpoints of the account. */
+  /** Whether the text forwards requests to internal endpoints of the account. */
   forwards?(text: string): boolean;
 }
 
-/** A secret by its vault's name and its own; undefined: only what is running will know. */
+/** A secret by the names of its vault and itself; undefined if only the running policy determines it. */
 export interface NamedSecret {
   readonly vault: string | undefined;
   readonly name: string | undefined;
 }
 
-/** One thing wrong with an input. */
+/** One fault of an input. */
 export interface Issue {
-  /** Where, e.g. `hostports[0]` or `oauth.provider`; "" for the whole. */
+  /** Position, such as `hostports[0]` or `oauth.provider`; "" for the whole. */
   readonly path: string;
-  /** "must …, is …": the present value unless it is a secret. */
+  /** "must …, is …", with the present value unless it is a secret. */
   readonly message: string;
-  /** The refusal when nothing else is wrong; `invalid_field` unless given. */
+  /** The refusal if there is no other fault. Default: `invalid_field`. */
   readonly reason?: RefusalName;
 }
 
 interface Base<T> extends FieldOptions {
   readonly doc: string;
-  /** An input that is accepted, where it does not follow from the field's type and format. */
+  /** A valid input, if the type and format do not imply one. */
   readonly example?: T;
-  /** The value when absent from a create. */
+  /** The value if a create omits the field. */
   readonly default?: T;
-  /** Static type only; never present. */
+  /** For static types only; never present. */
   readonly _value?: T;
 }
 
-/** A check of one string beyond its length; the name becomes JSON Schema's `format`. */
+/** A check of one string beyond its length. The name becomes JSON Schema's `format`. */
 export interface StringFormat {
   readonly name: string;
   readonly example: string;
-  /** The refusal for a value that fails; `invalid_field` unless given. */
+  /** The refusal for an invalid value. Default: `invalid_field`. */
   readonly reason?: RefusalName;
-  /** What is wrong with `text`, as the end of "must …", or undefined when nothing is. */
+  /** Returns the fault of `text` as the end of "must …", or undefined. */
   check(text: string): string | undefined;
-  /** The form that is stored; unchanged unless given. Called for what passed `check`. */
+  /** Returns the stored form of a valid text. Default: unchanged. */
   normalize?(text: string): string;
 }
 
 export interface StringField extends Base<string> {
   readonly type: "string";
-  /** UTF-8 bytes, not characters. */
+  /** In UTF-8 bytes, not characters. */
   readonly maxBytes: number;
   readonly minBytes?: number;
   readonly format?: StringFormat;
@@ -112,7 +112,7 @@ export interface IntegerField extends Base<number> {
   readonly type: "integer";
   readonly min: number;
   readonly max: number;
-  /** 0 means "not given": the default is used. */
+  /** 0 means "not given", and the default is used. */
   readonly zeroIsUnset?: boolean;
 }
 export interface NumberField extends Base<number> {
@@ -132,7 +132,7 @@ export interface ListField<T = unknown> extends Base<readonly T[]> {
   readonly of: Field;
   readonly maxItems: number;
   readonly minItems?: number;
-  /** No value twice. */
+  /** Whether values must be distinct. */
   readonly unique?: boolean;
 }
 export interface MapField<T = unknown> extends Base<Readonly<Record<string, T>>> {
@@ -147,11 +147,11 @@ export interface MapField<T = unknown> extends Base<Readonly<Record<string, T>>>
 export interface ObjectField<T = unknown> extends Base<T> {
   readonly type: "object";
   readonly fields: Fields;
-  /** Name in OpenAPI; inline unless given. */
+  /** Name in OpenAPI. Default: inline. */
   readonly schemaName?: string;
-  /** What must hold between its fields. */
+  /** Constraints across its fields. */
   readonly rules?: readonly Rule<never>[];
-  /** What is allowed in it, and probably not meant: pure. */
+  /** Warnings for valid but probably unintended values. Pure. */
   doubts?(value: never): readonly Issue[];
 }
 /** The objects that this one owns, shown inside it, oldest first. */
@@ -161,16 +161,16 @@ export interface ChildrenField extends Base<readonly unknown[]> {
   readonly live: true;
 }
 
-/** A fact across fields, pure: what is wrong with `doc`, or undefined. */
+/** A constraint across fields: returns the fault of `doc`, or undefined. Pure. */
 export type Rule<D> = { check(doc: D): Issue | undefined }["check"];
 
-/** One other object: `input` (an id) in requests and storage, a Ref under the field's name in responses. */
+/** One other object: an id named `input` in requests and storage, a Ref under the field's name in responses. */
 export interface RefField<Input extends string = string> extends Base<string | null> {
   readonly type: "ref";
-  /** Kind of the object, e.g. `ip_policy`; several where any of them will do. */
+  /** Allowed kinds of the object, such as `ip_policy`. */
   readonly to: readonly string[];
   readonly input: Input;
-  /** Returned as the id itself instead of a Ref. */
+  /** Returned as the id instead of a Ref. */
   readonly bare?: boolean;
 }
 export interface RefListField<Input extends string = string> extends Base<readonly string[]> {
@@ -203,7 +203,10 @@ export type Fields = Readonly<Record<string, Field>>;
 
 type ValueOf<F> = F extends { readonly _value?: infer T } ? Exclude<T, undefined> : never;
 
-/** The document that storage keeps for `F`: every stored field present, references as ids under their input name. */
+/**
+ * The document that storage holds for `F`: every stored field is present, and references are ids under their input
+ * name.
+ */
 export type StoredOf<F extends Fields> = {
   readonly [
     K in keyof F as F[K] extends { readonly live: true }
@@ -215,14 +218,14 @@ export type StoredOf<F extends Fields> = {
 };
 
 export const f = {
-  /** A string of at most `maxBytes` (255 unless given) UTF-8 bytes. Absent: "". */
+  /** A string of at most `maxBytes` UTF-8 bytes (default 255). Absent: "". */
   string<
     const O extends Partial<Pick<StringField, "maxBytes" | "minBytes" | "format" | "default" | "example">> &
       FieldOptions,
   >(doc: string, options?: O): StringField & O {
     return { type: "string", doc, maxBytes: 255, default: "", ...options } as StringField & O;
   },
-  /** A string that may be unset, then `null`. */
+  /** A string that may be unset, which is `null`. */
   nullableString<
     const O extends Partial<Pick<StringField, "maxBytes" | "minBytes" | "format" | "example">> & FieldOptions,
   >(doc: string, options?: O): NullableStringField & O {
@@ -234,7 +237,7 @@ export const f = {
   ): BooleanField & O {
     return { type: "boolean", doc, default: false, ...options } as BooleanField & O;
   },
-  /** A whole number, 0 to 2³²−1 unless narrowed. */
+  /** A whole number from 0 to 2³²−1, or a narrower range. */
   uint32<
     const O extends Partial<Pick<IntegerField, "min" | "max" | "default" | "zeroIsUnset" | "example">> & FieldOptions,
   >(doc: string, options?: O): IntegerField & O {
@@ -253,7 +256,7 @@ export const f = {
   ): OneOfField<V> & O {
     return { type: "oneOf", doc, values, ...options } as unknown as OneOfField<V> & O;
   },
-  /** One of `values`, or unset, then `null`. */
+  /** One of `values`, or unset, which is `null`. */
   nullableOneOf<const V extends string, const O extends FieldOptions>(
     doc: string,
     values: readonly V[],
@@ -339,7 +342,7 @@ export const f = {
   },
 };
 
-/** `description` and `metadata`, as nearly every resource has them. */
+/** `description` and `metadata`, which nearly every resource has. */
 export const notes = {
   description: f.string("Human-readable description.", { maxBytes: 255 }),
   metadata: f.string("Arbitrary user-defined machine-readable data.", { maxBytes: 4096 }),
