@@ -31,14 +31,14 @@ export interface Enforcement {
   watchExpiry(token: Pick<Grant, "expiresAtMs">): void;
 }
 
-/** How soon an endpoint closes after an edge or a reservation took its name. */
+/** Time until an endpoint closes after an edge or a reservation took its name, milliseconds. */
 const dispossessAfterMs = 250;
-/** How often the tokens of open sessions are checked for expiry. */
+/** Interval at which the tokens of open sessions are checked for expiry, milliseconds. */
 const expiryPeriodMs = 1_000;
-/** The kinds of objects that restrict the addresses of agents. */
+/** Kinds of objects that restrict the addresses of agents. */
 const restricting = ["ip_restriction", "ip_policy", "ip_policy_rule"];
 
-/** Follows the changes of `table`. */
+/** Follows the changes of `table` and ends sessions and tunnels accordingly. */
 export function enforceConfiguration(options: EnforcementOptions): Enforcement {
   const { table, credentials, sessions, clock } = options;
   const expel = (session: AgentSession, reason: string): void => {

@@ -1,4 +1,4 @@
-/** Answers the agent protocol: which agents may connect, and which tunnels they get. */
+/** Implements the agent protocol: accepts agents and opens their tunnels. */
 import { internalNameOf } from "../../lib/internal-names.ts";
 import { timestamp } from "../../lib/clock.ts";
 import { letGo, reportFailure } from "../../lib/boundary.ts";
@@ -39,7 +39,7 @@ export interface ProtocolHooksOptions {
   readonly watchExpiry: (token: Pick<Grant, "expiresAtMs">) => void;
 }
 
-/** The reason that an agent receives when a newer session takes over the name of its tunnel. */
+/** Reason for an agent when a newer session takes over the name of its tunnel. */
 export const newerSession = "a newer session of the same credential serves it";
 
 export function makeProtocolHooks(options: ProtocolHooksOptions): ServerHooks {
@@ -191,7 +191,7 @@ interface Room {
   readonly before: Tunnel | undefined;
 }
 
-/** Throws if a session may not open one more tunnel with this id. */
+/** Returns a function that throws if a session may not open one more tunnel with this id. */
 function roomFor(options: ProtocolHooksOptions): (session: AgentSession, id: string) => Room {
   const { credentials, sessions, tunnels, limits } = options;
   return (session, id) => {

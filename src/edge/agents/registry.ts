@@ -1,4 +1,4 @@
-/** The register of agents: the connected sessions, their tunnels, and the endpoints that those are published as. */
+/** The register of agents: the connected sessions, their tunnels, and the endpoints of the tunnels. */
 import type { Clock } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
 import type { Log } from "../../lib/log.ts";
@@ -40,7 +40,7 @@ export interface AgentRegistryOptions {
   readonly domain: string;
   /** See `ServerNames`. */
   readonly idpHost?: string | undefined;
-  /** The port in public URLs. It may be known only once the server listens. */
+  /** Returns the port in public URLs. It may be unknown until the server listens. */
   readonly advertisedHttpsPort: () => number;
   /** Whether names that are not below `domain` have to be reserved by the agent's account. */
   readonly requireReservedNames?: boolean | undefined;
@@ -50,7 +50,7 @@ export interface AgentRegistryOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly limits: AgentLimits;
-  /** The modules of this edge. The default is all modules with their default settings. */
+  /** The modules of this edge. Default: all modules with their default settings. */
   readonly modules?: readonly ModuleDeclaration[] | undefined;
   /** Undefined if the server offers no tcp endpoints. */
   readonly tcp?: TcpAddresses | undefined;
@@ -62,43 +62,46 @@ export interface AgentRegistryOptions {
 export interface SharedRegister {
   readonly names: SharedNames;
   readonly elsewhere: Elsewhere;
-  /** Another edge has the tunnel, because its agent `moved` there, or a tunnel with its name. */
+  /** Called when another edge has the tunnel, because its agent `moved` there, or has another tunnel with its name. */
   tunnelTaken(taken: Extract<Downward, { readonly type: "tunnel_taken" }>): void;
-  /** The session continues at another edge. */
+  /** Called when the session continues at another edge. */
   sessionTaken(taken: Extract<Downward, { readonly type: "session_taken" }>): void;
 }
 
 export interface AgentRegistry extends ServerHooks {
-  /** The endpoint published at a lower-case host name. An edge with exactly this name comes first. */
+  /** Returns the endpoint published at a lower-case host name. An edge with exactly this name comes first. */
   siteFor(host: string): Site | undefined;
-  /** As `siteFor`, for endpoints of whole TLS connections as well. */
+  /** Like `siteFor`, and also for endpoints of whole TLS connections. */
   secureAt(host: string): Site | ConnectionSite | undefined;
-  /** As `siteFor`, for endpoints that are reached without TLS. */
+  /** Like `siteFor`, for endpoints without TLS. */
   plainSiteFor(host: string): Site | undefined;
-  /** As `siteFor`, for endpoints of whole TLS connections. */
+  /** Like `siteFor`, for endpoints of whole TLS connections. */
   tlsSiteFor(host: string): ConnectionSite | undefined;
-  /** The tcp endpoint at a port. */
+  /** Returns the tcp endpoint at a port. */
   tcpSiteAt(port: number): ConnectionSite | undefined;
-  /** All tunnels that share a host name. A change makes a new list. */
+  /** Returns all tunnels that share a host name. A change creates a new list. */
   pool(host: string): readonly Tunnel[];
   tunnel(id: string): Tunnel | undefined;
-  /** The online tunnels of a tunnel group backend. */
+  /** Returns the online tunnels of a tunnel group backend. */
   group(plan: GroupPlan): Group;
   /** Calls `listener` once for each tunnel that closes. */
   onTunnelClosed(listener: TunnelClosed): void;
-  /** Reports of everything that is open, for a control plane that has restarted. */
+  /** Returns reports of everything that is open, for a restarted control plane. */
   snapshot(): readonly Upward[];
-  /** The connected sessions. */
+  /** Returns the connected sessions. */
   sessions(): readonly AgentSession[];
   /** Sends a command to a session, see `AgentSession.command`. Rejects with `Refusal`, such as not_found and exchange_busy. */
   command(sessionId: string, command: AgentCommand): Promise<string | undefined>;
-  /** The control plane's answer to an agent that wants to join, see `Joining`. */
+  /** Receives the control plane's answer to an agent that wants to join, see `Joining`. */
   joined: Joining["joined"];
   /** Receives the messages of the control plane about other edges. */
   readonly shared: SharedRegister | undefined;
-  /** How many sessions an agent should have at a server with this number of edges, including one at another node. */
+  /**
+   * Returns how many sessions an agent should have at a server with this number of edges, including one at another
+   * node.
+   */
   sessionsPerAgent(edges: number): number;
-  /** How many nodes there are, with this one. */
+  /** Returns the number of nodes, including this one. */
   nodeCount(): number;
   /**
    * Returns an id that is the same at every edge of this node.

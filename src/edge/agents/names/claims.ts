@@ -1,6 +1,7 @@
 /**
- * The names at this edge, host names or ports: the tunnels that serve each name, and the account that had it last. The rule
- * is `mayHave`, with two additions: configuration reserves names, and a restarted agent replaces its earlier tunnels.
+ * The names at this edge, host names or ports: the tunnels that serve each name, and the account that had it last. The
+ * rule is `mayHave` with two additions. Configuration reserves names, and a restarted agent replaces its earlier
+ * tunnels.
  */
 import { Refusal } from "../../../lib/errors.ts";
 import { timestamp } from "../../../lib/clock.ts";
@@ -21,11 +22,11 @@ export interface Claimant {
 }
 
 export interface Claims<Name> {
-  /** The first tunnel that serves the name. */
+  /** Returns the first tunnel that serves the name. */
   tunnel(name: Name): Tunnel | undefined;
   /** Whether a tunnel serves the name that is already an object. */
   isAwake(name: Name): boolean;
-  /** All tunnels that serve the name. A change makes a new list. */
+  /** Returns all tunnels that serve the name. A change creates a new list. */
   tunnels(name: Name): readonly Tunnel[];
   /**
    * Throws `agent_name_taken` unless `claimant` may have the name. Returns the tunnels that must close. They belong to
@@ -43,16 +44,17 @@ export interface Claims<Name> {
   /** Forgets a closed tunnel that had the name and was never an object, see `ClaimsOptions.wake`. */
   forget(name: Name, holder: Claimant): void;
   /**
-   * Tunnels of this edge whose exact name has meanwhile been configured for an edge or reserved by another account. A
-   * wildcard reservation takes no name from a tunnel (R5).
+   * Returns tunnels of this edge whose exact name has meanwhile been configured for an edge or reserved by another
+   * account. A wildcard reservation takes no name from a tunnel (R5).
    */
   dispossessed(): Tunnel[];
 }
 
 export interface ClaimsOptions<Name> {
   /**
-   * Why the configuration refuses the name to the account, or undefined. `exactOnly`: wildcard reservations do not count.
-   * `pool`: the protocol of an endpoint that requests pooling.
+   * Returns why the configuration refuses the name to the account, or undefined.
+   * @param exactOnly whether wildcard reservations do not count
+   * @param pool protocol of an endpoint that requests pooling
    */
   readonly reservation: (
     name: Name,
@@ -212,7 +214,7 @@ function isOneAgents(tunnels: readonly Tunnel[]): boolean {
   return company?.isPool === false && tunnels.every((one) => one.company?.key === company.key);
 }
 
-/** The protocol of a pooled endpoint. */
+/** Returns the protocol of a pooled endpoint. */
 function poolOf(company: Company | undefined): string | undefined {
   return company?.isPool === true ? company.key : undefined;
 }

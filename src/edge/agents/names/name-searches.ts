@@ -22,7 +22,7 @@ interface List {
   readonly names: string[];
   /** Positions of released names that no later search found taken. */
   readonly free: SortedNumbers;
-  /** For each searcher, how many names at the start of the list it found taken. */
+  /** For each searcher, the number of names at the start of the list that it found taken. */
   readonly reached: WeakMap<object, number>;
 }
 

@@ -1,4 +1,4 @@
-/** Which tunnels may serve a name together: pooled endpoints, and the tunnels that one agent has in several sessions. */
+/** Decides which tunnels may share a name: pooled endpoints, and the tunnels of one agent with several sessions. */
 import type { AgentSession, BindRequest } from "../../../tunnel/server-hooks.ts";
 import { likenessOf } from "./options.ts";
 import type { Company } from "../tunnels/tunnel.ts";

@@ -8,7 +8,7 @@ import type { AuthRequest } from "../../../tunnel/server-hooks.ts";
 import { compileAcl } from "../../../lib/agent-acl.ts";
 import type { AgentAcl } from "../../../lib/agent-acl.ts";
 
-/** A credential in use. */
+/** An authenticated credential. */
 export interface Grant {
   readonly credentialId: string;
   readonly accountId: string;

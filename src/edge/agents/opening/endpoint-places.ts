@@ -1,4 +1,4 @@
-/** Where an endpoint is published: the host name or port that its agent requests, or a generated one. */
+/** Chooses where an endpoint is published: the requested host name or port, or a generated one. */
 import { randomUUID } from "node:crypto";
 import { Refusal } from "../../../lib/errors.ts";
 import { parsePort } from "../../../lib/hostport.ts";
@@ -156,7 +156,7 @@ function hostPlace(
   return { host, port, replaces, isFresh };
 }
 
-/** A place that only policies of the account reach. The server listens at no port for it. */
+/** Returns a place that only policies of the account reach. The server listens at no port for it. */
 function internalPlace(
   hosts: EndpointHosts,
   asking: EndpointRequest,
@@ -180,7 +180,7 @@ function internalPlace(
   return { host: key, port, replaces, isFresh: false };
 }
 
-/** The internal address that a tcp tunnel requests. */
+/** Returns the internal address that a tcp tunnel requests. */
 function internalAddress({ address }: BindRequest): { readonly host: string; readonly port: number } | undefined {
   const at = address.lastIndexOf(":");
   const wanted = at < 0 ? address : address.slice(0, at);

@@ -50,16 +50,16 @@ export interface Opening {
   changed(tunnel: Tunnel, change: TunnelChange): Endpoint;
   /** Returns the request from which the tunnel's endpoint was made. */
   requestOf(tunnel: Tunnel): BindRequest | undefined;
-  /** Compiles the endpoint of a tunnel of another edge. Throws if it does not compile here. */
+  /** Compiles the endpoint of another edge's tunnel. Throws if it does not compile here. */
   elsewhere(shared: SharedTunnel, session: AgentSession): Endpoint | undefined;
-  /** Throws `Refusal`. */
+  /** Makes a tunnel with labels. Throws `Refusal`. */
   labelled(grant: Grant, session: AgentSession, id: string, request: LabelRequest): Tunnel;
 }
 
 export function makeOpening(options: OpeningOptions): Opening {
   const { clock, limits } = options;
   const endpointPlaces = makeEndpointPlaces(options);
-  /** The requests that the endpoints were made from. */
+  /** Requests from which the endpoints were made. */
   const askedFor = new WeakMap<Tunnel, EndpointRequest>();
   /** The tunnel of a repeated bind, which is reused while its place and the configuration stay the same. */
   const madeFor = new WeakMap<BindProgress, { readonly tunnel: Tunnel; readonly revision: number }>();
@@ -123,7 +123,7 @@ export function makeOpening(options: OpeningOptions): Opening {
   };
 }
 
-/** The options without a traffic policy. */
+/** Returns the options without a traffic policy. */
 function withoutPolicy({ options }: BindRequest): BindRequest["options"] {
   return Object.fromEntries(Object.entries(options).filter(([name]) => !/^(?:traffic)?policy$/i.test(name)));
 }

@@ -17,7 +17,7 @@ export interface TunnelGroups {
   /** The time depends on the number of groups with the tunnel's labels, not on the number of tunnels. */
   add(tunnel: Tunnel): void;
   remove(tunnel: Tunnel): void;
-  /** The group of a backend: online tunnels of its account with at least its labels. */
+  /** Returns the group of a backend: online tunnels of its account with at least its labels. */
   of(plan: GroupPlan): Group;
 }
 

@@ -1,4 +1,4 @@
-/** The tunnels that are open, each where traffic finds it: at a host name, at a port, or in the groups of its labels. */
+/** Open tunnels, indexed by host name, by port, and by the groups of their labels. */
 import type { Log } from "../../../lib/log.ts";
 import type { Upward } from "../../../routing/planes/messages.ts";
 import type { SharedTunnel } from "../../../directory/news.ts";
@@ -27,7 +27,7 @@ export interface OpenTunnelsOptions {
   readonly addresses: EndpointAddresses | undefined;
   readonly tcp: Pick<TcpAddresses, "open" | "close"> | undefined;
   readonly groups: TunnelGroups;
-  /** How long requests and connections may continue after the agent closed the tunnel, milliseconds. */
+  /** Maximum time for requests and connections to continue after the agent closed the tunnel, milliseconds. */
   readonly finishMs: number;
   readonly report: (message: Upward) => void;
   readonly region: string;
@@ -46,21 +46,21 @@ interface Holder {
 
 export interface OpenTunnels {
   byId(id: string): Tunnel | undefined;
-  /** As `byId`, without waking it. */
+  /** Like `byId`, without waking the tunnel. */
   awake(id: string): Tunnel | undefined;
-  /** All tunnels that are objects. */
+  /** Returns all tunnels that are objects. */
   all(): Iterable<Tunnel>;
-  /** Its name or port must have been claimed. */
+  /** Opens a tunnel whose name or port was claimed. */
   open(tunnel: Tunnel): void;
   /** Counts a tunnel of another edge that is not an object yet. Its name must have been claimed. */
   sleep(accountId: string): void;
-  /** A tunnel of another edge has become an object. */
+  /** Called when another edge's tunnel has become an object. */
   woken(tunnel: Tunnel): void;
   /** Forgets a closed tunnel of another edge that was never an object. */
   forget(name: string, holder: Holder): void;
-  /** The tunnel serves another endpoint from now on, at the same name or port. */
+  /** Replaces the endpoint of a tunnel of this edge, at the same name or port. */
   change(tunnel: Tunnel, endpoint: Endpoint, metadata: string): void;
-  /** The endpoint of a tunnel of another edge was replaced, at the same name or port. */
+  /** Called when the endpoint of another edge's tunnel was replaced, at the same name or port. */
   changed(tunnel: Tunnel): void;
   /** Closes a tunnel whose agent knows about it or has disconnected. Cuts requests and connections. May be repeated. */
   close(tunnel: Tunnel): void;
@@ -166,12 +166,12 @@ export function makeOpenTunnels(options: OpenTunnelsOptions): OpenTunnels {
   };
 }
 
-/** Undefined for a tunnel with a host name. */
+/** Returns undefined for a tunnel with a host name. */
 function portOf({ name }: Tunnel): number | undefined {
   return name.startsWith(":") ? Number(name.slice(1)) : undefined;
 }
 
-/** Undefined if the endpoint does not compile here. */
+/** Returns undefined if the endpoint does not compile here. */
 function siteAtPort({ endpoint }: Tunnel): ConnectionSite | undefined {
   return endpoint && isAtPort(endpoint.site, endpoint.host) ? endpoint.site : undefined;
 }

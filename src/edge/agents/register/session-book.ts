@@ -1,7 +1,7 @@
 import type { AgentSession } from "../../../tunnel/server-hooks.ts";
 import type { Tunnel } from "../tunnels/tunnel.ts";
 
-/** The connected agents by session id, account and credential, and the tunnels of each. */
+/** Connected agents by session id, account and credential, with their tunnels. */
 export interface SessionBook {
   add(session: AgentSession): void;
   /** Returns the tunnels of the session. Undefined if the session was not in the book. */
@@ -13,7 +13,7 @@ export interface SessionBook {
   countOfAccount(accountId: string): number;
   addTunnel(tunnel: Tunnel): void;
   removeTunnel(tunnel: Tunnel): void;
-  /** Another edge has one more tunnel of the account (1), or one less (-1). */
+  /** Counts one more (1) or one fewer (-1) of the account's tunnels at other edges. */
   countElsewhere(accountId: string, by: 1 | -1): void;
   tunnelsOf(session: AgentSession): readonly Tunnel[];
   tunnelCounts(session: AgentSession): { readonly inSession: number; readonly inAccount: number };

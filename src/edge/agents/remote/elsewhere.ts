@@ -20,9 +20,9 @@ export interface Elsewhere {
   wakeTunnel(id: string): void;
   /** Number of other nodes. */
   nodeCount(): number;
-  /** The edges of this node, without this one. */
+  /** Returns the edges of this node, without this one. */
   siblings(): readonly string[];
-  /** Ids of the agents that serve at other nodes. */
+  /** Returns the ids of the agents that serve at other nodes. */
   agentsAtNodes(): ReadonlySet<string>;
 }
 
