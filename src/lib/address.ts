@@ -12,8 +12,8 @@ export interface Network {
 }
 
 /**
- * Parses the address `text` into `words` and returns its family, or 0 if it is no address. An IPv4-mapped IPv6 address
- * is IPv4. Zone ids (`fe80::1%eth0`), ports, brackets and leading zeros in IPv4 are invalid.
+ * Parses the address `text` into `words` and returns its family, or 0 if it is not an address. An IPv4-mapped IPv6
+ * address is IPv4. Zone ids (`fe80::1%eth0`), ports, brackets and leading zeros in IPv4 are invalid.
  */
 export function readAddress(text: string, words: Uint32Array): 0 | 4 | 6 {
   const four = readIpv4(text, 0);
@@ -33,7 +33,9 @@ export function readAddress(text: string, words: Uint32Array): 0 | 4 | 6 {
  */
 const words = new Uint32Array(4);
 
-/** Returns the canonical text (RFC 5952) of a peer's address: unmapped, without zone. Undefined if it is no address. */
+/**
+ * Returns the canonical text (RFC 5952) of a peer's address: unmapped, without zone. Undefined if it is not an address.
+ */
 export function normaliseAddress(text: string): string | undefined {
   // Only the canonical text of an IPv4 address is valid.
   if (readIpv4(text, 0) >= 0) return text;

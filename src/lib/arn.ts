@@ -9,7 +9,7 @@ export interface Arn {
 
 const pattern = /^arn:(aws|aws-cn|aws-us-gov):([a-z0-9-]{1,32}):([a-z0-9-]{0,32}):(\d{12}):([!-~]{1,512})$/;
 
-/** Returns undefined if the text is no such name. */
+/** Returns undefined if the text is not such a name. */
 export function readArn(text: string): Arn | undefined {
   const match = pattern.exec(text);
   if (!match) return undefined;

@@ -27,7 +27,7 @@ export const catalogue = {
 
 export type RefusalName = keyof typeof catalogue;
 
-/** A refusal to a client. It is no bug: one place per boundary renders it, and it is never logged as an error. */
+/** A refusal to a client. It is not a bug: one place per boundary renders it, and it is never logged as an error. */
 export class Refusal extends Error {
   readonly reason: RefusalName;
   /** More data, by name; for invalid input one entry per field path. Never contains a credential. */

@@ -7,7 +7,7 @@ test("a hostport is a name and a port, the name in lower case", () => {
   assert.deepEqual(parseHostport("*.a.localhost:8443"), { host: "*.a.localhost", port: 8443 });
 });
 
-test("text that is no hostport is rejected with the reason", () => {
+test("text that is not a hostport is rejected with the reason", () => {
   const bad = ["", ":", "a", "a:", ":443", "a:0", "a:65536", "a:0443", "a:1e3", "a b:1", "a:443 ", "a..b:1", "-a.b:1"];
   for (const text of [
     ...bad,

@@ -1,6 +1,7 @@
 /**
- * Codes with which an agent joins a server. A code is `pj1_` and, in base64url, the server's address, the fingerprint
- * of its CA, a secret with a limited lifetime, and a checksum (CRC-32) that detects typing errors.
+ * Codes with which an agent joins a server. A code is `pj1_` and a base64url text. It contains the server's address,
+ * the fingerprint of its CA, a secret with a limited lifetime, and a checksum (CRC-32). The checksum detects typing
+ * errors.
  */
 import { hash } from "node:crypto";
 import { crc32 } from "node:zlib";
@@ -23,7 +24,10 @@ const checksumBytes = 4;
 const maxHostBytes = 253;
 const maxCodeLength = 512;
 
-/** Layout: flags (1: a fingerprint follows the host), port (2 bytes), length of the host, host, fingerprint, secret, checksum. */
+/**
+ * Layout: flags (1: a fingerprint follows the host), port (2 bytes), length of the host, host, fingerprint, secret,
+ * checksum.
+ */
 export function renderJoinCode({ host, port, authority, secret }: JoinCode): string {
   const name = Buffer.from(host);
   if (name.length === 0 || name.length > maxHostBytes) throw new Error(`render a join code: the host is "${host}"`);

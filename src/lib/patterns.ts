@@ -15,7 +15,7 @@ export type PartAt = (at: number) => string;
 
 /** Placeholders for the parts in a pattern: JSON contains no unescaped control characters (RFC 8259 §7). */
 const marks = ["\u0001", "\u0002", "\u0003", "\u0004", "\u0005", "\u0006", "\u0007", "\u0008"];
-/** What cannot be in a JSON text as it is. */
+/** Characters that JSON text never contains unescaped. */
 // oxlint-disable-next-line no-control-regex
 const unfoldable = /[\u0000-\u001f"\\]/;
 // oxlint-disable-next-line no-control-regex

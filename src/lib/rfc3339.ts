@@ -6,8 +6,8 @@ const form =
 const minuteMs = 60_000;
 
 /**
- * Returns milliseconds since 1970, truncated. Returns undefined if `text` does not have this form, or is no date of the
- * calendar. Rejects leap seconds, because no stored time can represent them, and times that in UTC are outside the
+ * Returns milliseconds since 1970, truncated. Returns undefined if `text` does not have this form, or is not a date of
+ * the calendar. Rejects leap seconds, because no stored time can represent them, and times that in UTC are outside the
  * years 0000 to 9999.
  */
 export function parseTime(text: string): number | undefined {

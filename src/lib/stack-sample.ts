@@ -18,7 +18,7 @@ interface FromThread {
 
 /**
  * Returns the stack that a thread of this process is executing now, innermost call first, even if the thread never
- * returns to its event loop: the inspector pauses it for a moment. Returns an empty list if the thread cannot be
+ * returns to its event loop. The inspector pauses it for a moment. Returns an empty list if the thread cannot be
  * paused, or Node has no inspector. Never rejects.
  */
 export async function sampleStack(threadId: number): Promise<readonly string[]> {

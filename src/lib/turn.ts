@@ -3,7 +3,7 @@ import type { Unit } from "./boundary.ts";
 
 /**
  * A turn of the event loop, in phases: first all input is read, then tunnels are written, then sockets. The same work
- * for many connections in a row costs less than all work for one after another, because its code and data stay in the
+ * for many connections in a row costs less than all work for one after another: its code and data stay in the
  * processor's caches. It also wakes peers less often.
  */
 export interface TurnTask extends Unit {

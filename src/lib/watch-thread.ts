@@ -30,7 +30,7 @@ export async function endHungThread(name: string, worker: Worker, log: Pick<Log,
 
 /**
  * Terminates a thread whose event loop hangs, and logs its stack. The code that started the thread handles its exit and
- * starts another. Counts checks instead of time, because a suspended machine or a stopped process is no hang.
+ * starts another. Counts checks instead of time, because a suspended machine or a stopped process is not a hang.
  */
 export function watchThread({ name, worker, heart, seconds, clock, log, hung }: WatchedThread): Timer {
   let seen = -1;

@@ -15,7 +15,7 @@ const require = createRequire(import.meta.url);
 const library = (): typeof Yaml => require("yaml") as typeof Yaml;
 
 /**
- * Parses one object. Besides YAML's own errors, it rejects several documents, aliases, tags, names that are no strings
+ * Parses one object. Besides YAML's own errors, it rejects several documents, aliases, tags, names that are not strings
  * or `__proto__`, the same name twice, numbers that are not finite, and nesting deeper than 32.
  * @throws JsonIssue with the reason and the position
  */
@@ -41,7 +41,9 @@ export interface ReadYaml {
    * Returns the line, from 1, where the value at `path` begins; for an absent value, the line of its nearest parent.
    */
   lineOf(path: readonly (string | number)[]): number | undefined;
-  /** The characters of the unquoted scalar at `path`, exactly as the author wrote them; undefined for any other node. */
+  /**
+   * The characters of the unquoted scalar at `path`, exactly as the author wrote them; undefined for any other node.
+   */
   written(path: readonly (string | number)[]): string | undefined;
 }
 

@@ -143,7 +143,7 @@ function shown(field: Field | undefined, value: unknown): unknown {
 }
 
 function isHarmless({ format }: Extract<Field, { readonly type: "string" }>, text: string): boolean {
-  // The result of an expression is computed, so it is no literal text.
+  // The result of an expression is computed, so it is not literal text.
   if (text.includes("${")) return false;
   return format !== undefined && harmless.has(format.name) && format.check(text) === undefined;
 }

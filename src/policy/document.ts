@@ -22,7 +22,7 @@ export const policyText: StringFormat = {
 const maxTold = 5;
 
 /**
- * Returns the issue if a phase acts on connections, but the policy belongs to an object without connections of its own.
+ * Returns the issue if a phase acts on connections, but the policy belongs to an object without separate connections.
  */
 export function connectPhaseIssue(
   text: string,

@@ -183,7 +183,7 @@ class PolicyHooks {
       : this.#ended(end, context);
   }
 
-  /** Returns the result of the rules before the login. These rules may also skip the login, which is no refusal. */
+  /** Returns the result of the rules before the login. These rules may also skip the login, which is not a refusal. */
   beforeLogin(login: LoginGuard, exchange: Exchange): Step | undefined | Promise<Step | undefined> {
     if (this.#connect.rules.length === 0) return this.#beforeLogin(login, exchange);
     const closed = this.#connected(exchange, true);

@@ -34,7 +34,7 @@ describe("extensions of a certificate", () => {
     assert.ok(found.some(({ oid: id, value }) => id === "" && value.toString() === "own"));
   });
 
-  it("extensions of text that is no certificate are rejected", () => {
+  it("extensions of text that is not a certificate are rejected", () => {
     assert.throws(() => certificateExtensions(Buffer.from("none")), /read/);
     assert.throws(() => certificateExtensions(sequence()), /read a certificate/);
   });

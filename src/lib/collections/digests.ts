@@ -16,8 +16,8 @@ const ring = 0x80000000;
  * Maps digests of very many keys to numbers. The keys are stored in the objects anyway, and would take more memory
  * here. Callers must check the results, because digests can collide. All data are in arrays of numbers, which the
  * garbage collector does not scan. A table with linear probing maps a digest to its value, or to the first entry of a
- * ring of values, so that a key may have several. New entries enter the table with the first lookup, so that very many
- * entries build it only once.
+ * ring of values. So a key may have several values. New entries enter the table with the first lookup, so that very
+ * many entries build it only once.
  */
 export class Digests {
   /** By place: 0 if it is free, otherwise a value or the first entry of a ring, plus one. */

@@ -16,7 +16,7 @@ const uncorking: TurnTask = {
 };
 
 /**
- * Collects everything written to `socket` until this turn of the event loop ends, and sends it in one piece: a write
+ * Collects everything written to `socket` until this turn of the event loop ends, and sends it in one piece. A write
  * per frame costs several times its work in system calls.
  */
 export function corkForTurn(socket: Socket): void {

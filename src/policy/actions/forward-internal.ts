@@ -56,7 +56,7 @@ const examples: Readonly<Record<Layer, string>> = {
   tcp: "tcp://db.internal:5432",
 };
 
-/** Returns undefined if the text is no URL of an internal endpoint of this layer. */
+/** Returns undefined if the text is not a URL of an internal endpoint of this layer. */
 function targetOf(text: string, layer: Layer): Target | undefined {
   if (layer === "http") {
     const name = internalNameIn(text);

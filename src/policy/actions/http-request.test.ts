@@ -61,7 +61,7 @@ describe("http-request", () => {
     );
   });
 
-  it("http-request sends its owner and its cause, which all rules of one request share", async () => {
+  it("http-request sends its account, connection and call chain, which all rules of one request share", async () => {
     const { asked, action } = setUp({});
     const exchange = exchangeOf();
     await action.run(exchange);

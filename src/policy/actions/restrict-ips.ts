@@ -92,7 +92,7 @@ const networkSteps = 4;
 
 /**
  * Returns the first network that contains the address. An interpolated value is a list of networks, or a text of
- * several separated by commas or blanks. Returns a failure if one of them is no network, because an omitted network
+ * several separated by commas or blanks. Returns a failure if one of them is not a network, because an omitted network
  * could match.
  */
 function firstOf(networks: Networks, source: string, context: PolicyContext): string | Failure | undefined {

@@ -1,6 +1,6 @@
 const unitSeconds: Readonly<Record<string, number>> = { ms: 0.001, s: 1, m: 60, h: 3600 };
 
-/** Returns the seconds of `90s`, `1h30m`, `500ms`; undefined if the text is no duration. */
+/** Returns the seconds of `90s`, `1h30m`, `500ms`; undefined if the text is not a duration. */
 export function parseDuration(text: string): number | undefined {
   if (text.length > 32 || !/^(?:\d+(?:\.\d+)?(?:ms|s|m|h))+$/.test(text)) return undefined;
   const parts = text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g);

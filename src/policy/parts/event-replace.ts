@@ -30,7 +30,7 @@ export async function replaceInMessage(
   const here = sameWork();
   if (!isUtf8(message)) return new ReplaceFault("the message is not UTF-8");
   const text = message.toString("utf8");
-  // Only a stream can begin with a byte order mark. It is no part of the first field's name.
+  // Only a stream can begin with a byte order mark. It is not part of the first field's name.
   const start = text.startsWith(byteOrderMark) ? byteOrderMark : "";
   let changed = readMessage(text.slice(start.length));
   const matches: FoundMatch[] = [];

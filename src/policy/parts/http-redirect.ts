@@ -17,7 +17,7 @@ export function sentHeaders(headers: CallHeaders): CallHeaders {
   return sent;
 }
 
-/** Returns undefined if the response is no redirect that can be followed. Then it is the final response. */
+/** Returns undefined if the response is not a redirect that can be followed. Then it is the final response. */
 export function redirected(request: CallRequest, { status, headers }: CallAnswer): CallRequest | undefined {
   const [location] = headers["location"] ?? [];
   if (location === undefined || ![301, 302, 303, 307, 308].includes(status)) return undefined;

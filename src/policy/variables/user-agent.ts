@@ -45,7 +45,7 @@ function first(
   return ["", ""];
 }
 
-/** Parses clients that are no browsers: `curl/8.5.0`. */
+/** Parses clients that are not browsers: `curl/8.5.0`. */
 function product(given: string): readonly [name: string, version: string] {
   const found = first(browsers, given);
   if (found[0] !== "") return found;

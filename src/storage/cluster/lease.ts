@@ -60,7 +60,7 @@ const joinText = `insert into nodes (id, epoch, version, region, api_url, peer_a
   on conflict (id) do update set epoch = excluded.epoch, renewed_at = clock_timestamp(), revision = excluded.revision
   returning epoch, ${present} as at`;
 /**
- * Deletes dead nodes and their data. A commit under the epoch of a dead node ends before its row is deleted. Counts and
+ * Deletes dead nodes. A commit under the epoch of a dead node ends before its row is deleted. Counts and
  * identifies the live nodes. So it detects nodes that replaced others, and nodes that joined and left since the last
  * renewal.
  */

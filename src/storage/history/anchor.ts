@@ -1,7 +1,7 @@
 /**
- * Beginning of the history after pruning (P6): the hash that the next revision builds on, and a sum over the rows of
- * pruned revisions that are still in `history`. It is sealed, so an attacker who can write to the database but lacks
- * the sealing key cannot forge an anchor for a truncated history.
+ * Beginning of the history after pruning (P6). It contains the hash that the next revision builds on, and a sum over
+ * the rows of pruned revisions that are still in `history`. It is sealed, so an attacker who can write to the database
+ * but lacks the sealing key cannot forge an anchor for a truncated history.
  */
 import { createHmac, randomBytes } from "node:crypto";
 import { chainStart } from "../database/chain.ts";

@@ -44,9 +44,9 @@ export interface Moved {
 /**
  * Resolves when the target has everything on disk, and every row was verified there. No other process may use either
  * database meanwhile.
- * @throws Superseded if another process uses one; Unfit if the source is no database of this version, or the target is
- * not empty; OtherKey; CommitInDoubt if the connection broke at the very end; other errors. The source never changes.
- * The target changes only with `CommitInDoubt`.
+ * @throws Superseded if another process uses one; Unfit if the source is not a database of this version, or the target
+ * is not empty; OtherKey; CommitInDoubt if the connection broke at the very end; other errors. The source never
+ * changes. The target changes only with `CommitInDoubt`.
  */
 export async function moveDatabase(options: MoveOptions): Promise<Moved> {
   const { from, to, dataDirectory } = options;

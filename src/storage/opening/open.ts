@@ -363,7 +363,9 @@ async function verifyAll(
     .execute((snapshot) => verify(snapshot, ...rest));
 }
 
-/** Reads the anchor, unless rows after it were removed: their content is not stored either. */
+/**
+ * Returns the stored part of the history: after the anchor, or from the first remaining revision if some are missing.
+ */
 async function retainedIn({ reads, shared }: Database, sealer: Sealer, log: Log): Promise<Retained> {
   const { anchor } = await readAnchor(reads, sealer);
   const refresh = async (): Promise<void> => {

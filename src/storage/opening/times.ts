@@ -26,7 +26,7 @@ export async function readTimes(
   };
 }
 
-/** A revision far ahead of the stored time is no evidence: a wrong clock may have dated it. */
+/** A revision far ahead of the stored time is not evidence: a wrong clock may have dated it. */
 function lastKnown(stored: number | undefined, newest: number | undefined): number | undefined {
   if (stored === undefined || newest === undefined) return stored ?? newest;
   return newest > stored && newest <= stored + dayMs ? newest : stored;

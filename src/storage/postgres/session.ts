@@ -3,7 +3,7 @@ import type { Client } from "pg";
 import { Unfit } from "../database/database.ts";
 
 /**
- * Detects poolers that lend a server's session per transaction: they give `client` another session while the first is
+ * Detects poolers that lend a server's session per transaction. They give `client` another session while the first is
  * lent to `other`, or lend the same session to both.
  * @throws Unfit
  */

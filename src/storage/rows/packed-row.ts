@@ -18,7 +18,7 @@ export class PackedRow {
 
   /**
    * Reads the current row.
-   * @returns whether the row is fully read; false if a value is sealed, if keys are no plain texts, or if the text has
+   * @returns whether the row is fully read; false if a value is sealed, if keys are not plain texts, or if the text has
    * another form
    */
   read(rows: Rows, { keys }: Packing): boolean {

@@ -103,7 +103,7 @@ export class Rows {
     return { id: this.idText(), account_id, kind, revision, created_at: this.#createdText, doc };
   }
 
-  /** In a text with one character per byte, a substring is no copy. */
+  /** In a text with one character per byte, a substring is not a copy. */
   #docText(): string {
     return this.#isAscii ? this.#text.slice(this.doc, this.end) : this.bytes.utf8Slice(this.doc, this.end);
   }

@@ -70,7 +70,7 @@ export function commitsTo(file: string): Commits {
     },
     async close() {
       thread?.postMessage(undefined);
-      // Without this, the process could end before the commit.
+      // Without this, the process could exit before the thread has ended.
       thread?.ref();
       await gone;
     },
