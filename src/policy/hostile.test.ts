@@ -1,5 +1,6 @@
 /**
- * Hostile policies and requests: what is rejected when a policy is stored, and what traffic must never be able to do.
+ * Hostile policies and requests: policies that are rejected when they are stored, and effects that traffic must never
+ * have.
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";

@@ -29,7 +29,9 @@ export interface WritingOptions {
   readonly server: Server;
   /** Name in the head of the process that may write. */
   readonly holder: string;
-  /** Identifies the connections of this process, so that it can end those that the server still considers alive. */
+  /**
+   * Identifies the connections of this process, so that it can end connections that the server still considers alive.
+   */
   readonly process: string;
   /** Whether other nodes of the same holder may also write. */
   readonly isShared: boolean;
