@@ -70,7 +70,7 @@ table("The same with a certificate of RSA", withRsa, [
 
 const hosts = 10_000;
 const visits = 3000;
-/** First visits per second: 500 certificates a second are created. */
+/** First visits per second, fewer than the 500 certificates that can be created per second. */
 const firstVisits = 400;
 const { agent: labelled, backendId } = await startLabelledAgent(server, service.port);
 const hostOf = (index: number): string => `host-${index}.localhost`;

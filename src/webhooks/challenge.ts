@@ -21,7 +21,7 @@ export function answerHandshake(
   if (method !== "GET") return undefined;
   if (provider === "twitter") {
     const token = new URLSearchParams(url.slice(url.indexOf("?") + 1)).get("crc_token");
-    // The response signs a body derived from the token, so the token must not resemble a webhook.
+    // The response contains a signature of the token, so the token must not resemble the body of a webhook.
     if (token === null || !/^[A-Za-z0-9+/=._-]{1,256}$/.test(token)) return undefined;
     const response_token = `sha256=${createHmac("sha256", secret).update(token).digest("base64")}`;
     return { status: 200, headers: json, body: JSON.stringify({ response_token }) };

@@ -1,4 +1,4 @@
-/** A published service: remaining steps, test, denied requests, and how to remove it. */
+/** A published service: remaining steps, test, denied requests, and rollback. */
 import { useState } from "preact/hooks";
 import type { HTTPSEdge } from "../../../sdk/src/index.ts";
 import { Command, Tag } from "../ui/elements.tsx";

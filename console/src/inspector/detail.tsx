@@ -86,7 +86,7 @@ function Actions({ exchange, onEdit }: { readonly exchange: Exchange; onEdit(): 
           ))}
         </select>
       )}
-      {/* With credentials only where they are shown. */}
+      {/* Contains credentials only if they are revealed. */}
       <Copy kind="" text={() => curlOf(exchange, tunnels.value)}>
         Copy as curl
       </Copy>

@@ -83,7 +83,7 @@ export async function startSsoProvider(
   );
 }
 
-/** Registers the route with the provider. Returns the agent's options, and the public URL if it is known. */
+/** Requires logins at the provider, for SAML with an edge. Returns the agent's publication, and the URL if known. */
 export async function protect(
   sso: SsoProvider,
   kind: "oidc" | "saml",
