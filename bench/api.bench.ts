@@ -1,6 +1,6 @@
 /**
- * The API: CPU of a GET by id and of a list of 100, compared with bare node:http that sends the same bytes; durable
- * POSTs compared with one fsync each; all three compared with a typical Express + better-sqlite3 server.
+ * The API: CPU of a GET by id and of a list of 100, compared with bare node:http that sends the same bytes. Durable
+ * POSTs are compared with one fsync each. All three are compared with a typical Express + better-sqlite3 server.
  */
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";

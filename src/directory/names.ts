@@ -41,10 +41,10 @@ export type ClaimTerms = Pick<Claim, "accountId" | "pool" | "replaces"> & { read
 /**
  * Decides on a claim, given the holders of the name and of the host's other name (`siblingOf`).
  *
- * A tunnel may have a name if every holder shares it (same account and pool) or is replaced by the tunnel (same
- * account, listed in `replaces`), and if every holder of the sibling belongs to the same account. A claim waits for a
- * tunnel that was granted the name and does not share it. The function `presence_claim` in the database is the same
- * rule.
+ * A tunnel may have a name under two conditions. Every holder of the name shares it (same account and pool) or is
+ * replaced by the tunnel (same account, listed in `replaces`). Every holder of the sibling belongs to the same account.
+ * A claim waits for a tunnel that was granted the name and does not share it. The function `presence_claim` in the
+ * database is the same rule.
  */
 export function mayHave(
   terms: ClaimTerms,
