@@ -269,9 +269,9 @@ describe("postern api", () => {
     ],
     ["a body that is not JSON", "ip_policies create --data .postern", 2, /to set the data directory, use --data-dir/],
     ["a body that is a list", "ip_policies create --data []", 2, /--data must contain one object/],
-    ["a file that is not there", "ip_policies create --data @none.json", 2, /cannot read "none.json"/],
+    ["a missing file", "ip_policies create --data @none.json", 2, /cannot read "none.json"/],
     [
-      "a value that the API refuses",
+      "a value that the API rejects",
       "ip_policy_rules create --cidr x --action allow",
       2,
       /\(ERR_POSTERN_\d+, op_\w+\)/,
@@ -279,8 +279,8 @@ describe("postern api", () => {
     ["a missing object", "ip_policies get ipp_x", 7, new RegExp(errorCode("not_found"))],
     ["a stale tag", 'ip_policies delete STALE --if-match "1"', 7, new RegExp(errorCode("precondition_failed"))],
     ["a taken name", "bot_users create --name TAKEN", 5, new RegExp(errorCode("name_taken"))],
-    ["a key that is not known", "ip_policies list --api-key wrong", 3, new RegExp(errorCode("unknown_credentials"))],
-    ["an API that is not there", "ip_policies list --api-url http://127.0.0.1:1", 4, /cannot reach .*ECONNREFUSED/],
+    ["an unknown key", "ip_policies list --api-key wrong", 3, new RegExp(errorCode("unknown_credentials"))],
+    ["an API that does not answer", "ip_policies list --api-url http://127.0.0.1:1", 4, /cannot reach .*ECONNREFUSED/],
     ["an API URL that is not http", "ip_policies list --api-url ftp://x", 2, /--api-url must be an http/],
   ] as const) {
     it(`postern api ends with exit code ${code} at ${what}`, async () => {

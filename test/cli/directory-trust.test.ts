@@ -125,7 +125,7 @@ describe("G12: a data directory found in the working directory", { timeout: 60_0
 
   for (const [what, content] of [
     ["an address of another kind", { apiUrl: 7, agentAddress: "x", pid: 1 }],
-    ["a process that is no number", { apiUrl: "http://127.0.0.1:1", agentAddress: "x", pid: "-1" }],
+    ["a process id that is not a number", { apiUrl: "http://127.0.0.1:1", agentAddress: "x", pid: "-1" }],
     ["a list", []],
   ] as const) {
     it(`a data directory with ${what} belongs to no server`, async () => {

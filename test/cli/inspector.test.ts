@@ -256,7 +256,7 @@ describe("the inspector of an agent", { timeout: 120_000 }, () => {
   });
 
   for (const [what, headers, method, status] of [
-    ["a name that leads here (DNS rebinding)", { host: "evil.example:4040" }, "GET", 403],
+    ["a name that resolves to this machine (DNS rebinding)", { host: "evil.example:4040" }, "GET", 403],
     ["a page of another site", { origin: "https://evil.example", ...json }, "POST", 403],
     ["a form of another site", { "content-type": "text/plain" }, "POST", 415],
     ["a delete by another site", { origin: "https://evil.example" }, "DELETE", 403],

@@ -121,7 +121,7 @@ describe("postern join", { timeout: 180_000 }, () => {
 
   for (const [what, shows] of [
     ["another CA", false],
-    ["another CA of the same name that shows the server's CA as well", true],
+    ["another CA of the same name that also presents the server's CA", true],
   ] as const) {
     it(`G15: postern join sends nothing to a server with ${what}`, async () => {
       const now = Date.now();

@@ -108,8 +108,8 @@ describe("the launcher", () => {
   for (const [how, node, given] of [
     ["a server", process.execPath, {}],
     ...(oldNode ? [["a server by another Node", oldNode, {}] as const] : []),
-    ["a server whose operator says otherwise", process.execPath, others],
-    ["a server whose operator says otherwise of one thing", process.execPath, oneOther],
+    ["a server whose operator changes all values", process.execPath, others],
+    ["a server whose operator changes one value", process.execPath, oneOther],
   ] as const) {
     it(`the launcher configures malloc's cache and its release of memory: ${how}`, async () => {
       const directory = mkdtempSync(join(tmpdir(), "postern-launcher-"));

@@ -124,12 +124,12 @@ describe("tunnels through the local API of an agent", { timeout: 120_000 }, () =
   for (const [what, body, status, code, err] of [
     ["without a name", { addr: "80" }, 400, 102, /needs a "name"/],
     ["without an address", { name: "x", proto: "http" }, 400, 102, /needs the address of its service/],
-    ["of another protocol", { name: "x", addr: "80", proto: "udp" }, 400, 102, /"proto" must be one of http/],
-    ["with a key that there is not", { name: "x", addr: "80", options: {} }, 400, 102, /unknown key "options"/],
-    ["of a directory", { name: "x", addr: "file:///etc" }, 400, 102, /"addr" names a file/],
-    ["of a socket", { name: "x", addr: ["80", "/a=unix:/run/x"] }, 400, 102, /"addr" names a file/],
+    ["with another protocol", { name: "x", addr: "80", proto: "udp" }, 400, 102, /"proto" must be one of http/],
+    ["with an unknown key", { name: "x", addr: "80", options: {} }, 400, 102, /unknown key "options"/],
+    ["for a directory", { name: "x", addr: "file:///etc" }, 400, 102, /"addr" names a file/],
+    ["for a socket", { name: "x", addr: ["80", "/a=unix:/run/x"] }, 400, 102, /"addr" names a file/],
     ["with a file", { name: "x", addr: "80", traffic_policy_file: "/etc/passwd" }, 400, 102, /names a file/],
-    ["that the server refuses", { name: "x", addr: "80", schemes: ["http"] }, 502, 103, /publishes only over HTTPS/],
+    ["that the server rejects", { name: "x", addr: "80", schemes: ["http"] }, 502, 103, /publishes only over HTTPS/],
   ] as const) {
     it(`a tunnel ${what} is rejected by the local API in the form that scripts expect`, async () => {
       const refused = await call("POST", "/api/tunnels", body);

@@ -241,7 +241,7 @@ describe("servers on one database", { skip: skipWithoutPostgres }, () => {
     await agent.close();
   });
 
-  it("servers on one database: a write that waits is in effect at all, or names the servers that lag behind", async () => {
+  it("servers on one database: a write that waits is in effect at all of them, or names the servers that lag behind", async () => {
     const wait = { prefer: "wait=10" };
     const made = await nodes[0].call("POST", "/ip_policies", { description: "waited for" }, wait);
     assert.equal(made.headers.get("postern-applied"), "true", made.text);

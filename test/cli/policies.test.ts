@@ -158,21 +158,17 @@ cases:
   });
 
   for (const [what, change, holds] of [
+    ["a misspelt key", ["response:", "reponse:"], /case 1 has the unknown key "reponse"; .*did you mean "response"\?/],
     [
-      "what is misspelt",
-      ["response:", "reponse:"],
-      /case 1 has the unknown key "reponse"; .*did you mean "response"\?/,
-    ],
-    [
-      "what is misspelt inside",
+      "a misspelt nested key",
       ["{ status: STATUS }", "{ state: 405 }"],
       /response has the unknown key "state"; .*"status"/,
     ],
     ["a case that expects nothing", [", response: { status: 200, body: up }", ""], /case 2 has no expectation/],
-    ["a policy that cannot be", ["type: deny", "type: denny"], /policy: .*did you mean "deny"\?/],
+    ["an invalid policy", ["type: deny", "type: denny"], /policy: .*did you mean "deny"\?/],
     ["a file without cases", ["cases:", "about:"], /about must be|the file has no cases/],
     ["a broken file", ["cases:", "cases: ]"], /is not valid YAML/],
-    ["an expression that is none", ["status: STATUS", "headers: { a: '~(' }"], /"\(" is not a regular expression/],
+    ["an invalid regular expression", ["status: STATUS", "headers: { a: '~(' }"], /"\(" is not a regular expression/],
   ] as const) {
     it(`postern policy test rejects ${what}`, async () => {
       const ended = await policy(

@@ -55,7 +55,7 @@ describe("errors of commands", { timeout: 60_000 }, () => {
       /cannot reach the server 127\.0\.0\.1:1: nothing listens there/,
     ],
     [
-      "a certificate of somebody else",
+      "a certificate of another authority",
       () => ["http", "80", ...way().slice(0, 2), "--ca", "system", "--token", "x"],
       4,
       "command_unreachable",
@@ -69,13 +69,13 @@ describe("errors of commands", { timeout: 60_000 }, () => {
       /the URL is not available: /,
     ],
     [
-      "a service that is away",
+      "a service that is down",
       () => ["http", "1", ...way(), "--token", platform.authtoken, "--require-upstream"],
       6,
       "command_upstream",
       /cannot reach the service at http:\/\/localhost:1/,
     ],
-    ["no agent here", () => ["agent", "status", "--inspector", "1"], 4, "command_unreachable", /start one, or set/],
+    ["no local agent", () => ["agent", "status", "--inspector", "1"], 4, "command_unreachable", /start one, or set/],
     [
       "a wrong key",
       () => ["export", ...api(), "--api-key", "wrong"],

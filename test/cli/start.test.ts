@@ -127,8 +127,8 @@ tunnels:
 
   for (const [what, args, message] of [
     ["nothing to start", [], /give names of tunnels, --all or --none/],
-    ["a name that is not there", ["wbe"], /unknown tunnel "wbe": did you mean "web"\?/],
-    ["names beside --all", ["web", "--all"], /give names of tunnels/],
+    ["an unknown name", ["wbe"], /unknown tunnel "wbe": did you mean "web"\?/],
+    ["names together with --all", ["web", "--all"], /give names of tunnels/],
   ] as const) {
     it(`postern start rejects ${what}`, async () => {
       const path = file("web.yml", "tunnels: { web: { addr: 3000 } }");

@@ -1,4 +1,4 @@
-"""gRPC calls of every kind through the edge, by grpcio's own defaults. Prints one JSON line for each case."""
+"""gRPC calls of every kind through the edge, with grpcio's defaults. Prints one JSON line for each case."""
 
 import json
 import sys
@@ -57,7 +57,7 @@ def with_metadata():
 
 
 def ping_pong():
-    """Each message is sent once the answer to the one before has arrived."""
+    """Sends each message after the response to the previous one has arrived."""
     arrived = threading.Semaphore(1)
 
     def messages():
@@ -93,7 +93,7 @@ def cancelled():
     stream = endless(b"", timeout=TIMEOUT)
     first = next(stream).decode()
     stream.cancel()
-    # The service notes that its call was cancelled.
+    # The service records that its call was cancelled.
     return [first, failing(lambda: next(stream))[0], outcomes(b"cancelled", timeout=TIMEOUT).decode()]
 
 
@@ -116,7 +116,7 @@ def sums():
 
 
 def flow():
-    """More than any window holds, one message after another."""
+    """Sends more than any window holds, one message after another."""
     return sum(len(one) for one in server_stream(b"200 50000", timeout=TIMEOUT))
 
 

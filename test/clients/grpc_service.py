@@ -1,4 +1,4 @@
-"""A gRPC service on a free loopback port, which it prints. It ends with its standard input."""
+"""A gRPC service on a free loopback port. It prints the port, and ends when its standard input ends."""
 
 import queue
 import sys
@@ -12,7 +12,7 @@ WAIT = 20
 
 
 def noting(context, name):
-    """Puts a note where the client asks for it, once the call is over from the service's point of view."""
+    """Records the end of the call on the service's side, under the name that the client requests."""
     context.add_callback(lambda: ended[name].put("over"))
 
 

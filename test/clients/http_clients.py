@@ -28,11 +28,11 @@ def new_context():
 CONTEXT = new_context()
 LARGE = 3 * 1024 * 1024
 
-# Every name leads to the edge: no name server is asked.
+# Every name resolves to the edge without a name server.
 real_getaddrinfo = socket.getaddrinfo
 socket.getaddrinfo = lambda host, *rest, **more: real_getaddrinfo("127.0.0.1", *rest, **more)
 
-# Connections are counted where their TLS begins.
+# Counts connections at the start of their TLS.
 connections = 0
 for name in ("wrap_socket", "wrap_bio"):
     def counting(self, *args, wrapped=getattr(ssl.SSLContext, name), **more):
@@ -44,7 +44,7 @@ for name in ("wrap_socket", "wrap_bio"):
 
 
 def release():
-    """Lets the service send its next part, over another connection of another client."""
+    """Makes the service send its next part, through a connection of another client."""
     connection = http.client.HTTPSConnection(PARTS.hostname, PARTS.port, context=new_context())
     connection.request("POST", "/release")
     connection.getresponse().read()
@@ -99,7 +99,7 @@ class Httpx:
 
 
 class HttpClient:
-    """The standard library: neither redirects nor cookies."""
+    """The standard library, without redirects and cookies."""
 
     def __init__(self):
         self.connection = http.client.HTTPSConnection(
@@ -139,7 +139,7 @@ class Aiohttp:
     async def request(self, method, path, body, headers, follow):
         if body is not None and not isinstance(body, bytes):
             body = as_async(body)
-        # This client sends the body after the interim answer alone.
+        # This client sends the body only after the interim response.
         waits = headers.get("expect") == "100-continue"
         rest = {name: value for name, value in headers.items() if name != "expect"}
         call = self.session.request(
@@ -190,13 +190,13 @@ def digest(data):
 
 
 def refused(client):
-    """Uploads that the service or a rule of the edge refuses before they end: each must show its answer."""
+    """Uploads that the service or a rule of the edge rejects before they end. The client must receive each response."""
     headers = [{}, {"x-refuse": "1"}] * 3
     return [client.send("POST", "/refused", b"x" * LARGE, one)[0] for one in headers]
 
 
 def streamed(client):
-    """Each part is released once the one before has arrived, so that a buffer anywhere would wait forever."""
+    """Releases each part after the previous one has arrived. A buffer anywhere would wait forever."""
     text = b""
     ends = 0
     for chunk in client.stream("/stream"):
@@ -216,7 +216,7 @@ def reused(client):
 
 
 def restarted(client):
-    """A restart of the server while an answer is under way, then a request of the same client, and one of a new client."""
+    """Restarts the server during a response. Then the same client and a new client each send a request."""
     say("restart", None)
     outcomes = [tried(client, "/slow")]
     sys.stdin.readline()

@@ -59,29 +59,29 @@ describe("I1: an id_token", () => {
     },
     "is signed by another key": (claims) => sign(claims, {}, issuer.other),
     "is signed by another key without an id": (claims) => sign(claims, { kid: undefined }, issuer.other),
-    "brings its key along": (claims) => sign(claims, { jwk: jwk() }, issuer.other),
-    "brings its key along under a name of its own": (claims) =>
+    "contains its own key": (claims) => sign(claims, { jwk: jwk() }, issuer.other),
+    "contains its own key under a new id": (claims) =>
       sign(claims, { kid: "mine", jwk: { ...jwk(), kid: "mine" } }, issuer.other),
-    "says where its key is": (claims) =>
+    "names the address of its key": (claims) =>
       sign(claims, { jku: `${issuer.url}/evil`, x5u: `${issuer.url}/evil`, kid: "evil" }, issuer.other),
     "has a key id that is a path": (claims) => sign(claims, { kid: "../../etc/passwd" }),
-    "is signed by a key of the set, under a name that the set does not have": (claims) => sign(claims, { kid: "l" }),
+    "is signed with a key of the set, under an id that is not in the set": (claims) => sign(claims, { kid: "l" }),
     "is signed by the client's secret": (claims) => makeSharedSecretToken(claims, secret, { kid: "k" }),
     "is signed with the public key as a secret": (claims) => {
       const pem = createPublicKey(issuer.key).export({ type: "spki", format: "pem" });
       return makeSharedSecretToken(claims, pem, { kid: "k" });
     },
-    "is signed in a way that the issuer does not list": (claims) => sign(claims, { alg: "RS512" }),
-    "is signed in another way by the same kind of key": (claims) => sign(claims, { alg: "PS256" }),
+    "is signed with an algorithm that the issuer does not list": (claims) => sign(claims, { alg: "RS512" }),
+    "is signed with another algorithm of the same kind of key": (claims) => sign(claims, { alg: "PS256" }),
     "has critical extensions": (claims) => sign(claims, { crit: ["exp"], exp: 1 }),
     "has a payload in another encoding": (claims) => sign(claims, { b64: false }),
-    "is of another type": (claims) => sign(claims, { typ: "at+jwt" }),
+    "has another type": (claims) => sign(claims, { typ: "at+jwt" }),
     "names a claim twice": (claims) => sign(JSON.stringify(claims).replace('"sub":"ada"', '"sub":"eve","sub":"ada"')),
     "is encrypted": () => `${base64url({ alg: "RSA-OAEP", enc: "A256GCM" })}.a.b.c.d`,
-    "is of another issuer": (claims) => sign({ ...claims, iss: `${issuer.url}/` }),
+    "names another issuer": (claims) => sign({ ...claims, iss: `${issuer.url}/` }),
     "is for another client": (claims) => sign({ ...claims, aud: "d" }),
-    "is for several, and not said for whom": (claims) => sign({ ...claims, aud: ["c", "d"] }),
-    "is made out to another client": (claims) => sign({ ...claims, azp: "d" }),
+    "is for several clients, and names no authorized party": (claims) => sign({ ...claims, aud: ["c", "d"] }),
+    "names another client as the authorized party": (claims) => sign({ ...claims, azp: "d" }),
     "has expired": (claims) => sign({ ...claims, exp: now() - 120 }),
     "is issued tomorrow": (claims) => sign({ ...claims, iat: now() + 86_400 }),
     "was issued a year ago": (claims) => sign({ ...claims, iat: now() - 31_536_000 }),
@@ -89,7 +89,7 @@ describe("I1: an id_token", () => {
     "has another nonce": (claims) => sign({ ...claims, nonce: "another" }),
     "belongs to another access token": (claims) =>
       sign({ ...claims, at_hash: createHash("sha256").update("x").digest("base64url").slice(0, 22) }),
-    "is longer than any": (claims) => sign({ ...claims, extra: "x".repeat(50_000) }),
+    "is too long": (claims) => sign({ ...claims, extra: "x".repeat(50_000) }),
   };
   for (const [what, how] of Object.entries(forgeries)) {
     it(`an id_token does not admit the visitor if it ${what}`, async () => {

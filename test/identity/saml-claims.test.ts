@@ -53,9 +53,9 @@ const wrong: Readonly<Record<string, Wrong>> = {
   "a Response without a version": { edit: replace(' Version="2.0"', ""), told: "envelope 5305" },
   "a Response issued six minutes ago": { said: { responseIssued: now - 6 * minute }, told: "envelope 5305" },
   "a Response issued six minutes ahead": { said: { responseIssued: now + 6 * minute }, told: "envelope 5305" },
-  "a Response issued at no time": { edit: replace(/ IssueInstant="[^"]*"/, ""), told: "envelope 5305" },
+  "a Response without an issue time": { edit: replace(/ IssueInstant="[^"]*"/, ""), told: "envelope 5305" },
   "a Response issued in a time zone": { edit: replace(/(IssueInstant="[^"]*)Z"/, '$1+00:00"'), told: "envelope 5305" },
-  "a Response issued on no day": {
+  "a Response issued on an impossible day": {
     edit: replace(/IssueInstant="[^T]*T/, 'IssueInstant="2027-02-30T'),
     told: "envelope 5305",
   },
@@ -65,10 +65,10 @@ const wrong: Readonly<Record<string, Wrong>> = {
     told: "envelope 5305",
   },
   "another Destination": { said: { destination: "https://idp.tunnel.example/saml/other/acs" }, told: "envelope 5305" },
-  "a Destination with a slash more": { said: { destination: `${acsUrl}/` }, told: "envelope 5305" },
+  "a Destination with an extra slash": { said: { destination: `${acsUrl}/` }, told: "envelope 5305" },
   "an empty Destination": { said: { destination: "" }, told: "envelope 5305" },
   "another Issuer of the Response": { said: { responseIssuer: "https://evil.example" }, told: "envelope 5305" },
-  "an Issuer of the Response that is no entity": {
+  "an Issuer of the Response that is not an entity": {
     edit: replace("<saml:Issuer ", '<saml:Issuer Format="urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress" '),
     told: "envelope 5305",
   },
@@ -126,7 +126,7 @@ const wrong: Readonly<Record<string, Wrong>> = {
     ),
     told: "status 5329",
   },
-  "two codes beside each other": {
+  "two adjacent codes": {
     edit: insert("</samlp:Status>", `<samlp:StatusCode Value="${rejected("Responder")}"/>`),
     told: "status 5305",
   },
@@ -148,7 +148,7 @@ const wrong: Readonly<Record<string, Wrong>> = {
   "an Assertion issued six minutes ago": { said: { assertionIssued: now - 6 * minute }, told: "subject 5305" },
   "an Assertion issued a day ahead": { said: { assertionIssued: now + 1440 * minute }, told: "subject 5305" },
   "another Issuer of the Assertion": { said: { assertionIssuer: "https://evil.example" }, told: "subject 5305" },
-  "an Issuer of the Assertion with a slash more": {
+  "an Issuer of the Assertion with an extra slash": {
     said: { assertionIssuer: "https://idp.example/entity/" },
     told: "subject 5305",
   },
@@ -169,15 +169,15 @@ const wrong: Readonly<Record<string, Wrong>> = {
   "a NameID of 257 characters": { said: { nameId: "a".repeat(257) }, told: "subject 5305" },
   "a NameID with a line break": { said: { nameId: "ada\nroot" }, told: "subject 5305" },
   "a NameID with a space in front": { said: { nameId: " ada" }, told: "subject 5305" },
-  "a NameID that nobody can see": { said: { nameId: "\u200b" }, told: "subject 5305" },
-  "a NameID that is written the other way round": { said: { nameId: "ada\u202e" }, told: "subject 5305" },
+  "an invisible NameID": { said: { nameId: "\u200b" }, told: "subject 5305" },
+  "a NameID with reversed writing": { said: { nameId: "ada\u202e" }, told: "subject 5305" },
   "a NameID of elements": { edit: replace(">ada<", "><b>ada</b><"), told: "subject 5305" },
   "a NameID with an element in it": { edit: replace(">ada<", ">a<b/>da<"), told: "subject 5305" },
   "a NameID of another format": {
     said: { format: "urn:oasis:names:tc:SAML:2.0:nameid-format:transient" },
     told: "subject 5305",
   },
-  "a NameID of no format": { said: { format: undefined }, told: "subject 5305" },
+  "a NameID without a format": { said: { format: undefined }, told: "subject 5305" },
   "a NameID for another service": { said: { spNameQualifier: "https://other.example" }, told: "subject 5305" },
   "no confirmation": {
     edit: replace(/<saml:SubjectConfirmation .*<\/saml:SubjectConfirmation>/s, ""),
@@ -200,7 +200,7 @@ const wrong: Readonly<Record<string, Wrong>> = {
     edit: replace(/<saml:SubjectConfirmationData[^>]*>/, ""),
     told: "confirmation 5305",
   },
-  "a confirmation of two data": {
+  "a confirmation with two data elements": {
     edit: replace(/<saml:SubjectConfirmationData[^>]*>/, "$&$&"),
     told: "confirmation 5305",
   },
@@ -220,12 +220,12 @@ const wrong: Readonly<Record<string, Wrong>> = {
   "no Conditions": { edit: replace(/<saml:Conditions.*<\/saml:Conditions>/s, ""), told: "subject 5305" },
   "an Assertion that has ended": { said: { notOnOrAfter: now - 2 * minute }, told: "conditions 5305" },
   "an Assertion that has not begun": { said: { notBefore: now + 2 * minute }, told: "conditions 5305" },
-  "an Assertion that ends at no time": {
+  "an Assertion with an invalid end": {
     edit: replace(/NotOnOrAfter="[^"]*"><saml:Aud/, 'NotOnOrAfter="soon"><saml:Aud'),
     told: "conditions 5305",
   },
   "another audience": { said: { audience: "https://other.example" }, told: "conditions 5305" },
-  "an audience with a slash more": { said: { audience: `${entityId}/` }, told: "conditions 5305" },
+  "an audience with an extra slash": { said: { audience: `${entityId}/` }, told: "conditions 5305" },
   "no audience": {
     edit: replace(/<saml:AudienceRestriction>.*<\/saml:AudienceRestriction>/s, ""),
     told: "conditions 5305",
@@ -237,7 +237,7 @@ const wrong: Readonly<Record<string, Wrong>> = {
     ),
     told: "conditions 5305",
   },
-  "a condition that is not known": { edit: insert("</saml:Conditions>", "<saml:Condition/>"), told: "conditions 5305" },
+  "an unknown condition": { edit: insert("</saml:Conditions>", "<saml:Condition/>"), told: "conditions 5305" },
   "a condition of another namespace": {
     edit: insert("</saml:Conditions>", '<OneTimeUse xmlns="urn:odd"/>'),
     told: "conditions 5305",
@@ -250,10 +250,10 @@ const wrong: Readonly<Record<string, Wrong>> = {
     edit: replace(/<saml:AuthnStatement.*<\/saml:AuthnStatement>/s, "$&$&"),
     told: "authn statement 5311",
   },
-  "an AuthnStatement of no time": { edit: replace(/ AuthnInstant="[^"]*"/, ""), told: "authn statement 5305" },
+  "an AuthnStatement without a time": { edit: replace(/ AuthnInstant="[^"]*"/, ""), told: "authn statement 5305" },
   "an AuthnStatement of tomorrow": { said: { authnInstant: now + 1440 * minute }, told: "authn statement 5305" },
   "a session that has ended": { said: { sessionNotOnOrAfter: now - 2 * minute }, told: "authn statement 5305" },
-  "a session that ends at no time": {
+  "a session with an invalid end": {
     edit: replace(/SessionNotOnOrAfter="[^"]*"/, 'SessionNotOnOrAfter="x"'),
     told: "authn statement 5305",
   },
@@ -265,7 +265,7 @@ const wrong: Readonly<Record<string, Wrong>> = {
   },
   "another request": { said: { inResponseTo: "_other", responseInResponseTo: "_other" }, told: "request 5305" },
   "an empty request": { said: { inResponseTo: "", responseInResponseTo: "" }, told: "request 5305" },
-  "no group that is admitted": { route: { authorizedGroups: ["others"] }, told: "groups 5312" },
+  "no admitted group": { route: { authorizedGroups: ["others"] }, told: "groups 5312" },
   "no group at all": { said: { attributes: {} }, route: { authorizedGroups: ["staff"] }, told: "groups 5312" },
 };
 

@@ -136,7 +136,7 @@ for (const [way, send] of ways) {
       "issued long ago": { issued: now - 6 * minute },
       "issued ahead": { issued: now + 6 * minute },
       "that has expired": { attributes: ` NotOnOrAfter="${iso(now - 2 * minute)}"` },
-      "that expires at no time": { attributes: ' NotOnOrAfter="soon"' },
+      "with an invalid expiry": { attributes: ' NotOnOrAfter="soon"' },
       "without a name": { body: "" },
       "with two names": { body: nameId + nameId },
       "with an encrypted name": { body: "<saml:EncryptedID/>" },
@@ -145,8 +145,8 @@ for (const [way, send] of ways) {
       "with a comment": { body: nameId.replace("ada", "ada<!---->.evil") },
       "with 101 indexes": { body: nameId + "<samlp:SessionIndex>i</samlp:SessionIndex>".repeat(101) },
       "with an ID of 257 characters": { id: `_${"i".repeat(256)}` },
-      "that is something else": { root: "ManageNameIDRequest" },
-      "that is an answer by its name": { root: "LogoutResponse" },
+      "of another message type": { root: "ManageNameIDRequest" },
+      "that is named a response": { root: "LogoutResponse" },
     };
     for (const [name, said] of Object.entries(wrong)) {
       it(`I4: a logout that the provider starts by ${way} is rejected ${name}`, async () => {

@@ -209,10 +209,14 @@ for (const { name, create } of databases) {
     });
 
     for (const [what, serve, why] of [
-      ["what is no XML", () => server.serve("{}", { "content-type": "application/json" }), /instead of XML/],
+      [
+        "a document that is not XML",
+        () => server.serve("{}", { "content-type": "application/json" }),
+        /instead of XML/,
+      ],
       ["a redirect", () => server.serve("", { location: "/elsewhere" }, 302), /redirects/],
-      ["what is compressed", () => server.serve("x", { "content-encoding": "br" }), /answers compressed/],
-      ["what is too long", () => server.serve(`<a>${" ".repeat(1_100_000)}</a>`), /too long/],
+      ["a compressed document", () => server.serve("x", { "content-encoding": "br" }), /answers compressed/],
+      ["a document that is too long", () => server.serve(`<a>${" ".repeat(1_100_000)}</a>`), /too long/],
       [
         "XML with a DOCTYPE",
         () => server.serve('<!DOCTYPE a [<!ENTITY b SYSTEM "file:///etc/passwd">]><a>&b;</a>'),

@@ -73,7 +73,7 @@ const shapes: Readonly<Record<string, Shape>> = {
   "a digest method with parameters": { digestMethod: digestMethod(algorithms.sha256, list("a")) },
   "a digest of something else": { digest: createHash("sha256").update("else").digest("base64") },
   "no digest": { digest: "" },
-  "a digest that is no base64": { digest: "=AAA" },
+  "a digest that is not base64": { digest: "=AAA" },
   "inclusive C14N of SignedInfo": { c14n: c14n(algorithms.inclusive) },
   "C14N of SignedInfo with comments": { c14n: c14n(algorithms.exclusiveWithComments) },
   "C14N of SignedInfo with unknown parameters": { c14n: c14n(algorithms.exclusive, "<ds:Object/>") },
@@ -85,7 +85,7 @@ const shapes: Readonly<Record<string, Shape>> = {
   "no transform": { transforms: "" },
   "the enveloped transform alone": { transforms: transform(algorithms.enveloped) },
   "C14N alone": { transforms: transform(algorithms.exclusive) },
-  "the transforms the other way round": {
+  "the transforms in reverse order": {
     transforms: transform(algorithms.exclusive) + transform(algorithms.enveloped),
   },
   "a transform twice": { transforms: both + transform(algorithms.exclusive) },
@@ -123,19 +123,19 @@ const shapes: Readonly<Record<string, Shape>> = {
   "an empty value": { signature: (info) => info + value("") },
   "a value with text around": { signature: (info, signed) => `${info}x${value(signed)}` },
   "an Object": { signature: (info, signed) => `${info}${value(signed)}<ds:Object/>` },
-  "an Object behind KeyInfo": { signature: (info, signed) => `${info}${value(signed)}<ds:KeyInfo/><ds:Object/>` },
+  "an Object after KeyInfo": { signature: (info, signed) => `${info}${value(signed)}<ds:KeyInfo/><ds:Object/>` },
   "SignedInfo within SignedInfo": {
     signature: (info, signed) => info.replace("<ds:SignedInfo>", `<ds:SignedInfo>${info}`) + value(signed),
   },
-  "something else that is signed like SignedInfo": {
+  "another element signed like SignedInfo": {
     sign: (text) =>
       createSign("sha256").update(text.replaceAll("ds:SignedInfo", "ds:Manifest")).sign(keys.keyPem, "base64"),
     signature: (info, signed) => info.replaceAll("ds:SignedInfo", "ds:Manifest") + value(signed),
   },
-  "something else that holds the value": {
+  "another element with the value": {
     signature: (info, signed) => `${info}<ds:DigestValue>${signed}</ds:DigestValue>`,
   },
-  "SignedInfo of no namespace": {
+  "SignedInfo without a namespace": {
     signature: (info, signed) => info.replaceAll("ds:SignedInfo>", "SignedInfo>") + value(signed),
   },
 };

@@ -48,10 +48,10 @@ describe("choices that OAuth and OpenID Connect leave open", () => {
     "a token type in upper case": { granted: { token_type: "BEARER" } },
     "no token type": { granted: { token_type: undefined } },
     "an expiry as text": { granted: { expires_in: "3600" } },
-    "no expiry that is a number": { granted: { expires_in: null } },
-    "members that no standard names": { granted: { "not-before-policy": 0, session_state: "x", ext: { deep: [1] } } },
+    "an expiry that is not a number": { granted: { expires_in: null } },
+    "members outside the standards": { granted: { "not-before-policy": 0, session_state: "x", ext: { deep: [1] } } },
     "no refresh token": { granted: { refresh_token: undefined } },
-    "parameters that no standard names": { returns: { session_state: "x", hd: "example.com", authuser: "0" } },
+    "parameters outside the standards": { returns: { session_state: "x", hd: "example.com", authuser: "0" } },
     "an audience that is a list of one": (issuer) => {
       issuer.forge = (claims) => issuer.sign({ ...claims, aud: [claims["aud"]] });
     },
@@ -64,7 +64,7 @@ describe("choices that OAuth and OpenID Connect leave open", () => {
     "a clock that is a minute behind": (issuer) => {
       issuer.forge = ({ iat, ...claims }) => issuer.sign({ ...claims, iat: Number(iat) - 55, exp: Number(iat) - 55 });
     },
-    "a time before now by which the token was valid already, as Microsoft does": (issuer) => {
+    "a past time from which the token is valid, as Microsoft does": (issuer) => {
       issuer.forge = ({ iat, ...claims }) => issuer.sign({ ...claims, iat: Number(iat) - 300, nbf: Number(iat) - 300 });
     },
     "keys without a name, a use and an algorithm": (issuer) => {
@@ -82,7 +82,7 @@ describe("choices that OAuth and OpenID Connect leave open", () => {
     "JSON with parameters in its type": { contentType: "application/json;charset=UTF-8" },
     "JSON under the type of plain text": { contentType: "text/plain; charset=utf-8" },
     "JSON under the type of any bytes": { contentType: "application/octet-stream" },
-    "JSON under no type": { contentType: undefined },
+    "JSON without a content type": { contentType: undefined },
     "claims that are null": (issuer) => {
       issuer.forge = (claims) => issuer.sign({ ...claims, name: null, groups: null, nickname: null });
     },

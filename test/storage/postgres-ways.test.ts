@@ -84,7 +84,7 @@ describe("a server on PostgreSQL", { skip: skipWithoutPostgres }, () => {
     });
 
     for (const mode of ["session", "transaction"] as const) {
-      const outcome = mode === "session" ? "works" : "refuses to start in a sentence";
+      const outcome = mode === "session" ? "works" : "does not start and prints one sentence";
       it(`${who} behind a pooler in ${mode} mode ${outcome}`, { skip: skipWithout("pgbouncer") }, async () => {
         const server = await startPostgres({ port: await freePort() });
         if (!server) return;

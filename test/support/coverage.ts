@@ -38,7 +38,7 @@ export function badInputs(fields: Fields, direction: Direction, good: Input): Ba
       bad.push({ what: `${path}: ${what}`, path: path + at, body: place.put(value) });
     };
     if (place.direction === "update" && field.immutable) {
-      variant("a change of what is fixed", exampleValue(name, field));
+      variant("a change of a fixed field", exampleValue(name, field));
       continue;
     }
     if (field.required && place.direction === "create") {
@@ -136,7 +136,7 @@ function wrongValues(field: Field): readonly Wrong[] {
     case "timestamp":
       return [
         ["no time", "yesterday"],
-        ["a day that is none", "2026-02-31T25:00:00Z"],
+        ["an impossible day", "2026-02-31T25:00:00Z"],
         ["a number", 1],
       ];
     case "list":
@@ -155,7 +155,7 @@ function wrongValues(field: Field): readonly Wrong[] {
         ...wrongLists(field.maxItems),
         ["a number in it", [1], "[0]"],
         ["null in it", [null], "[0]"],
-        ["an id without end in it", ["x".repeat(256)], "[0]"],
+        ["an id that is too long in it", ["x".repeat(256)], "[0]"],
         ["the same twice", ["x", "x"], "[1]"],
         ...(field.minItems && !field.keepIfEmpty ? ([["nothing in it", []]] as const) : []),
       ];
@@ -165,7 +165,7 @@ function wrongValues(field: Field): readonly Wrong[] {
         ["a list", ["x"]],
         ["a string", "x"],
         ["null in it", { a: null }, ".a"],
-        ["a name without end", { [long]: exampleValue("x", field.of) }, `.${long.slice(0, maxShown)}`],
+        ["a name that is too long", { [long]: exampleValue("x", field.of) }, `.${long.slice(0, maxShown)}`],
         ["too many", Object.fromEntries(Array.from({ length: field.maxItems + 1 }, (_, index) => [`a${index}`, "x"]))],
         ...wrongValues(field.of).map(([what, value, at = ""]): Wrong => [`${what} in it`, { a: value }, `.a${at}`]),
       ];
@@ -180,7 +180,7 @@ function wrongValues(field: Field): readonly Wrong[] {
       return [
         ["a number", 1],
         ["an object", { id: "x" }],
-        ["an id without end", "x".repeat(256)],
+        ["an id that is too long", "x".repeat(256)],
       ];
     case "children":
       return [];

@@ -253,7 +253,7 @@ describe("our own agent", { timeout: 30_000 }, () => {
         header({ Id: "tn_other", ClientAddr: "1.2.3.4:5", Proto: "tcp", EdgeType: "1" }),
       ],
       ["without JSON", Buffer.concat([word(3), Buffer.from("0400000000000000", "hex"), Buffer.from("{{{{")])],
-      ["with a header without end", Buffer.concat([word(3), Buffer.from("ffffffffffffff7f", "hex")])],
+      ["with an endless header", Buffer.concat([word(3), Buffer.from("ffffffffffffff7f", "hex")])],
       ["with a header of members of other types", header({ Id: 5 })],
     ] as const) {
       it(`G4: our own agent when the server is hostile accepts no stream ${what}`, async () => {

@@ -79,14 +79,14 @@ describe("the agent listener", { timeout: 30_000 }, () => {
     }
 
     for (const [what, message] of [
-      ["is no JSON", "{]}"],
-      ["is no object", "[]"],
+      ["is not JSON", "{]}"],
+      ["is not an object", "[]"],
       ["has no version", "{}"],
-      ["has a version of the future only", '{"Version":["9"]}'],
+      ["has only a future version", '{"Version":["9"]}'],
       ["has a token of another type", '{"Version":["3"],"Extra":{"AuthToken":5}}'],
       ["has an Extra of another type", '{"Version":["3"],"Extra":[]}'],
-      ["has a heartbeat below zero", '{"Version":["3"],"Extra":{"HeartbeatInterval":-1}}'],
-      ["is nested without end", `{"Version":${"[".repeat(5000)}`],
+      ["has a negative heartbeat", '{"Version":["3"],"Extra":{"HeartbeatInterval":-1}}'],
+      ["is nested too deeply", `{"Version":${"[".repeat(5000)}`],
     ] as const) {
       it(`the agent listener before authentication rejects an Auth that ${what}`, async () => {
         const agent = await set.connected();
