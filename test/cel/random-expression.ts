@@ -1,7 +1,7 @@
 /**
  * Random expressions that mostly have a value, the same for the same seed. They avoid known differences between the
- * oracle and the specification: characters beyond U+FFFF, `reverse`, `replace('', …)`, signs that cancel each other
- * through brackets, texts that are not numbers, and types or null as keys.
+ * oracle and the specification. These are characters beyond U+FFFF, `reverse`, `replace('', …)`, signs that cancel each
+ * other through brackets, texts that are not numbers, and types or null as keys.
  */
 
 type Kind = "bool" | "int" | "double" | "string" | "list" | "map" | "any";

@@ -1,5 +1,5 @@
 /**
- * The agent as a process, killed and suspended at each chunk of bytes between agent and server, and replays whose
+ * The agent as a process, killed and suspended at each chunk of bytes between agent and server. Replays, whose
  * connection to the service breaks at each chunk.
  */
 import assert from "node:assert/strict";

@@ -1,6 +1,6 @@
 /**
- * The parts of a login (state, cookie, code or ticket, nonce, challenge, SAML responses), original and exchanged with
- * those of another login: every pair of kinds, visitors, routes and hosts.
+ * The parts of a login: state, cookie, code or ticket, nonce, challenge, SAML responses. Each is used as issued, and
+ * exchanged with that of another login. The tests cover every pair of kinds, visitors, routes and hosts.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";

@@ -54,8 +54,8 @@ export function commandEnvironment(more: NodeJS.ProcessEnv = {}): Record<string,
 
 /**
  * Starts `postern ARGS`.
- * @param options `wrap`: a shell line that runs the command as `"$@"`; `checkout`: the checkout to run, by default
- * these sources; `command`: the program and its first words, instead of a checkout
+ * @param options `wrap`: a shell line that runs the command as `"$@"`. `checkout`: the checkout to run. Default: these
+ * sources. `command`: the program and its first words, instead of a checkout.
  */
 export function startCommand(
   args: readonly string[],
