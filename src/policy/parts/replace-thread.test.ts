@@ -3,8 +3,12 @@
  * continue.
  */
 import assert from "node:assert/strict";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, it } from "node:test";
 import { makeManualClock } from "../../../test/support/clock.ts";
+import { eventually } from "../../../test/support/eventually.ts";
 import { compilePattern } from "../../cel/values/regex.ts";
 import { logFailuresTo } from "../../lib/boundary.ts";
 import { ReplaceThread } from "./replace-thread.ts";
@@ -34,11 +38,15 @@ function setUp() {
 }
 
 describe("the thread that searches texts", { timeout: 60_000 }, () => {
-  it("D9: the search thread is terminated when it hangs, with its stack in the log, and its rule is rejected until it changes", async () => {
+  it("D9: the search thread is terminated when it hangs, with its stack in the log, and its rule is rejected until it changes", async (context) => {
     const { logged, clock, search, said } = setUp();
     assert.equal(await said(search("one")), "searched one");
-    const hangs = search("hang");
+    const folder = mkdtempSync(join(tmpdir(), "postern-hang-"));
+    context.after(() => rmSync(folder, { recursive: true }));
+    const reached = join(folder, "reached");
+    const hangs = search(`hang ${reached}`);
     const behind = search("two", rule("c"), "ac_2");
+    await eventually(() => existsSync(reached), Boolean);
     clock.pass(20_000);
     assert.match(await said(hangs), /^fault: the search thread stopped unexpectedly/);
     assert.equal(await said(behind), "searched two", "another rule is served by another thread");
