@@ -165,7 +165,7 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
   exportCounters(counters, metrics);
   exportOutboundCounters(metrics);
   const moments = new Moments(clock);
-  const observers = makeObservers({ table, send, clock, moments, log, metrics, limits: options.limits ?? {} });
+  const observers = makeObservers({ table, send, clock, moments, log, metrics, settings: options });
   const deadlines = new Deadlines(clock);
   const limits = httpLimits(options);
   const dial = { clock, allowLocal: options.allowLocalUpstreams };

@@ -1,6 +1,7 @@
 /** Options of an edge, and the interface for its owner. */
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
+import type { AccessBatch, AccessWritten } from "../lib/access-fields.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import type { KeyedCertificate } from "../lib/certificates/x509.ts";
 import type { EdgeSettings } from "../settings/edge.ts";
@@ -37,6 +38,8 @@ export interface EdgeOptions extends EdgeSettings {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
+  /** Writes lines of the access log; absent without one. */
+  readonly accessLines?: ((batch: AccessBatch) => void) | undefined;
   /** Maximum time that a stop waits for requests in flight, milliseconds. */
   readonly drainMs: number;
   /** Set if there are other edges: on the same ports, or at other nodes. */
@@ -61,6 +64,8 @@ export interface Edge {
   readonly agent: { readonly host: string; readonly port: number };
   /** Uses certificates of another authority of the server from the next handshake on. */
   replaceAuthority(authority: KeyedCertificate): void;
+  /** Lines of the access log were written, or were lost. */
+  accessWritten(result: AccessWritten): void;
   /**
    * After the delay, stops accepting connections. Resolves when those in flight have finished or the maximum time is
    * over.

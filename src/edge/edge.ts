@@ -92,6 +92,7 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
         plane.certificates.replaceAuthority(authority);
         agent.replaceAuthority(authority);
       },
+      accessWritten: (result) => observers.access?.written(result),
       drain,
       async stop() {
         await drain();
@@ -100,6 +101,7 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
         plane.agents.close("the server is stopping");
         close();
         observers.traffic.close();
+        observers.access?.flush();
       },
     };
   } catch (error) {

@@ -1,4 +1,5 @@
 /** Read by the edge. */
+import { accessLogSettings } from "./access-log.ts";
 import { bothPlanesSettings } from "./both-planes.ts";
 import { ipAddress, network } from "./kinds/address.ts";
 import { patience } from "./kinds/agents.ts";
@@ -50,6 +51,7 @@ export const edgeSettings = {
   ...webhookSettings,
   ...loginSettings,
   ...policySettings,
+  ...accessLogSettings,
 } as const;
 
 export type EdgeSettings = ValuesOf<typeof edgeSettings>;

@@ -12,11 +12,15 @@ export type ProgramName =
   | "certutil"
   | "chromium"
   | "curl"
+  | "fail2ban-regex"
+  | "goaccess"
   | "haproxy"
   | "initdb"
   | "openssl"
   | "pebble"
   | "pgbouncer"
+  | "prometheus"
+  | "promtool"
   | "python3"
   | "python3-aiohttp"
   | "python3-grpcio"
@@ -40,11 +44,15 @@ const programs: Readonly<Record<ProgramName, Program>> = {
   certutil: { package: "libnss3-tools" },
   chromium: { package: "chromium-headless-shell", names: ["chromium-headless-shell", "chromium", "chromium-browser"] },
   curl: { package: "curl" },
+  "fail2ban-regex": { package: "fail2ban" },
+  goaccess: { package: "goaccess" },
   haproxy: { package: "haproxy" },
   initdb: { package: "postgresql" },
   openssl: { package: "openssl" },
   pebble: { package: "pebble" },
   pgbouncer: { package: "pgbouncer" },
+  prometheus: { package: "prometheus" },
+  promtool: { package: "prometheus" },
   python3: { package: "python3" },
   "python3-aiohttp": { package: "python3-aiohttp", module: "aiohttp" },
   "python3-grpcio": { package: "python3-grpcio", module: "grpc" },

@@ -15,6 +15,7 @@ import type { DevelopmentProvider } from "../../api/logins/addresses-operation.t
 import type { SharedKeys, ServerKeys } from "../../api/nodes/shared-keys.ts";
 import type { PeerOptions } from "../../edge/edge-options.ts";
 import type { UnixPlace } from "../../edge/peers/unix-transport.ts";
+import type { AccessLogFile } from "./access-log-file.ts";
 import { openPeerRoom } from "./peer-room.ts";
 import { trafficHeap } from "./threads/heap.ts";
 import { holdBundledThreads } from "./threads/hold-programs.ts";
@@ -30,6 +31,8 @@ export interface PlanesOptions {
   readonly developmentProvider: DevelopmentProvider | undefined;
   readonly clock: Clock;
   readonly log: Log;
+  /** Absent without an access log. */
+  readonly accessLog: AccessLogFile | undefined;
   /** Maximum time for each plane to drain, milliseconds. */
   readonly drainMs: number;
 }
@@ -52,7 +55,7 @@ const stopMarginMs = 1_000;
 
 export function startPlanes(options: PlanesOptions): Planes {
   holdBundledThreads();
-  const { clock, log, drainMs } = options;
+  const { clock, log, drainMs, accessLog } = options;
   const { watchdogSeconds: watchSeconds } = options.settings;
   const shared = { log, logForm: logFormOf(options.settings), clock, watchSeconds };
   const count = options.settings.edges ?? 1;
@@ -82,6 +85,7 @@ export function startPlanes(options: PlanesOptions): Planes {
       file: new URL("./threads/edge.ts", import.meta.url),
       heap: trafficHeap,
       lines: () => [take("edge")],
+      accessLines: (batch, written) => accessLog?.write(batch, written),
       options: (ports) => {
         const peers = peerOptions(options.settings, at, count, room?.place(), sharedKeys);
         return { ...edgeOptions(options, ports ?? first, sharedKeys ?? { ...options.kept, authority }), peers };

@@ -14,6 +14,7 @@ import { keepAuthority, openDataDirectory, readUsableAuthority } from "../data/d
 import type { DataDirectory } from "../data/data-directory.ts";
 import { dataFiles } from "../data/data-files.ts";
 import { announceServer, withdrawServer } from "../data/local-server.ts";
+import { openAccessLog } from "./access-log-file.ts";
 import { checkEdges } from "./edge-count.ts";
 import { startPlanes } from "./planes.ts";
 import { checkListeners, startFailure } from "./start-failure.ts";
@@ -45,7 +46,7 @@ export interface Platform {
   readonly caFile: string;
   /** Whether this start created the credentials. */
   readonly firstStart: boolean;
-  /** Reloads what can be reloaded while it runs: the server's own CA. Failures are logged. */
+  /** Reopens the access log and reads the server's own CA again. Failures are logged. */
   reload(): void;
   /** Drains and stops both planes. */
   stop(): Promise<void>;
@@ -67,8 +68,9 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   await checkEdges(options.edges ?? 1, [httpsListen, httpListen, agentListen]).catch((error: unknown) => {
     throw startFailure(error, options);
   });
+  const accessLog = openAccessLog(options, log);
   const kept = await openKept(options, clock);
-  const planes = startPlanes({ settings: options, kept, version, developmentProvider, clock, log, drainMs });
+  const planes = startPlanes({ settings: options, kept, version, developmentProvider, clock, log, accessLog, drainMs });
   const ports = await planes.started.catch((error: unknown) => {
     throw startFailure(error, options);
   });
@@ -106,6 +108,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     caFile: join(data, dataFiles.caCertificate),
     firstStart: kept.firstStart,
     reload() {
+      accessLog?.reopen();
       const files = [dataFiles.caCertificate, dataFiles.caKey].map((name) => join(data, name));
       if (ports.sharedKeys) return log.warn("did not read the CA again: the servers of a cluster share it", { files });
       try {
@@ -118,6 +121,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     async stop() {
       withdrawServer(data);
       await planes.stop();
+      await accessLog?.close();
     },
     stopControlPlane: () => planes.stopControlPlane(),
     startControlPlane: () => planes.startControlPlane(),

@@ -27,7 +27,7 @@ Type=exec
 User=${serverUser}
 Group=${serverUser}
 ExecStart=${[...program, "serve", "--config", config].map(quoteSystemd).join(" ")}
-# Reads the server's CA again.
+# Reads the server's CA again and reopens the access log.
 ExecReload=/bin/kill -HUP $MAINPID
 # Settings of glibc's malloc that the server would otherwise start twice for.
 Environment=MALLOC_TRIM_THRESHOLD_=131072 GLIBC_TUNABLES=glibc.malloc.tcache_count=1000
@@ -41,6 +41,9 @@ RestartPreventExitStatus=2
 TimeoutStopSec=60
 LimitNOFILE=1048576
 ${storage}
+# For an access log in /var/log/postern.
+LogsDirectory=postern
+LogsDirectoryMode=0750
 UMask=0077
 
 # Ports below 1024 without root.

@@ -90,7 +90,7 @@ export interface FinishedExchange {
   readonly source: string;
   readonly connection: ConnectionFacts;
   /** Request as forwarded. Modules may have changed its fields. */
-  readonly request: Pick<RequestHead, "scheme" | "httpVersion" | "websocket" | "headers">;
+  readonly request: Pick<RequestHead, "scheme" | "httpVersion" | "websocket" | "headers" | "target">;
   /** The user who was logged in. */
   readonly login?: Visitor | undefined;
   /** Entries that rules of a traffic policy have logged. */

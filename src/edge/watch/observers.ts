@@ -8,6 +8,8 @@ import type { ConnectionTrace, RequestTrace } from "../../routing/planes/questio
 import type { RoutingTable } from "../../routing/sites/compiled.ts";
 import type { ClosedConnection } from "../connections/closed-connection.ts";
 import type { FinishedExchange } from "../http/context.ts";
+import { makeAccessLog } from "./access/access-log.ts";
+import type { AccessLog, AccessOptions } from "./access/access-log.ts";
 import { makeExchangeLog } from "./exchange-log.ts";
 import { makeFailingRoutes } from "./failing-routes.ts";
 import type { FailingRoutes } from "./failing-routes.ts";
@@ -26,9 +28,11 @@ export interface ObserversOptions {
   readonly moments: Moments;
   readonly log: Log;
   readonly metrics: Metrics;
-  readonly limits: {
-    readonly traces?: Partial<TraceLimits>;
-    readonly trafficReports?: Partial<TrafficReportLimits>;
+  readonly settings: AccessOptions & {
+    readonly limits?: {
+      readonly traces?: Partial<TraceLimits>;
+      readonly trafficReports?: Partial<TrafficReportLimits>;
+    };
   };
 }
 
@@ -36,6 +40,8 @@ export interface Observers {
   readonly traffic: TrafficReports;
   readonly traces: AllTraces;
   readonly failing: FailingRoutes;
+  /** Absent without an access log. */
+  readonly access: AccessLog | undefined;
   /** Passes an exchange to all observers. */
   readonly exchangeFinished: (exchange: FinishedExchange) => void;
   readonly connectionClosed: (connection: ClosedConnection) => void;
@@ -46,7 +52,9 @@ export interface AllTraces {
   readonly connections: Traces<ClosedConnection, ConnectionTrace>;
 }
 
-export function makeObservers({ table, send, clock, moments, log, metrics, limits }: ObserversOptions): Observers {
+export function makeObservers({ table, send, clock, moments, log, metrics, settings }: ObserversOptions): Observers {
+  const { limits = {}, accessLines } = settings;
+  const access = accessLines && makeAccessLog({ settings, write: accessLines, clock, metrics });
   const traffic = makeTrafficReports({ send, clock, metrics, limits: limits.trafficReports ?? {} });
   const logExchange = makeExchangeLog(log);
   const traceLimits = { ...defaultTraceLimits, ...limits.traces };
@@ -58,10 +66,12 @@ export function makeObservers({ table, send, clock, moments, log, metrics, limit
     traffic,
     traces: { requests, connections },
     failing,
+    access,
     exchangeFinished(exchange) {
       logExchange(exchange);
       requests.note(exchange);
       traffic.request(exchange);
+      access?.note(exchange);
     },
     connectionClosed(connection) {
       connections.note(connection);

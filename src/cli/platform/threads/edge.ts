@@ -1,6 +1,7 @@
 /** The edge's thread. */
-import { workerData } from "node:worker_threads";
+import { parentPort, workerData } from "node:worker_threads";
 import { startEdge } from "../../../edge/edge.ts";
+import type { AccessBatch } from "../../../lib/access-fields.ts";
 import { systemClock } from "../../../lib/clock.ts";
 import { makeMetrics } from "../../../lib/metrics.ts";
 import type { KeyedCertificate } from "../../../lib/certificates/x509.ts";
@@ -9,7 +10,7 @@ import type { Downward, Upward } from "../../../routing/planes/messages.ts";
 import type { EdgeSettings } from "../../../settings/edge.ts";
 import { edgePortLink } from "./port-link.ts";
 import { runThread } from "./run-thread.ts";
-import type { ThreadData } from "./thread-messages.ts";
+import type { FromThread, ThreadData } from "./thread-messages.ts";
 
 export interface EdgeThreadOptions {
   readonly settings: EdgeSettings;
@@ -31,13 +32,21 @@ const { options, refused } = workerData as ThreadData<EdgeThreadOptions>;
 const { settings, ...own } = options;
 const link = edgePortLink();
 await runThread<EdgePorts, Upward, Downward>([link], "goes on", async (log) => {
-  const given = { ...settings, ...own, refused: new Set(refused), clock: systemClock, log, metrics: makeMetrics() };
+  const accessLines = settings.accessLog === undefined ? undefined : sendLines;
+  const facts = { refused: new Set(refused), clock: systemClock, log, metrics: makeMetrics(), accessLines };
+  const given = { ...settings, ...own, ...facts };
   const edge = await startEdge(given, link);
   await link.configured;
   return {
     ports: { httpsPort: edge.https.port, httpPort: edge.http?.port, agentPort: edge.agent.port },
     replaceAuthority: (authority) => edge.replaceAuthority(authority),
+    accessWritten: (result) => edge.accessWritten(result),
     drain: () => edge.drain(),
     stop: () => edge.stop(),
   };
 });
+
+/** To the main thread, which writes the access log. */
+function sendLines(batch: AccessBatch): void {
+  parentPort?.postMessage({ type: "accessLines", batch } satisfies FromThread<EdgePorts>);
+}

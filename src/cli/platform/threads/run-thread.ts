@@ -1,6 +1,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { logFailuresTo, reportFailure } from "../../../lib/boundary.ts";
 import type { KeyedCertificate } from "../../../lib/certificates/x509.ts";
+import type { AccessWritten } from "../../../lib/access-fields.ts";
 import { beat } from "../../../lib/heartbeat.ts";
 import type { Log } from "../../../lib/log.ts";
 import { openLog } from "../../process/log-output.ts";
@@ -12,6 +13,8 @@ export interface Plane<Ports> {
   readonly ports: Ports;
   /** Switches to this certificate authority of the server. */
   replaceAuthority?(authority: KeyedCertificate): void;
+  /** Lines of the access log were written, or were lost. */
+  accessWritten?(result: AccessWritten): void;
   /** Finishes the open requests of clients within its own time limit. Other planes may still need it afterwards. */
   drain?(): Promise<void>;
   /** Finishes its open work within its own time limit. */
@@ -55,6 +58,7 @@ export async function runThread<Ports, Out, In>(
   parent.on("message", (message: ToThread) => {
     if (message.type === "link") links[message.at]?.attach(message.port);
     else if (message.type === "authority") plane?.replaceAuthority?.(message.authority);
+    else if (message.type === "accessWritten") plane?.accessWritten?.(message.result);
     else void failing(message.type === "drain" ? drain : stop);
   });
   for (const [at, port] of data.ports.entries()) links[at]?.attach(port);

@@ -6,6 +6,7 @@ import type { Heart } from "../../../lib/heartbeat.ts";
 import type { Log } from "../../../lib/log.ts";
 import { writeLines } from "../../process/log-output.ts";
 import type { LogForm } from "../../process/log-output.ts";
+import type { AccessBatch, AccessWritten } from "../../../lib/access-fields.ts";
 import { watchThread } from "../../../lib/watch-thread.ts";
 import { prepareHeaps } from "./heap.ts";
 import { leaveRemovedDirectory } from "./hold-programs.ts";
@@ -35,6 +36,8 @@ export interface ThreadPlan<Options, Ports> {
   readonly watchSeconds: number;
   /** Returns the options for a start. `ports` are those of the previous run, so that automatic ports stay the same. */
   options(ports: Ports | undefined): Options;
+  /** Writes lines of the access log, and then reports the result. */
+  accessLines?(batch: AccessBatch, written: (result: AccessWritten) => void): void;
   /** Returns its lines; called before each start. */
   lines(): readonly MessagePort[];
 }
@@ -200,7 +203,11 @@ function startThread<Options, Ports>(
   worker.stderr.on("data", writeLines);
   worker.on("message", (message: FromThread<Ports>) => {
     if (message.type === "ready") news.ready(message.ports);
-    else if (message.type === "drained" || message.type === "stopped") news.done();
+    else if (message.type === "accessLines") {
+      plan.accessLines?.(message.batch, (result) =>
+        worker.postMessage({ type: "accessWritten", result } satisfies ToThread),
+      );
+    } else if (message.type === "drained" || message.type === "stopped") news.done();
     else {
       news.failed(message.error, true);
       void worker.terminate();

@@ -1,6 +1,7 @@
 /** Messages between a plane's thread and the thread that started it, besides the planes' own messages. */
 import type { MessagePort } from "node:worker_threads";
 import type { KeyedCertificate } from "../../../lib/certificates/x509.ts";
+import type { AccessBatch, AccessWritten } from "../../../lib/access-fields.ts";
 import type { Heart } from "../../../lib/heartbeat.ts";
 import type { LogForm } from "../../process/log-output.ts";
 
@@ -9,6 +10,8 @@ export type ToThread =
   | { readonly type: "link"; readonly at: number; readonly port: MessagePort }
   /** The server's certificate authority after a reload. */
   | { readonly type: "authority"; readonly authority: KeyedCertificate }
+  /** What became of lines of the access log. */
+  | { readonly type: "accessWritten"; readonly result: AccessWritten }
   /** Finish the open work, and continue to do so for other threads. */
   | { readonly type: "drain" }
   | { readonly type: "stop" };
@@ -16,6 +19,8 @@ export type ToThread =
 export type FromThread<Ports> =
   | { readonly type: "ready"; readonly ports: Ports }
   | { readonly type: "failed"; readonly error: ThreadError }
+  /** Lines for the access log. */
+  | { readonly type: "accessLines"; readonly batch: AccessBatch }
   | { readonly type: "drained" }
   | { readonly type: "stopped" };
 
