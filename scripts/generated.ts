@@ -2,6 +2,7 @@
 import { describeApi, operationLines } from "../src/api/description/openapi.ts";
 import { describedOperations } from "../src/api/operations.ts";
 import { policyJsonSchema } from "../src/policy/json-schema.ts";
+import { monitoringFiles } from "./monitoring/files.ts";
 import { decisionsIndex } from "./reference/decisions.ts";
 import { referenceFiles } from "./reference/pages.ts";
 import { sdkFiles } from "./sdk/generate.ts";
@@ -15,6 +16,7 @@ export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
     ["operations.txt", operationLines(operations)],
     ...(await referenceFiles(operations)),
     decisionsIndex(),
+    ...monitoringFiles(),
     ["docs/reference/policy.schema.json", `${JSON.stringify(policyJsonSchema(), undefined, 2)}\n`],
     ...sdkFiles(api as unknown as ApiDescription),
   ]);

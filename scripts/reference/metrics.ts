@@ -2,7 +2,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { code, page, table } from "./markdown.ts";
 
-interface Metric {
+export interface Metric {
   readonly name: string;
   readonly type: string;
   readonly help: string;
@@ -11,13 +11,18 @@ interface Metric {
 
 const types: Readonly<Record<string, string>> = { counterOf: "counter" };
 
-export function metricsPage(): string {
+/** Every metric, by name. */
+export function metricsCatalogue(): ReadonlyMap<string, Metric> {
   const found = new Map<string, Metric>();
   for (const file of globSync("src/**/*.ts").sort()) {
     if (file.endsWith(".test.ts")) continue;
     for (const metric of metricsIn(readFileSync(file, "utf8"))) found.set(metric.name, metric);
   }
-  const rows = [...found.values()]
+  return found;
+}
+
+export function metricsPage(): string {
+  const rows = [...metricsCatalogue().values()]
     .sort((a, b) => (a.name < b.name ? -1 : 1))
     .map(({ name, type, help, labels }) => [code(name), type, labels.map(code).join(", "), help]);
   const introduction =
