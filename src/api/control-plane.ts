@@ -1,6 +1,7 @@
 /** The control plane: storage, the management API, and the lines to the edges, started and stopped together. */
 import { hash, X509Certificate } from "node:crypto";
 import type { AddressInfo } from "node:net";
+import { letGo } from "../lib/boundary.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { TellLogin } from "../identity/sessions/events.ts";
 import type { Log } from "../lib/log.ts";
@@ -29,7 +30,7 @@ import type { KeyRing } from "./http/authenticate.ts";
 import { Replica } from "../directory/replica.ts";
 import { keepDirectory } from "./edges/directory.ts";
 import { makeEdges } from "./edges/edges.ts";
-import type { EdgeLine, Edges } from "./edges/edges.ts";
+import type { EdgeLine, EdgeObserver, Edges } from "./edges/edges.ts";
 import { trackProblems } from "./edges/problems.ts";
 import type { EdgeProblems } from "./edges/problems.ts";
 import { shareProblems } from "./edges/shared-problems.ts";
@@ -179,12 +180,14 @@ async function serve(
   });
   const events = await openEvents(options, { store, metrics, edges, baseUrl: () => apiUrl ?? "" });
   const readiness = trackReadiness(store, metrics);
+  const draining = watchDraining();
   const logins = await keepLogins(options, store, metrics, events.tellLogin);
   directory = await followNodes(options, store, edges, queries, (id, entry) => {
     if (entry?.what !== "problems") events.heard(id, entry);
     if (entry?.what !== "delivery") sharedProblems.heard(id, entry);
   });
   edges.follow([
+    draining,
     ...logins.watchers,
     applied,
     readiness,
@@ -200,6 +203,7 @@ async function serve(
     metrics,
     queries,
     readiness,
+    draining: draining.begun,
     applied,
     nodes,
     problems,
@@ -250,6 +254,8 @@ interface Grounds
     Pick<BehaviourNeeds, "liveObjects" | "events" | "provisioning"> {
   readonly keys: KeyRing;
   readonly edges: Edges;
+  /** Resolves when the API drains. */
+  readonly draining: Promise<void>;
 }
 
 async function startApi(options: ControlPlaneOptions, store: Store, grounds: Grounds) {
@@ -300,6 +306,10 @@ async function startApi(options: ControlPlaneOptions, store: Store, grounds: Gro
       codes: front?.codes,
     }),
   });
+  letGo(
+    "task",
+    grounds.draining.then(() => server.drain()),
+  );
   return {
     address: server.address,
     async stop(): Promise<void> {
@@ -307,6 +317,12 @@ async function startApi(options: ControlPlaneOptions, store: Store, grounds: Gro
       await reserving.domainChecks.stop();
     },
   };
+}
+
+/** An edge drains only when the server stops, and may begin before the API has started. */
+function watchDraining(): EdgeObserver & { readonly begun: Promise<void> } {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  return { begun: promise, receive: ({ type }) => type === "draining" && resolve() };
 }
 
 /** Returns the address at which joining agents reach the server, and the CA that verifies it. */

@@ -17,12 +17,16 @@ const maxUnreadBytes = 4_194_304;
 const maxStreams = 16;
 const open = new WeakMap<Inspector, number>();
 
-/** Sends a short form of each exchange whenever it changes. Throws `LocalRefusal`. */
-export function streamEvents(inspector: Inspector, response: ServerResponse): void {
+/**
+ * Sends a short form of each exchange whenever it changes. Throws `LocalRefusal`.
+ * @param streams the open responses, for whoever ends them
+ */
+export function streamEvents(inspector: Inspector, response: ServerResponse, streams: Set<ServerResponse>): void {
   const { clock, store } = inspector;
-  const streams = open.get(inspector) ?? 0;
-  if (streams >= maxStreams) throw new LocalRefusal("local_busy", `${maxStreams} pages already show this`);
-  open.set(inspector, streams + 1);
+  const count = open.get(inspector) ?? 0;
+  if (count >= maxStreams) throw new LocalRefusal("local_busy", `${maxStreams} pages already show this`);
+  open.set(inspector, count + 1);
+  streams.add(response);
   const changed = new Set<Exchange>();
   let gathering: Timer | undefined;
   const write = (text: string): void => {
@@ -52,6 +56,7 @@ export function streamEvents(inspector: Inspector, response: ServerResponse): vo
     unwatch();
     gathering?.cancel();
     pulsing.cancel();
+    streams.delete(response);
     open.set(inspector, (open.get(inspector) ?? 1) - 1);
   });
   response.writeHead(200, {

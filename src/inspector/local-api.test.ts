@@ -28,11 +28,44 @@ async function untilClosed(socket: Socket): Promise<string> {
   return text;
 }
 
+const tunnelHead = "POST /api/tunnels HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
+
+describe("an agent's local API that closes", { timeout: 30_000 }, () => {
+  it("the local API closes each connection with its next response once it drains, and ends event streams", async () => {
+    const api = await localApi();
+    const port = Number(new URL(api.url).port);
+    const ask = "GET /api HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    const kept = connect(port, "127.0.0.1");
+    kept.write(ask);
+    assert.doesNotMatch(String((await once(kept, "data"))[0]), /connection: close/i);
+    const events = connect(port, "127.0.0.1");
+    events.write("GET /api/requests/http/events HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    const rest = untilClosed(events);
+    await once(events, "data");
+    api.drain();
+    kept.write(ask);
+    assert.match(await untilClosed(kept), /^HTTP\/1\.1 200 [^]*\r\nconnection: close\r\n/i);
+    await api.close();
+    assert.match(await rest, /0\r\n\r\n$/);
+  });
+
+  it("the local API answers a request in flight when it closes", async () => {
+    const api = await localApi();
+    const socket = connect(Number(new URL(api.url).port), "127.0.0.1");
+    const sent = `${tunnelHead}Content-Length: 2\r\nExpect: 100-continue\r\n\r\n`;
+    socket.write(sent);
+    assert.match(String((await once(socket, "data"))[0]), /^HTTP\/1\.1 100 /);
+    const closed = api.close();
+    socket.write("{}");
+    assert.match(await untilClosed(socket), /^HTTP\/1\.1 \d+ [^]*connection: close/i);
+    await closed;
+  });
+});
+
 describe("G11: the bounds of an agent's local API", { timeout: 30_000 }, () => {
-  const head = "POST /api/tunnels HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
   for (const [what, sent, deadlines] of [
     ["a head that never ends", "GET /api HTTP/1.1\r\nHost:", { head: 50, request: 20_000, idle: 20_000 }],
-    ["a body that never ends", `${head}Content-Length: 10\r\n\r\n{`, { head: 50, request: 100, idle: 20_000 }],
+    ["a body that never ends", `${tunnelHead}Content-Length: 10\r\n\r\n{`, { head: 50, request: 100, idle: 20_000 }],
     ["an idle connection", "", { head: 20_000, request: 20_000, idle: 50 }],
   ] as const) {
     it(`the local API closes ${what}`, async () => {
@@ -47,7 +80,7 @@ describe("G11: the bounds of an agent's local API", { timeout: 30_000 }, () => {
   it("the local API refuses a body of more than 1 MiB without reading the rest", async () => {
     const api = await localApi();
     const socket = connect(Number(new URL(api.url).port), "127.0.0.1");
-    socket.write(`${head}Transfer-Encoding: chunked\r\n\r\n`);
+    socket.write(`${tunnelHead}Transfer-Encoding: chunked\r\n\r\n`);
     const piece = `10000\r\n${"x".repeat(65_536)}\r\n`;
     for (let at = 0; at < 17; at += 1) socket.write(piece);
     assert.match(await untilClosed(socket), /^HTTP\/1\.1 413 /);

@@ -1,6 +1,7 @@
 /** The agent's local HTTP API on this machine. */
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { drainOf } from "../lib/http-drain.ts";
 import { createServer } from "../lib/http.ts";
 import type { PageReply, Pages } from "../pages/pages.ts";
 import { eventsPath, streamEvents } from "./event-stream.ts";
@@ -37,20 +38,27 @@ const maxConnections = 128;
 export interface LocalApi {
   /** `http://127.0.0.1:4040`. */
   readonly url: string;
+  /** Closes each connection with its next response from now on, and ends the event streams. */
+  drain(): void;
+  /** Drains, waits for the requests in flight for at most 2 s, and closes. */
   close(): Promise<void>;
 }
+
+const closeTimeoutMs = 2_000;
 
 /** Starts to listen. Rejects if none of the ports is free. */
 export async function startLocalApi(options: LocalApiOptions): Promise<LocalApi> {
   const { host, ports, deadlines = usualDeadlines } = options;
+  const streams = new Set<ServerResponse>();
   const server = createServer(
     {
       headersTimeout: deadlines.head,
       requestTimeout: deadlines.request,
       connectionsCheckingInterval: Math.min(1000, deadlines.head),
     },
-    (request, response) => void handle(options, request, response),
+    (request, response) => void handle(options, request, response, streams),
   );
+  const draining = drainOf(server, options.inspector.clock);
   server.setTimeout(deadlines.idle);
   server.maxConnections = maxConnections;
   for (const [at, port] of ports.entries()) {
@@ -63,15 +71,19 @@ export async function startLocalApi(options: LocalApiOptions): Promise<LocalApi>
   }
   // The local API alone does not keep the process running.
   server.unref();
+  const drain = (): void => {
+    draining.begin();
+    for (const stream of streams) stream.end();
+  };
   const { port } = server.address() as AddressInfo;
   const shown = host === "" ? "127.0.0.1" : host.includes(":") ? `[${host}]` : host;
   return {
     url: `http://${shown}:${port}`,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    drain,
+    close() {
+      drain();
+      return draining.end(closeTimeoutMs);
+    },
   };
 }
 
@@ -85,11 +97,16 @@ function listen(server: Server, host: string, port: number): Promise<void> {
   });
 }
 
-async function handle(options: LocalApiOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function handle(
+  options: LocalApiOptions,
+  request: IncomingMessage,
+  response: ServerResponse,
+  streams: Set<ServerResponse>,
+): Promise<void> {
   try {
     admit(request, options.host, options.isAllowed);
     const path = (request.url ?? "/").split("?", 1)[0] ?? "/";
-    if (request.method === "GET" && path === eventsPath) return streamEvents(options.inspector, response);
+    if (request.method === "GET" && path === eventsPath) return streamEvents(options.inspector, response, streams);
     const page = isRead(request) && !path.startsWith("/api") ? await pageAt(path, request) : undefined;
     if (!page) return send(response, await answer(options, request));
     response.writeHead(page.status, { ...page.headers, "content-length": page.body.length });

@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
 import { connect } from "node:net";
 import type { Socket } from "node:net";
 import { DatabaseSync } from "node:sqlite";
+import { text as readText } from "node:stream/consumers";
 import { after, before, describe, it } from "node:test";
-import { Agent } from "../../src/lib/http.ts";
+import { Agent, request } from "../../src/lib/http.ts";
 import { errorCode } from "../../src/lib/errors.ts";
 import { send, startApi } from "../support/api.ts";
 import type { ApiResponse, TestApi } from "../support/api.ts";
@@ -452,6 +454,48 @@ describe("readiness", () => {
     api.edge.send({ type: "applied", revision: 1 });
     assert.equal(await ask(), "200 ready\n");
     await api.stop();
+  });
+
+  it("S5: the management API closes each connection with its next response once an edge drains, and accepts more connections", async () => {
+    const { api } = await startAsked();
+    api.edge.send({ type: "hello", edgeId: "one" });
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const headers = { authorization: `Bearer ${api.apiKey}`, "service-version": "2" };
+    const connectionOf = async (path: string): Promise<unknown> => {
+      const sent = request(`${api.baseUrl}${path}`, { agent, headers }).end();
+      const [response] = (await once(sent, "response")) as [IncomingMessage];
+      await once(response.resume(), "end");
+      return response.headers.connection;
+    };
+    const paths = ["/ip_policies", "/docs", "/console/", "/healthz", "/nowhere"];
+    for (const path of paths) assert.equal(await connectionOf(path), "keep-alive", path);
+    api.edge.send({ type: "draining" });
+    for (const path of paths) assert.equal(await connectionOf(path), "close", path);
+    agent.destroy();
+    await api.stop();
+  });
+
+  it("S5: the management API answers requests in flight when it stops, and closes their connections and the idle ones", async () => {
+    const { api } = await startAsked();
+    api.edge.send({ type: "hello", edgeId: "one" });
+    const port = Number(new URL(api.baseUrl).port);
+    const idle = connect(port, "127.0.0.1");
+    idle.write("GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n");
+    await once(idle, "data");
+    const body = JSON.stringify({ description: "in flight" });
+    const slow = connect(port, "127.0.0.1");
+    slow.write(
+      `POST /ip_policies HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${api.apiKey}\r\nservice-version: 2\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nexpect: 100-continue\r\n\r\n`,
+    );
+    assert.match(String((await once(slow, "data"))[0]), /^HTTP\/1\.1 100 /);
+    const answer = readText(slow);
+    const idleEnd = readText(idle);
+    api.edge.send({ type: "draining" });
+    const stopped = api.stop();
+    assert.equal(await idleEnd, "");
+    slow.write(body);
+    assert.match(await answer, /^HTTP\/1\.1 201 [^]*\r\nconnection: close\r\n/i);
+    await stopped;
   });
 
   it("readiness reports writes separately, and when they work again", async () => {

@@ -1,6 +1,7 @@
 /** The API's listener: Node's server with limits, from start to stop. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { drainOf } from "../../lib/http-drain.ts";
 import { createServer } from "../../lib/http.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
@@ -17,6 +18,8 @@ export interface ListenerOptions {
 
 export interface Listener {
   readonly address: AddressInfo;
+  /** Closes each connection with its next response from now on, and accepts connections as before. */
+  drain(): void;
   /** Rejects new connections. Resolves when the current requests are answered, after 5 s at the latest. */
   stop(): Promise<void>;
 }
@@ -46,6 +49,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
   // The size of the head is the limit. With a maximum number of fields, Node would silently drop fields.
   server.maxHeadersCount = 0;
   server.maxConnections = options.maxConnections;
+  const drain = drainOf(server, clock);
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(options.listen.port, options.listen.host, () => {
@@ -56,14 +60,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
   server.on("error", (error) => log.error("API listener failed", { error }));
   return {
     address: server.address() as AddressInfo,
-    stop: () =>
-      new Promise((resolve) => {
-        const timer = clock.after(stopTimeoutMs, () => server.closeAllConnections());
-        server.close(() => {
-          timer.cancel();
-          resolve();
-        });
-        server.closeIdleConnections();
-      }),
+    drain: () => drain.begin(),
+    stop: () => drain.end(stopTimeoutMs),
   };
 }

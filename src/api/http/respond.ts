@@ -18,8 +18,6 @@ export interface RespondOptions {
   readonly requestsPerMinute: number;
   /** Called with the status of every response. */
   count(status: number): void;
-  /** Whether no connection accepts another request. */
-  isStopping(): boolean;
   baseUrlOf(request: IncomingMessage): string;
   /** Returns the URI of an object that an error names, if the account may see it. */
   uriOf(accountId: string, kind: string, id: string, baseUrl: string): string | undefined;
@@ -55,8 +53,10 @@ export function makeResponder(options: RespondOptions): Responder {
     }
     if (extra) headers.push(...extra);
     const isCutOff = !request.complete && isLong(request);
-    if (options.isStopping() || isCutOff) headers.push("connection", "close");
-    if (isCutOff) dropRest(request, options.clock);
+    if (isCutOff) {
+      headers.push("connection", "close");
+      dropRest(request, options.clock);
+    }
     response.writeHead(status, headers);
     if (request.method === "HEAD") response.end();
     // A text with as many bytes as characters is ASCII. Node then writes it with the head in one copy, while UTF-8

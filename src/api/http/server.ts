@@ -59,14 +59,12 @@ export async function startServer(options: ServerOptions): Promise<Listener> {
   const count = countResponses(options.metrics);
   const nextOperationId = operationIds(clock);
   const connectionRefusals = makeConnectionRefusals(nextOperationId, count, offered);
-  let stopping = false;
   const { send, fail } = makeResponder({
     ...base,
     log,
     clock,
     requestsPerMinute: limits.requestsPerMinute,
     count,
-    isStopping: () => stopping,
     uriOf: (...named) => options.uriOf(...named),
   });
   const stopped = makeStoppedOperations(options.refused ?? new Set(), clock);
@@ -99,8 +97,8 @@ export async function startServer(options: ServerOptions): Promise<Listener> {
   });
   return {
     address: listener.address,
+    drain: () => listener.drain(),
     stop() {
-      stopping = true;
       options.front?.stop();
       return listener.stop();
     },

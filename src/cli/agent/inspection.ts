@@ -5,6 +5,7 @@ import type { TunnelOptions } from "../../agent/tunnel.ts";
 import { systemClock } from "../../lib/clock.ts";
 import type { Totals } from "../../inspector/inspector.ts";
 import type { AgentControl } from "../../inspector/agent-control.ts";
+import type { LocalApi } from "../../inspector/local-api.ts";
 import type { InspectorAddress } from "../../settings/kinds/agents.ts";
 import { Failure } from "../process/exit.ts";
 import { posternVersion } from "../process/version.ts";
@@ -31,6 +32,8 @@ export interface Inspection {
    * listen.
    */
   open(): Promise<string | undefined>;
+  /** As `LocalApi.drain`. */
+  drain(): void;
   close(): Promise<void>;
 }
 
@@ -56,7 +59,7 @@ export async function makeInspection(
   let shown: object = { status: "connecting", agent_version: posternVersion(), session: { legs: [] } };
   let control: AgentControl | undefined;
   let keeper: ExchangeKeeper | undefined;
-  let api: { readonly url: string; close(): Promise<void> } | undefined;
+  let api: LocalApi | undefined;
   return {
     totals: inspector.totals,
     watch: (tunnel) => inspector.watch(tunnel, !isUnseen && tunnel.inspect !== false),
@@ -89,6 +92,7 @@ export async function makeInspection(
       }
       return api.url;
     },
+    drain: () => api?.drain(),
     close: async () => await api?.close(),
   };
 }

@@ -114,6 +114,7 @@ export async function runAgent({
       (error: Error) => view.log.warn(error.message),
     );
   const end = await Promise.race([stopped, told.promise, agent.ended, ...(whenEnded ? [whenEnded] : [])]);
+  inspection?.drain();
   if (typeof end === "number") await agent.close();
   await inspection?.close();
   view.close();

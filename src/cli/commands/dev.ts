@@ -125,6 +125,7 @@ export const dev = defineCommand({
       );
     }
     const ending = await end;
+    inspection?.drain();
     // Stop the edge first: its open requests need the agent to drain.
     await platform.stop();
     await agent.close();
