@@ -333,7 +333,7 @@ function joinPlaceOf(
   const pem = agentCa === "own" ? serverKeys?.authority.certificatePem : undefined;
   const authority = pem === undefined ? undefined : hash("sha256", new X509Certificate(pem).raw, "buffer");
   return () => ({
-    ...(agentAddress ?? { host: domain, port: edges.agentPort() ?? agentListen.port }),
+    ...(agentAddress[0] ?? { host: domain, port: edges.agentPort() ?? agentListen.port }),
     authority,
   });
 }

@@ -28,10 +28,6 @@ export interface PeerOptions {
 export interface EdgeOptions extends EdgeSettings {
   /** The server's own certificate authority. */
   readonly authority: KeyedCertificate;
-  /**
-   * Further names and addresses by which agents reach this server, in addition to those of the machine and the domain.
-   */
-  readonly agentNames?: readonly string[];
   /** At least 32 bytes, the same after a restart. */
   readonly tunnelSecret: Uint8Array;
   readonly serverVersion: string;

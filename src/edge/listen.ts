@@ -56,8 +56,14 @@ export function listenHttp(
 }
 
 export function listenForAgents(options: EdgeOptions, { listening, agents }: DataPlane): Promise<AgentListener> {
-  const { authority, agentListen: at, agentNames = [], domain } = options;
-  return startAgentListener({ ...listening, at, authority, names: [...agentNames, domain, ...machineNames()], agents });
+  const { authority, agentListen: at, agentAddress, domain } = options;
+  const names = [...agentAddress.map(({ host }) => host), at.host ?? "", domain, ...machineNames()].filter(isNamed);
+  return startAgentListener({ ...listening, at, authority, names, agents });
+}
+
+/** Whether agents can name it: not an unspecified address, on which the listener takes every one. */
+function isNamed(host: string): boolean {
+  return host !== "" && host !== "0.0.0.0" && host !== "::";
 }
 
 function publicContext(

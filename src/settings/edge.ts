@@ -11,13 +11,14 @@ import { many, one, optional, toggle } from "./setting.ts";
 import type { ValuesOf } from "./setting.ts";
 import { webhookSettings } from "./webhooks.ts";
 
-const { httpsListen, httpsPort, httpListen, agentListen, peerListen, domain, idpHost } = placeSettings;
+const { httpsListen, httpsPort, httpListen, agentListen, agentAddress, peerListen, domain, idpHost } = placeSettings;
 
 export const edgeSettings = {
   httpsListen,
   httpsPort,
   httpListen,
   agentListen,
+  agentAddress,
   peerListen,
   domain,
   idpHost,

@@ -6,7 +6,7 @@ import { hostAndPort, hostName, listenAddress, listenAddressOrOff, port } from "
 import { directory } from "./kinds/file.ts";
 import { named, oneOf } from "./kinds/text.ts";
 import { httpUrl } from "./kinds/url.ts";
-import { one, optional } from "./setting.ts";
+import { many, one, optional } from "./setting.ts";
 
 export const placeSettings = {
   data: one("Directory for all data.", directory, { default: ".postern" }),
@@ -29,9 +29,10 @@ export const placeSettings = {
     },
   ),
   agentListen: one("Address for agents.", listenAddress, { default: ":4443" }),
-  agentAddress: optional("Address at which agents reach the agent listener, in join codes.", hostAndPort, {
-    shownDefault: "the domain and the listener's port",
-  }),
+  agentAddress: many(
+    "Address at which agents reach the agent listener, such as a load balancer's; repeatable. Join codes contain the first one, by default the domain and the listener's port. The listener's certificate contains all of them.",
+    hostAndPort,
+  ),
   agentCa: one(
     "CA with which agents that join verify the server: `own` for the server's CA, or `system` if a proxy with a public certificate terminates TLS in front of the agent listener.",
     oneOf(["own", "system"]),

@@ -177,7 +177,7 @@ describe("postern join", { timeout: 180_000 }, () => {
     const refused = await runSharedCommand(["http", "3000", "--url", "https://b.example"], { env });
     assert.equal(refused.code, 7, refused.stderr);
     const elsewhere = await startPlatform({
-      agentAddress: { host: "agents.example.com", port: 443 },
+      agentAddress: [{ host: "agents.example.com", port: 443 }],
       agentCa: "system",
       drainMs: 50,
     });
