@@ -18,6 +18,10 @@ export interface Relay {
   readonly hasBroken: boolean;
   /** Silences the current connections. Later ones work. */
   silence(): void;
+  /** Nothing comes through, on later connections either. */
+  blackhole(): void;
+  /** Ends the blackhole. What was sent meanwhile is lost. */
+  mend(): void;
   stop(): void;
 }
 
@@ -25,6 +29,7 @@ export async function startRelay(port: number): Promise<Relay> {
   const pairs = new Set<readonly [Socket, Socket]>();
   let plan: { readonly step: number; readonly fault: Fault } | undefined;
   let steps = 0;
+  let isBlackhole = false;
   const silenced = new Set<Socket>();
   const relay = createServer((inner) => {
     const outer = connect(port, "127.0.0.1");
@@ -39,7 +44,7 @@ export async function startRelay(port: number): Promise<Relay> {
         if (!silenced.has(from)) to.destroy();
       });
       from.on("data", (bytes: Buffer) => {
-        if (silenced.has(from)) return;
+        if (isBlackhole || silenced.has(from)) return;
         steps += 1;
         if (plan?.step !== steps) return void to.write(bytes);
         const { fault } = plan;
@@ -73,6 +78,8 @@ export async function startRelay(port: number): Promise<Relay> {
     silence() {
       for (const pair of pairs) for (const one of pair) silenced.add(one);
     },
+    blackhole: () => void (isBlackhole = true),
+    mend: () => void (isBlackhole = false),
     stop() {
       relay.close();
       for (const pair of pairs) for (const one of pair) one.destroy();

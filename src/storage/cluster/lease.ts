@@ -45,6 +45,8 @@ interface Renewed {
 }
 
 const renewEveryMs = 2000;
+/** A renewal without an answer for this long means that the database is out of reach. */
+const slowRenewalMs = 1000;
 /** Number of renewals after which leftovers of dead nodes are deleted, even if no node seems to have died. */
 const buryEvery = 30;
 
@@ -83,6 +85,9 @@ export class Lease {
    */
   #heldUntil = Number.NEGATIVE_INFINITY;
   #renewing: Promise<void> | undefined;
+  /** Monotonic; infinite unless a renewal is under way. */
+  #renewalSentAt = Number.POSITIVE_INFINITY;
+  #hasFailed = false;
   #timer: Timer | undefined;
   #expiry: Timer | undefined;
   #isTold = true;
@@ -99,6 +104,12 @@ export class Lease {
   /** Whether other nodes still consider this node alive. */
   isHeld(): boolean {
     return this.#options.clock.monotonic() < this.#heldUntil;
+  }
+
+  /** Whether the lease is over and the database does not answer: the last renewal failed or waits too long. */
+  isCutOff(): boolean {
+    if (this.isHeld()) return false;
+    return this.#hasFailed || this.#options.clock.monotonic() - this.#renewalSentAt > slowRenewalMs;
   }
 
   /** Number of nodes at the last renewal, including this one. */
@@ -138,7 +149,7 @@ export class Lease {
   /** Renews the lease, or gets a new one if it was lost. Concurrent callers share one renewal. */
   async renew(): Promise<void> {
     if (this.#ended) throw new Error("renew lease: the node has left");
-    this.#renewing ??= this.#renew().finally(() => {
+    this.#renewing ??= this.#tracked().finally(() => {
       this.#renewing = undefined;
     });
     await this.#renewing;
@@ -154,6 +165,19 @@ export class Lease {
     this.#heldUntil = Number.NEGATIVE_INFINITY;
     await shared.query("delete from nodes where id = $1", [node]).catch(() => undefined);
     await shared.query("select pg_notify($1, '')", [channel]).catch(() => undefined);
+  }
+
+  async #tracked(): Promise<void> {
+    this.#renewalSentAt = this.#options.clock.monotonic();
+    try {
+      await this.#renew();
+      this.#hasFailed = false;
+    } catch (error) {
+      this.#hasFailed = true;
+      throw error;
+    } finally {
+      this.#renewalSentAt = Number.POSITIVE_INFINITY;
+    }
   }
 
   async #renew(): Promise<void> {

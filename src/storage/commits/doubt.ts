@@ -4,7 +4,7 @@ import { Superseded } from "../database/database.ts";
 import type { CommitInDoubt } from "../database/database.ts";
 
 /** Maximum time for which the writers of a commit in doubt wait for its outcome. */
-const doubtMs = 10_000;
+const doubtMs = 3_000;
 const doubtPauseMs = 250;
 
 /**

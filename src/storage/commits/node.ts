@@ -35,6 +35,10 @@ export interface Node {
   readonly jobs: Jobs;
   /** Whether another holder has the database. Only a restart helps. */
   readonly isSuperseded: boolean;
+  /** As `Lease.isCutOff`. */
+  isCutOff(): boolean;
+  /** `tell` is called each time that the lease ends while the database does not answer. */
+  onCutOff(tell: () => void): void;
   commits(availability: Pick<Availability, "works">): SharedCommits;
   /** Updates the state to the database. Returns whether the state was outdated. */
   refresh(): Promise<boolean>;
@@ -118,6 +122,8 @@ export function makeNode(options: NodeOptions): Node {
       list: () => listNodes(shared),
     },
     jobs,
+    isCutOff: () => lease.isCutOff(),
+    onCutOff: (tell) => lease.onRenewal(() => lease.isCutOff() && tell()),
     get isSuperseded() {
       return following.isSuperseded;
     },

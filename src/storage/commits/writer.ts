@@ -15,6 +15,7 @@ import { CommitInDoubt } from "../database/database.ts";
 import type { Database, Step } from "../database/database.ts";
 import type { Documents } from "../rows/documents.ts";
 import { openIdempotency } from "./idempotency.ts";
+import type { Node } from "./node.ts";
 import type { Kinds } from "../rows/kinds.ts";
 import type { Quotas } from "../../settings/storage.ts";
 import type { SettledTime } from "../../lib/settled-time.ts";
@@ -26,6 +27,7 @@ import type { State } from "../state/state.ts";
 import type { Cursor, Draft, Judge, Once, Replayed, Store, WriteContext, Written } from "../store.ts";
 import type { Usage } from "../rows/usage.ts";
 
+const cutOff = "this node's lease has expired, and the database does not answer: retry at another node";
 /** Maximum waiting writes. More are rejected immediately. */
 const maxWaiting = 10_000;
 /** Maximum writes of one commit, which limits its size and duration. */
@@ -44,6 +46,8 @@ export interface WriterOptions {
   readonly clock: Clock;
   readonly time: SettledTime;
   readonly log: Log;
+  /** Of a node: whether the others have taken over and the database is out of reach. */
+  readonly reach?: Pick<Node, "isCutOff" | "onCutOff"> | undefined;
   /** Creates the object that stores the batches. It reports to `availability` when something was stored. */
   readonly commits: (availability: Pick<Availability, "works">) => Commits;
 }
@@ -65,6 +69,8 @@ export class Writer {
   readonly #commits: Commits;
   readonly #availability: Availability;
   #waiting: WaitingWrite[] = [];
+  /** The batch that is being stored. */
+  #storing: readonly WaitingWrite[] = [];
   /** Cursors to store with the next commit; undefined deletes a cursor. */
   #cursors = new Map<string, Cursor | undefined>();
   #chores: Chore[] = [];
@@ -86,6 +92,7 @@ export class Writer {
     });
     if (options.startsUnavailable) this.#availability.startsUnavailable();
     this.#commits = options.commits(this.#availability);
+    options.reach?.onCutOff(() => this.#giveUp());
   }
 
   get condition(): Store["condition"] {
@@ -102,6 +109,7 @@ export class Writer {
     once?: Once<never>,
   ): Promise<Written<unknown> | Replayed> {
     if (this.#closed) return Promise.reject(new Refusal("write_unavailable", "storage is closing"));
+    if (this.#options.reach?.isCutOff()) return Promise.reject(new Refusal("write_unavailable", cutOff));
     if (this.#waiting.length >= maxWaiting) {
       return Promise.reject(new Refusal("write_unavailable", `${maxWaiting} writes are already waiting`));
     }
@@ -156,6 +164,7 @@ export class Writer {
       if (isWanted()) {
         const batch = this.#waiting.splice(0, maxBatch);
         this.#isTrying = false;
+        this.#storing = batch;
         try {
           await this.#process(batch);
           failed = false;
@@ -165,10 +174,17 @@ export class Writer {
           this.#availability.fails(error, batch.length > 0);
           for (const one of batch) one.reject(unavailable(error));
         }
+        this.#storing = [];
       }
       await this.#doChore(this.#chores.shift());
     }
     this.#running = undefined;
+  }
+
+  /** Answers the writes that wait for a database out of reach. It may still store the batch that it has begun. */
+  #giveUp(): void {
+    for (const one of this.#waiting.splice(0)) one.reject(new Refusal("write_unavailable", cutOff));
+    for (const one of this.#storing) one.reject(unavailable(new CommitInDoubt(cutOff)));
   }
 
   async #doChore(chore: Chore | undefined): Promise<void> {

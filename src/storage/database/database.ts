@@ -110,6 +110,8 @@ export interface Database {
   store(steps: readonly Step[]): Promise<void>;
   /** Defined if other nodes may also write to the database. */
   readonly shared?: Shared;
+  /** Statements that take long, such as migrations, come before: from now on callers wait for each. */
+  beginServing?(): void;
   /** Releases the database for other processes. */
   close(): Promise<void>;
 }
@@ -138,6 +140,9 @@ export class Superseded extends Error {
   readonly code = "DATABASE_HELD";
 }
 
+/** No connection could be made. */
+export class Unconnected extends Error {}
+
 /** The configured database cannot be used. */
 export class Unfit extends Error {
   /** Identifies the condition where only plain data is transferred, such as between threads. */
@@ -151,7 +156,10 @@ export async function transactOn<T>(
 ): Promise<T> {
   const begin = (): Promise<Transaction> => writes.startTransaction().execute();
   // An idle connection that broke may fail only now. Nothing was executed yet, so one retry is safe.
-  const transaction = await begin().catch(begin);
+  const transaction = await begin().catch((error: unknown) => {
+    if (error instanceof Unconnected) throw error;
+    return begin();
+  });
   let result: T;
   try {
     result = await work(transaction);

@@ -212,6 +212,7 @@ async function opened(
     clock,
     log,
     startsUnavailable: predecessor !== undefined,
+    reach: node,
     commits: (availability) =>
       node?.commits(availability) ??
       // Pruning pauses while lost writes are recovered, because the pruner's commits wait for the writer.
@@ -226,6 +227,7 @@ async function opened(
   const addAccount = accountAdder({ kinds, state, writer, clock });
   const jobs = node?.jobs ?? ownJobs;
   if (state.accounts().length === 0) await addAccount("default", undefined);
+  database.beginServing?.();
   const pruner = startPruning({
     database,
     documents,

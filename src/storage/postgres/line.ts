@@ -5,6 +5,7 @@ import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import { channel } from "../database/database.ts";
 import type { Shared } from "../database/database.ts";
+import { leavesConnection } from "./reads.ts";
 import type { Server } from "./server.ts";
 
 /** Held while a node starts, because the start may change the tables. */
@@ -43,8 +44,14 @@ export class Line implements Shared {
   async query<Row>(text: string, parameters: readonly unknown[] = []): Promise<readonly Row[]> {
     const ask = async (): Promise<readonly Row[]> => {
       const client = await this.connect();
-      const { rows } = await client.query(text, [...parameters]);
-      return rows as readonly Row[];
+      try {
+        const { rows } = await client.query({ text, values: [...parameters], ...this.#options.server.bounds() });
+        return rows as readonly Row[];
+      } catch (error) {
+        // Later questions would wait behind one that has no answer.
+        if (!leavesConnection(error)) this.#lose(client, error as Error);
+        throw error;
+      }
     };
     const answer = this.#last.then(ask, ask);
     this.#last = answer.catch(() => undefined);

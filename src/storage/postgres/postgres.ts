@@ -36,7 +36,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
   pool.on("error", (error) => log.warn("a reading database connection broke", { error }));
   const line = isShared ? new Line({ server, clock, log }) : undefined;
   const writes = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: connection }) });
-  const reads = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: readingPool(pool) }) });
+  const reads = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: readingPool(pool, server.bounds) }) });
   const transact: Database["transact"] = (work) => transactOn(writes, work);
   return {
     dialect: "postgres",
@@ -44,6 +44,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
     transact,
     store: (steps) => storeBy(transact, steps),
     ...(line && { shared: line }),
+    beginServing: () => server.beginServing(),
     async close() {
       await line?.end();
       await pool.end();

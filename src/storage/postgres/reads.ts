@@ -2,9 +2,10 @@
 import type { PostgresPool, PostgresPoolClient } from "kysely";
 import { DatabaseError } from "pg";
 import type { Pool, PoolClient } from "pg";
+import type { StatementBounds } from "./server.ts";
 
 /** Returns the pool in the form that Kysely expects. */
-export function readingPool(pool: Pool): PostgresPool {
+export function readingPool(pool: Pool, bounds: () => StatementBounds): PostgresPool {
   const handles = new WeakMap<PoolClient, PostgresPoolClient>();
   return {
     options: {},
@@ -12,7 +13,7 @@ export function readingPool(pool: Pool): PostgresPool {
       const client = await pool.connect();
       const known = handles.get(client);
       if (known) return known;
-      const handle = handleOf(client);
+      const handle = handleOf(client, bounds);
       handles.set(client, handle);
       return handle;
     },
@@ -20,7 +21,7 @@ export function readingPool(pool: Pool): PostgresPool {
   } as unknown as PostgresPool;
 }
 
-function handleOf(client: PoolClient): PostgresPoolClient {
+function handleOf(client: PoolClient, bounds: () => StatementBounds): PostgresPoolClient {
   let broken = false;
   // The pool handles errors between two users of a connection. Errors between two queries of one user need this
   // listener.
@@ -28,7 +29,7 @@ function handleOf(client: PoolClient): PostgresPoolClient {
   return {
     async query(text: string, values: readonly unknown[]) {
       try {
-        return await client.query(text, values.map(findable));
+        return await client.query({ text, values: values.map(findable), ...bounds() });
       } catch (error) {
         broken ||= !leavesConnection(error);
         throw error;

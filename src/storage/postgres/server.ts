@@ -7,7 +7,15 @@ import { Client, types } from "pg";
 import type { ClientConfig, Pool } from "pg";
 
 const int8 = 20;
-const limits = { connectionTimeoutMillis: 5000, query_timeout: 30_000, keepAlive: true } as const;
+const limits = { connectionTimeoutMillis: 3000, query_timeout: 30_000, keepAlive: true } as const;
+/** Time for a statement while the server serves: with a new connection, callers of the API get an answer within 10 s. */
+const servingTimeoutMs = 5000;
+
+/** Bounds for one statement. */
+export interface StatementBounds {
+  /** Milliseconds; absent: as the connection has it. */
+  readonly query_timeout?: number;
+}
 
 export interface Server {
   /**
@@ -19,6 +27,9 @@ export interface Server {
   poolOptions(name: string): ClientConfig;
   /** Makes new connections of the pool use the server that `connect` finds, from now on. */
   follow(pool: Pool): void;
+  /** Statements that callers wait for are bounded from now on, unless the URL has a `query_timeout`. */
+  beginServing(): void;
+  bounds(): StatementBounds;
 }
 
 /** @throws Error if the URL cannot be parsed; its text never contains what may be a password */
@@ -28,6 +39,7 @@ export function serverAt(url: string): Server {
   const pools: Pool[] = [];
   let current = 0;
   let passwords = "";
+  let bounds: StatementBounds = {};
   const urlOf = (place: string): string => (passfile === null ? place : withPassword(place, passwords));
   const optionsFor = (place: string, name: string): ClientConfig => ({
     connectionString: urlOf(place),
@@ -71,6 +83,10 @@ export function serverAt(url: string): Server {
     },
     poolOptions: (name) => optionsFor(places[current] as string, name),
     follow: (pool) => void pools.push(pool),
+    beginServing() {
+      if (!read(places[0] as string).searchParams.has("query_timeout")) bounds = { query_timeout: servingTimeoutMs };
+    },
+    bounds: () => bounds,
   };
 }
 

@@ -7,7 +7,7 @@ import type { PostgresPool, PostgresPoolClient } from "kysely";
 import type { Client } from "pg";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
-import { Superseded, Unfit } from "../database/database.ts";
+import { Superseded, Unconnected, Unfit } from "../database/database.ts";
 import { leavesConnection } from "./reads.ts";
 import { said } from "./server.ts";
 import type { Server } from "./server.ts";
@@ -92,7 +92,7 @@ export class WritingConnection implements PostgresPool {
         this.#superseded = this.#connectedBefore ? error : undefined;
         throw error;
       }
-      throw new Error(
+      throw new Unconnected(
         `connect to database: no connection that can write (${said(error)}): check that the server runs, accepts writes, and allows this user`,
         { cause: error },
       );
@@ -116,7 +116,7 @@ export class WritingConnection implements PostgresPool {
   #handleOf(client: Client): PostgresPoolClient {
     const query = async (text: string, values: readonly unknown[]): Promise<unknown> => {
       try {
-        return await client.query(text, values as unknown[]);
+        return await client.query({ text, values: values as unknown[], ...this.#options.server.bounds() });
       } catch (error) {
         if (!leavesConnection(error)) this.#lose(client, error as Error);
         throw error;
