@@ -99,7 +99,7 @@ const confined: readonly { readonly what: string; readonly pattern: RegExp; read
   { what: "fetch, which decodes brotli", pattern: /\bfetch\(/, to: [] },
   {
     what: "http.request on the data path",
-    pattern: /from "(node:https?|.*\/lib\/http\.ts)"/,
+    pattern: /import (?!type )[^;]*from "(node:https?|.*\/lib\/http\.ts)"/,
     to: ["api", "cli", "outbound", "agent", "inspector", "sso"],
   },
 ];
