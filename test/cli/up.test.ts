@@ -1,16 +1,20 @@
 /** `postern up`: from an empty machine to a server that answers at its public name. */
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer as createHttps } from "node:https";
 import { createServer } from "node:net";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, beforeEach, describe, it } from "node:test";
+import { createAuthority, issueLeaf } from "../../src/lib/certificates/x509.ts";
 import { startCommand } from "../support/command.ts";
 import { freePort } from "../support/connections.ts";
 import { startDns } from "../support/dns.ts";
 import type { TestDns } from "../support/dns.ts";
+import { eventually } from "../support/eventually.ts";
+import { skipWithoutNamespaces } from "../support/namespace.ts";
 import { planPebble } from "../support/pebble.ts";
 import type { Pebble, PebblePlan } from "../support/pebble.ts";
 import { skipWithout } from "../support/programs.ts";
@@ -129,6 +133,125 @@ describe("postern up", { skip: skipWithout("pebble"), timeout: 120_000 }, () => 
       wrongOf(result).map(({ about }) => about),
       ["certificate authority"],
     );
+  });
+
+  it("postern up --check reports a clock that the authority does not share", async () => {
+    const authority = await createAuthority({ commonName: "Late", now: Date.now() });
+    const leaf = await issueLeaf(authority, { names: ["127.0.0.1"], now: Date.now(), days: 2 });
+    const late = createHttps({ cert: leaf.certificatePem, key: leaf.keyPem }, (_, response) => {
+      response.setHeader("date", new Date(Date.now() - 3_600_000).toUTCString());
+      response.end(JSON.stringify({ newOrder: "https://127.0.0.1/order" }));
+    }).listen(0, "127.0.0.1");
+    await once(late, "listening");
+    writeFileSync(join(directory, "late-ca.pem"), authority.certificatePem);
+    try {
+      const { result } = await check({
+        "acme-directory": `https://127.0.0.1:${(late.address() as AddressInfo).port}/dir`,
+        "acme-ca": join(directory, "late-ca.pem"),
+      });
+      const [wrong, ...more] = wrongOf(result);
+      assert.deepEqual([wrong?.about, more], ["clock", []]);
+      assert.match(wrong?.message ?? "", /^is 3(?:599|60\d) s ahead: enable time synchronization/);
+    } finally {
+      late.close();
+    }
+  });
+
+  it("postern up --check refuses a name that leads to IPv6 if the machine has none", async () => {
+    const wrong = wrongOf((await check({ domain: "a.two.test" })).result);
+    assert.deepEqual(
+      wrong.map(({ about }) => about.replace(/-[0-9a-f]{8}\./, "-X.")),
+      ["a.two.test", "postern-check-X.a.two.test", "idp.a.two.test"],
+    );
+    for (const { message } of wrong) assert.match(message, /leads to ::1, but this machine has no IPv6 address/);
+  });
+
+  it("postern up --check names the record of a login host outside of the domain", async () => {
+    const { result } = await check({ "idp-host": "login.nowhere.test" });
+    assert.deepEqual(
+      wrongOf(result).map(({ about }) => about),
+      ["login.nowhere.test"],
+    );
+    assert.deepEqual(result.missing_records, [{ name: "login.nowhere.test", type: "A" }]);
+  });
+
+  it("postern up --check --wait ends when the records exist, and shows each list of missing records once", async () => {
+    dns.addresses.set("a.nowhere.test", ["127.0.0.1"]);
+    const waiting = startCommand(["up", ...options({ domain: "a.nowhere.test", check: true, wait: true })]);
+    await eventually(
+      () => waiting.stdout(),
+      (text) => text.includes("Waiting for the records."),
+    );
+    const looks = dns.queries.length;
+    await eventually(
+      () => dns.queries.length,
+      (count) => count > looks,
+    );
+    dns.addresses.set("*.a.nowhere.test", ["127.0.0.1"]);
+    const { code, stdout } = await waiting.finished;
+    assert.equal(code, 0, stdout);
+    assert.equal(stdout.match(/Waiting for the records/g)?.length, 1);
+    assert.match(stdout, /^ {2}\*\.a\.nowhere\.test\. 300 IN A 127\.0\.0\.1$/m);
+    assert.match(stdout, /^✓ idp\.a\.nowhere\.test: leads to 127\.0\.0\.1$/m);
+    assert.equal(stdout.match(/✓ clock/g)?.length, 1);
+  });
+
+  const namespaces = skipWithoutNamespaces();
+  /** The wrong findings of the command in a shell that may change the namespaces around it. */
+  const wrongIn = async (wrap: string, more: Parameters<typeof options>[0] = {}): Promise<readonly Found[]> => {
+    const args = ["up", ...options({ ...more, check: true, json: true })];
+    const { stdout, stderr } = await startCommand(args, { wrap }).finished;
+    assert.notEqual(stdout, "", stderr);
+    return wrongOf(JSON.parse(stdout) as Result);
+  };
+  /** Root without its capabilities: other users may not read the bundle that the command runs from. */
+  const unprivileged = "setpriv --bounding-set=-all --inh-caps=-all --ambient-caps=-all";
+
+  it("postern up --check reports a disk that is full", { skip: namespaces }, async () => {
+    const disk = join(directory, "disk");
+    mkdirSync(disk);
+    const full = `unshare -m sh -c 'mount -t tmpfs -o size=8k none ${disk} && exec "$@"' sh "$@"`;
+    const wrong = await wrongIn(full, { data: join(disk, "data") });
+    assert.deepEqual(
+      wrong.map(({ about }) => about),
+      [`disk at ${disk}`, `durable writes at ${disk}`],
+    );
+    assert.match(wrong[0]?.message ?? "", /^0\.0 GB free: free at least 1 GB$/);
+    assert.match(wrong[1]?.message ?? "", /ENOSPC.*--data/);
+  });
+
+  it("postern up --check reports a data directory that this user cannot write", { skip: namespaces }, async () => {
+    const folder = join(directory, "of-another");
+    mkdirSync(folder, { mode: 0o755 });
+    chownSync(folder, 65_534, 65_534);
+    const [wrong, ...more] = await wrongIn(`exec ${unprivileged} "$@"`, {
+      data: join(folder, "data"),
+      foreground: true,
+    });
+    assert.deepEqual([wrong?.about, more], [`durable writes at ${folder}`, []]);
+    assert.match(wrong?.message ?? "", /cannot write there \(EACCES.*run with sudo, or set --data/);
+  });
+
+  it("postern up --check requires privileges for low ports only without a service", { skip: namespaces }, async () => {
+    const wrap = `unshare -n sh -c 'ip link set lo up && exec ${unprivileged} "$@"' sh "$@"`;
+    const low = { "https-listen": "127.0.0.1:443", "http-listen": "127.0.0.1:80" };
+    const ofPorts = (all: readonly Found[]): readonly Found[] => all.filter(({ about }) => about.startsWith("port "));
+    const refused = ofPorts(await wrongIn(wrap, { ...low, foreground: true }));
+    assert.deepEqual(
+      refused.map(({ about }) => about),
+      ["port 443 (HTTPS)", "port 80 (HTTP)"],
+    );
+    for (const { message } of refused) assert.match(message, /may not use ports below 1024: run the command with sudo/);
+    assert.deepEqual(ofPorts(await wrongIn(wrap, low)), []);
+  });
+
+  it("postern up --check reports a limit of open files that is too low for a server in the terminal", async () => {
+    const wrong = await wrongIn(`ulimit -n 1024; exec "$@"`, { foreground: true });
+    assert.deepEqual(
+      wrong.map(({ about, message }) => `${about}: ${message}`),
+      ["open files: at most 1024: raise the limit to 65536"],
+    );
+    assert.deepEqual(await wrongIn(`ulimit -n 1024; exec "$@"`), []);
   });
 
   it("postern up stops before it changes anything if a check fails", async () => {

@@ -10,7 +10,7 @@ export interface TestDns {
   readonly address: string;
   /** TXT records by lower-case name: one text each, or the strings in which it is sent. */
   readonly texts: Map<string, readonly (string | readonly string[])[]>;
-  /** Addresses of names other than 127.0.0.1. Each query removes the first, until one remains. */
+  /** Addresses of names, and of wildcards such as `*.a.test`; each query takes the first, until one is left. */
   readonly addresses: Map<string, string[]>;
   /** Requested names, once for each query of IPv4 addresses. */
   readonly queries: string[];
@@ -50,10 +50,10 @@ export async function startDns(): Promise<TestDns> {
 function answer(query: Buffer, { texts, addresses }: Pick<TestDns, "texts" | "addresses">): Buffer {
   const { name, type, end } = questionOf(query);
   const question = query.subarray(12, end);
-  const isUnknown = name.endsWith("nowhere.test");
+  const given = addresses.get(name) ?? addresses.get(`*${name.slice(name.indexOf("."))}`);
+  const isUnknown = name.endsWith("nowhere.test") && !given;
   const records: Buffer[] = [];
   if (type === typeA && !isUnknown) {
-    const given = addresses.get(name);
     const address = (given && given.length > 1 ? given.shift() : given?.[0]) ?? "127.0.0.1";
     records.push(record(typeA, address.split(".").map(Number)));
   }

@@ -5,14 +5,14 @@ import { exitCodes } from "../process/exit.ts";
 import { bringUp } from "../up/bring-up.ts";
 import { runChecks } from "../up/checks.ts";
 import type { UpChecks } from "../up/checks.ts";
-import { renderRecords } from "../up/names.ts";
+import { checkNames, renderRecords } from "../up/names.ts";
 import { planOf } from "../up/plan.ts";
 import type { UpPlan } from "../up/plan.ts";
 import { demandService } from "../up/server-service.ts";
 import { upSettings } from "../up/up-settings.ts";
 
-/** Interval of DNS checks with `--wait`, milliseconds. */
-const waitMs = 10_000;
+/** Pause between two DNS lookups with `--wait`. */
+const waitMs = 3_000;
 
 export const up = defineCommand({
   name: "up",
@@ -43,19 +43,23 @@ export const up = defineCommand({
   },
 });
 
-/** Prints each finding once. With `isWaiting`, repeats the checks until the DNS records exist. */
+/** With `isWaiting`, looks the names up until no DNS record is missing, and then runs all checks again. */
 async function checkUntilReady(plan: UpPlan, isWaiting: boolean, print: (line: string) => void): Promise<UpChecks> {
   const shown = new Set<string>();
-  const printOnce = (text: string): void => {
-    if (!shown.has(text)) print(text);
-    shown.add(text);
-  };
   for (;;) {
     const checks = await runChecks(plan, Date.now());
-    for (const finding of checks.findings) printOnce(lineOf(finding));
+    const lines = checks.findings.map(lineOf).filter((line) => !shown.has(line));
+    for (const line of lines) {
+      print(line);
+      shown.add(line);
+    }
     if (!isWaiting || checks.missing.length === 0) return checks;
-    printOnce(`\n${renderRecords(checks.missing, plan.own)}\nWaiting for the records. Press Ctrl+C to stop.`);
-    await sleep(waitMs);
+    print(`\n${renderRecords(checks.missing, plan.own)}\nWaiting for the records. Press Ctrl+C to stop.`);
+    let { missing } = checks;
+    while (missing.length > 0) {
+      await sleep(waitMs);
+      ({ missing } = await checkNames(plan, plan.own, plan.resolve));
+    }
   }
 }
 

@@ -25,11 +25,13 @@ const mostSkewMs = 60_000;
 const slowSyncMs = 50;
 const syncs = 5;
 
-/** @param directory the data directory, which may not exist yet */
-export function checkDisk(directory: string): Finding {
+/**
+ * @param directory the data directory, which may not exist yet
+ * @param freeBytes returns the free space of a directory; asks the system by default
+ */
+export function checkDisk(directory: string, freeBytes = freeBytesAt): Finding {
   const existing = nearestDirectory(directory);
-  const { bavail, bsize } = statfsSync(existing);
-  const free = bavail * bsize;
+  const free = freeBytes(existing);
   const about = `disk at ${existing}`;
   const amount = `${(free / gigabyte).toFixed(1)} GB free`;
   if (free < leastDiskBytes) return { outcome: "wrong", about, message: `${amount}: free at least 1 GB` };
@@ -56,6 +58,9 @@ export function checkDurableWrites(directory: string): Finding {
     const message = `${median.toFixed(1)} ms each`;
     if (median <= slowSyncMs) return { outcome: "fine", about, message };
     return { outcome: "warning", about, message: `${message}: each change through the API waits that long` };
+  } catch (error) {
+    const { message } = error as Error;
+    return { outcome: "wrong", about, message: `a test write failed (${message}): repair the disk, or set --data` };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -95,6 +100,11 @@ export function checkClock(remote: number, now: number): Finding {
   const direction = skew > 0 ? "ahead" : "behind";
   const message = `is ${Math.round(Math.abs(skew) / 1000)} s ${direction}: enable time synchronization (\`timedatectl set-ntp true\`)`;
   return { outcome: "wrong", about, message };
+}
+
+function freeBytesAt(directory: string): number {
+  const { bavail, bsize } = statfsSync(directory);
+  return bavail * bsize;
 }
 
 function readLimits(): string {

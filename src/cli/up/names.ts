@@ -22,8 +22,8 @@ export type ResolveName = (name: string) => Promise<NameAddresses>;
 
 /** The addresses at which visitors reach this machine. */
 export interface OwnAddresses extends NameAddresses {
-  /** Whether all local addresses are private, so that a router with an unknown address forwards the traffic. */
-  readonly isBehindNat: boolean;
+  /** Families whose public address is unknown here, because a router translates it to a private one. */
+  readonly translated: { readonly v4: boolean; readonly v6: boolean };
 }
 
 export interface NameCheck {
@@ -54,8 +54,11 @@ export function ownAddresses(given: readonly string[], interfaces = networkInter
           .flatMap((one) => one ?? [])
           .filter(({ internal, address }) => !internal && !/^fe80:/i.test(address))
           .map(({ address }) => address);
-  const isBehindNat = given.length === 0 && !found.some((address) => isPublicAddress(address));
-  return { v4: found.filter((one) => isIPv4(one)), v6: found.filter((one) => !isIPv4(one)), isBehindNat };
+  const v4 = found.filter((one) => isIPv4(one));
+  const v6 = found.filter((one) => !isIPv4(one));
+  const isPrivate = given.length === 0 && !found.some((address) => isPublicAddress(address));
+  const isPrivate4 = given.length === 0 && v4.length > 0 && !v4.some((address) => isPublicAddress(address));
+  return { v4, v6, translated: { v4: isPrivate || isPrivate4, v6: isPrivate } };
 }
 
 /** Checks the domain, one random name below it and the login host, over both address families. */
@@ -92,14 +95,20 @@ function judge(about: string, { v4, v6 }: NameAddresses, own: OwnAddresses): Fin
     return { outcome: "wrong", about, message: "the name has no address: add the DNS record below" };
   }
   const leads = `leads to ${all.join(", ")}`;
-  const foreign = [...v4.filter((one) => !own.v4.includes(one)), ...v6.filter((one) => !own.v6.includes(one))];
-  if (foreign.length === 0) return { outcome: "fine", about, message: leads };
-  if (own.isBehindNat) {
-    const message = `${leads}. This machine has only private addresses, so it cannot check that: forward the ports from that address to this machine, and set --address to it`;
+  const foreign4 = v4.filter((one) => !own.v4.includes(one));
+  const foreign6 = v6.filter((one) => !own.v6.includes(one));
+  if (foreign4.length + foreign6.length === 0) return { outcome: "fine", about, message: leads };
+  if ((foreign4.length === 0 || own.translated.v4) && (foreign6.length === 0 || own.translated.v6)) {
+    const message = `${leads}. This machine cannot check that, because its own address is private: forward the ports from that address to this machine, and set --address to it`;
     return { outcome: "warning", about, message };
   }
+  if (foreign4.length === 0 && own.v6.length === 0) {
+    const message = `leads to ${foreign6.join(", ")}, but this machine has no IPv6 address: remove the AAAA record, or set --address if traffic is forwarded`;
+    return { outcome: "wrong", about, message };
+  }
   const present = [...own.v4, ...own.v6].join(", ") || "none";
-  const message = `leads to ${foreign.join(", ")}, which is not an address of this machine (${present}): correct the record, or set --address if traffic is forwarded`;
+  const foreign = [...foreign4, ...foreign6].join(", ");
+  const message = `leads to ${foreign}, which is not an address of this machine (${present}): correct the record, or set --address if traffic is forwarded`;
   return { outcome: "wrong", about, message };
 }
 
@@ -107,10 +116,10 @@ function judge(about: string, { v4, v6 }: NameAddresses, own: OwnAddresses): Fin
 export function renderRecords(missing: NameCheck["missing"], own: OwnAddresses): string {
   const valueOf = (type: "A" | "AAAA"): string => {
     const known = type === "A" ? own.v4 : own.v6;
+    if (type === "A" ? own.translated.v4 : own.translated.v6) return "YOUR_PUBLIC_ADDRESS";
     return known.find((address) => isPublicAddress(address)) ?? known[0] ?? "YOUR_PUBLIC_ADDRESS";
   };
-  const value = (type: "A" | "AAAA"): string => (own.isBehindNat ? "YOUR_PUBLIC_ADDRESS" : valueOf(type));
-  const rows = missing.map(({ name, type }) => ({ name, type, value: value(type) }));
+  const rows = missing.map(({ name, type }) => ({ name, type, value: valueOf(type) }));
   const width = Math.max(4, ...rows.map(({ name }) => name.length));
   const zone = rows.map((row) => `  ${row.name}. 300 IN ${row.type} ${row.value}`);
   const table = rows.map((row) => `  ${row.name.padEnd(width)}  ${row.type.padEnd(4)}  ${row.value}`);
