@@ -16,6 +16,7 @@ export type ProgramName =
   | "goaccess"
   | "haproxy"
   | "initdb"
+  | "named"
   | "openssl"
   | "pebble"
   | "pgbouncer"
@@ -48,6 +49,7 @@ const programs: Readonly<Record<ProgramName, Program>> = {
   goaccess: { package: "goaccess" },
   haproxy: { package: "haproxy" },
   initdb: { package: "postgresql" },
+  named: { package: "bind9" },
   openssl: { package: "openssl" },
   pebble: { package: "pebble" },
   pgbouncer: { package: "pgbouncer" },
