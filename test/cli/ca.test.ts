@@ -38,6 +38,19 @@ describe("postern ca", { timeout: 90_000 }, () => {
     assert.deepEqual([dry.code, dry.stdout], [0, ""]);
   });
 
+  it(
+    "postern ca --install refuses sudo, with which it would change the browsers of root",
+    { skip: process.getuid?.() === 0 ? false : "needs root" },
+    async () => {
+      const { code, stderr } = await runSharedCommand(["ca", "--data", platform.directory, "--install", "--dry-run"], {
+        env: { HOME: home, SUDO_USER: "ada" },
+      });
+      assert.equal(code, 2);
+      assert.match(stderr, /run the command as ada, without sudo/);
+      assert.doesNotMatch(stderr, /certutil/);
+    },
+  );
+
   it("postern ca rejects --install together with --uninstall", async () => {
     const { code } = await runSharedCommand(["ca", "--data", platform.directory, "--install", "--uninstall"]);
     assert.equal(code, 2);

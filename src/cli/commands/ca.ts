@@ -2,6 +2,7 @@ import { X509Certificate } from "node:crypto";
 import { accessSync, constants } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, join, resolve } from "node:path";
+import { visibleLine } from "../../lib/visible-text.ts";
 import { flagOnly, toggle } from "../../settings/setting.ts";
 import { settings } from "../../settings/settings.ts";
 import { defineCommand } from "../command/command.ts";
@@ -66,6 +67,13 @@ async function changeTrust(
 ): Promise<number> {
   const { user, yes, dryRun, json } = how;
   const isRoot = process.getuid?.() === 0;
+  const invoker = process.env["SUDO_USER"];
+  if (isRoot && invoker !== undefined && invoker !== "root") {
+    throw new Failure(
+      "usage",
+      `run the command as ${visibleLine(invoker)}, without sudo: with sudo it would change the browsers of root. The command uses sudo only for the system`,
+    );
+  }
   const system = { platform: process.platform, home: homedir(), hasProgram };
   const stores = trustStores(trusted, isInstall, system).filter(({ needsRoot }) => !user || !needsRoot);
   process.stderr.write(renderStores(stores, isRoot));
