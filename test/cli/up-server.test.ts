@@ -46,6 +46,7 @@ describe("postern up on a fresh server", { skip, timeout: 240_000 }, () => {
     const second = await up();
     assert.equal(second.code, 0, `${second.shown}\n${server.serviceLog()}`);
     assert.match(second.stdout, new RegExp(`The server is ready: https://NAME\\.${domain.replaceAll(".", "\\.")}\n`));
+    assert.match(second.stdout, /^Before browsers visit a name, request its certificate: docs\/guides\//m);
     const joinCommand = /postern (join pj1_\S+)$/m.exec(second.stdout)?.[1] ?? "";
     const publish = /postern (http 3000 --url \S+)$/m.exec(second.stdout)?.[1] ?? "";
 

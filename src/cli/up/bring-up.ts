@@ -161,5 +161,6 @@ The server is ready: https://NAME.${domain}${port}
   On a laptop  ${joinCommand}
                postern http 3000 --url https://NAME.${domain}${port}
 
-The console link works once, within 15 minutes. The join code works for one machine, within an hour.`;
+The console link works once, within 15 minutes. The join code works for one machine, within an hour.
+Before browsers visit a name, request its certificate: docs/guides/first-public-server.md, step 4.`;
 }
