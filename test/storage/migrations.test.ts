@@ -114,6 +114,7 @@ for (const database of databases) {
       const opened = await openDatabase(database.name, place.url);
       await opened.transact(async (transaction) => {
         await transaction.deleteFrom("migrations").where("name", "=", lastStep).execute();
+        await transaction.schema.dropTable("known_time").execute();
       });
       await opened.close();
       return { ...place, id: user.id };

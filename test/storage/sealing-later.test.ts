@@ -102,7 +102,7 @@ for (const database of databases) {
       const prune = async (older: boolean): Promise<Store> => {
         const { log, lines } = keepingLog();
         const known = older ? { declarations: withoutSecrets(declarations) } : {};
-        const store = await open(place.url, { ...known, clock, log, historyDays: 10 });
+        const store = await open(place.url, { ...known, clock, log, historyDays: 10, clockConfirmed: clock.now() });
         // Pruning is announced two hours before.
         clock.pass(11 * 60 * 1000);
         for (let turn = 1; !lines.some(({ event }) => event === "history pruned"); turn += 1) {
@@ -116,7 +116,7 @@ for (const database of databases) {
       clock.pass(20 * dayMs);
       await (await prune(true)).close();
       await execute(database.name, place.url, "insert into pending (name) values ('seal stored values')");
-      const store = await open(place.url, { clock });
+      const store = await open(place.url, { clock, clockConfirmed: clock.now() });
       assert.deepEqual(await store.history.verify(), { revisions: store.revision });
       const account = defaultAccount(store);
       for (const vault of store.page(account, "vault", { limit: 10 }).objects) {

@@ -97,7 +97,7 @@ export async function startPlatform(options: Partial<PlatformOptions> = {}, coun
     request: (url, given) => publicRequest(any(), url, given ?? {}),
     connect: (host, alpn) => connectOver(alpn ?? ["http/1.1"], platform.httpsPort, platform.caPem, { host }),
     async api(method, path, body, key) {
-      const waits = method === "DELETE" || (others.length > 0 && method !== "GET");
+      const waits = method === "DELETE" || (others.length > 0 && method !== "GET") || isLong(body);
       const answer = await apiRequest(any(), method, path, body, key ?? platform.apiKey, waits);
       checkResponse(method, path, { ...answer, body: answer.body ?? {} });
       return answer;
@@ -124,6 +124,10 @@ export async function startPlatform(options: Partial<PlatformOptions> = {}, coun
       if (options.data === undefined) rmSync(directory, { recursive: true, force: true });
     },
   };
+}
+
+function isLong(body: unknown): boolean {
+  return JSON.stringify(body ?? null).length > 2_000;
 }
 
 /** Starts one platform, or several on one database: the first with the given options, the others beside it. */
@@ -191,7 +195,8 @@ async function apiRequest(
     headers: {
       authorization: `Bearer ${key}`,
       "service-version": "2",
-      // The next line of a test must see deletions at all edges, and additions at all nodes.
+      // The next line of a test must see deletions at all edges, additions at all nodes, and policies that an edge
+      // compiles in slices.
       ...(waits ? { prefer: "wait=5" } : {}),
       ...(content === undefined
         ? {}

@@ -6,6 +6,9 @@ import { renderPlan } from "../terminal/plan.ts";
 import { exitCodes } from "../process/exit.ts";
 import { settings } from "../../settings/settings.ts";
 
+/** The command ends when every connected edge serves the changes, or after this time. */
+const waitSeconds = 10;
+
 export const apply = defineCommand({
   name: "apply",
   doc: "Change the account's objects to match a document. All changes apply together as one revision, or none.",
@@ -28,13 +31,9 @@ export const apply = defineCommand({
   async run({ env, envFile, prune, reason, json, ...api }, [file = "-"]) {
     const given = readDocumentFile(file, process.env, { allowed: env, file: envFile });
     const document = (prune ? { ...given, prune } : given) as unknown as Document;
-    const applied = await (
-      await openApi(api)
-    )
-      .apply(document, reason === undefined ? {} : { reason })
-      .catch((error: unknown) => {
-        throw apiFailure(error);
-      });
+    const applied = await (await openApi(api)).apply(document, { waitSeconds, reason }).catch((error: unknown) => {
+      throw apiFailure(error);
+    });
     process.stdout.write(json ? `${JSON.stringify(applied)}\n` : renderPlan(applied, process.stdout));
     return exitCodes.fine;
   },

@@ -103,11 +103,20 @@ export async function checkStore(
     return {
       pending,
       isNew: pending.length === migrations.length,
-      backup: options.noMigrationBackup ? undefined : backupPath(backupBase(options), pending),
+      backup:
+        !options.noMigrationBackup && (await needsBackup(database, pending))
+          ? backupPath(backupBase(options), pending)
+          : undefined,
     };
   } finally {
     await database.close();
   }
+}
+
+/** Returns whether a migration changes data. A database whose first start failed has tables, but no revision. */
+async function needsBackup({ reads }: Database, pending: readonly string[]): Promise<boolean> {
+  if (pending.length === 0 || pending.length === migrations.length) return false;
+  return (await reads.selectFrom("revisions").select("revision").limit(1).execute()).length > 0;
 }
 
 /** Returns the SQLite file beside which backups are written. */
@@ -170,9 +179,9 @@ async function opened(
   const operatorKeys = [sealingKey].flat() as readonly Buffer[];
   await checkKeys(database, operatorKeys);
   const pending = await pendingSteps(database, migrations, version);
-  const isBackedUp =
-    file !== undefined && !settings.noMigrationBackup && pending.length > 0 && pending.length < migrations.length;
-  const backup = isBackedUp ? await backUp(database, { file, steps: migrations, pending, log }) : undefined;
+  const isBackedUp = !settings.noMigrationBackup && (await needsBackup(database, pending));
+  const backup =
+    isBackedUp && file !== undefined ? await backUp(database, { file, steps: migrations, pending, log }) : undefined;
   await migrate(database, migrations, { at, version, backup });
   const sealer = sealerWith(await dataKeys(database, operatorKeys, at, log));
   const kinds = kindsOf(declarations);
