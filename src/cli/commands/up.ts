@@ -1,7 +1,9 @@
+import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { defineCommand } from "../command/command.ts";
 import { lineOf } from "../doctor/finding.ts";
 import { exitCodes } from "../process/exit.ts";
+import { posternProgram } from "../process/program.ts";
 import { bringUp } from "../up/bring-up.ts";
 import { runChecks } from "../up/checks.ts";
 import type { UpChecks } from "../up/checks.ts";
@@ -29,7 +31,9 @@ export const up = defineCommand({
   async run(values) {
     const { json, check, foreground, wait } = values;
     const plan = planOf(values);
-    if (!check && !foreground) demandService();
+    if (!check && !foreground) {
+      demandService({ program: posternProgram(), config: resolve(values.file), data: plan.data });
+    }
     const print = (line: string): void => void process[json ? "stderr" : "stdout"].write(`${line}\n`);
     const checks = await checkUntilReady(plan, wait, print);
     const isFine = !checks.findings.some(({ outcome }) => outcome === "wrong");

@@ -10,9 +10,14 @@ const unitName = "postern.service";
 const ownUnit = `/etc/systemd/system/${unitName}`;
 /** Where packages install units. Such a unit is used unchanged. */
 const packagedUnits = [`/usr/lib/systemd/system/${unitName}`, `/lib/systemd/system/${unitName}`];
+/** Paths in those units. */
+const packaged = { config: "/etc/postern/postern.yaml", data: "/var/lib/postern" };
 
-/** @throws Failure (usage) if this machine has no systemd, or the user is not root */
-export function demandService(): void {
+/** Directories that the unit hides from the server: `ProtectHome=` in systemd.exec(5). */
+const hiddenDirectories = ["/home", "/root", "/run/user"];
+
+/** @throws Failure (usage) if this machine has no systemd, the user is not root, or the service could not start */
+export function demandService(facts: ServerUnitFacts): void {
   if (process.platform !== "linux" || !existsSync("/run/systemd/system")) {
     throw new Failure(
       "usage",
@@ -22,6 +27,36 @@ export function demandService(): void {
   if (process.getuid?.() !== 0) {
     throw new Failure("usage", "installing a service needs root: run the command with sudo, or use --foreground");
   }
+  demandReadable(facts, findPackagedUnit());
+}
+
+/**
+ * @param packagedUnit path of the unit that a package installed; undefined if `up` writes the unit
+ * @throws Failure (usage) if the service could not read its files, or would use others
+ */
+export function demandReadable({ program, config, data }: ServerUnitFacts, packagedUnit: string | undefined): void {
+  if (packagedUnit !== undefined) {
+    if (config === packaged.config && data === packaged.data) return;
+    throw new Failure(
+      "usage",
+      `the service of the package (${packagedUnit}) reads ${packaged.config} and stores its data in ${packaged.data}: ` +
+        "leave out --file and --data, or use --foreground",
+    );
+  }
+  for (const path of [...program, config, data]) {
+    const hidden = hiddenDirectories.find((directory) => `${path}/`.startsWith(`${directory}/`));
+    if (hidden === undefined) continue;
+    throw new Failure(
+      "usage",
+      `the service cannot read "${path}", because it runs as the user ${serverUser} without access to ${hidden}: ` +
+        "install Node.js and Postern for the whole machine (a Debian package does), choose other paths with --file and " +
+        "--data, or use --foreground",
+    );
+  }
+}
+
+function findPackagedUnit(): string | undefined {
+  return packagedUnits.find((file) => existsSync(file));
 }
 
 /**
@@ -38,9 +73,8 @@ export function startService(facts: ServerUnitFacts, isChanged: boolean, print: 
     if (status !== 0) throw new Failure("unexpected", `\`${line}\` exited with ${status}: ${stderr.trim()}`);
     print(`ran ${line}`);
   };
-  const isPackaged = packagedUnits.some((file) => existsSync(file));
   let hasNewUnit = false;
-  if (!isPackaged) {
+  if (findPackagedUnit() === undefined) {
     if (spawnSync("getent", ["passwd", serverUser]).status !== 0) {
       run(
         "useradd",
