@@ -85,6 +85,18 @@ describe("postern dev", { skip: skipWithout("curl") }, () => {
     assert.equal((await dev.end()).code, 0);
   });
 
+  it("postern dev offers to install its CA once", async () => {
+    const data = join(directory, "offer");
+    const offers: boolean[] = [];
+    for (let start = 0; start < 2; start += 1) {
+      const dev = startCommand(["dev", "--data", data], { env: freePorts });
+      await dev.firstLine();
+      offers.push(/ca --install$/m.test(dev.stdout()));
+      await dev.end();
+    }
+    assert.deepEqual(offers, [true, false]);
+  });
+
   it("postern dev publishes the given port", async () => {
     const upstream = await startHttpService((_request, response) => response.end("my own service"));
     const dev = startCommand(["dev", String(upstream.port), "--json", "--data", directory], { env: freePorts });

@@ -1,5 +1,5 @@
 import { X509Certificate } from "node:crypto";
-import { accessSync, constants } from "node:fs";
+import { accessSync, constants, existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, join, resolve } from "node:path";
 import { visibleLine } from "../../lib/visible-text.ts";
@@ -74,7 +74,7 @@ async function changeTrust(
       `run the command as ${visibleLine(invoker)}, without sudo: with sudo it would change the browsers of root. The command uses sudo only for the system`,
     );
   }
-  const system = { platform: process.platform, home: homedir(), hasProgram };
+  const system = { platform: process.platform, home: homedir(), hasProgram, hasFolder: existsSync };
   const stores = trustStores(trusted, isInstall, system).filter(({ needsRoot }) => !user || !needsRoot);
   process.stderr.write(renderStores(stores, isRoot));
   if (dryRun) return exitCodes.fine;

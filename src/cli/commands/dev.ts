@@ -1,4 +1,5 @@
-import { relative } from "node:path";
+import { existsSync } from "node:fs";
+import { join, relative } from "node:path";
 import { style, writeDirectly } from "../terminal/guarded-output.ts";
 import { startAgent } from "../../agent/agent.ts";
 import type { Agent } from "../../agent/agent.ts";
@@ -20,6 +21,7 @@ import { makeInspection } from "../agent/inspection.ts";
 import type { Inspection } from "../agent/inspection.ts";
 import { makeRequestLog } from "../agent/request-log.ts";
 import { defineCommand } from "../command/command.ts";
+import { dataFiles } from "../data/data-files.ts";
 import { keepDevUrl, keptDevSecret, keptDevUrl } from "../data/dev-url.ts";
 import { findServer } from "../data/local-server.ts";
 import {
@@ -93,6 +95,7 @@ export const dev = defineCommand({
     const sampling = given
       ? undefined
       : import("../platform/sample-service.ts").then(({ startSampleService }) => startSampleService());
+    const isFirstStart = !existsSync(join(values.data, dataFiles.caCertificate));
     const platform = await Promise.race([start(options), stopped]);
     if (typeof platform === "number") return platform;
     const sample = await sampling;
@@ -118,6 +121,7 @@ export const dev = defineCommand({
           ? `${JSON.stringify({ ...report, ...(protector && ssoReport(protector)) })}\n`
           : welcome(platform, url, upstream, {
               sample: sample !== undefined,
+              isFirstStart,
               sso: protector?.issuer,
               consoleUrl,
               inspectorUrl,
@@ -287,6 +291,8 @@ function ssoReport({ issuer, clientId, clientSecret }: SsoProvider): Record<stri
 
 interface Extras {
   readonly sample: boolean;
+  /** Whether this start created the CA. */
+  readonly isFirstStart: boolean;
   /** URL of the development identity provider. */
   readonly sso: string | undefined;
   /** URL of the console with a code that logs in once. */
@@ -299,7 +305,7 @@ function welcome(
   platform: Platform,
   url: string,
   upstream: Upstream,
-  { sample, sso, consoleUrl, inspectorUrl }: Extras,
+  { sample, isFirstStart, sso, consoleUrl, inspectorUrl }: Extras,
 ): string {
   const bold = (text: string): string => style("bold", text, process.stdout);
   return `Postern ${posternVersion()} is ready.
@@ -319,8 +325,7 @@ ${
     : `Open ${bold(url)} in a browser, and click a name.\nLogged-in users, logout and keys: ${sso}`
 }
 
-${sample ? `Publish your own port instead: ${ownName() === "postern" ? "postern dev" : "npm start --"} 3000\n` : ""}Trust the CA, so that browsers do: ${ownName()} ca --install
-`;
+${sample ? `Publish your own port instead: ${ownName() === "postern" ? "postern dev" : "npm start --"} 3000\n` : ""}${isFirstStart ? `To open it in a browser without a warning: ${ownName()} ca --install\n` : ""}`;
 }
 
 /** Returns the relative or the absolute path, whichever is shorter, quoted for the shell if necessary. */

@@ -31,6 +31,7 @@ export interface TrustSystem {
   readonly home: string;
   /** Whether a program is on PATH. */
   hasProgram(name: string): boolean;
+  hasFolder(path: string): boolean;
 }
 
 const debianFolder = "/usr/local/share/ca-certificates";
@@ -40,17 +41,17 @@ const fedoraFolder = "/etc/pki/ca-trust/source/anchors";
 export function trustStores(ca: TrustedCa, isInstall: boolean, system: TrustSystem): readonly TrustStore[] {
   if (system.platform === "darwin") return [keychain(ca, isInstall, system.home)];
   if (system.platform === "win32") return [windowsStore(ca, isInstall)];
-  return [...systemStores(ca, isInstall), ...browserStores(ca, isInstall, system)];
+  return [...systemStores(ca, isInstall, system), ...browserStores(ca, isInstall, system)];
 }
 
-function systemStores({ file, id }: TrustedCa, isInstall: boolean): TrustStore[] {
+function systemStores({ file, id }: TrustedCa, isInstall: boolean, { hasFolder }: TrustSystem): TrustStore[] {
   const stores: TrustStore[] = [];
   const put = (target: string): Words => (isInstall ? ["install", "-m", "644", file, target] : ["rm", "-f", target]);
-  if (existsSync(debianFolder)) {
+  if (hasFolder(debianFolder)) {
     const update: Words = isInstall ? ["update-ca-certificates"] : ["update-ca-certificates", "--fresh"];
     stores.push({ name: "the system", commands: [put(`${debianFolder}/${id}.crt`), update], needsRoot: true });
   }
-  if (existsSync(fedoraFolder)) {
+  if (hasFolder(fedoraFolder)) {
     stores.push({
       name: "the system",
       commands: [put(`${fedoraFolder}/${id}.pem`), ["update-ca-trust"]],
