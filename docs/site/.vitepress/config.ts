@@ -47,6 +47,8 @@ export default defineConfig({
       });
       markdown.core.ruler.push("site-links", ({ tokens, env }) => {
         for (const token of tokens.flatMap(({ children }) => children ?? [])) {
+          // Vue would evaluate braces in code.
+          if (token.type === "code_inline") token.attrSet("v-pre", "");
           const href = token.type === "link_open" ? token.attrGet("href") : null;
           if (href) token.attrSet("href", siteLink(href, env.path.slice(docs.length)));
         }
