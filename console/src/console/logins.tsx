@@ -143,7 +143,7 @@ async function addressesOf({ route, module }: LoginPlace): Promise<readonly (rea
   ];
 }
 
-/** A test login in another tab: shows the resulting session, or why there is none. */
+/** A test login in another tab: shows the resulting session, or the reason why the login failed. */
 function Trial({ place, since }: { readonly place: LoginPlace; readonly since: number }) {
   const [asked, setAsked] = useState(0);
   useEvery(everyMs, () => setAsked((count) => count + 1), []);

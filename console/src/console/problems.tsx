@@ -1,4 +1,4 @@
-/** Lists current problems, each with a link to its fix. Shows nothing if there are none. */
+/** Lists current problems, each with a link to its fix. Without problems, it shows nothing. */
 import { Tag } from "../ui/elements.tsx";
 import { postern } from "./api.ts";
 import { titleOf } from "./description.ts";

@@ -1,4 +1,4 @@
-/** Selects an existing object. If there are many, the list contains those that match the typed text. */
+/** Selects an existing object. A long list shows only the objects that match the typed text. */
 import { useState } from "preact/hooks";
 import { TextInput } from "../ui/elements.tsx";
 import type { ApiObject, Json } from "./api.ts";

@@ -25,7 +25,7 @@ export interface KindProps {
   readonly parents?: readonly string[];
 }
 
-/** Returns the fields for the columns: those that distinguish objects. */
+/** Returns the fields to show as columns: the ones in which the objects differ. */
 function columnsOf({ shown }: Kind, { resolve }: Description): readonly string[] {
   const isShort = ([, given]: readonly [string, Schema]): boolean => {
     const { type, properties, ...field } = resolve(given);

@@ -18,7 +18,7 @@ const waitMs = 3_000;
 
 export const up = defineCommand({
   name: "up",
-  doc: "Set up a public server on this machine: check DNS, ports, disk and clock, write the configuration, install and start the service, obtain the first certificate, and test the server through its public name. Running it again repairs what is missing and changes nothing else.",
+  doc: "Set up a public server on this machine: check DNS, ports, disk and clock, write the configuration, install and start the service, obtain the first certificate, and test the server through its public name. If you run it again, it adds only the missing parts.",
   operands: "",
   least: 0,
   most: 0,
