@@ -1,14 +1,17 @@
 /**
  * `npm run test:upgrade -- REVISION`: tests that servers of that revision can be upgraded to this one, one after
- * another behind a balancer, without a failed request.
+ * another behind a balancer, without a failed request. Default: the previous commit. A clone without it is skipped.
  */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-const [revision] = process.argv.slice(2);
-if (revision === undefined) throw new Error("name the revision that is upgraded: npm run test:upgrade -- REVISION");
+const [revision = "HEAD^"] = process.argv.slice(2);
+if (process.argv.length === 2 && spawnSync("git", ["rev-parse", "--verify", "--quiet", revision]).status !== 0) {
+  process.stdout.write("upgrade: skipped, because this clone has only one commit (git fetch --deepen=1)\n");
+  process.exit();
+}
 const directory = mkdtempSync(join(tmpdir(), "postern-earlier-"));
 const checkout = join(directory, "checkout");
 
