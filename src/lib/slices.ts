@@ -1,11 +1,20 @@
-/** Runs long work on a thread that also carries traffic: in short slices, with turns of the event loop between them. */
+/** Runs long work on a thread that also carries traffic: in short slices, between which other work runs. */
 import { contain, letGo } from "./boundary.ts";
 
 /** Work that yields at points where other work may run. */
 export type Steps<Result> = Generator<undefined, Result, undefined>;
 
 /** After this time, no further step begins in the same turn. */
-const sliceMs = 2;
+const sliceMs = 1;
+
+/**
+ * Pause after a slice, milliseconds, while the thread has other work. A request needs several turns of the event loop,
+ * so a slice in every turn would delay each request several times.
+ */
+const pauseMs = 2;
+
+/** A turn without other work takes less time, milliseconds. */
+const idleTurnMs = 0.2;
 
 export function runAtOnce<Result>(steps: Steps<Result>): Result {
   for (;;) {
@@ -26,6 +35,9 @@ type Slice = () => boolean;
 /** By owner. Each turn runs one slice; the owners take turns, and the work of one owner runs in order. */
 const waiting = new Map<string, Slice[]>();
 
+/** When the last slice ended, by `performance.now()`. */
+let endedAt = 0;
+
 /** Runs the steps in slices. @param owner owner of the work: one owner's work never delays another's for long */
 export function runInSlices<Result>(owner: string, steps: Steps<Result>): Promise<Result> {
   const { promise, resolve, reject } = Promise.withResolvers<Result>();
@@ -45,20 +57,28 @@ export function runInSlices<Result>(owner: string, steps: Steps<Result>): Promis
       return true;
     }
   };
-  if (waiting.size === 0) setImmediate(turn);
+  if (waiting.size === 0) setImmediate(runSlice);
   const own = waiting.get(owner);
   if (own) own.push(slice);
   else waiting.set(owner, [slice]);
   return promise;
 }
 
-function turn(): void {
+function runSlice(): void {
   const [owner, slices] = waiting.entries().next().value as [string, Slice[]];
   waiting.delete(owner);
   if (slices[0]?.() === true) slices.shift();
   // Moves the owner behind the others.
   if (slices.length > 0) waiting.set(owner, slices);
-  if (waiting.size > 0) setImmediate(turn);
+  if (waiting.size === 0) return;
+  endedAt = performance.now();
+  setImmediate(runNextSlice);
+}
+
+/** Runs the next slice now if the turn had no other work, and after a pause if it had. */
+function runNextSlice(): void {
+  if (performance.now() - endedAt < idleTurnMs) runSlice();
+  else setTimeout(runSlice, pauseMs);
 }
 
 /** Runs tasks in the order in which they were added. A task that returns a promise delays the tasks after it. */
