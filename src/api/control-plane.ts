@@ -60,6 +60,7 @@ import { openNodeDirectory } from "./nodes/node-directory.ts";
 import type { NodeEntriesOptions } from "./nodes/node-entries.ts";
 import type { NodeDirectory } from "./nodes/node-directory.ts";
 import { openNodes } from "./nodes/nodes.ts";
+import { watchStanding } from "./nodes/standing.ts";
 import { makeOperations } from "./operations.ts";
 import type { OperationsInput } from "./operations.ts";
 import { openProvisioning } from "./provisioning/provisioning.ts";
@@ -182,10 +183,7 @@ async function serve(
   const readiness = trackReadiness(store, metrics);
   const draining = watchDraining();
   const logins = await keepLogins(options, store, metrics, events.tellLogin);
-  directory = await followNodes(options, store, edges, queries, (id, entry) => {
-    if (entry?.what !== "problems") events.heard(id, entry);
-    if (entry?.what !== "delivery") sharedProblems.heard(id, entry);
-  });
+  directory = await followNodes(options, store, edges, queries, hearing(events, sharedProblems));
   edges.follow([
     draining,
     ...logins.watchers,
@@ -195,6 +193,7 @@ async function serve(
     events,
     problems,
     queries,
+    watchStanding({ node: store.node, edges, others: () => directory?.allLines() ?? [], queries, clock, log }),
     logins.book,
     keepDirectory({ lineCount: links.length, nodes: directory, agents }),
   ]);
@@ -388,6 +387,14 @@ function reservingWith(options: ControlPlaneOptions, store: Store) {
   return { ...rules, domainChecks, requireReservation: requireReservedDomains, tcpPorts, allowLocalUpstreams };
 }
 
+/** Passes entries of other nodes that are not about agents to their readers. */
+function hearing(events: Events, problems: SharedProblems): NodeEntriesOptions["heard"] {
+  return (id, entry) => {
+    if (entry?.what !== "problems") events.heard(id, entry);
+    if (entry?.what !== "delivery") problems.heard(id, entry);
+  };
+}
+
 /** Returns what other nodes have. Undefined for a server without a cluster. */
 async function followNodes(
   { clock, log, peerAddress, peerListen }: ControlPlaneOptions,
@@ -403,6 +410,7 @@ async function followNodes(
     presence: node.presence,
     host: () => peerAddress ?? peerListen.host ?? node.localAddress ?? "127.0.0.1",
     reached: (milestone, timeoutMs) => queries.reached(milestone, timeoutMs),
+    isThere: async (line) => (await queries.standing(line)) !== undefined,
     heard,
     relay: (place, message) => edges.joined()[0]?.send({ type: "relay", ...place, message: message as Relayed }),
     clock,

@@ -52,6 +52,8 @@ export type DirectoryNews =
   | { readonly what: "told"; readonly edgeId: string }
   /** All other edges. An edge that is not in the list has gone with all its entries. */
   | { readonly what: "edges"; readonly edgeIds: readonly string[] }
+  /** The node of the edge is cut off from the database, or is a member of the cluster again. */
+  | { readonly what: "away"; readonly edgeId: string; readonly isAway: boolean }
   /** The edge has gone with all its entries. */
   | { readonly what: "gone"; readonly edgeId: string }
   | PortEntry

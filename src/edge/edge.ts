@@ -8,6 +8,7 @@ import { makeEdgeExplainer } from "./control/explain.ts";
 import { makeReplies } from "./control/replies.ts";
 import { makeDataPlane } from "./data-plane.ts";
 import { trackReached } from "./control/reached.ts";
+import { followStanding } from "./standing.ts";
 import type { DataPlane } from "./data-plane.ts";
 import { drained, left, retired } from "./drain.ts";
 import type { Edge, EdgeOptions } from "./edge-options.ts";
@@ -139,9 +140,10 @@ function follow(
   const listenPort = (scheme: "https" | "http"): number => ports[scheme];
   const explainer = makeEdgeExplainer({ table, sites, upstreams, context, listenPort });
   const reached = trackReached(clock);
+  const standing = followStanding({ registry, agents: plane.agents, clock, log });
   const answer = makeAnswers({
     command: (sessionId, command) => registry.command(sessionId, command),
-    reply: makeReplies(traces, explainer, reached),
+    reply: makeReplies(traces, explainer, reached, () => standing.current),
     log,
   });
   plane.answerPeers(answer);
@@ -152,6 +154,7 @@ function follow(
     agentPort: ports.agent,
     places,
     reached,
+    standing: standing.take,
     shared: registry.shared,
     joined: registry.joined,
     table,

@@ -95,10 +95,14 @@ function tellAgent(at: Reached, agent: AuthMessage, command: SessionCommand): Pr
   });
 }
 
-/** Makes a Postern agent connect elsewhere; its session here stays open until then. Other agents are not affected. */
-export function moveAgentAway({ mux, clock, limits }: Reached, agent: AuthMessage): void {
-  if (agent.kind !== "postern" || agent.unsupported.restart !== "") return;
+/**
+ * Makes a Postern agent connect elsewhere; its session here stays open until then. Returns false for other agents, which
+ * are not affected.
+ */
+export function moveAgentAway({ mux, clock, limits }: Reached, agent: AuthMessage): boolean {
+  if (agent.kind !== "postern" || agent.unsupported.restart !== "") return false;
   call(mux, clock, streamType.restart, { Drain: true }, limits.commandMs, () => {});
+  return true;
 }
 
 /** Notifies the agent that a tunnel has ended, and why. Protocol versions before 3 have no such message. */

@@ -38,8 +38,8 @@ export interface ConnectionHost extends Omit<SessionParts, "mux"> {
   readonly sessions: Map<string, ServerSession>;
   /** Open connections. */
   readonly connections: Set<AgentConnection>;
-  /** Whether the server is about to stop. */
-  isRetiring: boolean;
+  /** Whether Postern agents should connect to other servers. */
+  turnsAway: boolean;
 }
 
 /** Maximum number of streams with a response that the agent leaves half open. */
@@ -258,7 +258,7 @@ export class AgentConnection {
 
   #open(agent: AuthMessage): ServerSession {
     const { hooks, proofs, clock, sessions } = this.#host;
-    if (this.#host.isRetiring && agent.kind === "postern") throw new Refusal("server_stopping");
+    if (this.#host.turnsAway && agent.kind === "postern") throw new Refusal("server_stopping");
     const isProven = idShape.test(agent.clientId) && proofs.provesSession(agent.cookie, agent.clientId);
     const { accountId, accountName, credentialId } = hooks.authenticate({
       token: agent.token,

@@ -177,9 +177,9 @@ export interface AgentSession {
   command(command: AgentCommand): Promise<string | undefined>;
   /**
    * Makes an agent that supports two sessions open another one elsewhere. It stays here until this session is closed.
-   * Other agents would disconnect immediately, so they get no command.
+   * Other agents would disconnect immediately, so they get no command, and the result is false.
    */
-  moveAway(): void;
+  moveAway(): boolean;
   /** Notifies the agent that a tunnel has ended, if it supports the message. */
   stopTunnel(tunnelId: string, message: string, reason: RefusalName): void;
   /** Sends request times at this edge, for tunnels that requested them, as lines of `request-times.ts`. */

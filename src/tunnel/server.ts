@@ -42,6 +42,8 @@ export interface AgentServer {
   /** Turns Postern agents away from now on, so that they connect elsewhere. SDKs would not return for a long time. */
   retire(): void;
   readonly isRetired: boolean;
+  /** Turns Postern agents away, as `retire` does, or accepts them again. Has no effect after `retire`. */
+  turnAway(isOn: boolean): void;
   /** Sends GOAWAY to every agent and closes all connections. */
   close(reason: string): void;
 }
@@ -65,9 +67,10 @@ export function makeAgentServer(hooks: ServerHooks, options: AgentServerOptions)
     silence: new SharedTimers(options.clock, silenceStepMs),
     sessions: new Map(),
     connections: new Set(),
-    isRetiring: false,
+    turnsAway: false,
   };
   let isClosed = false;
+  let isRetired = false;
   return {
     accept(socket) {
       if (isClosed || !addresses.admits(socket.remoteAddress ?? "")) socket.destroy();
@@ -76,11 +79,13 @@ export function makeAgentServer(hooks: ServerHooks, options: AgentServerOptions)
     admits: (ip) => !isClosed && addresses.admits(ip),
     sessions: host.sessions,
     retire() {
-      host.isRetiring = true;
+      isRetired = true;
+      host.turnsAway = true;
     },
     get isRetired() {
-      return host.isRetiring;
+      return isRetired;
     },
+    turnAway: (isOn) => void (host.turnsAway = isOn || isRetired),
     close(reason) {
       isClosed = true;
       for (const connection of host.connections) connection.close(reason);

@@ -121,8 +121,8 @@ export class ServerSession implements AgentSession {
     return commandAgent(this.#parts, this.#agent, command);
   }
 
-  moveAway(): void {
-    moveAgentAway(this.#parts, this.#agent);
+  moveAway(): boolean {
+    return moveAgentAway(this.#parts, this.#agent);
   }
 
   stopTunnel(tunnelId: string, message: string, reason: RefusalName): void {

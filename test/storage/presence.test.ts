@@ -34,7 +34,7 @@ function knownTo(presence: Presence): Known {
     heard(news) {
       for (const each of news) {
         if (each.what === "put") others.set(each.id, each.node);
-        else if (each.what === "removed") others.delete(each.id);
+        else if (each.what === "removed" || each.what === "lapsed") others.delete(each.id);
       }
       for (const listener of listeners) listener(news);
     },

@@ -126,6 +126,8 @@ export function edgeAnswers(accountId: () => string): (message: Downward) => Upw
 
 function answerTo(question: EdgeQuestion, accountId: string): EdgeAnswer {
   switch (question.name) {
+    case "standing":
+      return { name: "standing", standing: "member" };
     case "reached":
       return { name: "reached", isReached: true };
     case "request":

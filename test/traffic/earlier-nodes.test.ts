@@ -61,6 +61,7 @@ describe("a server beside those of the version before", () => {
       heard() {},
       host: () => "127.0.0.1",
       reached: async () => [],
+      isThere: async () => true,
       clock: systemClock,
     });
     const directory = keepDirectory({ lineCount: 1, nodes });

@@ -3,7 +3,7 @@ import type { Clock } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { labelMetrics, sumMetrics } from "../../lib/metrics-sum.ts";
 import type { AgentCommand, Downward, SessionCommand, Upward } from "../../routing/planes/messages.ts";
-import type { EdgeAnswer, EdgeQuestion } from "../../routing/planes/questions.ts";
+import type { EdgeAnswer, EdgeQuestion, Standing } from "../../routing/planes/questions.ts";
 import type { StoredObject } from "../../storage/store.ts";
 import type { Reply } from "../operation/call.ts";
 import type { EdgeLine, EdgeObserver, Edges } from "./edges.ts";
@@ -18,6 +18,8 @@ export interface EdgeQueries extends EdgeObserver {
   ask(question: EdgeQuestion): Promise<EdgeAnswer>;
   /** Returns the ids of the edges of other nodes that have not reached the milestone after `timeoutMs`. */
   reached(milestone: { readonly revision: number; readonly change: number }, timeoutMs: number): Promise<string[]>;
+  /** Returns the standing of another node, according to one of its edges. Undefined if the edge does not answer in time. */
+  standing(line: EdgeLine): Promise<Standing | undefined>;
   /** Returns the sum of the edges' metrics in text form; "" if none answers in time. */
   metrics(): Promise<string>;
 }
@@ -25,6 +27,8 @@ export interface EdgeQueries extends EdgeObserver {
 const commandTimeoutMs = 15_000;
 const metricsTimeoutMs = 1_000;
 const questionTimeoutMs = 10_000;
+/** Time for an answer about the standing of a node. Traffic for its agents continues meanwhile. */
+const standingMs = 2_000;
 /** Extra time for an answer, besides the time that its edge waits. */
 const reachedMs = 500;
 /** Maximum number of open queries. More queries are rejected immediately. */
@@ -122,6 +126,12 @@ export function makeEdgeQueries(
         const said = answer?.type === "answer" ? answer.answer : undefined;
         return said?.name === "reached" && said.isReached ? [] : [edgeId];
       });
+    },
+    async standing(line) {
+      const question = { name: "standing" } as const;
+      const answer = await query(line, (call) => ({ type: "question", call, question }), standingMs);
+      const said = answer?.type === "answer" ? answer.answer : undefined;
+      return said?.name === "standing" ? said.standing : undefined;
     },
     async metrics() {
       const joined = edges.joined();

@@ -24,8 +24,10 @@ export interface NodeDirectoryOptions extends NodeEntriesOptions {
 }
 
 export interface NodeDirectory extends OtherNodes {
-  /** The edges of other nodes. */
+  /** The edges of other nodes that are members of the cluster. */
   lines(): readonly EdgeLine[];
+  /** The edges of all other nodes, including nodes that are cut off from the database. */
+  allLines(): readonly EdgeLine[];
   /** The edge of another node that has a session. */
   lineOf(sessionId: string): EdgeLine | undefined;
   readonly agents: Agents;
@@ -60,6 +62,7 @@ export function openNodeDirectory(options: NodeDirectoryOptions): NodeDirectory 
       const { shared } = entry;
       if (!shared) return;
       const { id, endpoint, accountId } = shared;
+      others.serves(shared);
       put(id, entry, endpoint && { name: endpoint.name, accountId, pool: endpoint.pool });
     },
     occupied(edgeId, port) {
@@ -91,6 +94,7 @@ export function openNodeDirectory(options: NodeDirectoryOptions): NodeDirectory 
     edgeIds: () => others.edgeIds(),
     follow: (told, taken) => others.follow(told, taken),
     lines: () => others.lines(),
+    allLines: () => others.allLines(),
     lineOf: (sessionId) => others.lineOf(sessionId),
     agents: others.agents,
     address: () => (own.size > 0 ? [...own.values()].join(", ") : undefined),

@@ -1,12 +1,16 @@
 /** Presence entries of the other nodes, stored in a replica and sent to the edges of this node as news. */
+import { sharesName } from "../../directory/names.ts";
 import { newsOf } from "../../directory/news.ts";
-import type { DirectoryNews, EdgeEntry, Entry, PortEntry } from "../../directory/news.ts";
+import type { DirectoryNews, EdgeEntry, Entry, PortEntry, SharedTunnel } from "../../directory/news.ts";
 import { Replica } from "../../directory/replica.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { siblingOf } from "../../lib/plain-names.ts";
 import type { Downward } from "../../routing/planes/messages.ts";
 import type { Presence } from "../../storage/cluster/presence.ts";
 import type { EdgeLine } from "../edges/edges.ts";
 import type { ProblemsEntry } from "../edges/shared-problems.ts";
 import type { DeliveryEntry } from "../events/shared-deliveries.ts";
+import { LapsedEntries } from "./lapsed-entries.ts";
 
 /** Order of kinds: an entry is usable only after the entries of earlier kinds. */
 const order = ["edge", "port", "session", "tunnel"];
@@ -26,6 +30,9 @@ export interface NodeEntriesOptions {
   readonly relay: (place: { readonly edgeId: string; readonly address: string }, message: Downward) => void;
   /** Receives the entries of other nodes that are not about agents. Undefined: the entry with the id was removed. */
   readonly heard: (id: string, entry: OtherEntry | undefined) => void;
+  /** Resolves with whether the edge of another node answers, soon in both cases. */
+  readonly isThere: (line: EdgeLine) => Promise<boolean>;
+  readonly clock: Clock;
 }
 
 export class NodeEntries {
@@ -37,12 +44,29 @@ export class NodeEntries {
   readonly #rest = new Set<string>();
   /** Entries that need another entry, which has not arrived yet. */
   #early = new Map<string, Entry>();
+  readonly #lapsed: LapsedEntries;
+  #told: (news: readonly DirectoryNews[]) => void = () => undefined;
 
   constructor(options: NodeEntriesOptions) {
     this.#options = options;
+    const { clock } = options;
+    this.#lapsed = new LapsedEntries({
+      isThere: async (edgeId) => {
+        const edge = this.#edges.get(edgeId);
+        return edge !== undefined && (await options.isThere(edge.line));
+      },
+      drop: (ids) => this.#end(ids),
+      clock,
+    });
   }
 
+  /** Returns the lines to the edges whose nodes are members of the cluster. */
   lines(): readonly EdgeLine[] {
+    return [...this.#edges].flatMap(([edgeId, { line }]) => (this.#lapsed.isAway(edgeId) ? [] : [line]));
+  }
+
+  /** Returns the lines to all edges, including those of nodes that are cut off from the database. */
+  allLines(): readonly EdgeLine[] {
     return Array.from(this.#edges.values(), ({ line }) => line);
   }
 
@@ -60,7 +84,15 @@ export class NodeEntries {
     return [...edges, ...this.#ports.values(), ...agents].flatMap(newsOf);
   }
 
+  /** A tunnel of this node serves its name from now on: a lapsed entry with that name has ended. */
+  serves(tunnel: SharedTunnel): void {
+    const news: DirectoryNews[] = [];
+    this.#endLapsed(tunnel, news);
+    if (news.length > 0) this.#told(news);
+  }
+
   follow(told: (news: readonly DirectoryNews[]) => void, taken: (id: string, moved: boolean) => void): void {
+    this.#told = told;
     this.#options.presence.follow({
       has: (id) => this.#has(id),
       ids: () => [...this.#edges.keys(), ...this.#ports.keys(), ...this.#rest, ...this.agents.allIds()],
@@ -69,6 +101,7 @@ export class NodeEntries {
         for (const one of all) {
           if (one.what === "removed") this.#remove(one.id, news);
           else if (one.what === "put") this.#hear(one.id, entryOf(one));
+          else if (one.what === "lapsed") this.#lapse(one.id, news);
         }
         for (const { what, id } of all) if (what === "taken") taken(id, this.#has(id));
         const puts = inOrder([...this.#early].map(([id, entry]) => ({ ...entry, id })));
@@ -93,8 +126,48 @@ export class NodeEntries {
     this.#options.heard(id, entry);
   }
 
+  #lapse(id: string, news: DirectoryNews[]): void {
+    const edgeId = this.#edgeOf(id);
+    if (edgeId === undefined) return this.#remove(id, news);
+    this.#lapsed.add(id, edgeId);
+    if (id === edgeId) news.push({ what: "away", edgeId, isAway: true });
+  }
+
+  /** Returns the edge of an entry in use; undefined for entries that are not about agents or have not arrived. */
+  #edgeOf(id: string): string | undefined {
+    if (this.#edges.has(id)) return id;
+    const { agents } = this;
+    const edge = agents.placeOfSession(id) ?? agents.placeOfTunnel(id);
+    return edge?.entry.edgeId ?? this.#ports.get(id)?.edgeId;
+  }
+
+  #end(ids: readonly string[]): void {
+    const news: DirectoryNews[] = [];
+    for (const id of ids) this.#remove(id, news);
+    this.#told(news);
+  }
+
+  /** Ends lapsed entries that may not have a name beside this tunnel, which is in the database. */
+  #endLapsed({ id, accountId, endpoint }: SharedTunnel, news: DirectoryNews[]): void {
+    if (!endpoint) return;
+    const { name, pool } = endpoint;
+    const { rows } = this.agents;
+    for (const number of [...rows.findNamed(name), ...rows.findNamed(siblingOf(name))]) {
+      const other = rows.tunnelId(number);
+      const edgeId = this.agents.placeOfTunnelRow(number)?.entry.edgeId ?? "";
+      if (other === id || !this.#lapsed.has(other, edgeId)) continue;
+      const { shared } = this.agents.entry(number);
+      const isSame = shared?.endpoint?.name === name;
+      const mayStay = isSame
+        ? sharesName({ accountId: shared.accountId, pool: shared.endpoint?.pool }, { accountId, pool })
+        : shared?.accountId === accountId;
+      if (!mayStay) this.#remove(other, news);
+    }
+  }
+
   #put(id: string, entry: Entry, news: DirectoryNews[]): void {
     const { agents } = this;
+    this.#lapsed.delete(id, this.#edgeOf(id) ?? "");
     if (entry.what === "edge") return this.#putEdge(entry, news);
     const edge = this.#edges.get(entry.edgeId);
     const session = entry.what === "tunnel" ? entry.shared?.sessionId : undefined;
@@ -102,6 +175,7 @@ export class NodeEntries {
       this.#early.set(id, entry);
       return;
     }
+    if (entry.what === "tunnel" && entry.shared) this.#endLapsed(entry.shared, news);
     news.push(...newsOf(entry));
     if (entry.what === "port") {
       this.#ports.set(id, entry);
@@ -115,12 +189,14 @@ export class NodeEntries {
   }
 
   #remove(id: string, news: DirectoryNews[]): void {
+    this.#lapsed.delete(id, this.#edgeOf(id) ?? "");
     this.#early.delete(id);
     this.#ports.delete(id);
     this.#options.heard(id, undefined);
     this.#rest.delete(id);
     const edge = this.#edges.get(id);
     if (edge) {
+      this.#lapsed.leave(id);
       news.push({ what: "gone", edgeId: id });
       this.#edges.delete(id);
       this.agents.leave(edge);
@@ -147,6 +223,7 @@ export class NodeEntries {
     const known = this.#edges.get(edgeId);
     if (known) {
       known.entry = entry;
+      news.push({ what: "away", edgeId, isAway: false });
       return;
     }
     const send = (message: Downward): void => {

@@ -81,7 +81,9 @@ class RecordedSession implements AgentSession {
     return undefined;
   }
 
-  moveAway(): void {}
+  moveAway(): boolean {
+    return true;
+  }
 
   tellTimes(): void {}
 

@@ -112,6 +112,9 @@ export interface AgentRegistry extends ServerHooks {
   readonly peerHost: Pick<PeerHost, "openProxy" | "ask" | "tellTimes">;
   /** Whether every agent of ours at this edge also serves at another node. True if there is no other node. */
   isServedElsewhere(): boolean;
+  /** Returns the ids of the agents that serve at other nodes. */
+  agentsElsewhere(): ReadonlySet<string>;
+  hasTunnels(session: AgentSession): boolean;
   /** Closes the session's tunnels. Requests and connections that use them may finish. */
   withdraw(session: AgentSession): void;
   /** Says goodbye to every agent and closes all sessions. */
@@ -198,24 +201,29 @@ export function makeAgentRegistry(options: AgentRegistryOptions): AgentRegistry 
     onTunnelClosed: tunnels.onClosed,
     snapshot: () => reportsOf(sessions, tunnels, region),
     sessions: () => sessions.all(),
-    async command(sessionId, command) {
-      const session = sessions.byId(sessionId);
-      if (!session)
-        throw new Refusal("not_found", `command the tunnel session "${sessionId}": it is not connected here`);
-      if (command.name !== "exchange" && command.name !== "replay") return await session.command(command);
-      return await exchangeTurns.take(session.accountId, () => session.command(command));
-    },
+    command: makeCommands(sessions, exchangeTurns),
     isServedElsewhere() {
       if (!elsewhere || otherNodes() === 0) return true;
       const served = elsewhere.agentsAtNodes();
       return sessions.all().every(({ agentId }) => agentId === "" || served.has(agentId));
     },
+    agentsElsewhere: () => elsewhere?.agentsAtNodes() ?? new Set(),
+    hasTunnels: (session) => sessions.tunnelsOf(session).length > 0,
     withdraw(session) {
       for (const tunnel of sessions.tunnelsOf(session)) tunnels.withdraw(tunnel);
     },
     close(reason) {
       for (const session of sessions.all()) session.close(reason);
     },
+  };
+}
+
+function makeCommands(sessions: SessionBook, turns: ReturnType<typeof makeExchangeTurns>): AgentRegistry["command"] {
+  return async (sessionId, command) => {
+    const session = sessions.byId(sessionId);
+    if (!session) throw new Refusal("not_found", `command the tunnel session "${sessionId}": it is not connected here`);
+    if (command.name !== "exchange" && command.name !== "replay") return await session.command(command);
+    return await turns.take(session.accountId, () => session.command(command));
   };
 }
 

@@ -16,6 +16,7 @@ import type { PeerPlaces, Peers } from "../peers/peers.ts";
 import type { PeerPlace } from "../peers/transport.ts";
 import type { AcmeChallenges } from "../tls/acme-challenges.ts";
 import type { Reached } from "./reached.ts";
+import type { EdgeStanding } from "../standing.ts";
 import type { TrafficReports } from "../watch/traffic-reports.ts";
 import type { UploadedCertificates } from "../tls/uploaded-certificates.ts";
 
@@ -30,6 +31,8 @@ export interface ControlLineOptions {
   readonly places: PeerPlaces;
   /** Progress of this edge. */
   readonly reached: Reached;
+  /** Receives the standing of this node. */
+  readonly standing: EdgeStanding["take"];
   /** The register's shared names. Undefined without other edges. */
   readonly shared: SharedRegister | undefined;
   /** Receives the control plane's answer to an agent that wants to join. */
@@ -119,6 +122,9 @@ export function followControlPlane(options: ControlLineOptions): void {
         return undefined;
       case "session_taken":
         shared?.sessionTaken(message);
+        return undefined;
+      case "standing":
+        options.standing(message.standing);
         return undefined;
       case "metrics_request":
         link.send({ type: "metrics", call: message.call, text: metrics.render() });

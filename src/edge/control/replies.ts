@@ -1,4 +1,4 @@
-import type { EdgeAnswer, EdgeQuestion } from "../../routing/planes/questions.ts";
+import type { EdgeAnswer, EdgeQuestion, Standing } from "../../routing/planes/questions.ts";
 import type { EdgeExplainer } from "./explain.ts";
 import type { Reached } from "./reached.ts";
 import type { AllTraces } from "../watch/observers.ts";
@@ -8,9 +8,12 @@ export function makeReplies(
   { requests, connections }: AllTraces,
   explainer: EdgeExplainer,
   reached: Reached,
+  standing: () => Standing,
 ): (question: EdgeQuestion) => Promise<EdgeAnswer> {
   return async (question) => {
     switch (question.name) {
+      case "standing":
+        return { name: "standing", standing: standing() };
       case "reached":
         return { name: "reached", isReached: await reached.wait(question, question.timeoutMs) };
       case "request": {

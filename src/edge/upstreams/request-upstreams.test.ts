@@ -75,7 +75,9 @@ class TcpSession implements AgentSession {
 
   ask(): void {}
 
-  moveAway(): void {}
+  moveAway(): boolean {
+    return true;
+  }
 
   tellTimes(): void {}
 

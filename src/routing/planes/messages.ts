@@ -8,7 +8,7 @@ import type { PackedObjects } from "../../schema/packed.ts";
 import type { Claim, ClaimAnswer } from "../../directory/names.ts";
 import type { DirectoryNews, SharedTunnel } from "../../directory/news.ts";
 import type { SessionReport, TunnelReport } from "../../directory/reports.ts";
-import type { EdgeAnswer, EdgeQuestion } from "./questions.ts";
+import type { EdgeAnswer, EdgeQuestion, Standing } from "./questions.ts";
 import type { TrafficReport, TrafficWanted } from "./traffic.ts";
 
 export type Downward =
@@ -26,6 +26,8 @@ export type Downward =
   /** A command for an agent. The edge answers with `command_result` and the same `call`. */
   | { readonly type: "command"; readonly call: number; readonly sessionId: string; readonly command: AgentCommand }
   | { readonly type: "metrics_request"; readonly call: number }
+  /** The standing of this node. An edge that was not told has the standing `member`. */
+  | { readonly type: "standing"; readonly standing: Standing }
   /** The `login` of this call is stored, or cannot be stored. */
   | { readonly type: "login_stored"; readonly call: number }
   /** Result of this call's `message_claim`. */

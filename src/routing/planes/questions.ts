@@ -12,7 +12,15 @@ export interface RouteDraft {
   readonly fields: Doc;
 }
 
+/**
+ * Whether the other nodes include this node. `member`: its lease is held. `cut_off`: its lease is over, and no other node is
+ * known to hold one. `excluded`: its lease is over, and another node holds one.
+ */
+export type Standing = "member" | "cut_off" | "excluded";
+
 export type EdgeQuestion =
+  /** The standing of the edge's node. */
+  | { readonly name: "standing" }
   /** Whether the edge reaches the revision and the change of other nodes within the time. */
   | { readonly name: "reached"; readonly revision: number; readonly change: number; readonly timeoutMs: number }
   | { readonly name: "request" | "connection"; readonly accountId: string; readonly id: string }
@@ -50,6 +58,7 @@ export type EdgeQuestion =
     };
 
 export type EdgeAnswer =
+  | { readonly name: "standing"; readonly standing: Standing }
   | { readonly name: "reached"; readonly isReached: boolean }
   | { readonly name: "requests"; readonly requests: readonly RequestTrace[]; readonly more: boolean }
   | { readonly name: "connections"; readonly connections: readonly ConnectionTrace[]; readonly more: boolean }

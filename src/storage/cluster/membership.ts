@@ -9,6 +9,8 @@ export interface Membership {
    * Whether other nodes consider this node alive. This is the node's own view, and needs no response from the database.
    */
   isAlive(): boolean;
+  /** Calls `watch` after each renewal of the lease, and when the lease is lost. */
+  onRenewal(watch: () => void): void;
   /** Address of this machine on its connection to the database; undefined if the database is on the same machine. */
   readonly localAddress: string | undefined;
   /** Number of live nodes that this node last saw, including itself. */

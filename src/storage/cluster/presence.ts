@@ -29,6 +29,11 @@ export type PresenceNews =
   | { readonly what: "put"; readonly id: string; readonly node: string; readonly body: string }
   /** No other node has the entry any more. */
   | { readonly what: "removed"; readonly id: string }
+  /**
+   * The database no longer has the entry, but its node has not removed it. The lease of that node is over, or the
+   * database has lost its data. The node may still serve the entry.
+   */
+  | { readonly what: "lapsed"; readonly id: string }
   /** Another node has taken over this node's entry, or its name. This node must end the entry. */
   | { readonly what: "taken"; readonly id: string };
 

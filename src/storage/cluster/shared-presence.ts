@@ -26,6 +26,8 @@ interface Row {
   readonly node: string;
   readonly change: number;
   readonly body: string | null;
+  /** Whether the entry has ended with the lease of its node. */
+  readonly lapsed: boolean;
 }
 
 export interface PresenceOptions {
@@ -89,8 +91,9 @@ export class SharedPresence implements Presence {
     return this.#change;
   }
 
-  claim(id: string, claim: NameClaim): Promise<ClaimOutcome> {
-    return this.#askForName(id, claim);
+  async claim(id: string, claim: NameClaim): Promise<ClaimOutcome> {
+    if (this.#lease.isCutOff()) return "lost";
+    return await this.#askForName(id, claim);
   }
 
   drop(id: string, name: string): void {
@@ -277,18 +280,19 @@ export class SharedPresence implements Presence {
     await this.#read(true);
   }
 
-  /** @param isWhole whether to read everything: missing entries have ended */
+  /** @param isWhole whether to read everything: missing entries have lapsed */
   async #read(isWhole: boolean): Promise<void> {
     const { node } = this.#lease.fence();
     const from = this.#change;
     const rows = await this.#shared.query<Row>(
-      "select id, node, change, case when node = $2 and body is not null then '' else body end as body " +
-        "from presence where change > $1 order by change",
+      "select id, node, change, case when node = $2 and body is not null then '' else body end as body, " +
+        "body is null and not exists (select 1 from nodes where nodes.id = node and nodes.epoch = presence.epoch) " +
+        "as lapsed from presence where change > $1 order by change",
       [from, node],
     );
     const news: PresenceNews[] = [];
     const there = new Set<string>();
-    for (const { id, node: of, change, body } of rows) {
+    for (const { id, node: of, change, body, lapsed } of rows) {
       this.#change = Math.max(this.#change, change);
       const isOwn = of === node;
       const isTold = this.#own.get(id)?.isTold === true;
@@ -297,12 +301,12 @@ export class SharedPresence implements Presence {
         if (isTold) news.push({ what: "taken", id });
         const opened = this.#open(id, body);
         if (opened !== undefined) news.push({ what: "put", id, node: of, body: opened });
-      } else if (this.#follower?.has(id) ?? !isTold) news.push({ what: "removed", id });
+      } else if (this.#follower?.has(id) ?? !isTold) news.push({ what: lapsed && !isOwn ? "lapsed" : "removed", id });
       else if (!isOwn && isTold) news.push({ what: "taken", id });
     }
     if (isWhole) {
       this.#unheard = [];
-      for (const id of this.#follower?.ids() ?? []) if (!there.has(id)) news.push({ what: "removed", id });
+      for (const id of this.#follower?.ids() ?? []) if (!there.has(id)) news.push({ what: "lapsed", id });
     }
     this.#take(news);
   }

@@ -102,6 +102,7 @@ export function makeNode(options: NodeOptions): Node {
     membership: {
       id,
       isAlive: () => lease.isHeld(),
+      onRenewal: (watch) => lease.onRenewal(watch),
       get localAddress() {
         return shared.localAddress;
       },

@@ -18,7 +18,7 @@ export interface Elsewhere {
   wake(name: string): void;
   /** Like `wake`, by the id of one of the tunnels. */
   wakeTunnel(id: string): void;
-  /** Number of other nodes. */
+  /** Number of other nodes that are members of the cluster. */
   nodeCount(): number;
   /** Returns the edges of this node, without this one. */
   siblings(): readonly string[];
@@ -31,6 +31,8 @@ interface OtherEdge extends PeerPlace {
   readonly node: string | undefined;
   /** Ids that the edge had before it joined again and has not reported since. */
   readonly stale: Set<string>;
+  /** Whether the edge's node is cut off from the database. */
+  isAway: boolean;
 }
 
 export function followElsewhere(options: ElsewhereOptions): Elsewhere {
@@ -50,7 +52,7 @@ export function followElsewhere(options: ElsewhereOptions): Elsewhere {
       return;
     }
     const ofNode = address.startsWith("tls:") ? (node ?? edgeId) : undefined;
-    others.set(edgeId, { edgeId, address, node: ofNode, stale: new Set() });
+    others.set(edgeId, { edgeId, address, node: ofNode, stale: new Set(), isAway: false });
   };
   const followEdge = (news: DirectoryNews, other: OtherEdge): void => {
     const { stale } = other;
@@ -61,6 +63,9 @@ export function followElsewhere(options: ElsewhereOptions): Elsewhere {
         return;
       case "gone":
         return leave(other);
+      case "away":
+        other.isAway = news.isAway;
+        return;
       case "session":
         stale.delete(news.session.id);
         return agents.openSession(other, news.session);
@@ -90,7 +95,7 @@ export function followElsewhere(options: ElsewhereOptions): Elsewhere {
     session: (id) => agents.session(id),
     wake: (name) => agents.wake(name),
     wakeTunnel: (id) => agents.wakeTunnel(id),
-    nodeCount: () => new Set(ofNodes().map(({ node }) => node)).size,
+    nodeCount: () => new Set(ofNodes().flatMap(({ node, isAway }) => (isAway ? [] : [node]))).size,
     siblings: () => [...others].flatMap(([id, { node }]) => (node === undefined ? [id] : [])),
     agentsAtNodes() {
       return agents.agentIds(({ node }) => node !== undefined);

@@ -86,7 +86,7 @@ function connect(registry: AgentRegistry): AgentSession {
     openProxy: () => undefined,
     ask: (done) => done(true),
     command: async () => undefined,
-    moveAway() {},
+    moveAway: () => false,
     tellTimes() {},
     stopTunnel() {},
     close() {},

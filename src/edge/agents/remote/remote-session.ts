@@ -74,8 +74,9 @@ export class RemoteSession implements AgentSession, StreamWatcher {
     );
   }
 
-  moveAway(): void {
+  moveAway(): boolean {
     // The edge that has the session moves its agent away when that edge stops.
+    return false;
   }
 
   stopTunnel(): void {

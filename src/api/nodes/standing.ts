@@ -1,0 +1,65 @@
+/**
+ * Standing of this node among the others. A node whose lease is over asks the other nodes for theirs. If one of them is
+ * a member of the cluster, only this node is cut off from the database, and its agents connect to other nodes.
+ */
+import { letGo } from "../../lib/boundary.ts";
+import type { Clock, Timer } from "../../lib/clock.ts";
+import type { Log } from "../../lib/log.ts";
+import type { Standing } from "../../routing/planes/questions.ts";
+import type { Membership } from "../../storage/cluster/membership.ts";
+import type { EdgeLine, EdgeObserver, Edges } from "../edges/edges.ts";
+import type { EdgeQueries } from "../edges/queries.ts";
+
+export interface StandingOptions {
+  /** Undefined for a server without a cluster. */
+  readonly node: Pick<Membership, "isAlive" | "onRenewal"> | undefined;
+  readonly edges: Pick<Edges, "joined">;
+  /** Returns the edges of other nodes. */
+  readonly others: () => readonly EdgeLine[];
+  readonly queries: Pick<EdgeQueries, "standing">;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Interval between two rounds of questions. The first one follows the end of the lease after this time. */
+const askEveryMs = 1_000;
+
+export function watchStanding({ node, edges, others, queries, clock, log }: StandingOptions): EdgeObserver {
+  let standing: Standing = "member";
+  let timer: Timer | undefined;
+  let isAsking = false;
+
+  const change = (next: Standing): void => {
+    if (standing === next) return;
+    standing = next;
+    for (const line of edges.joined()) line.send({ type: "standing", standing });
+  };
+  const ask = async (): Promise<void> => {
+    const standings = await Promise.all(others().map((line) => queries.standing(line)));
+    if (standing !== "cut_off" || !standings.includes("member")) return;
+    log.warn("only this node is cut off from the database: its agents are asked to connect to other nodes");
+    change("excluded");
+  };
+  const look = (): void => {
+    if (isAsking || standing !== "cut_off") return;
+    isAsking = true;
+    letGo(
+      "task",
+      ask().finally(() => (isAsking = false)),
+    );
+  };
+  node?.onRenewal(() => {
+    if (node.isAlive()) {
+      timer?.cancel();
+      timer = undefined;
+      return change("member");
+    }
+    if (standing === "member") change("cut_off");
+    timer ??= clock.every(askEveryMs, look);
+  });
+  return {
+    receive(message, line) {
+      if (message.type === "hello" && standing !== "member") line.send({ type: "standing", standing });
+    },
+  };
+}

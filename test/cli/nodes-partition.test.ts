@@ -1,0 +1,117 @@
+/** Servers on one database, of which one is cut off from it. */
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { parseServerAddress } from "../../src/agent/connect.ts";
+import { freePort } from "../support/connections.ts";
+import { eventually } from "../support/eventually.ts";
+import { startNode } from "../support/nodes.ts";
+import type { ServerNode } from "../support/nodes.ts";
+import { startPostgres } from "../support/postgres.ts";
+import type { PostgresServer } from "../support/postgres.ts";
+import { skipWithoutPostgres } from "../support/programs.ts";
+import { startRelay } from "../support/relay.ts";
+import type { Relay } from "../support/relay.ts";
+import { startHttpService } from "../support/services.ts";
+import type { HttpService } from "../support/services.ts";
+
+describe(
+  "servers on one database, one of which is cut off from it",
+  { skip: skipWithoutPostgres, timeout: 180_000 },
+  () => {
+    let database: PostgresServer;
+    let relay: Relay;
+    /** The first server reaches the database through the relay. */
+    let nodes: readonly [ServerNode, ServerNode, ServerNode];
+    let service: HttpService;
+
+    before(async () => {
+      database = (await startPostgres({ port: await freePort() })) as PostgresServer;
+      relay = await startRelay(database.port);
+      const through = `postgres://postgres@127.0.0.1:${relay.port}/postgres`;
+      nodes = await Promise.all([startNode(through), startNode(database.url), startNode(database.url)]);
+      service = await startHttpService((_request, response) => response.end("served"));
+    });
+    after(async () => {
+      await Promise.all(nodes.map((node) => node.end("SIGKILL")));
+      relay.stop();
+      await service.stop();
+      await database.remove();
+    });
+
+    const lease = async (node: ServerNode): Promise<string> =>
+      /^postern_node_lease (\d)$/m.exec((await node.call("GET", "/metrics")).text)?.[1] ?? "";
+    const memberCount = async (node: ServerNode): Promise<string> =>
+      /^postern_nodes (\d+)$/m.exec((await node.call("GET", "/metrics")).text)?.[1] ?? "";
+    const sessionsAt = async (node: ServerNode): Promise<number> =>
+      Number(/^postern_tunnel_sessions (\d+)$/m.exec((await node.call("GET", "/metrics")).text)?.[1]);
+
+    it("servers on one database: agents of a server that is cut off are served without a failed request, open sessions at other servers, and leave it after its return", async () => {
+      const [away, ...others] = nodes;
+      const [first, second] = others;
+      const at = (node: ServerNode) => parseServerAddress(`127.0.0.1:${node.agents.port}`);
+      const staying = "staying.example.com";
+      const moving = "moving.example.com";
+      // One agent can only connect to the server that is cut off. The other one has further addresses.
+      const agents = [
+        await away.agent({ upstream: service.port, url: `https://${staying}`, agent: { connections: 1 } }),
+        await away.agent({
+          upstream: service.port,
+          url: `https://${moving}`,
+          agent: { connections: 1, otherServers: [at(first), at(second)] },
+        }),
+      ];
+      let answers = 0;
+      const failures: string[] = [];
+      const over = new AbortController();
+      const visit = async (node: ServerNode, host: string): Promise<void> => {
+        while (!over.signal.aborted) {
+          const answer = await node.ask("h1", { host }).catch((error: unknown) => ({ status: 0, text: String(error) }));
+          answers += 1;
+          if (answer.text !== "served")
+            failures.push(`${host} at ${nodes.indexOf(node)}: ${answer.status} ${answer.text}`);
+          await new Promise((resume) => setTimeout(resume, 20));
+        }
+      };
+      for (const node of nodes)
+        for (const host of [staying, moving]) {
+          await eventually(
+            () => node.ask("h1", { host }),
+            ({ status }) => status === 200,
+          );
+        }
+      const visits = nodes.flatMap((node) => [staying, moving].map((host) => visit(node, host)));
+      try {
+        relay.blackhole();
+        await eventually(
+          () => lease(away),
+          (held) => held === "0",
+        );
+        for (const node of others)
+          await eventually(
+            () => memberCount(node),
+            (count) => count === "2",
+          );
+        await eventually(
+          async () => (await sessionsAt(first)) + (await sessionsAt(second)),
+          (count) => count === 1,
+        );
+        assert.equal(await sessionsAt(away), 2);
+        relay.mend();
+        await eventually(
+          () => lease(away),
+          (held) => held === "1",
+        );
+        await eventually(
+          () => sessionsAt(away),
+          (count) => count === 1,
+        );
+      } finally {
+        over.abort();
+        await Promise.all(visits);
+      }
+      assert.deepEqual(failures, []);
+      assert.ok(answers > 100);
+      for (const agent of agents) await agent.close();
+    });
+  },
+);
