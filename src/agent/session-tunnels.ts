@@ -133,7 +133,7 @@ export class SessionTunnels {
   /** Handles a public connection to one of the tunnels. */
   proxied(tunnelId: string, { proto, clientAddress }: ProxiedHeader, stream: ByteStream): void {
     const tunnel = this.#byId.get(tunnelId);
-    if (!tunnel) return stream.abort();
+    if (!tunnel) return stream.refuse ? stream.refuse() : stream.abort();
     const { clock, log } = this.#all;
     const { upstream, opened } = tunnel.options;
     const http = proto === "http" || proto === "https";

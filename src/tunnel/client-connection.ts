@@ -335,7 +335,7 @@ export class ClientConnection {
       this.#handlers.proxied(header.tunnelId, header, stream);
     } else {
       stream.receiver = discard;
-      stream.abort();
+      stream.refuse();
     }
   };
 

@@ -289,6 +289,7 @@ export class AgentConnection {
     // Only Rust agents use Nagle's algorithm.
     this.#mux.answersAtOnce = agent.kind === "rust";
     this.#mux.sleepsThroughResets = agent.kind === "rust";
+    this.#mux.reportsUnused = agent.kind === "postern";
     const maxWindow = this.#maxWindow(agent);
     if (maxWindow > 0) this.#mux.windows.allow(maxWindow, new WindowReserve(limits.windowBudget));
     hooks.opened(session);

@@ -277,6 +277,7 @@ export class HttpExchange
   lasts(): void {
     this.request.headers.own();
     this.#response?.headers.own();
+    this.#body.release();
   }
 
   converted(fields: FieldTable): void {

@@ -60,3 +60,33 @@ describe("a replaced request body", () => {
     assert.equal(body.size, 3);
   });
 });
+
+describe("a forwarded request body", () => {
+  it("a forwarded request body is available again, with the pieces that followed, until it is released", () => {
+    const { body, counters } = makeBody(9);
+    body.keep(Buffer.from("abc"));
+    assert.equal(String(Buffer.concat([...body.lend()])), "abc");
+    body.lent(Buffer.from("def"));
+    assert.equal(body.size, 0);
+    assert.equal(body.restore(), true);
+    body.keep(Buffer.from("ghi"));
+    assert.equal(String(Buffer.concat([...body.lend()])), "abcdefghi");
+    assert.ok(counters.heldBytes > 0);
+    body.release();
+    assert.deepEqual([body.restore(), counters.heldBytes], [false, 0]);
+  });
+
+  it("a forwarded request body is never available in part", () => {
+    const large = Buffer.alloc(16 * 1024 + 1);
+    const first = makeBody(-1).body;
+    first.keep(large);
+    assert.equal(first.lend()[0]?.length, large.length);
+    first.lent(Buffer.from("rest"));
+    assert.equal(first.restore(), false);
+    const second = makeBody(-1).body;
+    second.lent(Buffer.from("begin"));
+    second.lent(large);
+    second.lent(Buffer.from("rest"));
+    assert.equal(second.restore(), false);
+  });
+});

@@ -9,6 +9,8 @@ import type { ReceivedRequest } from "./received-request.ts";
 
 const noBytes = Buffer.alloc(0);
 const noPieces: readonly Buffer[] = [];
+/** Maximum size of a forwarded body that stays available until the response begins, bytes. */
+const maxReplayedBytes = 16 * 1024;
 
 /**
  * Buffers a request's body: a few pieces while the request is being decided, or the whole body if a module reads it.
@@ -25,6 +27,9 @@ export class RequestBody {
   #awaitsContinue: boolean;
   #kept: GatheredBytes | undefined;
   #holding: Holding | undefined;
+  /** All forwarded pieces while they can be sent again, and their bytes: Infinity after a release. */
+  #lent: readonly Buffer[] = noPieces;
+  #lentBytes = 0;
   #owed = 0;
   #whole:
     | { readonly maxBytes: number; readonly resolve: (body: Buffer) => void; readonly reject: (error: Error) => void }
@@ -110,8 +115,44 @@ export class RequestBody {
     this.#client.sendInterim(100, undefined);
   }
 
+  /** Returns the pieces for an upstream. A short body stays available for `restore`. */
+  lend(): readonly Buffer[] {
+    const kept = this.#kept;
+    if (kept === undefined || kept.length > maxReplayedBytes) return this.take();
+    this.#kept = undefined;
+    this.#lentBytes = kept.length;
+    this.#lent = kept.take();
+    return this.#lent;
+  }
+
+  /** Adds a piece that was forwarded as it arrived to the lent ones. */
+  lent(piece: Buffer): void {
+    this.#lentBytes += piece.length;
+    if (this.#lentBytes > maxReplayedBytes) this.release();
+    else this.#lent = this.#lent === noPieces ? [piece] : [...this.#lent, piece];
+  }
+
+  /** Makes the lent pieces available again. Returns false if a forwarded piece was released. */
+  restore(): boolean {
+    const { length } = this.#lent;
+    if (length === 0) return this.#lentBytes === 0;
+    this.#kept = new GatheredBytes();
+    for (const piece of this.#lent) this.#kept.add(piece);
+    this.#lent = noPieces;
+    this.#lentBytes = 0;
+    return true;
+  }
+
+  /** Releases the lent pieces. The pieces after them are not stored either. */
+  release(): void {
+    this.#lentBytes = Infinity;
+    this.#lent = noPieces;
+    if (this.#kept === undefined) this.#holding?.clear();
+  }
+
   /** Returns and releases the pieces. */
   take(): readonly Buffer[] {
+    this.release();
     const kept = this.#kept;
     if (kept === undefined) return noPieces;
     this.#kept = undefined;

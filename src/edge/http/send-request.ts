@@ -40,9 +40,9 @@ export function sendRequest(
   );
   const { bytes, used } = slab;
   let at = writeRequestHead(bytes, used, request, chunked, forwarded, requestId);
-  if (joined > 0) for (const piece of body.take()) at = putBytes(bytes, at, piece, 0, piece.length);
+  if (joined > 0) for (const piece of body.lend()) at = putBytes(bytes, at, piece, 0, piece.length);
   slab.used = at;
-  const left = body.size > 0 ? body.take() : noPieces;
+  const left = body.size > 0 ? body.lend() : noPieces;
   let hasRoom = connection.begin(user, bytes.subarray(used, at), {
     isHead: method === "HEAD",
     chunked,

@@ -150,6 +150,7 @@ export class UpstreamSide implements UpstreamUser {
   sendBody(bytes: Buffer): void {
     const { length } = bytes;
     this.#bodyBegun = true;
+    this.#body.lent(bytes);
     if (this.#converted !== undefined) this.#converted.receiver.data(bytes);
     else if (this.#connection?.sendBody(bytes) === true) this.#client.requestConsumed(length);
     else this.#body.owe(length);
@@ -244,9 +245,10 @@ export class UpstreamSide implements UpstreamUser {
       const connection = this.#connection;
       this.#connection = undefined;
       connection?.abort();
-      this.#tryAnother("agent_dial_failed", exchange.request.bodyLength === 0, dialFailureReason(head));
+      this.#tryAnother("agent_dial_failed", this.#rewind(), dialFailureReason(head));
       return;
     }
+    this.#body.release();
     this.#settle(head.status);
     stripResponse(head.fields);
     if (head.status === 204) head.fields.delete("content-length");
@@ -280,8 +282,12 @@ export class UpstreamSide implements UpstreamUser {
       exchange.cut();
       return;
     }
-    if (connection === undefined || unused) {
+    if (connection === undefined) {
       this.#tryAnother(reason, unused, why);
+      return;
+    }
+    if (unused && this.#rewind()) {
+      this.#sendElsewhere(reason, why ?? didNotAnswer);
       return;
     }
     if (this.#mayRepeat(reason, connection)) this.#repeat(reason);
@@ -324,12 +330,26 @@ export class UpstreamSide implements UpstreamUser {
   /** An idle warm stream may have been closed. A new stream to the same upstream is as good as another upstream. */
   #repeat(reason: RefusalName): void {
     this.#isRepeat = true;
-    const { exchange } = this;
-    const why = `connection lost before the response (${reason}); a ${exchange.request.method} request can be sent again`;
+    const { method } = this.exchange.request;
+    this.#sendElsewhere(
+      reason,
+      `connection lost before the response (${reason}); a ${method} request can be sent again`,
+    );
+  }
+
+  #sendElsewhere(reason: RefusalName, why: string): void {
     if (this.isWarm && reason === "upstream_refused") {
-      exchange.steps.push(skipped("backend", why));
+      this.exchange.steps.push(skipped("backend", why));
       this.#pool?.request(this, true);
     } else this.#tryAnother(reason, true, why);
+  }
+
+  /** Makes the whole request available again. Returns false if forwarded bytes of its body were released. */
+  #rewind(): boolean {
+    if (!this.#bodyBegun) return true;
+    if (!this.#body.restore()) return false;
+    this.#bodyBegun = false;
+    return true;
   }
 
   /** Tries the next upstream if the whole request can still be sent. Otherwise answers. */

@@ -29,6 +29,7 @@ export function openPeerLine(socket: Socket, side: "agent" | "server", options: 
     { incoming, bug: (error) => reportFailure("session", error), closed },
   );
   mux.sleepsThroughResets = false;
+  mux.reportsUnused = true;
   mux.windows.allow(maxWindow, new WindowReserve(windowBudget));
   // Starts reading the bytes that the handshake left unread.
   socket.resume();

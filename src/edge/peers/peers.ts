@@ -4,6 +4,7 @@ import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Metrics } from "../../lib/metrics.ts";
 import type { Relayed, RelayedAnswer } from "../../routing/planes/messages.ts";
+import { errorCode } from "../../tunnel/mux/frame.ts";
 import type { Mux } from "../../tunnel/mux/mux.ts";
 import { discard } from "../../tunnel/mux/stream.ts";
 import type { MuxStream, StreamWatcher } from "../../tunnel/mux/stream.ts";
@@ -73,18 +74,18 @@ export function makePeers(options: PeersOptions): Peers {
   const tls = nodes && tlsTransport({ ...nodes, ...options });
   const transports = [unix, tls].filter((one): one is PeerTransport => one !== undefined);
   const lines = makeDialledLines(transports, clock, log);
-  const accepted = new Set<Socket>();
+  const accepted = new Set<Mux>();
   const ofNodes = new Set<Mux>();
   const arrived = (socket: Socket): Mux => {
-    accepted.add(socket);
     const mux = openPeerLine(socket, "server", {
       clock,
       incoming: (stream) => (stream.receiver = new ArrivingStream(stream, host)),
       closed() {
-        accepted.delete(socket);
+        accepted.delete(mux);
         ofNodes.delete(mux);
       },
     });
+    accepted.add(mux);
     return mux;
   };
   return {
@@ -138,7 +139,7 @@ export function makePeers(options: PeersOptions): Peers {
     close() {
       lines.close();
       for (const transport of transports) transport.close();
-      for (const socket of accepted) socket.destroy();
+      for (const mux of accepted) mux.close(errorCode.none, "the server is stopping");
     },
   };
 }

@@ -8,6 +8,7 @@ import { writeChunk, writeLastChunk } from "../../http1/write-chunk.ts";
 import { endUnit, reportFailure } from "../../lib/boundary.ts";
 import { discardingReceiver } from "../../lib/io/byte-stream.ts";
 import type { ByteReceiver, ByteStream } from "../../lib/io/byte-stream.ts";
+import { UnusedStream } from "../../lib/io/unused-stream.ts";
 import { Refusal } from "../../lib/errors.ts";
 import type { RefusalName } from "../../lib/errors.ts";
 import type { Timer } from "../../lib/clock.ts";
@@ -155,10 +156,12 @@ export class UpstreamConnection implements ByteReceiver, Timed, Listed {
     this.#stream.abort();
   }
 
-  /** Ends the stream and reports the reason to the user. */
-  fail(reason: RefusalName, why?: string): void {
+  /**
+   * Ends the stream and reports the reason to the user.
+   * @param unused whether the upstream has seen nothing of the request
+   */
+  fail(reason: RefusalName, why?: string, unused = false): void {
     const user = this.#user;
-    const unused = this.#state === opening || this.#state === idle;
     const bytes = this.#bytes;
     this.abort();
     try {
@@ -238,6 +241,7 @@ export class UpstreamConnection implements ByteReceiver, Timed, Listed {
       this.#close();
       bytes.receiver.closed(error);
     } else if (error === undefined && this.#state === readingBody && this.#body.untilClose) this.#complete();
+    else if (error instanceof UnusedStream) this.fail(error.reason, error.message, !this.#received);
     else if (error instanceof Refusal)
       this.fail(error.reason, error.reason === "upstream_invalid" ? invalid(error.message) : error.message);
     else this.fail("upstream_refused");

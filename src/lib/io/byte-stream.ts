@@ -15,6 +15,8 @@ export interface ByteStream {
   end(): void;
   /** Ends both directions immediately, and discards pending bytes. Does nothing if already closed. */
   abort(): void;
+  /** Like `abort`, but tells the other end that none of its bytes were processed. Absent if the stream cannot. */
+  refuse?(): void;
   /**
    * Returns credit for bytes passed to `receiver.data`. Call this when they were processed, not when they arrived. A
    * sender is never granted more than its window ahead of this.

@@ -37,8 +37,8 @@ class Notes implements FrameHandler {
     this.seen.push(`credit ${streamId} ${increment}`);
   }
 
-  goAway(code: number): void {
-    this.seen.push(`goaway ${code}`);
+  goAway(lastStreamId: number, code: number): void {
+    this.seen.push(`goaway ${lastStreamId} ${code}`);
   }
 
   unknownFrame(length: number): void {
@@ -86,7 +86,7 @@ const understood = [
   "unknown 0",
   "data 2147483645 flags 2 length 3",
   "payload end",
-  "goaway 10",
+  "goaway 7 10",
 ];
 
 describe("the frame reader", () => {

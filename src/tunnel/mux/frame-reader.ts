@@ -11,8 +11,8 @@ export interface FrameHandler {
   dataEnds(): void;
   reset(streamId: number, code: number): void;
   windowIncrement(streamId: number, increment: number): void;
-  /** The session has ended. Nothing is read after this. */
-  goAway(code: number): void;
+  /** The session has ended. Nothing is read after this. The peer has processed no stream above `lastStreamId`. */
+  goAway(lastStreamId: number, code: number): void;
   /** A frame type of a later protocol. Its body is skipped. */
   unknownFrame(length: number): void;
 }
@@ -135,7 +135,7 @@ export class FrameReader {
     this.#state = inHeader;
     if (this.#type === frameType.goAway) {
       this.#state = over;
-      this.#handler.goAway(readUint32(this.#scratch, 4));
+      this.#handler.goAway(readUint32(this.#scratch, 0) & maxWindow, readUint32(this.#scratch, 4));
       return;
     }
     const value = readUint32(this.#scratch, 0);

@@ -9,7 +9,17 @@ import { phase, putOff } from "../../lib/turn.ts";
 import type { TurnTask } from "../../lib/turn.ts";
 import { readInTurns } from "../../lib/io/turn-reader.ts";
 import { WindowBudget } from "../../lib/io/receive-window.ts";
-import { errorCode, flagFin, flagSyn, frameType, initialWindow, ProtocolViolation, unusedStreamId } from "./frame.ts";
+import { UnusedStream } from "../../lib/io/unused-stream.ts";
+import {
+  errorCode,
+  flagFin,
+  flagSyn,
+  frameType,
+  initialWindow,
+  maxWindow,
+  ProtocolViolation,
+  unusedStreamId,
+} from "./frame.ts";
 import { FrameReader } from "./frame-reader.ts";
 import type { FrameHandler } from "./frame-reader.ts";
 import { Outbox } from "./outbox.ts";
@@ -78,6 +88,11 @@ export class Mux implements StreamHost, FrameHandler, TurnTask {
   answersAtOnce: boolean;
   /** Value until the kind of agent is known. */
   sleepsThroughResets: boolean;
+  /**
+   * Whether the peer reports which streams it has not processed: by the last stream id of its GOAWAY, and by the codes
+   * of its resets. Rust agents report a stream id without meaning.
+   */
+  reportsUnused = false;
 
   /** The socket must be connected. No other code may read or write it. */
   constructor(socket: Socket, options: MuxOptions, handler: MuxHandler) {
@@ -203,7 +218,7 @@ export class Mux implements StreamHost, FrameHandler, TurnTask {
 
   reset(streamId: number, code: number): void {
     const stream = this.#streams.get(streamId);
-    if (stream) stream.close(new Error(`peer reset the stream (code ${code})`));
+    if (stream) stream.close(this.#resetError(streamId, code));
     else this.#idleFrame();
   }
 
@@ -215,12 +230,20 @@ export class Mux implements StreamHost, FrameHandler, TurnTask {
     }
   }
 
-  goAway(code: number): void {
-    this.#finish(new Error(`peer said goodbye (code ${code})`));
+  goAway(lastStreamId: number, code: number): void {
+    this.#finish(new Error(`peer said goodbye (code ${code})`), this.reportsUnused ? lastStreamId : maxWindow);
   }
 
   unknownFrame(length: number): void {
     this.#idleFrame(1 + (length >>> 10));
+  }
+
+  #resetError(streamId: number, code: number): Error {
+    const isRefused = code === errorCode.streamRefused || code === errorCode.acceptQueueFull;
+    if (!isRefused || !this.reportsUnused || !this.#isOurs(streamId))
+      return new Error(`peer reset the stream (code ${code})`);
+    const reason = code === errorCode.streamRefused ? "tunnel_gone" : "tunnel_busy";
+    return new UnusedStream(reason, `the agent refused the stream (code ${code})`);
   }
 
   #accept(streamId: number): MuxStream | undefined {
@@ -354,17 +377,19 @@ export class Mux implements StreamHost, FrameHandler, TurnTask {
     this.outbox.send();
   }
 
-  #finish(error: Error | undefined): void {
+  /** @param lastUsedId highest id of our streams that the peer may have processed */
+  #finish(error: Error | undefined, lastUsedId: number = maxWindow): void {
     if (this.#over) return;
     this.#over = true;
     this.#reader.stop();
     if (!contain("session", () => this.#hangUp())) this.#socket.destroy();
     this.#ready = [];
     const cause = error ?? new Error("session closed");
+    const unused = new UnusedStream("tunnel_gone", "the agent's session ended before the agent began the request");
     const streams = [...this.#streams.values()];
     for (const stream of streams) {
       try {
-        stream.close(cause);
+        stream.close(stream.isUnsent || (this.#isOurs(stream.id) && stream.id > lastUsedId) ? unused : cause);
       } catch (bug) {
         this.#handler.bug(bug);
       }

@@ -110,6 +110,11 @@ export class MuxStream implements ByteStream {
     return this.#queue?.length ?? 0;
   }
 
+  /** Whether no frame of the stream has been sent. */
+  get isUnsent(): boolean {
+    return this.#synFlag !== 0;
+  }
+
   /** Whether the peer has ended its direction. */
   get peerEnded(): boolean {
     return this.#peerEnded;
@@ -173,6 +178,15 @@ export class MuxStream implements ByteStream {
         this.#drop(droppedAfterResetMs);
       }
     }
+    this.#host.schedule();
+    this.#host.tellClosed(this, abortedError);
+  }
+
+  /** Resets a stream of the peer whose bytes were not processed, so that the peer can send them elsewhere. */
+  refuse(): void {
+    if (this.#over) return;
+    this.#host.outbox.control(frameType.reset, this.id, errorCode.streamRefused);
+    this.#drop(0);
     this.#host.schedule();
     this.#host.tellClosed(this, abortedError);
   }

@@ -5,6 +5,7 @@ import type { FieldTable } from "../../../http1/field-table.ts";
 import { endUnit } from "../../../lib/boundary.ts";
 import { discardingReceiver } from "../../../lib/io/byte-stream.ts";
 import type { ByteReceiver, ByteStream } from "../../../lib/io/byte-stream.ts";
+import { UnusedStream } from "../../../lib/io/unused-stream.ts";
 import { Refusal } from "../../../lib/errors.ts";
 import type { Deadlines } from "../../../lib/deadlines.ts";
 import type { Log } from "../../../lib/log.ts";
@@ -13,7 +14,7 @@ import { FloodGuard } from "../../../http2/flood-guard.ts";
 import type { Nuisance } from "../../../http2/flood-guard.ts";
 import { FrameReader } from "../../../http2/frame-reader.ts";
 import type { FrameHandler } from "../../../http2/frame-reader.ts";
-import { flag, frameType, readUint31 } from "../../../http2/frames.ts";
+import { errorCode, flag, frameType, readUint31 } from "../../../http2/frames.ts";
 import { HeadBuilder } from "../../../http2/head-builder.ts";
 import { HeaderBlocks, hollow, unfinished } from "../../../http2/header-blocks.ts";
 import type { BlockProgress } from "../../../http2/header-blocks.ts";
@@ -57,7 +58,7 @@ class Http2Upstream implements ByteStream, FrameHandler {
   readonly #decoder = new HpackDecoder();
   readonly #guard: FloodGuard;
   readonly #response: ResponseWriter;
-  #why: Refusal | undefined;
+  #why: Error | undefined;
   #settingsSeen = false;
   /** Whether the agent itself answers in HTTP/1.1. */
   #isPlain = false;
@@ -134,7 +135,7 @@ class Http2Upstream implements ByteStream, FrameHandler {
     if (fields.upgradeIndex >= 0) return "an upgrade is of HTTP/1.1";
     if (this.#isLast) {
       // The request may use another connection, because this one was used before.
-      this.#fail("upstream_refused", "the service accepts no more requests");
+      this.#unused("the service accepts no more requests");
       return "closed";
     }
     this.#streamWindow = windowBytes;
@@ -179,7 +180,9 @@ class Http2Upstream implements ByteStream, FrameHandler {
       case frameType.windowUpdate:
         return this.#windowUpdate(streamId, readUint31(bytes, start));
       case frameType.rstStream:
-        if (this.#count("resets") && this.#isPresent(streamId)) this.#fail("upstream_refused", "the request was reset");
+        if (!this.#count("resets") || !this.#isPresent(streamId)) return;
+        if (readUint31(bytes, start) === errorCode.refusedStream) this.#unused("the service refused the request");
+        else this.#fail("upstream_refused", "the request was reset");
         return;
       case frameType.ping:
         if (!this.#count("pings") || (flags & flag.ack) !== 0) return;
@@ -264,13 +267,13 @@ class Http2Upstream implements ByteStream, FrameHandler {
   #goneAway(lastId: number): void {
     this.#isLast = true;
     if (!this.#sender.isOpen) this.receiver.ended();
-    else if (this.#sender.streamId > lastId) this.#fail("upstream_refused", "the service is closing the connection");
+    else if (this.#sender.streamId > lastId) this.#unused("the service is closing the connection");
   }
 
   /** Fails a request that began directly after the end, because a service that goes away no longer accepts it. */
   #afterEnd(): void {
     if (this.isDone || !this.#isLast) return;
-    if (this.#sender.isOpen) this.#fail("upstream_refused", "the service has closed the connection");
+    if (this.#sender.isOpen) this.#unused("the service has closed the connection");
     else this.receiver.ended();
   }
 
@@ -310,9 +313,18 @@ class Http2Upstream implements ByteStream, FrameHandler {
   }
 
   #fail(reason: "upstream_invalid" | "upstream_refused", why: string): void {
+    this.#close(new Refusal(reason, why));
+  }
+
+  /** Ends the stream because the service has not processed the request (RFC 9113 §8.7). */
+  #unused(why: string): void {
+    this.#close(new UnusedStream("upstream_refused", why));
+  }
+
+  #close(why: Error): void {
     if (this.isDone) return;
-    this.#context.log.info("HTTP/2 upstream closed", { reason: why });
-    this.#why = new Refusal(reason, why);
+    this.#context.log.info("HTTP/2 upstream closed", { reason: why.message });
+    this.#why = why;
     this.abort();
   }
 }
