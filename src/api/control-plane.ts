@@ -64,6 +64,7 @@ import { watchStanding } from "./nodes/standing.ts";
 import { makeOperations } from "./operations.ts";
 import type { OperationsInput } from "./operations.ts";
 import { openProvisioning } from "./provisioning/provisioning.ts";
+import { collectSeries } from "./series/collector.ts";
 import { startPublishing } from "./edges/publish.ts";
 import { openSourceRestriction } from "./http/source-restriction.ts";
 import { trackReadiness } from "./edges/readiness.ts";
@@ -158,14 +159,7 @@ async function serve(
   const provisioning = openProvisioning({ store, settings: options, applied, clock, log, metrics });
   const sharedProblems = shareProblems(store.node);
   const problems = problemsOf(store, log, sharedProblems);
-  showNumbers(metrics, {
-    revision: () => store.revision,
-    applied: () => applied.everywhere() ?? 0,
-    edges: () => edges.joined().length,
-    sessions: () => agents.count("sessions"),
-    tunnels: () => agents.count("tunnels"),
-    problems: () => problems.count(),
-  });
+  showNumbers(metrics, { store, applied, edges, agents, problems });
   let { apiUrl } = options;
   const { version = "", region } = options;
   const nodes = openNodes({
@@ -180,6 +174,7 @@ async function serve(
     clock,
   });
   const events = await openEvents(options, { store, metrics, edges, baseUrl: () => apiUrl ?? "" });
+  const series = collectSeries({ dataDirectory: options.data, nodeId: store.node?.id ?? "", clock, log, metrics });
   const readiness = trackReadiness(store, metrics);
   const draining = watchDraining();
   const logins = await keepLogins(options, store, metrics, events.tellLogin);
@@ -194,6 +189,7 @@ async function serve(
     problems,
     queries,
     watchStanding({ node: store.node, edges, others: () => directory?.allLines() ?? [], queries, clock, log }),
+    series,
     logins.book,
     keepDirectory({ lineCount: links.length, nodes: directory, agents }),
   ]);
@@ -201,6 +197,7 @@ async function serve(
     edges,
     metrics,
     queries,
+    series,
     readiness,
     draining: draining.begun,
     applied,
@@ -226,6 +223,7 @@ async function serve(
       await api.stop();
       await provisioned;
       await events.stop();
+      await series.stop();
       await store.close();
     },
   };
@@ -249,7 +247,7 @@ async function openEvents(
 /** Dependencies of the API besides the store. */
 interface Grounds
   extends
-    Pick<OperationsInput, "queries" | "metrics" | "readiness" | "applied" | "nodes" | "problems">,
+    Pick<OperationsInput, "queries" | "series" | "metrics" | "readiness" | "applied" | "nodes" | "problems">,
     Pick<BehaviourNeeds, "liveObjects" | "events" | "provisioning"> {
   readonly keys: KeyRing;
   readonly edges: Edges;
@@ -259,8 +257,8 @@ interface Grounds
 
 async function startApi(options: ControlPlaneOptions, store: Store, grounds: Grounds) {
   const { clock, log, apiUrl, loginIssuer } = options;
-  const { edges, metrics, queries, readiness, applied, nodes, problems, liveObjects, keys, events, provisioning } =
-    grounds;
+  const { edges, metrics, queries, series, readiness, applied, nodes, problems, liveObjects } = grounds;
+  const { keys, events, provisioning } = grounds;
   const reserving = reservingWith(options, store);
   const needs = {
     clock,
@@ -293,6 +291,7 @@ async function startApi(options: ControlPlaneOptions, store: Store, grounds: Gro
       store,
       needs,
       queries,
+      series,
       log,
       metrics,
       readiness,
@@ -347,15 +346,21 @@ function problemsOf(store: Store, log: Log, shared: SharedProblems): EdgeProblem
   return problems;
 }
 
-type Numbers = Readonly<Record<"revision" | "applied" | "edges" | "sessions" | "tunnels" | "problems", () => number>>;
+interface Counted {
+  readonly store: Pick<Store, "revision">;
+  readonly applied: { everywhere(): number | undefined };
+  readonly edges: Pick<Edges, "joined">;
+  readonly agents: Pick<Replica<EdgeLine>, "count">;
+  readonly problems: Pick<EdgeProblems, "count">;
+}
 
-function showNumbers(metrics: Metrics, numbers: Numbers): void {
-  metrics.gauge("postern_revision", "Revision of the last committed write.", numbers.revision);
-  metrics.gauge("postern_revision_applied", "Revision that every edge serves.", numbers.applied);
-  metrics.gauge("postern_edges", "Connected edges.", numbers.edges);
-  metrics.gauge("postern_tunnel_sessions", "Connected agents.", numbers.sessions);
-  metrics.gauge("postern_tunnels", "Online tunnels.", numbers.tunnels);
-  metrics.gauge("postern_configuration_problems", "Modules that an edge could not compile.", numbers.problems);
+function showNumbers(metrics: Metrics, { store, applied, edges, agents, problems }: Counted): void {
+  metrics.gauge("postern_revision", "Revision of the last committed write.", () => store.revision);
+  metrics.gauge("postern_revision_applied", "Revision that every edge serves.", () => applied.everywhere() ?? 0);
+  metrics.gauge("postern_edges", "Connected edges.", () => edges.joined().length);
+  metrics.gauge("postern_tunnel_sessions", "Connected agents.", () => agents.count("sessions"));
+  metrics.gauge("postern_tunnels", "Online tunnels.", () => agents.count("tunnels"));
+  metrics.gauge("postern_configuration_problems", "Modules that an edge could not compile.", () => problems.count());
 }
 
 /** Returns the team's identity provider for the console, if configured. */

@@ -35,6 +35,8 @@ import { exchangeOperations } from "./traffic/exchange-operations.ts";
 import { endedConnections } from "./traffic/connections.ts";
 import { endedOperations } from "./traffic/ended-traffic.ts";
 import { endedRequests } from "./traffic/requests.ts";
+import { seriesOperation } from "./series/operation.ts";
+import type { SeriesCollector } from "./series/collector.ts";
 import { referenceOperation } from "./description/reference/page.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import { requiringBody } from "./http/body.ts";
@@ -54,6 +56,7 @@ export interface OperationsInput {
   /** HTTPS port in public URLs. */
   readonly httpsPort: () => number;
   readonly queries: EdgeQueries;
+  readonly series: Pick<SeriesCollector, "read">;
   readonly log: Log;
   readonly metrics: Metrics;
   readonly readiness: Readiness;
@@ -96,6 +99,7 @@ export function makeOperations(input: OperationsInput): Operations {
     ...revisionOperations(context),
     ...endedOperations(endedRequests, queries),
     ...endedOperations(endedConnections, queries),
+    seriesOperation({ series: input.series, queries, clock }),
     ...exchangeOperations({ liveObjects, queries, log: input.log }),
     ...explainOperations({ store, queries }),
     explainEndpointOperation({ store, liveObjects, queries }),
@@ -164,6 +168,7 @@ export function describedOperations(): readonly Operation[] {
     needs: nothing,
     httpsPort: nothing,
     queries: nothing,
+    series: nothing,
     log: nothing,
     metrics: nothing,
     readiness: nothing,

@@ -5,6 +5,7 @@ import type { Downward, Link, Upward } from "../routing/planes/messages.ts";
 import { makeAnswers } from "./control/answers.ts";
 import { followControlPlane } from "./control/control-line.ts";
 import { makeEdgeExplainer } from "./control/explain.ts";
+import { makeOwnSeries } from "./control/own-series.ts";
 import { makeReplies } from "./control/replies.ts";
 import { makeDataPlane } from "./data-plane.ts";
 import { trackReached } from "./control/reached.ts";
@@ -102,6 +103,7 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
         plane.agents.close("the server is stopping");
         close();
         observers.traffic.close();
+        observers.tallies.close();
         observers.access?.flush();
       },
     };
@@ -136,14 +138,15 @@ function follow(
     saml,
     loaded,
   } = plane;
-  const { traffic, traces, failing } = observers;
+  const { traffic, tallies, traces, failing } = observers;
   const listenPort = (scheme: "https" | "http"): number => ports[scheme];
   const explainer = makeEdgeExplainer({ table, sites, upstreams, context, listenPort });
   const reached = trackReached(clock);
   const standing = followStanding({ registry, agents: plane.agents, clock, log });
+  const series = makeOwnSeries((message) => link.send(message), clock);
   const answer = makeAnswers({
     command: (sessionId, command) => registry.command(sessionId, command),
-    reply: makeReplies(traces, explainer, reached, () => standing.current),
+    reply: makeReplies(traces, explainer, reached, () => standing.current, series),
     log,
   });
   plane.answerPeers(answer);
@@ -166,6 +169,8 @@ function follow(
     logins,
     saml,
     traffic,
+    tallies,
+    series,
     metrics,
     log,
     loaded,

@@ -49,6 +49,11 @@ export class Refusal extends Error {
   }
 }
 
+/** Returns the problem that a code of the catalogue stands for; undefined for any other code. */
+export function whatOf(code: string): string | undefined {
+  return Object.values(catalogue).find(({ number }) => code === `ERR_POSTERN_${number}`)?.what;
+}
+
 /** Returns the fix for a code of the catalogue; undefined for any other code. */
 export function fixOf(code: string): string | undefined {
   return Object.values(catalogue).find(({ number }) => code === `ERR_POSTERN_${number}`)?.fix;

@@ -66,6 +66,7 @@ export function otherCalls(api: TestApi, world: World): Readonly<Record<string, 
     getRequestExchange: async () => ({ path: `${await served()}/exchange`, names: true }),
     replayRequest: async () => ({ path: `${await served()}/replay`, names: true }),
     listConnections: async () => ({ path: "/connections" }),
+    getMetricsSeries: async () => ({ path: "/metrics_series" }),
     listProblems: async () => ({ path: "/problems" }),
     getConnection: async () => ({ path: "/connections/con_1", names: true }),
     explainHTTPSEdge: () => hosted("https"),
@@ -128,6 +129,8 @@ function answerTo(question: EdgeQuestion, accountId: string): EdgeAnswer {
   switch (question.name) {
     case "standing":
       return { name: "standing", standing: "member" };
+    case "series":
+      return { name: "series", nodeId: "", steps: [] };
     case "reached":
       return { name: "reached", isReached: true };
     case "request":

@@ -2218,6 +2218,15 @@ export const operations: readonly Operation[] = [
     answers: "object",
   },
   {
+    id: "getMetricsSeries",
+    group: [],
+    verb: "metrics_series",
+    method: "GET",
+    path: "/metrics_series",
+    query: ["metric", "since", "until", "step", "group_by", "service_id", "groups"],
+    answers: "object",
+  },
+  {
     id: "getRequestExchange",
     group: ["requests", "exchange"],
     verb: "get",

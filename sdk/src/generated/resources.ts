@@ -94,6 +94,7 @@ import type {
   IPRestrictionCreate,
   IPRestrictionUpdate,
   LoginAddresses,
+  MetricsSeries,
   Node,
   Plan,
   PolicyCheck,
@@ -139,6 +140,23 @@ import type {
   WeightedBackendCreate,
   WeightedBackendUpdate,
 } from "./types.ts";
+
+export interface MetricsSeriesOptions extends ReadOptions {
+  /** Metrics, separated by commas, at most 10. Default: `requests,errors`, or `refused` with `group_by=reason`. */
+  readonly metric?: string | undefined;
+  /** Start. Rounded down to a step. Default: an hour before the end. */
+  readonly since?: string | undefined;
+  /** End. Rounded up to a step. Default: now. */
+  readonly until?: string | undefined;
+  /** Length of each step. Default: the shortest that leads to at most 170 steps. */
+  readonly step?: "1m" | "5m" | "10m" | "15m" | "30m" | "1h" | "2h" | "3h" | "6h" | "12h" | "1d" | undefined;
+  /** Groups the traffic. `reason` counts what was denied or failed by its reason. */
+  readonly group_by?: "none" | "service" | "reason" | undefined;
+  /** Id of an edge or endpoint: only its traffic. */
+  readonly service_id?: string | undefined;
+  /** Maximum number of groups, besides the sum of the others. */
+  readonly groups?: number | undefined;
+}
 
 export interface LoginAddressesOptions extends ReadOptions {
   /** Issuer of an OpenID provider. */
@@ -271,6 +289,11 @@ export interface Resources {
   readonly webhooks: Webhooks;
   readonly references: References;
   readonly consoleLinks: ConsoleLinks;
+  /**
+   * Get the history of your traffic, summed over all nodes: requests, errors, latency, bytes and connections, per
+   * minute for 48 hours, per hour for 35 days and per day for a year. `GET /metrics_series`
+   */
+  metricsSeries(options?: MetricsSeriesOptions): Promise<MetricsSeries>;
   /**
    * List configuration that an edge of any server could not apply, such as a route with an invalid module. Requests to
    * it get 500 until you change it. `GET /problems`

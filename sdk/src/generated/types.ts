@@ -3506,6 +3506,45 @@ export interface Connection {
   readonly steps: readonly Step[];
 }
 
+/** The history of traffic. */
+export interface MetricsSeries {
+  /** URI of the history. */
+  readonly uri: string;
+  /** Start of the first step. */
+  readonly since: string;
+  /** End of the last step. */
+  readonly until: string;
+  /** Length of each step. */
+  readonly step_seconds: number;
+  /** Whether every node has answered. If not, the numbers are too low. */
+  readonly complete: boolean;
+  /**
+   * One group without `group_by`. With it, the groups with the most traffic, and then the sum of the others, if any.
+   */
+  readonly groups: readonly ({
+    /** Id of the edge or endpoint; null for several services. */
+    readonly service_id: string | null;
+    /** Host or address at which the service last had traffic. */
+    readonly name: string | null;
+    /**
+     * With `group_by=reason`: the error code in the response, or else the module that denied the request; null for the
+     * sum of other reasons.
+     */
+    readonly reason: string | null;
+    /** Description of the error code. */
+    readonly reason_text: string | null;
+    /** One for each metric. */
+    readonly series: readonly ({
+      /** Name of the metric. */
+      readonly metric: "requests" | "errors" | "forwarded" | "answered" | "denied" | "failed" | "responses_none" | "responses_1xx" | "responses_2xx" | "responses_3xx" | "responses_4xx" | "responses_5xx" | "bytes_in" | "bytes_out" | "connections" | "connections_denied" | "connections_failed" | "refused" | "latency_p50" | "latency_p90" | "latency_p95" | "latency_p99";
+      /** Sum or percentile over all steps. */
+      readonly total: number | null;
+      /** One value per step. Percentiles are null without requests. */
+      readonly values: readonly (number | null)[];
+    })[];
+  })[];
+}
+
 /**
  * A request and its response as captured by the agent that handled it. Only the agent stores it, without credentials.
  */

@@ -11,6 +11,7 @@ import { exampleReply } from "../objects/example-replies.ts";
 import { exampleInput } from "../operation/examples.ts";
 import { maxReasonBytes } from "../operation/reason.ts";
 import { isStored } from "../operation/refusals.ts";
+import { defaultGroups, groupings, maxGroups, steps } from "../series/read-query.ts";
 
 export function describeApi(operations: readonly Operation[]): JsonSchema {
   const paths: Record<string, Record<string, unknown>> = {};
@@ -304,6 +305,13 @@ const queryDocs: Readonly<Record<string, string>> = {
   url: "Only objects with this URL; can be given several times.",
   outcome: "Only entries with this outcome.",
   text: "Only entries with this text in their id, method, host and path, address or status. Case does not matter.",
+  metric: "Metrics, separated by commas, at most 10. Default: `requests,errors`, or `refused` with `group_by=reason`.",
+  since: "Start. Rounded down to a step. Default: an hour before the end.",
+  until: "End. Rounded up to a step. Default: now.",
+  step: "Length of each step. Default: the shortest that leads to at most 170 steps.",
+  group_by: "Groups the traffic. `reason` counts what was denied or failed by its reason.",
+  service_id: "Id of an edge or endpoint: only its traffic.",
+  groups: "Maximum number of groups, besides the sum of the others.",
   exchange_id: "`exchange_id` of a replay, instead of the request itself.",
   secrets: "`true` includes the secrets that the key may read.",
   issuer: "Issuer of an OpenID provider.",
@@ -319,5 +327,10 @@ const querySchemas: Readonly<Record<string, JsonSchema>> = {
   limit: { type: "integer", minimum: 1, maximum: 100, default: 100 },
   at_revision: { type: "integer", minimum: 0 },
   dry_run: { type: "boolean", default: false },
+  since: { type: "string", format: "date-time" },
+  until: { type: "string", format: "date-time" },
+  step: { type: "string", enum: Object.keys(steps) },
+  group_by: { type: "string", enum: [...groupings], default: "none" },
+  groups: { type: "integer", minimum: 1, maximum: maxGroups, default: defaultGroups },
   secrets: { type: "boolean", default: false },
 };

@@ -111,8 +111,8 @@ function reference(name: string): JsonSchema {
 }
 
 /** Whether the response comes from storage. Data of edges and commands to agents have no revision. */
-function readsRevision({ open, verb, refusals = [] }: Operation): boolean {
-  return !open && verb !== "command" && !refusals.includes("edge_silent");
+function readsRevision({ open, verb, isUnrevised, refusals = [] }: Operation): boolean {
+  return !open && !isUnrevised && verb !== "command" && !refusals.includes("edge_silent");
 }
 
 /** Whether its responses have an ETag. */

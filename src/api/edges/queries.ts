@@ -3,7 +3,7 @@ import type { Clock } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { labelMetrics, sumMetrics } from "../../lib/metrics-sum.ts";
 import type { AgentCommand, Downward, SessionCommand, Upward } from "../../routing/planes/messages.ts";
-import type { EdgeAnswer, EdgeQuestion, Standing } from "../../routing/planes/questions.ts";
+import type { EdgeAnswer, EdgeQuestion, SeriesAnswer, SeriesQuestion, Standing } from "../../routing/planes/questions.ts";
 import type { StoredObject } from "../../storage/store.ts";
 import type { Reply } from "../operation/call.ts";
 import type { EdgeLine, EdgeObserver, Edges } from "./edges.ts";
@@ -20,6 +20,10 @@ export interface EdgeQueries extends EdgeObserver {
   reached(milestone: { readonly revision: number; readonly change: number }, timeoutMs: number): Promise<string[]>;
   /** Returns the standing of another node, according to one of its edges. Undefined if the edge does not answer in time. */
   standing(line: EdgeLine): Promise<Standing | undefined>;
+  /** Returns the history of traffic of the other nodes, once for each of their edges that answers. */
+  series(
+    question: SeriesQuestion,
+  ): Promise<{ readonly answers: readonly SeriesAnswer[]; readonly isComplete: boolean }>;
   /** Returns the sum of the edges' metrics in text form; "" if none answers in time. */
   metrics(): Promise<string>;
 }
@@ -132,6 +136,15 @@ export function makeEdgeQueries(
       const answer = await query(line, (call) => ({ type: "question", call, question }), standingMs);
       const said = answer?.type === "answer" ? answer.answer : undefined;
       return said?.name === "standing" ? said.standing : undefined;
+    },
+    async series(question) {
+      const lines = elsewhere();
+      const answers = await queryAll(lines, (call) => ({ type: "question", call, question }), questionTimeoutMs);
+      const said = answers.map((one) => (one?.type === "answer" ? one.answer : undefined));
+      return {
+        answers: said.filter((one) => one?.name === "series"),
+        isComplete: said.every((one) => one?.name === "series"),
+      };
     },
     async metrics() {
       const joined = edges.joined();

@@ -94,6 +94,8 @@ export interface Operation {
   readonly plainReplies?: Readonly<Record<number, { readonly description: string; readonly example: string }>>;
   /** The word that a limited key needs among its scopes, in addition to `write` for writes. */
   readonly needs?: "exchanges";
+  /** Whether its reply has no revision, because it is about traffic and not about objects. */
+  readonly isUnrevised?: boolean;
   /** Whether it accepts an `Idempotency-Key` although it writes nothing to storage. */
   readonly once?: boolean;
   /** Whether it changes nothing although its method is not GET. */

@@ -17,6 +17,8 @@ import type { PeerPlace } from "../peers/transport.ts";
 import type { AcmeChallenges } from "../tls/acme-challenges.ts";
 import type { Reached } from "./reached.ts";
 import type { EdgeStanding } from "../standing.ts";
+import type { OwnSeries } from "./own-series.ts";
+import type { Tallies } from "../watch/tallies.ts";
 import type { TrafficReports } from "../watch/traffic-reports.ts";
 import type { UploadedCertificates } from "../tls/uploaded-certificates.ts";
 
@@ -47,6 +49,9 @@ export interface ControlLineOptions {
   readonly logins: Pick<Logins, "load" | "change" | "reports" | "context">;
   readonly saml: Pick<SamlLogins, "load" | "change">;
   readonly traffic: Pick<TrafficReports, "want" | "taken">;
+  readonly tallies: Pick<Tallies, "taken" | "again">;
+  /** Receives the history of traffic of this node. */
+  readonly series: Pick<OwnSeries, "found">;
   readonly metrics: Metrics;
   readonly log: Log;
   /** Problems outside of modules. Reported again with each snapshot. */
@@ -60,7 +65,7 @@ export interface ControlLineOptions {
  * configuration stays in effect (S4).
  */
 export function followControlPlane(options: ControlLineOptions): void {
-  const { link, shared, logins, traffic, reached, metrics } = options;
+  const { link, shared, logins, traffic, tallies, reached, metrics } = options;
   const hello = helloOf(options);
   const configuration = followConfiguration(options, () => link.send(hello));
 
@@ -102,9 +107,17 @@ export function followControlPlane(options: ControlLineOptions): void {
         return undefined;
       case "traffic_wanted":
         traffic.want(message.wanted);
+        // A restarted control plane sends this, too.
+        tallies.again();
         return undefined;
       case "traffic_taken":
         traffic.taken(message.batch);
+        return undefined;
+      case "tallies_taken":
+        tallies.taken(message.number);
+        return undefined;
+      case "series_found":
+        options.series.found(message.call, message.answer);
         return undefined;
       case "directory":
         shared?.elsewhere.follow(message.news);

@@ -1,5 +1,6 @@
 import type { EdgeAnswer, EdgeQuestion, Standing } from "../../routing/planes/questions.ts";
 import type { EdgeExplainer } from "./explain.ts";
+import type { OwnSeries } from "./own-series.ts";
 import type { Reached } from "./reached.ts";
 import type { AllTraces } from "../watch/observers.ts";
 
@@ -9,6 +10,7 @@ export function makeReplies(
   explainer: EdgeExplainer,
   reached: Reached,
   standing: () => Standing,
+  series: Pick<OwnSeries, "ask">,
 ): (question: EdgeQuestion) => Promise<EdgeAnswer> {
   return async (question) => {
     switch (question.name) {
@@ -32,6 +34,8 @@ export function makeReplies(
         const { found, more } = connections.list(question.accountId, question.limit, question.beforeId, question);
         return { name: "connections", connections: found, more };
       }
+      case "series":
+        return await series.ask(question);
       case "explain_request":
         return await explainer.request(question);
       case "explain_connection":

@@ -17,6 +17,8 @@ import { connectionTraces } from "./connection-traces.ts";
 import { requestTraces } from "./request-traces.ts";
 import { defaultTraceLimits, makeTraces } from "./traces.ts";
 import type { TraceLimits, Traces } from "./traces.ts";
+import { makeTallies } from "./tallies.ts";
+import type { Tallies } from "./tallies.ts";
 import { makeTrafficReports } from "./traffic-reports.ts";
 import type { TrafficReportLimits, TrafficReports } from "./traffic-reports.ts";
 
@@ -38,6 +40,7 @@ export interface ObserversOptions {
 
 export interface Observers {
   readonly traffic: TrafficReports;
+  readonly tallies: Tallies;
   readonly traces: AllTraces;
   readonly failing: FailingRoutes;
   /** Absent without an access log. */
@@ -56,6 +59,7 @@ export function makeObservers({ table, send, clock, moments, log, metrics, setti
   const { limits = {}, accessLines } = settings;
   const access = accessLines && makeAccessLog({ settings, write: accessLines, clock, metrics });
   const traffic = makeTrafficReports({ send, clock, metrics, limits: limits.trafficReports ?? {} });
+  const tallies = makeTallies(send, clock);
   const logExchange = makeExchangeLog(log);
   const traceLimits = { ...defaultTraceLimits, ...limits.traces };
   const times = { now: () => clock.now(), monotonic: () => moments.present.monotonic };
@@ -64,6 +68,7 @@ export function makeObservers({ table, send, clock, moments, log, metrics, setti
   const failing = makeFailingRoutes(table, (problems) => send({ type: "problems", problems }));
   return {
     traffic,
+    tallies,
     traces: { requests, connections },
     failing,
     access,
@@ -71,11 +76,13 @@ export function makeObservers({ table, send, clock, moments, log, metrics, setti
       logExchange(exchange);
       requests.note(exchange);
       traffic.request(exchange);
+      tallies.request(exchange);
       access?.note(exchange);
     },
     connectionClosed(connection) {
       connections.note(connection);
       traffic.connection(connection);
+      tallies.connection(connection);
     },
   };
 }

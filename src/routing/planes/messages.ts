@@ -8,7 +8,8 @@ import type { PackedObjects } from "../../schema/packed.ts";
 import type { Claim, ClaimAnswer } from "../../directory/names.ts";
 import type { DirectoryNews, SharedTunnel } from "../../directory/news.ts";
 import type { SessionReport, TunnelReport } from "../../directory/reports.ts";
-import type { EdgeAnswer, EdgeQuestion, Standing } from "./questions.ts";
+import type { PackedTally } from "../../lib/tally.ts";
+import type { EdgeAnswer, EdgeQuestion, SeriesAnswer, SeriesQuestion, Standing } from "./questions.ts";
 import type { TrafficReport, TrafficWanted } from "./traffic.ts";
 
 export type Downward =
@@ -44,6 +45,10 @@ export type Downward =
   | { readonly type: "traffic_wanted"; readonly wanted: readonly TrafficWanted[] }
   /** Acknowledges batches of `traffic` up to this one. The edge has only a few unacknowledged batches. */
   | { readonly type: "traffic_taken"; readonly batch: number }
+  /** Acknowledges the `tallies` with this number. */
+  | { readonly type: "tallies_taken"; readonly number: number }
+  /** Result of this call's `series_wanted`. Undefined if the node cannot read its history. */
+  | { readonly type: "series_found"; readonly call: number; readonly answer?: SeriesAnswer }
   /**
    * News of other edges, in order, and before anything that depends on it. The edge answers with `directory_taken` and
    * the same `number`. Numbers increase.
@@ -194,6 +199,18 @@ export type Upward =
       readonly reports: readonly TrafficReport[];
       readonly dropped: readonly (readonly [accountId: string, count: number])[];
     }
+  /**
+   * Counts of finished traffic by account. `at`: when the first of it ended. The number increases with each report. The
+   * edge sends a report again, with the same number, if the control plane may not have received it.
+   */
+  | {
+      readonly type: "tallies";
+      readonly number: number;
+      readonly at: number;
+      readonly rows: readonly (readonly [accountId: string, tallies: readonly PackedTally[]])[];
+    }
+  /** Another node requests this node's history of traffic. The answer is `series_found`. */
+  | { readonly type: "series_wanted"; readonly call: number; readonly question: SeriesQuestion }
   /** Undefined if the edge could not determine the answer. */
   | { readonly type: "answer"; readonly call: number; readonly answer: EdgeAnswer | undefined };
 

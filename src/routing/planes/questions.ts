@@ -1,5 +1,6 @@
 /** Questions of the control plane to an edge, and the answers: plain JSON. */
 import { errorCode } from "../../lib/errors.ts";
+import type { PackedTally } from "../../lib/tally.ts";
 import type { DescribedVisitor } from "../../traffic/login.ts";
 import type { HeaderPairs } from "../../traffic/header-list.ts";
 import type { Doc } from "../../schema/doc.ts";
@@ -18,9 +19,31 @@ export interface RouteDraft {
  */
 export type Standing = "member" | "cut_off" | "excluded";
 
+/** A request for the history of an account's traffic on one node. */
+export interface SeriesQuestion {
+  readonly name: "series";
+  readonly accountId: string;
+  /** Start and end, multiples of the step, milliseconds since 1970. */
+  readonly since: number;
+  readonly until: number;
+  readonly stepMs: number;
+  readonly isByService: boolean;
+  /** Selects one service. */
+  readonly serviceId?: string | undefined;
+}
+
+export interface SeriesAnswer {
+  readonly name: "series";
+  /** Id of the node that answers. */
+  readonly nodeId: string;
+  /** Steps with traffic, by their start. */
+  readonly steps: readonly (readonly [at: number, tallies: readonly PackedTally[]])[];
+}
+
 export type EdgeQuestion =
   /** The standing of the edge's node. */
   | { readonly name: "standing" }
+  | SeriesQuestion
   /** Whether the edge reaches the revision and the change of other nodes within the time. */
   | { readonly name: "reached"; readonly revision: number; readonly change: number; readonly timeoutMs: number }
   | { readonly name: "request" | "connection"; readonly accountId: string; readonly id: string }
@@ -59,6 +82,7 @@ export type EdgeQuestion =
 
 export type EdgeAnswer =
   | { readonly name: "standing"; readonly standing: Standing }
+  | SeriesAnswer
   | { readonly name: "reached"; readonly isReached: boolean }
   | { readonly name: "requests"; readonly requests: readonly RequestTrace[]; readonly more: boolean }
   | { readonly name: "connections"; readonly connections: readonly ConnectionTrace[]; readonly more: boolean }

@@ -1,0 +1,62 @@
+/** Receives the counts of this node's edges, and answers other nodes that request this node's history. */
+import { join } from "node:path";
+import { letGo } from "../../lib/boundary.ts";
+import type { SeriesAnswer, SeriesQuestion } from "../../routing/planes/questions.ts";
+import type { EdgeLine, EdgeObserver } from "../edges/edges.ts";
+import { Rollups } from "./rollups.ts";
+import type { RollupsOptions } from "./rollups.ts";
+
+export interface SeriesCollector extends EdgeObserver {
+  /** Returns the history of this node. */
+  read(question: SeriesQuestion): Promise<SeriesAnswer>;
+  stop(): Promise<void>;
+}
+
+export interface CollectorOptions extends Omit<RollupsOptions, "directory"> {
+  readonly dataDirectory: string;
+  readonly nodeId: string;
+}
+
+export function collectSeries({ dataDirectory, nodeId, ...options }: CollectorOptions): SeriesCollector {
+  const rollups = new Rollups({ ...options, directory: join(dataDirectory, "series") });
+  /** The last report of each edge. An edge repeats a report if it does not know whether it arrived. */
+  const last = new WeakMap<EdgeLine, { readonly edgeId: string | undefined; readonly number: number }>();
+  /** Questions that are being answered. Each edge of this node gets the same question of another node. */
+  const reading = new Map<string, Promise<SeriesAnswer>>();
+
+  const read = (question: SeriesQuestion): Promise<SeriesAnswer> => {
+    const key = JSON.stringify(question);
+    const found = reading.get(key);
+    if (found) return found;
+    const answer = rollups
+      .read(question)
+      .then((steps): SeriesAnswer => ({
+        name: "series",
+        nodeId,
+        steps: steps.map(({ at, tallies }) => [at, tallies] as const),
+      }))
+      .finally(() => reading.delete(key));
+    reading.set(key, answer);
+    return answer;
+  };
+  return {
+    read,
+    receive(message, line) {
+      if (message.type === "tallies") {
+        const { number, at, rows } = message;
+        const before = last.get(line);
+        if (before?.edgeId !== line.edgeId || before === undefined || number > before.number) {
+          last.set(line, { edgeId: line.edgeId, number });
+          for (const [accountId, tallies] of rows) rollups.add(at, accountId, tallies);
+        }
+        line.send({ type: "tallies_taken", number });
+      }
+      if (message.type === "series_wanted") {
+        const { call, question } = message;
+        const answered = read(question).then((answer) => line.send({ type: "series_found", call, answer }));
+        letGo("message", answered, () => line.send({ type: "series_found", call }));
+      }
+    },
+    stop: () => rollups.stop(),
+  };
+}

@@ -1,0 +1,69 @@
+/** Sums the nodes' answers by service or reason. */
+import { Tally, otherReasons, otherServices } from "../../lib/tally.ts";
+import type { PackedTally } from "../../lib/tally.ts";
+import type { SeriesAnswer } from "../../routing/planes/questions.ts";
+import type { Grouping } from "./read-query.ts";
+
+export interface Group {
+  /** Service id, or reason. "" without grouping, and for the sum of other services. */
+  readonly key: string;
+  /** By start of the step. */
+  readonly steps: ReadonlyMap<number, Tally>;
+  readonly total: Tally;
+}
+
+/** @param limit maximum number of groups, besides the sum of the others, which is the last one */
+export function groupsOf(answers: readonly SeriesAnswer[], groupBy: Grouping, limit: number): readonly Group[] {
+  const all = new Map<string, Map<number, PackedTally[]>>();
+  const put = (key: string, at: number, tally: PackedTally): void => {
+    let steps = all.get(key);
+    if (!steps) all.set(key, (steps = new Map()));
+    const found = steps.get(at);
+    if (found) found.push(tally);
+    else steps.set(at, [tally]);
+  };
+  // In the order of time, so that a service has its latest name.
+  const parts = answers.flatMap(({ steps }) => steps).toSorted(([one], [other]) => one - other);
+  for (const [at, tallies] of parts) {
+    for (const tally of tallies) {
+      if (groupBy !== "reason") put(tally[0], at, tally);
+      else for (const [reason, count] of tally[4]) put(reason, at, ["", "", [], [], [[reason, count]]]);
+    }
+  }
+  const other = groupBy === "reason" ? otherReasons : otherServices;
+  if (groupBy === "none" && all.size === 0) all.set(otherServices, new Map());
+  const groups = Array.from(all, ([key, steps]) => groupOf(key, [steps]));
+  const isNamed = ({ key }: Group): boolean => groupBy === "none" || key !== other;
+  const named = groups.filter(isNamed).sort((one, two) => trafficIn(two, groupBy) - trafficIn(one, groupBy));
+  const rest = [...groups.filter((group) => !isNamed(group)), ...named.slice(limit)];
+  const shown = named.slice(0, limit);
+  if (rest.length === 0) return shown;
+  return [
+    ...shown,
+    groupOf(
+      other,
+      rest.map(({ key }) => all.get(key) ?? new Map<number, PackedTally[]>()),
+    ),
+  ];
+}
+
+function groupOf(key: string, parts: readonly ReadonlyMap<number, readonly PackedTally[]>[]): Group {
+  const steps = new Map<number, Tally>();
+  const total = new Tally();
+  for (const part of parts) {
+    for (const [at, tallies] of part) {
+      let tally = steps.get(at);
+      if (!tally) steps.set(at, (tally = new Tally()));
+      for (const one of tallies) {
+        tally.add(one);
+        total.add(one);
+      }
+    }
+  }
+  return { key, steps, total };
+}
+
+function trafficIn({ total }: Group, groupBy: Grouping): number {
+  if (groupBy === "reason") return total.reasons.values().reduce((sum, count) => sum + count, 0);
+  return total.read("requests") + total.read("connections");
+}
