@@ -1,7 +1,8 @@
-// Builds both pages into console/dist, each file with its gzipped form. The previous build is replaced atomically.
+// Builds the pages into console/dist, each file with its gzipped form. The previous build is replaced atomically.
 // bin/launch.js runs it if sources are newer. It is plain JavaScript because it runs before the setup is verified.
 import { globSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { build } from "vite";
 
@@ -22,12 +23,15 @@ await build({
     modulePreload: { polyfill: false },
     // The pages' content security policy does not allow inlined data URLs.
     assetsInlineLimit: 0,
-    rollupOptions: { input: [join(root, "index.html"), join(root, "inspector.html")] },
+    rollupOptions: { input: ["index.html", "inspector.html", "kit.html"].map((page) => join(root, page)) },
   },
 });
 for (const file of globSync("**/*.{js,css,html,svg}", { cwd: fresh })) {
   writeFileSync(join(fresh, `${file}.gz`), gzipSync(readFileSync(join(fresh, file)), { level: 9 }));
 }
+// The bundle contains the icons without the comment with their licence.
+const icons = dirname(createRequire(import.meta.url).resolve("lucide/package.json"));
+writeFileSync(join(fresh, "licence-of-icons.txt"), readFileSync(join(icons, "LICENSE")));
 writeFileSync(join(fresh, "built"), "");
 try {
   rmSync(dist, { recursive: true, force: true });

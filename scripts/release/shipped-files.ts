@@ -28,7 +28,9 @@ export async function bundleFor(libraries: BundlePlan["libraries"]): Promise<rea
 export function pagesAndDescription(): readonly ArchiveFile[] {
   const node = process.execPath;
   execFileSync(node, [join(root, "console", "build.js")], { stdio: ["ignore", 2, 2] });
-  const pages = filesIn(join(root, "console", "dist"), "console/dist").filter(({ path }) => !path.endsWith("/built"));
+  const pages = filesIn(join(root, "console", "dist"), "console/dist").filter(
+    ({ path }) => !/\/(?:built|(?:assets\/)?kit[.-][^/]+)$/.test(path),
+  );
   return [...pages, { path: "openapi.json", bytes: readFileSync(join(root, "openapi.json")) }];
 }
 

@@ -92,8 +92,11 @@ export function openPages(page: "index.html" | "inspector.html"): Pages {
 
 function readAll(page: string): ReadonlyMap<string, PageFile> {
   const assets = ownFilesIn(`${dist}assets/`).filter((name) => !name.endsWith(".gz"));
+  // Releases do not contain the page with all components.
+  const hasKit = page === "index.html" && ownFilesIn(dist).includes("kit.html");
   return new Map([
     ["/", readOne(page)],
+    ...(hasKit ? [["/console/kit", readOne("kit.html")] as const] : []),
     ...assets.map((name) => [`/assets/${name}`, readOne(`assets/${name}`)] as const),
   ]);
 }

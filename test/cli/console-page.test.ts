@@ -38,6 +38,10 @@ const views = [
   "logins",
   "webhooks",
   "events",
+  "access",
+  "machines",
+  "settings",
+  "objects",
   "objects/ip_policy",
   "objects/api_key/new",
 ];
@@ -537,7 +541,7 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
     await page.locator("summary", { hasText: "publish shop" }).click();
     await button("Show the state at this revision").click();
     await page.getByText(/the state at revision \d+/).waitFor();
-    await page.getByRole("link", { name: "Edges", exact: true }).click();
+    await page.getByRole("heading", { name: "HTTPS edges" }).waitFor();
     await page.getByRole("link", { name: shop }).click();
     await page.getByText("IP restriction").first().waitFor();
     assert.equal(await page.getByRole("button", { name: "Edit" }).count(), 0);
@@ -636,8 +640,8 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
     await visit("overview");
     await page.locator("h1").click();
     await page.keyboard.press("g");
-    await page.keyboard.press("e");
-    await page.getByRole("heading", { name: "HTTPS edges" }).waitFor();
+    await page.keyboard.press("t");
+    await page.getByRole("heading", { name: "Traffic" }).waitFor();
     await page.keyboard.press("g");
     await page.keyboard.press("p");
     await page.getByRole("heading", { name: "Publish a service" }).waitFor();
@@ -697,6 +701,18 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
     await page.setViewportSize({ width: 1280, height: 800 });
   });
 
+  it("the console's kit shows all shared components without a serious accessibility fault in both colours", async () => {
+    const kit = await openWatched(chromium, platform.apiUrl);
+    await kit.page.goto(`${platform.apiUrl}/console/kit`);
+    await kit.page.getByRole("heading", { name: "Kit" }).waitFor();
+    for (const colorScheme of ["light", "dark"] as const) {
+      await kit.page.emulateMedia({ colorScheme });
+      await assertAccessible(kit.page, `kit, ${colorScheme}`);
+    }
+    kit.assertQuiet();
+    await kit.context.close();
+  });
+
   it("the console's page has no serious accessibility fault in the list and form of any kind, or in any module's form", async () => {
     // They consist of the same parts. Each is checked in one theme, and all of them in both.
     let looks = 0;
@@ -705,9 +721,10 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
       await page.emulateMedia({ colorScheme });
       await assertAccessible(page, `${what}, ${colorScheme}`, within);
     };
-    await page.getByRole("link", { name: "Overview" }).waitFor();
+    await visit("objects");
+    await look("all objects");
     const kinds = await page
-      .locator("nav a[href^='#/objects/']")
+      .locator("main a[href^='#/objects/']")
       .evaluateAll((links) => links.map((link) => String(link.getAttribute("href")).slice(2)));
     assert.ok(kinds.length > 20, String(kinds));
     for (const kind of kinds) {

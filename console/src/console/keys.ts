@@ -1,4 +1,4 @@
-/** Keyboard shortcuts: `/` starts a search, `g` and a letter open a view. */
+/** Keyboard shortcuts: `/` and Ctrl K open the search, `g` and a letter open a view. */
 import { signal } from "@preact/signals";
 import { nav } from "./views.ts";
 import { go } from "./router.ts";
@@ -10,6 +10,12 @@ let goes = 0;
 
 export function handleKey(event: KeyboardEvent): void {
   const { target, key } = event;
+  // Works in text fields, too. An open dialog keeps the focus.
+  if ((event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey && key === "k") {
+    event.preventDefault();
+    if (!document.querySelector("dialog[open]")) isSearching.value = true;
+    return;
+  }
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const typed = "input:not([type=checkbox], [type=radio]), textarea, select, dialog";
   if (target instanceof HTMLElement && target.closest(typed)) return;
@@ -25,7 +31,7 @@ export function handleKey(event: KeyboardEvent): void {
   const found =
     event.timeStamp - goes < gapMs
       ? nav(undefined)
-          .flatMap(({ items }) => items)
+          .flatMap((part) => [part, ...part.items])
           .find((one) => one.key === key)
       : undefined;
   goes = 0;

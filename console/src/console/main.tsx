@@ -4,10 +4,12 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import "../ui/theme.css";
 import "../ui/requests.css";
 import "./console.css";
-import { ThemeButton } from "../ui/elements.tsx";
+import { Menu, Search as SearchIcon, X } from "lucide";
+import { Skeleton } from "../ui/elements.tsx";
+import { Icon, Logo } from "../ui/icon.tsx";
 import { startTheme } from "../ui/theme.ts";
 import { startVisible } from "../ui/visible.ts";
-import { atRevision, begin, isPast, logOut, move, session, whyOut } from "./api.ts";
+import { atRevision, begin, isPast, session, whyOut } from "./api.ts";
 import { describe, titleOf } from "./description.ts";
 import type { Description } from "./description.ts";
 import { Edges } from "./edges.tsx";
@@ -31,7 +33,9 @@ import { SignIn } from "./sign-in.tsx";
 import { Traffic } from "./traffic.tsx";
 import { useData } from "./use-data.ts";
 import { Webhooks } from "./webhooks.tsx";
-import { hands, nav } from "./views.ts";
+import { Kinds, Part } from "./menu-pages.tsx";
+import { Side } from "./side.tsx";
+import { hands } from "./views.ts";
 
 function Page() {
   const isIn = session.value;
@@ -40,7 +44,7 @@ function Page() {
     startLive();
     return stopLive;
   }, [isIn?.id]);
-  if (isIn === undefined) return <main class="empty">…</main>;
+  if (isIn === undefined) return <main aria-busy="true" aria-label="Loading" />;
   return isIn === null ? <SignIn /> : <Shell key={isIn.id} />;
 }
 
@@ -77,33 +81,23 @@ function Shell() {
           aria-expanded={opens}
           onClick={() => setOpens(!opens)}
         >
-          ☰
+          <Icon of={opens ? X : Menu} />
         </button>
         <a class="brand" href="#/overview">
-          Postern
+          <Logo /> Postern
         </a>
-        {liveState.value === "away" && (
-          <span class="tag warn" role="status">
-            no connection to the server, reconnecting
-          </span>
-        )}
         <span class="grow" />
-        <button type="button" class="search-button" onClick={() => (isSearching.value = true)}>
-          Search <kbd>/</kbd>
-        </button>
-        <ThemeButton />
-        <Accounts />
-        <a class="muted small who" href={`#/objects/console_session`} title={session.value?.api_key.id}>
-          {session.value?.person
-            ? `${session.value.person.email || session.value.person.name} (${session.value.person.role})`
-            : session.value?.api_key.description || "API key"}
-        </a>
-        <button type="button" class="plain" onClick={() => void logOut()}>
-          Log out
+        <button type="button" class="plain" aria-label="Search" onClick={() => (isSearching.value = true)}>
+          <Icon of={SearchIcon} />
         </button>
       </header>
-      <Menu description={description.value} />
+      <Side description={description.value} />
       <main class="page" id="main" tabIndex={-1}>
+        {liveState.value === "away" && (
+          <p class="notice warn" role="status">
+            No connection to the server. This page reconnects automatically.
+          </p>
+        )}
         {atRevision.value !== undefined && (
           <p class="notice warn row" role="status">
             <span class="grow">
@@ -120,58 +114,11 @@ function Shell() {
         {description.value ? (
           <View description={description.value} />
         ) : (
-          description.error === "" && <p class="muted">…</p>
+          description.error === "" && <Skeleton lines={8} />
         )}
       </main>
       {isSearching.value && description.value && <Search description={description.value} />}
     </div>
-  );
-}
-
-/** Accounts of a user who belongs to several. */
-function Accounts() {
-  const { accounts = [], account_id: own } = session.value ?? {};
-  const [error, setError] = useState("");
-  if (accounts.length < 2) return null;
-  const go = (id: string): void => void move(id).catch((failure: Error) => setError(failure.message));
-  return (
-    <>
-      <select class="account" aria-label="Account" value={own} onChange={(event) => go(event.currentTarget.value)}>
-        {accounts.map(({ id, name }) => (
-          <option key={id} value={id}>
-            {name || id}
-          </option>
-        ))}
-      </select>
-      <Failed error={error} />
-    </>
-  );
-}
-
-function Menu({ description }: { readonly description: Description | undefined }) {
-  const { view, rest } = place.value;
-  const isOpen = (path: string): boolean => path === [view, ...(view === "objects" ? rest.slice(0, 1) : [])].join("/");
-  return (
-    <nav class="menu-list" aria-label="Views">
-      {nav(description).map(({ title, items }) => (
-        <section key={title} aria-label={title}>
-          <h2>{title}</h2>
-          <ul>
-            {items.map(({ path, name, key }) => (
-              <li key={path}>
-                <a
-                  href={`#/${path}`}
-                  aria-current={isOpen(path) ? "page" : undefined}
-                  title={key === undefined ? undefined : `g ${key}`}
-                >
-                  {name}
-                </a>
-              </li>
-            ))}
-          </ul>
-        </section>
-      ))}
-    </nav>
   );
 }
 
@@ -181,6 +128,7 @@ function View({ description }: { readonly description: Description }) {
   switch (view) {
     case "traffic":
       return <Traffic description={description} />;
+    case "services":
     case "edges":
       return <Edges description={description} />;
     case "history":
@@ -197,7 +145,12 @@ function View({ description }: { readonly description: Description }) {
       return <Invite />;
     case "publish":
       return name === "" ? <Publish /> : <Published key={name} edgeId={name} />;
+    case "access":
+    case "machines":
+    case "settings":
+      return <Part key={view} path={view} description={description} />;
     case "objects": {
+      if (name === "") return <Kinds description={description} />;
       const kind = description.kinds.get(name);
       if (!kind) break;
       if (hands.has(name) && id !== undefined && kind.parents > 0) return <Nested name={name} />;

@@ -41,9 +41,10 @@ export function Search({ description }: { readonly description: Description }) {
       clearTimeout(timer);
     };
   }, [text]);
-  const views = nav(description).flatMap(({ title, items }) =>
-    items.map(({ path, name }) => ({ path, name, of: title })),
-  );
+  const views = nav(description).flatMap((part) => [
+    { path: part.path, name: part.name, of: "Page" },
+    ...part.items.map(({ path, name }) => ({ path, name, of: part.name })),
+  ]);
   const hits = [
     ...views.filter(({ name }) => name.toLowerCase().includes(text.trim().toLowerCase())).slice(0, 8),
     ...objects,

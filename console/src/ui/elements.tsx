@@ -1,9 +1,27 @@
 /** Small components of both pages. */
 import type { ComponentChildren, InputHTMLAttributes } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { Check, Copy as CopyIcon, Moon, Sun, X } from "lucide";
 import { timeText } from "./format.ts";
 import type { Tone } from "./format.ts";
+import { Icon } from "./icon.tsx";
 import { theme, toggleTheme } from "./theme.ts";
+
+/** Placeholder while data is loading. */
+export function Skeleton({ lines = 5 }: { readonly lines?: number }) {
+  return (
+    <div class="skeleton" role="status" aria-label="Loading">
+      {Array.from({ length: lines }, (_, at) => (
+        <i key={at} />
+      ))}
+    </div>
+  );
+}
+
+/** A coloured dot. The text beside it has the same meaning. */
+export function Dot({ tone = "" }: { readonly tone?: Tone }) {
+  return <span class={`dot ${tone}`} aria-hidden="true" />;
+}
 
 export function Tag({ tone = "", children }: { readonly tone?: Tone; readonly children: ComponentChildren }) {
   return <span class={`tag ${tone}`}>{children}</span>;
@@ -72,15 +90,17 @@ interface CopyProps {
   readonly children?: ComponentChildren;
   readonly label?: string;
   readonly kind?: string;
+  /** Shown after the copy; default: `Copied`. */
+  readonly done?: ComponentChildren;
 }
 
 /** A button that copies a text and confirms it. */
-export function Copy({ text, children, label, kind = "plain tiny" }: CopyProps) {
-  const [state, setState] = useState("");
+export function Copy({ text, children, label, kind = "plain tiny", done = "Copied" }: CopyProps) {
+  const [state, setState] = useState<ComponentChildren>("");
   const copy = async (): Promise<void> => {
     try {
       await navigator.clipboard.writeText(typeof text === "string" ? text : await text());
-      setState("Copied");
+      setState(done);
     } catch {
       setState("Not allowed");
     }
@@ -93,14 +113,21 @@ export function Copy({ text, children, label, kind = "plain tiny" }: CopyProps) 
   );
 }
 
+/** A copy button without words, for narrow places. */
+function CopySign({ text, label }: { readonly text: string; readonly label: string }) {
+  return (
+    <Copy text={text} label={label} done={<Icon of={Check} />}>
+      <Icon of={CopyIcon} />
+    </Copy>
+  );
+}
+
 /** A command for a terminal. */
 export function Command({ text }: { readonly text: string }) {
   return (
     <span class="command">
       <code>{text}</code>
-      <Copy text={text} label={`Copy: ${text}`}>
-        Copy
-      </Copy>
+      <CopySign text={text} label={`Copy: ${text}`} />
     </span>
   );
 }
@@ -115,7 +142,7 @@ export function ThemeButton() {
       aria-label={`Use ${other} colours`}
       title={`Use ${other} colours`}
     >
-      {theme.value === "dark" ? "☀" : "☾"}
+      <Icon of={theme.value === "dark" ? Sun : Moon} />
     </button>
   );
 }
@@ -143,7 +170,7 @@ export function Dialog({ title, children, onClose }: DialogProps) {
           {title}
         </h2>
         <button type="button" class="plain tiny" onClick={() => element.current?.close()} aria-label="Close">
-          ✕
+          <Icon of={X} />
         </button>
       </header>
       <div class="inside">{children}</div>

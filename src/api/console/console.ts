@@ -37,6 +37,7 @@ export interface Console extends Front {
 type AdmitKey = Parameters<FrontReply["run"]>[0];
 
 const sessionPath = "/console/session";
+const kitPath = "/console/kit";
 const livePath = "/console/live";
 
 export function openConsole({ store, keys, clock, queries, apiUrl, team }: ConsoleOptions): Console {
@@ -75,7 +76,8 @@ export function openConsole({ store, keys, clock, queries, apiUrl, team }: Conso
         checkOrigin(request);
         return { run: async (admit) => void listen(exchange, baseUrl, admit) };
       }
-      if ((method !== "GET" && method !== "HEAD") || (path !== "/" && !path.startsWith("/assets/"))) return undefined;
+      if (method !== "GET" && method !== "HEAD") return undefined;
+      if (path !== "/" && path !== kitPath && !path.startsWith("/assets/")) return undefined;
       checkHost(request, apiUrl);
       return {
         run: async () => {
