@@ -9,7 +9,7 @@ import { makeOwnSeries } from "./control/own-series.ts";
 import { makeReplies } from "./control/replies.ts";
 import { makeDataPlane } from "./data-plane.ts";
 import { trackReached } from "./control/reached.ts";
-import { followStanding } from "./standing.ts";
+import { followStanding } from "./control/standing.ts";
 import type { DataPlane } from "./data-plane.ts";
 import { drained, left, retired } from "./drain.ts";
 import type { Edge, EdgeOptions } from "./edge-options.ts";

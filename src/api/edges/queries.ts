@@ -3,7 +3,13 @@ import type { Clock } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { labelMetrics, sumMetrics } from "../../lib/metrics-sum.ts";
 import type { AgentCommand, Downward, SessionCommand, Upward } from "../../routing/planes/messages.ts";
-import type { EdgeAnswer, EdgeQuestion, SeriesAnswer, SeriesQuestion, Standing } from "../../routing/planes/questions.ts";
+import type {
+  EdgeAnswer,
+  EdgeQuestion,
+  SeriesAnswer,
+  SeriesQuestion,
+  Standing,
+} from "../../routing/planes/questions.ts";
 import type { StoredObject } from "../../storage/store.ts";
 import type { Reply } from "../operation/call.ts";
 import type { EdgeLine, EdgeObserver, Edges } from "./edges.ts";

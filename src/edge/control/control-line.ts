@@ -16,7 +16,7 @@ import type { PeerPlaces, Peers } from "../peers/peers.ts";
 import type { PeerPlace } from "../peers/transport.ts";
 import type { AcmeChallenges } from "../tls/acme-challenges.ts";
 import type { Reached } from "./reached.ts";
-import type { EdgeStanding } from "../standing.ts";
+import type { EdgeStanding } from "./standing.ts";
 import type { OwnSeries } from "./own-series.ts";
 import type { Tallies } from "../watch/tallies.ts";
 import type { TrafficReports } from "../watch/traffic-reports.ts";

@@ -2,12 +2,12 @@
  * Follows the standing of this edge's node. While only this node is cut off from the database, its agents open sessions at
  * other nodes, and their sessions here continue to serve.
  */
-import type { Clock, Timer } from "../lib/clock.ts";
-import type { Log } from "../lib/log.ts";
-import type { Standing } from "../routing/planes/questions.ts";
-import type { AgentServer } from "../tunnel/server.ts";
-import type { AgentSession } from "../tunnel/server-hooks.ts";
-import type { AgentRegistry } from "./agents/registry.ts";
+import type { Clock, Timer } from "../../lib/clock.ts";
+import type { Log } from "../../lib/log.ts";
+import type { Standing } from "../../routing/planes/questions.ts";
+import type { AgentServer } from "../../tunnel/server.ts";
+import type { AgentSession } from "../../tunnel/server-hooks.ts";
+import type { AgentRegistry } from "../agents/registry.ts";
 
 export interface StandingOptions {
   readonly registry: Pick<AgentRegistry, "sessions" | "withdraw" | "agentsElsewhere" | "hasTunnels">;
