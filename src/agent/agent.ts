@@ -119,6 +119,7 @@ export function startAgent(options: AgentOptions): Agent {
         const edgeIds = new Set(places.flatMap((place) => (place.server === server ? [place.edgeId] : [])));
         return edgeIds.has(edgeId) && edgeIds.size < edges ? "edge" : undefined;
       },
+      isHeld: (nodeId) => others().some(({ place }) => place?.nodeId === nodeId),
       status(told) {
         // The agent stays online while another line has a session.
         if (isAlone()) status(told);
@@ -143,7 +144,8 @@ export function startAgent(options: AgentOptions): Agent {
     if (isOver || isSingle) return;
     while (lines.length < wanted) startNext();
   };
-  const spread = keepSpread({ clock, random: options.random, lines, counted: haveEnough });
+  const hasAddresses = (options.otherServers ?? []).length > 0;
+  const spread = keepSpread({ clock, random: options.random, lines, hasAddresses, counted: haveEnough });
   const closeAll = async (): Promise<void> => {
     isOver = true;
     spread.stop();

@@ -46,6 +46,8 @@ export interface LineOptions extends AgentOptions {
   readonly isFirst: () => boolean;
   /** Whether another line already has a session at this edge or node while others have none. */
   readonly crowded: (place: Place) => "edge" | "node" | undefined;
+  /** Whether another line has a session at this node. */
+  readonly isHeld: (nodeId: string) => boolean;
   /**
    * Called when each tunnel is open or was refused once.
    * @param edges number of the server's edges
@@ -66,8 +68,13 @@ export interface Line {
   readonly lostAt: Moment | undefined;
   /** Asks the server for its present number of edges and nodes; undefined without a session. */
   count(): Promise<ServerCount | undefined>;
-  /** Moves the session to another edge or node if possible: the line replaces its session with a new one. */
-  spread(): void;
+  /**
+   * Searches for a node without a session of this agent, and moves the session there. Otherwise the session stays. Resolves
+   * with whether it moves.
+   */
+  spread(): Promise<boolean>;
+  /** Ends the pause before the next attempt, if the line waits. */
+  hurry(): void;
   /** Waits a bounded time for open connections, says goodbye and closes. */
   close(): Promise<void>;
 }
@@ -89,6 +96,8 @@ const steadyMs = 10_000;
  * reconnect together.
  */
 const maxSpread = { edge: 16, node: 4 };
+/** Longest time to connect during a search, because the present session continues, milliseconds. */
+const searchMs = 3_000;
 
 export function startLine(options: LineOptions): Line {
   const line = new RunningLine(options);
@@ -117,6 +126,10 @@ class RunningLine implements Line {
   readonly #left = new Map<Session, Promise<void>>();
   /** Number of attempts that had to reach another place than the one before. */
   #turn: number;
+  /** The session that replaces the present one next, at another node. */
+  #found: { readonly session: Session; readonly place: Place } | undefined;
+  #isSearching = false;
+  #wake: () => void = () => undefined;
   #running: Promise<void> | undefined;
 
   constructor(options: LineOptions) {
@@ -137,14 +150,34 @@ class RunningLine implements Line {
     return await this.#session?.count();
   }
 
-  spread(): void {
-    this.#turn += 1;
-    this.#session?.move();
+  async spread(): Promise<boolean> {
+    const present = this.#session;
+    if (!present || this.#isSearching) return false;
+    this.#isSearching = true;
+    try {
+      const found = await this.#search();
+      if (!found) return false;
+      if (this.#session !== present || this.#closing.signal.aborted) {
+        await this.#leave(found.session);
+        return false;
+      }
+      this.#found = found;
+      present.move();
+      return true;
+    } finally {
+      this.#isSearching = false;
+    }
+  }
+
+  hurry(): void {
+    this.#wake();
   }
 
   async close(): Promise<void> {
     this.#closing.abort();
-    const all = [this.#session, this.#former?.session, ...this.#staying].filter((one) => one !== undefined);
+    const all = [this.#session, this.#found?.session, this.#former?.session, ...this.#staying].filter(
+      (one) => one !== undefined,
+    );
     await Promise.all([...all.map((one) => this.#leave(one)), ...this.#left.values(), this.#running]);
   }
 
@@ -162,7 +195,7 @@ class RunningLine implements Line {
       if (signal.aborted || reason === undefined) return;
       if (wasOnline) this.lostAt = { now: clock.now(), monotonic: clock.monotonic() };
       failures = clock.monotonic() - since >= steadyMs ? 1 : failures + 1;
-      if (atOnce && failures === 1) continue;
+      if (this.#found || (atOnce && failures === 1)) continue;
       const goesOn = await this.#waits(reason, failures);
       if (goesOn === undefined) return;
       failures = goesOn;
@@ -184,7 +217,9 @@ class RunningLine implements Line {
     const { signal } = this.#closing;
     const former = this.#former;
     if (!former) status({ state: "waiting", reason, pauseMs: pause, since: offline.now });
-    await sleep(clock, pause, former ? AbortSignal.any([signal, former.gone]) : signal);
+    const woken = new AbortController();
+    this.#wake = () => woken.abort();
+    await sleep(clock, pause, AbortSignal.any([signal, woken.signal, ...(former ? [former.gone] : [])]));
     return former?.gone.aborted ? 0 : failures;
   }
 
@@ -224,23 +259,68 @@ class RunningLine implements Line {
     }
   }
 
+  /** Opens a session at a node that has none of this agent's. Tries each address, and a single address several times. */
+  async #search(): Promise<{ readonly session: Session; readonly place: Place } | undefined> {
+    const { ca, lineTunnels: tunnels, isHeld } = this.#options;
+    const { timeoutMs = searchMs } = this.#options.connect ?? {};
+    const connect = { ...this.#options.connect, timeoutMs: Math.min(timeoutMs, searchMs) };
+    const { signal } = this.#closing;
+    const attempts = Math.max(this.#servers.length, maxSpread.node);
+    for (let attempt = 1; attempt <= attempts && !signal.aborted; attempt += 1) {
+      const server = this.#servers[(this.#turn + attempt) % this.#servers.length] as ServerAddress;
+      try {
+        const socket = await connectServer(server, ca, signal, connect);
+        const session = await openSession(
+          socket,
+          { ...this.#options, connect },
+          tunnels,
+          this.#kept,
+          undefined,
+          signal,
+        );
+        const { edges, edgeId, nodes, nodeId } = session;
+        if (nodeId !== this.place?.nodeId && !isHeld(nodeId)) {
+          this.#turn += attempt;
+          return { session, place: { server, edges, edgeId, nodes, nodeId } };
+        }
+        await this.#leave(session);
+      } catch {
+        // The next address may lead to a node that accepts agents.
+      }
+    }
+    return undefined;
+  }
+
+  /** Returns the session that a search has found, or opens one. */
+  async #begin(): Promise<Session> {
+    const found = this.#found;
+    this.#found = undefined;
+    if (!found) return await this.#open(this.#servers[this.#turn % this.#servers.length] as ServerAddress);
+    this.place = found.place;
+    return found.session;
+  }
+
   /** Runs one connection from start to end. `reason` is undefined if no other follows. */
   async #connectOnce(): Promise<Connected> {
     const { status, published, end, needless } = this.#options;
     try {
-      const opened = await this.#open(this.#servers[this.#turn % this.#servers.length] as ServerAddress);
+      const opened = await this.#begin();
       this.#session = opened;
       this.#resumption = opened.resumption;
       status({ state: "online", latencyMs: opened.latencyMs });
       const before = this.#former;
       this.#former = undefined;
       if (before?.stays) this.#staying.add(before.session);
+      let isPublished = false;
       const publishing = opened.publish().then(() => {
-        if (before && !before.stays) letGo("session", this.#leave(before.session));
+        // If the new session is lost first, the former one continues to serve.
+        isPublished = this.#session === opened;
+        if (isPublished && before && !before.stays) letGo("session", this.#leave(before.session));
         published(opened.edges, opened.nodes);
       });
       letGo("session", publishing);
       const over = await opened.ended;
+      if (!isPublished && before && !before.gone.aborted) this.#former = before;
       if (over.kind === "lost") {
         if (over.atOnce) this.#replace(opened, over.stays === true);
         return { ...over, wasOnline: true };

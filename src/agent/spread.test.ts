@@ -1,0 +1,138 @@
+import assert from "node:assert/strict";
+import { setImmediate as turn } from "node:timers/promises";
+import { describe, it } from "node:test";
+import { makeManualClock } from "../../test/support/clock.ts";
+import type { Place } from "./line.ts";
+import { keepSpread } from "./spread.ts";
+
+const server = { host: "agents.example.com", port: 443 };
+
+/** A line at a node, and the node that its next search finds. */
+class FakeLine {
+  place: Place | undefined;
+  readonly world: World;
+  searches = 0;
+  hurried = 0;
+
+  constructor(world: World, nodeId: string | undefined) {
+    this.world = world;
+    this.move(nodeId);
+  }
+
+  get isOnline(): boolean {
+    return this.place !== undefined;
+  }
+
+  move(nodeId: string | undefined): void {
+    this.place = nodeId === undefined ? undefined : { server, edges: 2, edgeId: nodeId, nodes: 2, nodeId };
+  }
+
+  async count(): Promise<{ edges: number; nodes: number }> {
+    this.world.questions += 1;
+    if (this.world.silent.has(this.place?.nodeId ?? "")) return await new Promise(() => {});
+    return { edges: 2, nodes: this.world.nodes.size };
+  }
+
+  async spread(): Promise<boolean> {
+    this.searches += 1;
+    const held = new Set(this.world.lines.map(({ place }) => place?.nodeId));
+    const free = [...this.world.reachable].find((one) => !held.has(one));
+    if (free !== undefined) this.move(free);
+    return free !== undefined;
+  }
+
+  hurry(): void {
+    this.hurried += 1;
+  }
+}
+
+interface World {
+  /** Nodes that the server counts, those that a search can reach, and those that do not answer questions. */
+  readonly nodes: Set<string>;
+  readonly reachable: Set<string>;
+  readonly silent: Set<string>;
+  readonly lines: FakeLine[];
+  questions: number;
+}
+
+function start(hasAddresses: boolean, at: readonly (string | undefined)[]) {
+  const clock = makeManualClock();
+  const world: World = { nodes: new Set(["a"]), reachable: new Set(["a"]), silent: new Set(), lines: [], questions: 0 };
+  for (const node of at) world.lines.push(new FakeLine(world, node));
+  const spread = keepSpread({ clock, random: () => 1, lines: world.lines, hasAddresses, counted() {} });
+  spread.begin();
+  const pass = async (seconds: number): Promise<void> => {
+    for (let second = 0; second < seconds; second += 1) {
+      clock.pass(1_000);
+      await turn();
+    }
+  };
+  const held = (): number => new Set(world.lines.flatMap(({ place }) => place?.nodeId ?? [])).size;
+  return { world, spread, pass, held };
+}
+
+describe("sessions of an agent with several addresses", () => {
+  it("sessions of an agent with several addresses are at two nodes within 10 s after a node has arrived, for ten minutes of nodes that come and go", async () => {
+    const { world, spread, pass, held } = start(true, ["a", "a"]);
+    for (let round = 0; round < 30; round += 1) {
+      world.nodes.add("b");
+      world.reachable.add("b");
+      await pass(10);
+      assert.equal(held(), 2, `round ${round}`);
+      world.nodes.delete("b");
+      world.reachable.delete("b");
+      for (const line of world.lines) if (line.place?.nodeId === "b") line.move("a");
+      spread.begin();
+      await pass(10);
+    }
+    spread.stop();
+  });
+
+  it("sessions of an agent with several addresses are at two nodes within 10 s after a counted node becomes reachable", async () => {
+    const { world, spread, pass, held } = start(true, ["a", "a"]);
+    world.nodes.add("b");
+    await pass(600);
+    assert.equal(held(), 1);
+    world.reachable.add("b");
+    await pass(10);
+    assert.equal(held(), 2);
+    spread.stop();
+  });
+
+  it("sessions of an agent with several addresses do not move while no other node is counted", async () => {
+    const { world, spread, pass } = start(true, ["a", "a"]);
+    await pass(600);
+    assert.deepEqual(
+      world.lines.map(({ searches }) => searches),
+      [0, 0],
+    );
+    spread.stop();
+  });
+
+  it("sessions of an agent with several addresses: one that does not answer is passed over, and one that waits tries again", async () => {
+    const { world, spread, pass } = start(true, ["b", "a", undefined]);
+    world.nodes.add("b").add("c");
+    world.silent.add("b");
+    await pass(60);
+    assert.ok((world.lines[2]?.hurried ?? 0) > 0);
+    spread.stop();
+  });
+
+  it("sessions of an agent with one address are moved less and less often while attempts fail, and again after the number of nodes has changed", async () => {
+    const { world, spread, pass, held } = start(false, ["a", "a"]);
+    world.nodes.add("b");
+    await pass(3_600);
+    const searches = world.lines[1]?.searches ?? 0;
+    assert.ok(searches > 2 && searches < 12, String(searches));
+    const { questions } = world;
+    assert.ok(questions < 20, String(questions));
+    world.nodes.add("c");
+    await pass(1_000);
+    const after = world.lines[1]?.searches ?? 0;
+    assert.ok(after > searches + 2, String(after));
+    world.reachable.add("c");
+    await pass(1_000);
+    assert.equal(held(), 2);
+    spread.stop();
+  });
+});
