@@ -444,11 +444,13 @@ describe("readiness", () => {
     api.edge.send({ type: "applied", revision: 1 });
     assert.equal(await ask(), "200 ready\n");
     assert.equal(await ask("?of=traffic"), "200 ready\n");
+    assert.equal(await ask("?of=all"), "200 ready\n");
     api.edge.send({ type: "hello", edgeId: "one" });
     assert.equal(await ask(), "200 ready\n", "an edge that asks for a snapshot serves what it has");
     api.edge.send({ type: "draining" });
     assert.equal(await ask(), "503 the server is stopping\n");
     assert.equal(await ask("?of=writes"), "200 ready\n");
+    assert.equal(await ask("?of=all"), "503 the server is stopping\n");
     api.edge.send({ type: "hello", edgeId: "two" });
     assert.equal(await ask(), "503 no edge has a configuration yet\n");
     api.edge.send({ type: "applied", revision: 1 });

@@ -45,19 +45,22 @@ describe(
     const sessionsAt = async (node: ServerNode): Promise<number> =>
       Number(/^postern_tunnel_sessions (\d+)$/m.exec((await node.call("GET", "/metrics")).text)?.[1]);
 
+    const readiness = (node: ServerNode): Promise<readonly number[]> =>
+      Promise.all(["traffic", "writes", "all"].map(async (of) => (await node.call("GET", `/readyz?of=${of}`)).status));
+
     it("servers on one database: agents of a server that is cut off are served without a failed request, open sessions at other servers, and leave it after its return", async () => {
       const [away, ...others] = nodes;
       const [first, second] = others;
       const at = (node: ServerNode) => parseServerAddress(`127.0.0.1:${node.agents.port}`);
       const staying = "staying.example.com";
       const moving = "moving.example.com";
-      // One agent can only connect to the server that is cut off. The other one has further addresses.
+      // One agent can only connect to the server that is cut off. The other one also has sessions elsewhere.
       const agents = [
-        await away.agent({ upstream: service.port, url: `https://${staying}`, agent: { connections: 1 } }),
+        await away.agent({ upstream: service.port, url: `https://${staying}`, agent: { connections: 2 } }),
         await away.agent({
           upstream: service.port,
           url: `https://${moving}`,
-          agent: { connections: 1, otherServers: [at(first), at(second)] },
+          agent: { connections: 2, otherServers: [at(first), at(second)] },
         }),
       ];
       let answers = 0;
@@ -79,6 +82,10 @@ describe(
             ({ status }) => status === 200,
           );
         }
+      await eventually(
+        () => sessionsAt(away),
+        (count) => count === 3,
+      );
       const visits = nodes.flatMap((node) => [staying, moving].map((host) => visit(node, host)));
       try {
         relay.blackhole();
@@ -93,9 +100,11 @@ describe(
           );
         await eventually(
           async () => (await sessionsAt(first)) + (await sessionsAt(second)),
-          (count) => count === 1,
+          (count) => count === 2,
         );
-        assert.equal(await sessionsAt(away), 2);
+        assert.equal(await sessionsAt(away), 3);
+        assert.deepEqual(await readiness(away), [200, 503, 503]);
+        assert.deepEqual(await readiness(first), [200, 200, 200]);
         relay.mend();
         await eventually(
           () => lease(away),
@@ -103,7 +112,7 @@ describe(
         );
         await eventually(
           () => sessionsAt(away),
-          (count) => count === 1,
+          (count) => count === 2,
         );
       } finally {
         over.abort();

@@ -59,12 +59,21 @@ export async function startBalancer(hosts: readonly string[]): Promise<Balancer>
   };
 }
 
-/** Follows the guide "several nodes": the balancer distributes connections in turn, only to servers that are ready. */
+/**
+ * Follows the guide "restarts": the balancer distributes connections in turn to servers that accept traffic and writes. If
+ * there are none, it uses those that accept traffic.
+ */
 function configuration({ api, https, agents }: Ports, hosts: readonly string[]): string {
-  const servers = (port: number): string =>
-    hosts.map((host, at) => `  server n${at} ${host}:${port} check port ${api} inter 200ms fall 2 rise 1`).join("\n");
+  const each = (line: (name: string, host: string) => string): string =>
+    hosts.map((host, at) => line(`n${at}`, host)).join("\n");
+  const checks = (name: string, path: string): string =>
+    `backend ${name}\n  option httpchk GET ${path}\n${each(
+      (one, host) => `  server ${one} ${host}:${api} check inter 200ms fall 2 rise 1`,
+    )}\n`;
   const part = (name: string, port: number): string =>
-    `listen ${name}\n  bind 127.0.0.1:${port}\n  option httpchk GET /readyz\n${servers(port)}\n`;
+    `listen ${name}\n  bind 127.0.0.1:${port}\n  option allbackups\n${each(
+      (one, host) => `  server ${one} ${host}:${port} track all/${one}`,
+    )}\n${each((one, host) => `  server ${one}-traffic ${host}:${port} track traffic/${one} backup`)}\n`;
   return `global
   maxconn 4000
 defaults
@@ -75,5 +84,5 @@ defaults
   timeout connect 2s
   timeout client 1h
   timeout server 1h
-${part("api", api)}${part("https", https)}${part("agents", agents)}`;
+${checks("all", "/readyz?of=all")}${checks("traffic", "/readyz")}${part("api", api)}${part("https", https)}${part("agents", agents)}`;
 }

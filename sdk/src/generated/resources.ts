@@ -322,7 +322,7 @@ export interface Resources {
   /**
    * Whether this server accepts traffic: 200 if an edge is connected, has a configuration and is not draining, else 503
    * with the reason. Traffic does not need writes: a second line reports a database that rejects them. `?of=writes`
-   * checks writes instead. `GET /readyz`
+   * checks writes instead, and `?of=all` checks both. `GET /readyz`
    */
   getReadiness(options?: GetReadinessOptions): Promise<string>;
   /**

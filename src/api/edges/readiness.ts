@@ -8,6 +8,8 @@ export interface Readiness {
   traffic(): string | undefined;
   /** Why the API rejects writes. Undefined if it accepts them. */
   writes(): string | undefined;
+  /** Why a load balancer should prefer other servers: `traffic`, then `writes`. */
+  all(): string | undefined;
   /** What the other nodes report if they no longer count on this one. */
   cutOff(): string | undefined;
 }
@@ -42,8 +44,9 @@ export function trackReadiness(store: Pick<Store, "condition" | "node">, metrics
       if (isStopping || all.some(({ isDraining }) => isDraining)) return "the server is stopping";
       return all.some(({ isConfigured }) => isConfigured) ? undefined : "no edge has a configuration yet";
     },
+    all: () => readiness.traffic() ?? readiness.writes(),
     writes() {
-      if (store.condition === "open") return undefined;
+      if (store.condition === "open") return readiness.cutOff();
       return store.condition === "superseded"
         ? "writes are rejected because another process has taken over the database: restart this server"
         : "writes are rejected because the database does not accept them; the log has the reason, and the server retries";

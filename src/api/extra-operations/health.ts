@@ -37,20 +37,21 @@ export function healthOperations({ metrics, queries, readiness, metricsFrom }: H
       path: "/readyz",
       query: ["of"],
       summary:
-        "Whether this server accepts traffic: 200 if an edge is connected, has a configuration and is not draining, else 503 with the reason. Traffic does not need writes: a second line reports a database that rejects them. `?of=writes` checks writes instead.",
+        "Whether this server accepts traffic: 200 if an edge is connected, has a configuration and is not draining, else 503 with the reason. Traffic does not need writes: a second line reports a database that rejects them. `?of=writes` checks writes instead, and `?of=all` checks both.",
       exampleReply: "ready\n",
       plainReplies: { 503: { description: "Why not.", example: "no edge has a configuration yet\n" } },
       refusals: ["query_invalid"],
       run(call) {
         const of = once(call, "of") ?? "traffic";
-        if (of !== "traffic" && of !== "writes") {
-          throw new Refusal("query_invalid", `${call.operation.id}: "of" must be "traffic" or "writes"`);
+        if (of !== "traffic" && of !== "writes" && of !== "all") {
+          throw new Refusal("query_invalid", `${call.operation.id}: "of" must be "traffic", "writes" or "all"`);
         }
         const reason = readiness[of]();
-        const writes = of === "traffic" ? readiness.writes() : undefined;
         const cutOff = readiness.cutOff();
-        const more = (writes === undefined ? "" : `${writes}\n`) + (cutOff === undefined ? "" : `node: ${cutOff}\n`);
-        return { status: reason === undefined ? 200 : 503, body: `${reason ?? "ready"}\n${more}`, contentType };
+        const writes = readiness.writes();
+        const lines = [reason ?? "ready", writes !== cutOff && writes, cutOff !== undefined && `node: ${cutOff}`];
+        const body = [...new Set(lines.filter((line) => typeof line === "string"))].map((line) => `${line}\n`).join("");
+        return { status: reason === undefined ? 200 : 503, body, contentType };
       },
     },
     {
