@@ -58,6 +58,7 @@ const allowed: Record<string, { readonly values: readonly string[]; readonly typ
       "outbound",
       "http1",
       "http2",
+      "websocket",
       "directory",
       "traffic",
       "identity",

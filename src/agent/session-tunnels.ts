@@ -1,5 +1,6 @@
 /** The tunnels of an agent in one of its sessions: opens them, retries, and routes incoming connections. */
 import type { ByteStream } from "../lib/io/byte-stream.ts";
+import { UnusedStream } from "../lib/io/lost-stream.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
 import type { Log } from "../lib/log.ts";
@@ -133,7 +134,7 @@ export class SessionTunnels {
   /** Handles a public connection to one of the tunnels. */
   proxied(tunnelId: string, { proto, clientAddress }: ProxiedHeader, stream: ByteStream): void {
     const tunnel = this.#byId.get(tunnelId);
-    if (!tunnel) return stream.refuse ? stream.refuse() : stream.abort();
+    if (!tunnel) return stream.lose?.(new UnusedStream("tunnel_gone", "the tunnel has ended"));
     const { clock, log } = this.#all;
     const { upstream, opened } = tunnel.options;
     const http = proto === "http" || proto === "https";

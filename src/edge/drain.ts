@@ -11,6 +11,8 @@ const drainCheckMs = 20;
 const agentMs = 10;
 /** Maximum time to wait for agents that are not yet connected elsewhere, milliseconds. */
 const moveMs = 2_000;
+/** Maximum time to wait for clients of WebSockets that were closed, milliseconds. */
+const goodbyeMs = 1_000;
 
 /**
  * Tells clients to reconnect, and agents one after the other to connect elsewhere. Everything is served meanwhile.
@@ -93,6 +95,17 @@ function closedOneByOne(
     }
     return elapsed >= boundMs || (begun === sessions.length && leaving.size === 0);
   });
+}
+
+/**
+ * Closes the remaining WebSockets with a close frame, and waits briefly for their clients. Resolves immediately if there
+ * are none.
+ */
+export function closedWebSockets({ context }: Pick<DataPlane, "context">, clock: Clock): Promise<void> {
+  const open = context.connections.members().filter((connection) => connection.leave());
+  if (open.length === 0) return Promise.resolve();
+  const endsAt = clock.monotonic() + goodbyeMs;
+  return untilOver(clock, () => clock.monotonic() >= endsAt || open.every(({ place }) => place < 0));
 }
 
 /** Open connections that public listeners have accepted, including those without a request. */

@@ -11,7 +11,7 @@ import { makeDataPlane } from "./data-plane.ts";
 import { trackReached } from "./control/reached.ts";
 import { followStanding } from "./control/standing.ts";
 import type { DataPlane } from "./data-plane.ts";
-import { drained, left, retired } from "./drain.ts";
+import { closedWebSockets, drained, left, retired } from "./drain.ts";
 import type { Edge, EdgeOptions } from "./edge-options.ts";
 import type { ServedConnection } from "./http/context.ts";
 import type { PeerPlaces, Peers } from "./peers/peers.ts";
@@ -99,6 +99,7 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
       async stop() {
         await drain();
         await left(plane, options.clock, endsAt - options.clock.monotonic());
+        await closedWebSockets(plane, options.clock);
         for (const connection of context.connections.members()) connection.destroy();
         plane.agents.close("the server is stopping");
         close();

@@ -2,6 +2,7 @@
 import type { Socket } from "node:net";
 import { letGo } from "../lib/boundary.ts";
 import { WindowReserve } from "../lib/io/receive-window.ts";
+import { UnusedStream } from "../lib/io/lost-stream.ts";
 import type { SessionCommand } from "../routing/planes/messages.ts";
 import { answer, AnsweredStreams, call, CallTimeout, maxMessageBytes } from "./call.ts";
 import type {
@@ -67,6 +68,7 @@ export class ClientConnection {
         },
       },
     );
+    this.#mux.reportsUnused = true;
   }
 
   authenticate(done: (error: Error | undefined, session?: ClientSession) => void): void {
@@ -335,7 +337,7 @@ export class ClientConnection {
       this.#handlers.proxied(header.tunnelId, header, stream);
     } else {
       stream.receiver = discard;
-      stream.refuse();
+      stream.lose(new UnusedStream("tunnel_gone", "the tunnel has ended"));
     }
   };
 

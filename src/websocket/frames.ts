@@ -12,6 +12,7 @@ export interface FrameSink {
 
 export const closeCodes = {
   normal: 1000,
+  goingAway: 1001,
   protocolError: 1002,
   unsupported: 1003,
   noStatus: 1005,

@@ -1,5 +1,6 @@
 import { reportFailure } from "../lib/boundary.ts";
 import type { ByteReceiver, ByteStream } from "../lib/io/byte-stream.ts";
+import { LostStream } from "../lib/io/lost-stream.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 import { binaryHead, closeCodes, closeFrame, FrameReader, pongFrame } from "./frames.ts";
 
@@ -85,7 +86,7 @@ class Join {
         this.#client.consumed(this.#owedToClient);
         this.#owedToClient = 0;
       },
-      closed: (error) => this.#close(error ? closeCodes.internal : closeCodes.normal),
+      closed: (error) => this.#close(codeOf(error)),
       // A frame may be partly written, so nothing can follow it.
       broke: (error) => {
         reportFailure("stream", error);
@@ -142,4 +143,10 @@ class Join {
     this.#client.abort();
     this.#upstream.abort();
   }
+}
+
+/** Returns the close code for the end of the upstream. */
+function codeOf(error: Error | undefined): number {
+  if (error === undefined) return closeCodes.normal;
+  return error instanceof LostStream ? closeCodes.goingAway : closeCodes.internal;
 }

@@ -190,7 +190,7 @@ it("the WebSocket converter ends WebSockets whose tunnel goes away, with a close
     const client = await openWebSocket(fixture, protocol);
     await arrived.promise;
     own.close();
-    assert.equal((await client.next()).payload.readUInt16BE(0), 1011);
+    assert.equal((await client.next()).payload.readUInt16BE(0), 1001);
     client.destroy();
   }
 });

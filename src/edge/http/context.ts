@@ -71,6 +71,8 @@ export interface ServedConnection extends Listed {
   retire(): void;
   /** Finishes the requests in flight, tells the client if the protocol can, and closes. */
   drain(): void;
+  /** Closes WebSockets with a close frame. Returns whether there are any. Other exchanges continue. */
+  leave(): boolean;
   /** Closes immediately. */
   destroy(): void;
 }

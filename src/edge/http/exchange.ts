@@ -6,6 +6,8 @@ import type { ResponseHead } from "../../traffic/exchange.ts";
 import { dropLoginCookies } from "../../traffic/login.ts";
 import type { CompiledModule } from "../../traffic/module.ts";
 import type { Answer, Step } from "../../traffic/step.ts";
+import { FrameBoundary } from "../../websocket/frame-boundary.ts";
+import { closeCodes, closeFrame } from "../../websocket/frames.ts";
 import type { UpstreamPlan } from "../../traffic/upstream-plan.ts";
 import type { CompiledRoute } from "../../routing/sites/compiled.ts";
 import { renderAnswer } from "./answer.ts";
@@ -25,6 +27,8 @@ import { judgesHeads, keepUpgradeFields } from "./unjudged-heads.ts";
 import { UpstreamSide } from "./upstream-side.ts";
 import type { ForwardedExchange } from "./upstream-side.ts";
 
+const goingAway = closeFrame(closeCodes.goingAway);
+
 /**
  * One request and its response. The route's modules decide, `UpstreamSide` forwards, and the response is streamed back.
  * Every client protocol (`ClientSide`) uses the same class. Backpressure limits buffering: the edge credits the sender
@@ -42,8 +46,14 @@ export class HttpExchange
   #responseLength = -1;
   /** Response bytes that wait for the response hooks' decision. */
   #held: HeldResponse | undefined;
-  /** Whether the upgraded upstream has ended its direction. */
+  /** Whether the client's direction of the upgraded exchange has ended. */
   #upgradedEnded = false;
+  /** Position in the frames of a WebSocket's service. Undefined for other exchanges. */
+  #frames: FrameBoundary | undefined;
+  /** Whether the WebSocket is closed when the current frame is complete. */
+  #isLeaving = false;
+  /** Whether the edge has sent the close frame. */
+  #saidGoodbye = false;
 
   constructor(shared: ClientConnection, client: ClientSide, request: ReceivedRequest) {
     super(shared, request);
@@ -252,6 +262,11 @@ export class HttpExchange
   }
 
   sendBody(bytes: Buffer): boolean {
+    if (this.#frames !== undefined) {
+      if (this.#saidGoodbye) return true;
+      if (this.#isLeaving) return this.#sendFrame(this.#frames, bytes);
+      this.#frames.pass(bytes);
+    }
     this.sent(bytes.length);
     return this.#client.sendBody(bytes);
   }
@@ -305,8 +320,52 @@ export class HttpExchange
     // From here on the client's bytes belong to the upgraded stream, until the client ends its direction.
     this.#body.hasEnded = false;
     this.status = 101;
+    if (this.request.websocket) this.#frames = new FrameBoundary();
     this.lasts();
     this.#client.sendHead(101, reason, fields, -1, this.requestId, upgradedTo);
+  }
+
+  /**
+   * Closes a WebSocket with 1001 when the current frame is complete. The client's answer still reaches the service.
+   * Returns false for other exchanges, which continue.
+   */
+  leave(): boolean {
+    const frames = this.#frames;
+    if (frames === undefined || this.isOver) return false;
+    if (this.#upgradedEnded || frames.isClosing) return true;
+    if (frames.isBetween) this.#sayGoodbye();
+    else this.#isLeaving = true;
+    return true;
+  }
+
+  lostTunnel(): void {
+    const frames = this.#frames;
+    if (frames?.isBetween !== true || frames.isClosing || this.#upgradedEnded) this.cut();
+    else {
+      this.#sendClose();
+      this.#upgradedEnded = true;
+      this.cut();
+      this.#client.sendEnd(undefined);
+    }
+  }
+
+  #sendFrame(frames: FrameBoundary, bytes: Buffer): boolean {
+    const rest = bytes.subarray(0, frames.passFrame(bytes));
+    this.sent(rest.length);
+    const hasRoom = this.#client.sendBody(rest);
+    if (frames.isBetween && !frames.isClosing) this.#sayGoodbye();
+    return hasRoom;
+  }
+
+  #sayGoodbye(): void {
+    this.#sendClose();
+    this.upgradedEnd();
+  }
+
+  #sendClose(): void {
+    this.#saidGoodbye = true;
+    this.sent(goingAway.length);
+    this.#client.sendBody(goingAway);
   }
 
   #endUpgraded(): void {
@@ -379,7 +438,8 @@ export class HttpExchange
     this.cutShort = true;
     this.#release();
     this.#finish();
-    this.#client.abort();
+    // The client must receive the close frame.
+    if (!this.#saidGoodbye) this.#client.abort();
     this.#upstream?.cutConverter();
   }
 

@@ -134,6 +134,10 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
     if (this.#reader.state === betweenRequests) this.#end();
   }
 
+  leave(): boolean {
+    return this.#exchange?.leave() ?? false;
+  }
+
   destroy(): void {
     this.#socket.destroy();
     this.closed();
@@ -163,6 +167,7 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
       case awaitingResponse:
       case upgraded:
         // After the end of an upgraded response, the upstream sets the pace of the client's remaining bytes.
+        if (this.#responseDone && this.#exchange?.isOver === true) break;
         if (this.#responseDone ? this.#socket.writableFinished : !this.isBlocked) {
           this.#exchange?.lasts();
           this.expiresAt = this.#responseDone ? Infinity : deadlines.now + lookMs;

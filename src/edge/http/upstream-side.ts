@@ -56,6 +56,8 @@ export interface ForwardedExchange extends Exchange, ConvertedExchange {
   /** Returns false if the upstream must wait for `creditUpstream`. */
   responseBody(bytes: Buffer): boolean;
   responseEnd(trailers: FieldTable | undefined): void;
+  /** Ends a response that has begun, because the tunnel that sent it has ended. */
+  lostTunnel(): void;
   /** Called when the converter connects the client's end to the upstream's. */
   converted(fields: FieldTable): void;
   answer(answer: Answer): void;
@@ -279,7 +281,8 @@ export class UpstreamSide implements UpstreamUser {
     this.#connection = undefined;
     if (exchange.isOver) return;
     if (exchange.status !== 0) {
-      exchange.cut();
+      if (reason === "tunnel_gone") exchange.lostTunnel();
+      else exchange.cut();
       return;
     }
     if (connection === undefined) {

@@ -146,6 +146,12 @@ class Http2Connection implements Faults, FrameHandler, ServedConnection, SocketR
     else this.#sendGoAway(errorCode.noError, "");
   }
 
+  leave(): boolean {
+    let hasWebSocket = false;
+    for (const stream of this.#streams.all()) hasWebSocket = stream.exchange.leave() || hasWebSocket;
+    return hasWebSocket;
+  }
+
   destroy(): void {
     this.#socket.destroy();
     this.closed();

@@ -321,8 +321,8 @@ export class Http2Stream implements ClientSide, Listed {
     }
     const isCutOff = !this.remoteEnded;
     // The client may still send bytes and its own end.
-    if (isCutOff && this.#isUpgraded) return;
-    if (isCutOff && this.#isConnect) this.#sendReset(errorCode.noError);
+    if (isCutOff && this.#isUpgraded && !this.exchange.isOver) return;
+    if (isCutOff && this.#isConnect && !this.#isUpgraded) this.#sendReset(errorCode.noError);
     else if (isCutOff) this.#owner.answered(this);
     this.#close();
     if (isCutOff) this.exchange.requestEnded(undefined);

@@ -8,7 +8,7 @@ import { writeChunk, writeLastChunk } from "../../http1/write-chunk.ts";
 import { endUnit, reportFailure } from "../../lib/boundary.ts";
 import { discardingReceiver } from "../../lib/io/byte-stream.ts";
 import type { ByteReceiver, ByteStream } from "../../lib/io/byte-stream.ts";
-import { UnusedStream } from "../../lib/io/unused-stream.ts";
+import { LostStream, UnusedStream } from "../../lib/io/lost-stream.ts";
 import { Refusal } from "../../lib/errors.ts";
 import type { RefusalName } from "../../lib/errors.ts";
 import type { Timer } from "../../lib/clock.ts";
@@ -169,7 +169,7 @@ export class UpstreamConnection implements ByteReceiver, Timed, Listed {
     } catch (error) {
       user?.upstreamBroke(error);
     }
-    bytes?.receiver.closed(new Error(reason));
+    bytes?.receiver.closed(reason === "tunnel_gone" ? new LostStream(reason) : new Error(reason));
   }
 
   expired(): void {
@@ -242,6 +242,7 @@ export class UpstreamConnection implements ByteReceiver, Timed, Listed {
       bytes.receiver.closed(error);
     } else if (error === undefined && this.#state === readingBody && this.#body.untilClose) this.#complete();
     else if (error instanceof UnusedStream) this.fail(error.reason, error.message, !this.#received);
+    else if (error instanceof LostStream && this.#endsWhole) this.fail("tunnel_gone");
     else if (error instanceof Refusal)
       this.fail(error.reason, error.reason === "upstream_invalid" ? invalid(error.message) : error.message);
     else this.fail("upstream_refused");

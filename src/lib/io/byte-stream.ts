@@ -1,4 +1,5 @@
 import type { Unit } from "../boundary.ts";
+import type { LostStream } from "./lost-stream.ts";
 
 /**
  * A duplex flow of bytes with backpressure in both directions, without the cost of a `Duplex`: one receiver object,
@@ -15,8 +16,8 @@ export interface ByteStream {
   end(): void;
   /** Ends both directions immediately, and discards pending bytes. Does nothing if already closed. */
   abort(): void;
-  /** Like `abort`, but tells the other end that none of its bytes were processed. Absent if the stream cannot. */
-  refuse?(): void;
+  /** Like `abort`, and tells the other end what was lost. Absent if the stream cannot. */
+  lose?(error: LostStream): void;
   /**
    * Returns credit for bytes passed to `receiver.data`. Call this when they were processed, not when they arrived. A
    * sender is never granted more than its window ahead of this.

@@ -1,7 +1,7 @@
 /** Joins two byte streams, so that each receives the other's data. */
 import { reportFailure } from "../boundary.ts";
 import type { ByteReceiver, ByteStream } from "./byte-stream.ts";
-import { UnusedStream } from "./unused-stream.ts";
+import { LostStream } from "./lost-stream.ts";
 
 /**
  * After one side has ended, the maximum time without data from the other one, milliseconds. Then both are aborted.
@@ -69,7 +69,7 @@ class Half implements ByteReceiver {
   }
 
   closed(error: Error | undefined): void {
-    if (error instanceof UnusedStream && this.#to.refuse) this.#to.refuse();
+    if (error instanceof LostStream && this.#to.lose) this.#to.lose(error);
     else if (error || !this.#hasEnded || !this.other.#hasEnded) this.#to.abort();
     this.#watch.closed?.(error);
   }

@@ -21,6 +21,8 @@ export const errorCode = {
   frameSize: 8,
   acceptQueueFull: 9,
   enhanceYourCalm: 10,
+  /** Ends a stream between edges because the agent's session has ended. */
+  sessionEnded: 12,
 } as const;
 
 /** Initial credit of every stream in both directions, bytes (§2.3). */

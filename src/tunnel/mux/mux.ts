@@ -9,7 +9,7 @@ import { phase, putOff } from "../../lib/turn.ts";
 import type { TurnTask } from "../../lib/turn.ts";
 import { readInTurns } from "../../lib/io/turn-reader.ts";
 import { WindowBudget } from "../../lib/io/receive-window.ts";
-import { UnusedStream } from "../../lib/io/unused-stream.ts";
+import { LostStream, UnusedStream } from "../../lib/io/lost-stream.ts";
 import {
   errorCode,
   flagFin,
@@ -89,8 +89,8 @@ export class Mux implements StreamHost, FrameHandler, TurnTask {
   /** Value until the kind of agent is known. */
   sleepsThroughResets: boolean;
   /**
-   * Whether the peer reports which streams it has not processed: by the last stream id of its GOAWAY, and by the codes
-   * of its resets. Rust agents report a stream id without meaning.
+   * Whether both ends report which streams they have not processed: by the last stream id of GOAWAY, and by the codes
+   * of resets. Rust agents report a stream id without meaning.
    */
   reportsUnused = false;
 
@@ -239,6 +239,7 @@ export class Mux implements StreamHost, FrameHandler, TurnTask {
   }
 
   #resetError(streamId: number, code: number): Error {
+    if (code === errorCode.sessionEnded) return new LostStream("the agent's session has ended");
     const isRefused = code === errorCode.streamRefused || code === errorCode.acceptQueueFull;
     if (!isRefused || !this.reportsUnused || !this.#isOurs(streamId))
       return new Error(`peer reset the stream (code ${code})`);
@@ -384,7 +385,7 @@ export class Mux implements StreamHost, FrameHandler, TurnTask {
     this.#reader.stop();
     if (!contain("session", () => this.#hangUp())) this.#socket.destroy();
     this.#ready = [];
-    const cause = error ?? new Error("session closed");
+    const cause = new LostStream(error?.message ?? "session closed");
     const unused = new UnusedStream("tunnel_gone", "the agent's session ended before the agent began the request");
     const streams = [...this.#streams.values()];
     for (const stream of streams) {

@@ -13,6 +13,8 @@ import {
   maxWindow,
   ProtocolViolation,
 } from "./frame.ts";
+import { UnusedStream } from "../../lib/io/lost-stream.ts";
+import type { LostStream } from "../../lib/io/lost-stream.ts";
 import { GatheredBytes } from "../../lib/gathered-bytes.ts";
 import { maxCopied } from "./outbox.ts";
 import type { Outbox } from "./outbox.ts";
@@ -29,6 +31,8 @@ export interface StreamHost {
    * Whether the peer wakes its reader only for an end, and its writer only for credit. A reset does not wake them (A4).
    */
   readonly sleepsThroughResets: boolean;
+  /** Whether both ends report which streams they have not processed. */
+  readonly reportsUnused: boolean;
   /** The stream has data to send and credit for it. */
   ready(stream: MuxStream): void;
   /** The outbox is not empty. */
@@ -182,10 +186,12 @@ export class MuxStream implements ByteStream {
     this.#host.tellClosed(this, abortedError);
   }
 
-  /** Resets a stream of the peer whose bytes were not processed, so that the peer can send them elsewhere. */
-  refuse(): void {
+  /** See `ByteStream.lose`. */
+  lose(error: LostStream): void {
     if (this.#over) return;
-    this.#host.outbox.control(frameType.reset, this.id, errorCode.streamRefused);
+    if (this.#synFlag !== 0 || !this.#host.reportsUnused) return this.abort();
+    const code = error instanceof UnusedStream ? errorCode.streamRefused : errorCode.sessionEnded;
+    this.#host.outbox.control(frameType.reset, this.id, code);
     this.#drop(0);
     this.#host.schedule();
     this.#host.tellClosed(this, abortedError);

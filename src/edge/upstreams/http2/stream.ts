@@ -5,7 +5,7 @@ import type { FieldTable } from "../../../http1/field-table.ts";
 import { endUnit } from "../../../lib/boundary.ts";
 import { discardingReceiver } from "../../../lib/io/byte-stream.ts";
 import type { ByteReceiver, ByteStream } from "../../../lib/io/byte-stream.ts";
-import { UnusedStream } from "../../../lib/io/unused-stream.ts";
+import { UnusedStream } from "../../../lib/io/lost-stream.ts";
 import { Refusal } from "../../../lib/errors.ts";
 import type { Deadlines } from "../../../lib/deadlines.ts";
 import type { Log } from "../../../lib/log.ts";
