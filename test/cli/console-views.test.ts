@@ -266,21 +266,21 @@ describe("the console's views", { skip: skipWithout("chromium"), timeout: 240_00
     });
     const agent = await platform.startAgent({ upstream: service.port });
     await visit("overview");
-    const figures = page.getByRole("region", { name: "Numbers" }).locator(".figure");
-    const figure = (name: string) => figures.filter({ hasText: name }).locator("strong").innerText();
+    const figures = page.getByRole("region", { name: "Traffic over time" }).locator(".chart");
+    const figure = (name: string) => figures.filter({ hasText: name }).locator(".chart-figure").first().innerText();
     await eventually(
       async () => {
         assert.equal((await platform.request(agent.url)).text, "answered");
         assert.ok((await platform.request(`https://${host}/nobody`)).status >= 500);
         return {
-          requests: Number(await figure("Requests per second")),
-          errors: Number(await figure("Errors per second")),
-          took: await figure("p50 and p99"),
-          there: await figure("Connections, agents"),
+          requests: parseInt(await figure("Requests"), 10),
+          errors: parseInt(await figure("Denied and errors"), 10),
+          took: await figure("Latency"),
+          there: await page.getByRole("region", { name: "Agents" }).innerText(),
         };
       },
       ({ requests, errors, took, there }) =>
-        errors > 0 && requests > errors && /^\d.*, \d/.test(took) && there.endsWith(", 1"),
+        errors > 0 && requests > errors && /^\d.*p95, half within \d/.test(took) && there.includes("1 tunnel"),
       100,
     );
     const failed = page.getByRole("region", { name: "Denied and failed" });

@@ -11,6 +11,8 @@ import { useState } from "preact/hooks";
 
 interface Wrong {
   readonly href: string;
+  /** What the button does. */
+  readonly fix: string;
   readonly what: string;
   readonly why: string;
 }
@@ -35,9 +37,14 @@ export function Problems() {
       </header>
       <Failed error={found.error} />
       <ul class="plain-list">
-        {found.value?.map(({ href, what, why }) => (
-          <li key={href + why}>
-            <a href={href}>{what}</a> <span class="small">{why}</span>
+        {found.value?.map(({ href, fix, what, why }) => (
+          <li key={href + why} class="row">
+            <span class="grow">
+              <a href={href}>{what}</a> <span class="small">{why}</span>
+            </span>
+            <a class="button" href={href}>
+              {fix}
+            </a>
           </li>
         ))}
       </ul>
@@ -49,6 +56,7 @@ async function ofEdges(): Promise<readonly Wrong[]> {
   const { problems } = await postern.problems();
   return problems.slice(0, most).map((one) => ({
     href: linkOf(one),
+    fix: `Open the ${titleOf(one.kind)}`,
     what: `${titleOf(one.kind)} ${one.module === null ? "" : `with ${titleOf(one.module)} `}is not in effect`,
     why: one.message,
   }));
@@ -59,6 +67,7 @@ async function ofCertificates(): Promise<readonly Wrong[]> {
   const { items } = await postern.reservedDomains.list({ limit: most, filter }).page();
   return items.map(({ id, domain, certificate_management_status: status }) => ({
     href: linkTo("objects", "reserved_domain", id),
+    fix: "Open the domain",
     what: `${domain} has no certificate`,
     why: status?.provisioning_job?.msg ?? "",
   }));
@@ -68,6 +77,7 @@ async function ofDeliveries(): Promise<readonly Wrong[]> {
   const { items } = await postern.eventDestinations.list({ limit: most, filter: 'obj.delivery.error != ""' }).page();
   return items.map(({ id, description, delivery }) => ({
     href: linkTo("events", id),
+    fix: "Open the destination",
     what: `Events do not reach ${description || id}`,
     why: delivery.error,
   }));
