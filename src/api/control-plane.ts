@@ -47,6 +47,7 @@ import { operatorKeys } from "./events/targets/operator-keys.ts";
 import { keepJoiningAgents } from "./keys/joining-agents.ts";
 import { ensureFirstTokens } from "./keys/first-tokens.ts";
 import type { FirstTokens } from "./keys/first-tokens.ts";
+import { openInboxes } from "./inbox/inboxes.ts";
 import { openLiveObjects } from "./edges/live-objects.ts";
 import { endGoneLogins } from "./logins/gone-logins.ts";
 import { keepLoginKeys } from "./logins/keys.ts";
@@ -175,6 +176,7 @@ async function serve(
   });
   const events = await openEvents(options, { store, metrics, edges, baseUrl: () => apiUrl ?? "" });
   const series = collectSeries({ dataDirectory: options.data, nodeId: store.node?.id ?? "", clock, log, metrics });
+  const inboxes = openInboxes({ store, settings: options, edges, clock, log, metrics });
   const readiness = trackReadiness(store, metrics);
   const draining = watchDraining();
   const logins = await keepLogins(options, store, metrics, events.tellLogin);
@@ -186,6 +188,7 @@ async function serve(
     readiness,
     startPublishing(store, edges),
     events,
+    inboxes,
     problems,
     queries,
     watchStanding({ node: store.node, edges, others: () => directory?.allLines() ?? [], queries, clock, log }),
@@ -224,6 +227,7 @@ async function serve(
       await provisioned;
       await events.stop();
       await series.stop();
+      await inboxes.stop();
       await store.close();
     },
   };

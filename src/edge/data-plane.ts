@@ -27,7 +27,11 @@ import { defaultSpliceLimits } from "./connections/limits.ts";
 import { makeConnectionServer } from "./connections/serve.ts";
 import type { ConnectionServer } from "./connections/serve.ts";
 import type { EdgeOptions } from "./edge-options.ts";
+import { makeInboxLine } from "./http/inbox-line.ts";
+import type { InboxLine } from "./http/inbox-line.ts";
 import { idpSite } from "./http/idp-site.ts";
+import { makeInboxDeliveries } from "./http/inbox-delivery.ts";
+import type { DeliverFromInbox } from "./http/inbox-delivery.ts";
 import { challengePath } from "./http/challenge-path.ts";
 import { uploadReserveBytes, defaultLimits } from "./http/context.ts";
 import type { HttpContext, HttpLimits } from "./http/context.ts";
@@ -80,6 +84,8 @@ export interface DataPlane {
   readonly splices: ConnectionServer;
   readonly tcpPorts: TcpPorts;
   readonly observers: Observers;
+  readonly inbox: InboxLine;
+  readonly deliverFromInbox: DeliverFromInbox;
   /** Context of the listeners. */
   readonly listening: ListenerContext;
   /** Call it when the first configuration is in effect. Waiting connections are then served. */
@@ -127,7 +133,8 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
     idpPaths: [saml.path],
   });
   const policies = policyServices(options, () => ({ table, sites, context }));
-  const modules = modulesWith(options, { logins, saml, policies });
+  const inbox = makeInboxLine(send, clock);
+  const modules = modulesWith(options, { logins, saml, policies, inbox });
   const table = makeRoutingTable(clock, modules, options.refused);
   const listenerLimits = sharesOf(
     { ...defaultListenerLimits, edges, ...options.limits?.connections },
@@ -201,8 +208,24 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
   });
   const pools = makePools(table, registry, random);
   const sites = makePublicSites(table, registry, idpSite(logins, ports.https), pools);
+  const deliverFromInbox = makeInboxDeliveries(table, context);
   const carrying = { context, upstreams, splices, tcpPorts, observers, listening, loaded, answerPeers };
-  return { table, certificates, challenges, registry, edgeId, peers, agents, sites, pools, logins, saml, ...carrying };
+  return {
+    table,
+    certificates,
+    challenges,
+    registry,
+    edgeId,
+    peers,
+    agents,
+    sites,
+    pools,
+    logins,
+    saml,
+    inbox,
+    deliverFromInbox,
+    ...carrying,
+  };
 }
 
 function httpLimits({ webhookMaxBytes, responseTimeout, limits = {} }: EdgeOptions): HttpLimits {

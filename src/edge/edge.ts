@@ -169,6 +169,8 @@ function follow(
     standingProblems: () => [...tcpPorts.problems(), ...failing.problems()],
     logins,
     saml,
+    inbox: plane.inbox,
+    deliverFromInbox: plane.deliverFromInbox,
     traffic,
     tallies,
     series,

@@ -8,9 +8,11 @@ import { backend } from "./backend.ts";
 import { circuitBreaker } from "./circuit-breaker.ts";
 import { compression } from "./compression.ts";
 import { forwarding } from "./forwarding.ts";
+import { inboxWith } from "./inbox.ts";
 import { ipRestriction } from "./ip-restriction.ts";
 import type { Logins } from "../identity/engine.ts";
 import type { SamlLogins } from "../identity/saml-login/saml-logins.ts";
+import type { Inbox } from "../traffic/inbox.ts";
 import type { ModuleDeclaration } from "../traffic/module.ts";
 import { mutualTls } from "./mutual-tls.ts";
 import { oauthWith } from "./oauth.ts";
@@ -34,17 +36,18 @@ export interface OwnParts {
   readonly logins?: Logins;
   readonly saml?: SamlLogins;
   readonly policies?: Partial<PolicyServices>;
+  readonly inbox?: Inbox;
 }
 
 /**
  * Returns the modules with the operator's settings.
  *
  * @param own dependencies that only a running edge has. Without `logins`, routes with a login are closed; without
- * `saml`, routes with a SAML login are closed
+ * `saml`, routes with a SAML login are closed; without `inbox`, routes with an inbox answer 503
  */
 export function modulesWith(
   webhooks: WebhookSettings,
-  { logins, saml, policies }: OwnParts = {},
+  { logins, saml, policies, inbox }: OwnParts = {},
 ): readonly ModuleDeclaration[] {
   return [
     tlsTermination,
@@ -65,6 +68,7 @@ export function modulesWith(
       logins,
       saml,
     ),
+    inboxWith(inbox),
     circuitBreaker,
     websocketTcpConverter,
     requestHeaders,

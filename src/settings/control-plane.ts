@@ -6,6 +6,7 @@ import { eventSettings } from "./events.ts";
 import { hostName, machine, network } from "./kinds/address.ts";
 import { count } from "./kinds/number.ts";
 import { origin } from "./kinds/url.ts";
+import { inboxSettings } from "./inbox.ts";
 import { loginSettings } from "./logins.ts";
 import { placeSettings } from "./places.ts";
 import { many, one, optional, toggle } from "./setting.ts";
@@ -32,6 +33,7 @@ export const controlPlaneSettings = {
   idpHost,
   ...bothPlanesSettings,
   ...storageSettings,
+  ...inboxSettings,
   peerAddress: optional("Host name or address at which other servers reach this server (--cluster).", machine, {
     shownDefault: "the address on which it listens for other servers, or from which it reaches the database",
   }),

@@ -11,3 +11,8 @@ export function isUrl(database: string): boolean {
 export function mayHold(database: string, dataDirectory: string): boolean {
   return isUrl(database) || existsSync(resolve(dataDirectory, database));
 }
+
+/** Returns the file of the inboxes, beside an SQLite database. */
+export function inboxFile(database: string): string {
+  return database.endsWith(".db") ? `${database.slice(0, -3)}-inbox.db` : `${database}-inbox`;
+}

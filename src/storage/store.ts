@@ -5,6 +5,7 @@
  */
 import type { Doc } from "../schema/doc.ts";
 import type { Job, Jobs } from "./cluster/jobs.ts";
+import type { InboxStore } from "./inbox/inbox-store.ts";
 import type { Membership } from "./cluster/membership.ts";
 import type { ResourceObject } from "../schema/object.ts";
 import type { PackedObjects } from "../schema/packed.ts";
@@ -268,6 +269,8 @@ export interface Store extends Reader {
   readonly condition: "open" | "unavailable" | "superseded";
   /** Work that only one node may do at a time. */
   readonly jobs: Jobs;
+  /** Messages of inboxes, which are not part of the state. Undefined for a database without a place. */
+  readonly inbox?: InboxStore | undefined;
   /** Defined if other nodes may also write to the database. */
   readonly node?: Membership;
   /** Time for irreversible decisions, see `SettledTime`. */

@@ -152,6 +152,8 @@ export interface CompiledModule {
    * the login. Absent if no rules precede a login.
    */
   beforeLogin?(login: LoginGuard, exchange: Exchange): Step | undefined | Promise<Step | undefined>;
+  /** Set if the module stores requests. A stored request continues with the modules after it. */
+  readonly inbox?: StoringModule | undefined;
   /** Changes the response head, or adds a transformation of the body. A step with an `answer` replaces the response. */
   response?(exchange: Exchange): Step | Promise<Step>;
   /** `response` reads bodies, so the upstream is asked for an uncompressed, complete body. */
@@ -165,6 +167,12 @@ export interface CompiledModule {
    * response, or `exchange.abandoned` is set.
    */
   settled?(exchange: Exchange, upstreamStatus: number | undefined): void;
+}
+
+/** How a module's stored requests continue. */
+export interface StoringModule {
+  /** Whether requests are signed anew before they are delivered. */
+  readonly resigns: boolean;
 }
 
 /** The decision about an admitted connection. */

@@ -41,6 +41,8 @@ import type {
   EndpointForwardingReplace,
   EndpointIPPolicy,
   EndpointIPPolicyReplace,
+  EndpointInbox,
+  EndpointInboxReplace,
   EndpointMutualTLS,
   EndpointMutualTLSReplace,
   EndpointOAuth,
@@ -846,6 +848,7 @@ export interface EdgesHttpsRoutes {
   readonly oidc: EdgesHttpsRoutesOidc;
   readonly saml: EdgesHttpsRoutesSaml;
   readonly trafficPolicy: EdgesHttpsRoutesTrafficPolicy;
+  readonly inbox: EdgesHttpsRoutesInbox;
   readonly circuitBreaker: EdgesHttpsRoutesCircuitBreaker;
   readonly websocketTcpConverter: EdgesHttpsRoutesWebsocketTcpConverter;
   readonly requestHeaders: EdgesHttpsRoutesRequestHeaders;
@@ -1006,6 +1009,23 @@ export interface EdgesHttpsRoutesTrafficPolicy {
   /**
    * Remove the traffic_policy module. With `dry_run`, check whether this is possible. `DELETE
    * /edges/https/{edge_id}/routes/{id}/traffic_policy`
+   */
+  delete(edgeId: string, id: string, options?: CreateOptions): Promise<void>;
+}
+
+/** `/edges/https/{edge_id}/routes/{id}/inbox` */
+export interface EdgesHttpsRoutesInbox {
+  /**
+   * Replace the whole inbox module. With `dry_run`, return the effect without making changes. Stores webhooks and
+   * answers the provider immediately. The server delivers them to the backend, in order of arrival, and retries until
+   * the service accepts them. `PUT /edges/https/{edge_id}/routes/{id}/inbox`
+   */
+  replace(edgeId: string, id: string, body: EndpointInboxReplace, options?: CreateOptions): Promise<EndpointInbox>;
+  /** Get the inbox module. `GET /edges/https/{edge_id}/routes/{id}/inbox` */
+  get(edgeId: string, id: string, options?: GetOptions): Promise<EndpointInbox>;
+  /**
+   * Remove the inbox module. With `dry_run`, check whether this is possible. `DELETE
+   * /edges/https/{edge_id}/routes/{id}/inbox`
    */
   delete(edgeId: string, id: string, options?: CreateOptions): Promise<void>;
 }

@@ -1081,6 +1081,11 @@ export interface HTTPSEdgeRoute {
   /** Applies a traffic policy: rules with expressions and actions, by phase. */
   readonly traffic_policy: EndpointTrafficPolicy | null;
   /**
+   * Stores webhooks and answers the provider immediately. The server delivers them to the backend, in order of arrival,
+   * and retries until the service accepts them.
+   */
+  readonly inbox: EndpointInbox | null;
+  /**
    * Stops requests to a failing upstream, and retries after a pause. A failure is a status of 500 or more, or no
    * response.
    */
@@ -1146,6 +1151,11 @@ export interface HTTPSEdgeRouteCreate {
   /** Applies a traffic policy: rules with expressions and actions, by phase. */
   readonly traffic_policy?: EndpointTrafficPolicyReplace | null | undefined;
   /**
+   * Stores webhooks and answers the provider immediately. The server delivers them to the backend, in order of arrival,
+   * and retries until the service accepts them.
+   */
+  readonly inbox?: EndpointInboxReplace | null | undefined;
+  /**
    * Stops requests to a failing upstream, and retries after a pause. A failure is a status of 500 or more, or no
    * response.
    */
@@ -1210,6 +1220,11 @@ export interface HTTPSEdgeRouteUpdate {
   readonly saml?: EndpointSAMLReplace | null | undefined;
   /** Applies a traffic policy: rules with expressions and actions, by phase. */
   readonly traffic_policy?: EndpointTrafficPolicyReplace | null | undefined;
+  /**
+   * Stores webhooks and answers the provider immediately. The server delivers them to the backend, in order of arrival,
+   * and retries until the service accepts them.
+   */
+  readonly inbox?: EndpointInboxReplace | null | undefined;
   /**
    * Stops requests to a failing upstream, and retries after a pause. A failure is a status of 500 or more, or no
    * response.
@@ -1784,6 +1799,68 @@ export interface EndpointTrafficPolicyReplace {
   readonly enabled?: boolean | null | undefined;
   /** The policy, as JSON or YAML, stored unchanged. (at most 65536 bytes; traffic policy) */
   readonly value: string;
+}
+
+/**
+ * Stores webhooks and answers the provider immediately. The server delivers them to the backend, in order of arrival,
+ * and retries until the service accepts them.
+ */
+export interface EndpointInbox {
+  /** True if the module is applied to traffic, false to disable. */
+  readonly enabled: boolean;
+  /** Status that the provider gets once the message is stored. (200 to 299) */
+  readonly respond_status: number;
+  /** Body that the provider gets once the message is stored. (at most 4096 bytes) */
+  readonly respond_body: string;
+  /** Media type of `respond_body`. (at most 128 bytes) */
+  readonly respond_content_type: string;
+  /** Methods of the requests to store. Other requests go to the backend directly. (at most 5) */
+  readonly methods: readonly ("POST" | "PUT" | "PATCH" | "DELETE" | "GET")[];
+  /** Number of attempts before a message is dead. Attempts that reach no service do not count. (1 to 100) */
+  readonly max_attempts: number;
+  /** Pause after the first failed attempt, seconds. Each further pause is twice as long. (1 to 86400) */
+  readonly first_retry_seconds: number;
+  /** Longest pause between attempts, seconds. (1 to 604800) */
+  readonly max_retry_seconds: number;
+  /** Maximum time for one attempt, seconds. (1 to 600) */
+  readonly timeout_seconds: number;
+  /** Maximum number of messages that are delivered at the same time. (1 to 64) */
+  readonly concurrency: number;
+  /** Maximum number of deliveries per second on each node; 0 for no limit. (0 to 10000) */
+  readonly rate_per_second: number;
+  /** Hours for which delivered messages are kept. (1 to 8760) */
+  readonly retain_hours: number;
+}
+
+/**
+ * Stores webhooks and answers the provider immediately. The server delivers them to the backend, in order of arrival,
+ * and retries until the service accepts them.
+ */
+export interface EndpointInboxReplace {
+  /** True if the module is applied to traffic, false to disable. */
+  readonly enabled?: boolean | null | undefined;
+  /** Status that the provider gets once the message is stored. (0 to 299) */
+  readonly respond_status?: number | null | undefined;
+  /** Body that the provider gets once the message is stored. (at most 4096 bytes) */
+  readonly respond_body?: string | null | undefined;
+  /** Media type of `respond_body`. (at most 128 bytes) */
+  readonly respond_content_type?: string | null | undefined;
+  /** Methods of the requests to store. Other requests go to the backend directly. (at most 5) */
+  readonly methods?: readonly ("POST" | "PUT" | "PATCH" | "DELETE" | "GET")[] | null | undefined;
+  /** Number of attempts before a message is dead. Attempts that reach no service do not count. (0 to 100) */
+  readonly max_attempts?: number | null | undefined;
+  /** Pause after the first failed attempt, seconds. Each further pause is twice as long. (0 to 86400) */
+  readonly first_retry_seconds?: number | null | undefined;
+  /** Longest pause between attempts, seconds. (0 to 604800) */
+  readonly max_retry_seconds?: number | null | undefined;
+  /** Maximum time for one attempt, seconds. (0 to 600) */
+  readonly timeout_seconds?: number | null | undefined;
+  /** Maximum number of messages that are delivered at the same time. (0 to 64) */
+  readonly concurrency?: number | null | undefined;
+  /** Maximum number of deliveries per second on each node; 0 for no limit. (0 to 10000) */
+  readonly rate_per_second?: number | null | undefined;
+  /** Hours for which delivered messages are kept. (0 to 8760) */
+  readonly retain_hours?: number | null | undefined;
 }
 
 /**

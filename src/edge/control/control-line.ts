@@ -10,8 +10,11 @@ import type { RoutingTable } from "../../routing/sites/compiled.ts";
 import type { Downward, Link, Problem, Relayed, RelayedAnswer, Upward } from "../../routing/planes/messages.ts";
 import type { ResourceObject } from "../../schema/object.ts";
 import type { PackedObjects } from "../../schema/packed.ts";
+import type { InboxResult } from "../../traffic/inbox.ts";
 import type { Joining } from "../agents/joining.ts";
 import type { SharedRegister } from "../agents/registry.ts";
+import type { DeliverFromInbox } from "../http/inbox-delivery.ts";
+import type { InboxLine } from "../http/inbox-line.ts";
 import type { PeerPlaces, Peers } from "../peers/peers.ts";
 import type { PeerPlace } from "../peers/transport.ts";
 import type { AcmeChallenges } from "../tls/acme-challenges.ts";
@@ -48,6 +51,8 @@ export interface ControlLineOptions {
   readonly relay: Peers["relay"] | undefined;
   readonly logins: Pick<Logins, "load" | "change" | "reports" | "context">;
   readonly saml: Pick<SamlLogins, "load" | "change">;
+  readonly inbox: Pick<InboxLine, "stored" | "reachable">;
+  readonly deliverFromInbox: DeliverFromInbox;
   readonly traffic: Pick<TrafficReports, "want" | "taken">;
   readonly tallies: Pick<Tallies, "taken" | "again">;
   /** Receives the history of traffic of this node. */
@@ -65,7 +70,7 @@ export interface ControlLineOptions {
  * configuration stays in effect (S4).
  */
 export function followControlPlane(options: ControlLineOptions): void {
-  const { link, shared, logins, traffic, tallies, reached, metrics } = options;
+  const { link, shared, logins, inbox, traffic, tallies, reached, metrics } = options;
   const hello = helloOf(options);
   const configuration = followConfiguration(options, () => link.send(hello));
 
@@ -74,12 +79,22 @@ export function followControlPlane(options: ControlLineOptions): void {
     letGo("message", sent, () => link.send(unanswered(asked, "the edge could not answer")));
   };
 
+  const deliver = ({ call, delivery, body }: Extract<Downward, { readonly type: "inbox_delivery" }>): void => {
+    const tell = (result: InboxResult): void => link.send({ type: "inbox_result", call, result });
+    const broken = { error: "the edge could not deliver the message", durationMs: 0 };
+    letGo("message", options.deliverFromInbox(delivery, body).then(tell), () => tell(broken));
+  };
+
   const inOrder = new InOrder();
-  link.lost?.(() => inOrder.add(() => void shared?.names.reachable(false)));
+  link.lost?.(() => {
+    inbox.reachable(false);
+    inOrder.add(() => void shared?.names.reachable(false));
+  });
   const take = (message: Downward): Promise<void> | undefined => {
     switch (message.type) {
       case "snapshot":
         shared?.names.reachable(true);
+        inbox.reachable(true);
         return configuration.snapshot(message);
       case "changes":
         return configuration.changes(message);
@@ -104,6 +119,12 @@ export function followControlPlane(options: ControlLineOptions): void {
         return undefined;
       case "login_found":
         logins.reports.found(message.call, message.object ? recordOf(message.object) : undefined);
+        return undefined;
+      case "inbox_stored":
+        inbox.stored(message.call, message.outcome);
+        return undefined;
+      case "inbox_delivery":
+        deliver(message);
         return undefined;
       case "traffic_wanted":
         traffic.want(message.wanted);

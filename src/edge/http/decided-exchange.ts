@@ -10,11 +10,11 @@ import type { CompiledModule } from "../../traffic/module.ts";
 import { OwnResponse } from "../../traffic/own-response.ts";
 import type { Answer, FixedAnswer, Step } from "../../traffic/step.ts";
 import type { UpstreamPlan } from "../../traffic/upstream-plan.ts";
-import type { CompiledRoute } from "../../routing/sites/compiled.ts";
+import type { CompiledRoute, Site } from "../../routing/sites/compiled.ts";
 import { moduleFailed, noBackend, refused, tooManyHops, unroutable } from "../../routing/sites/refusals.ts";
 import { encodingRefused } from "./encoded-request.ts";
 import { ExchangeRecord } from "./exchange-record.ts";
-import { stripRequest } from "./forwarding.ts";
+import { nothingBefore, stripRequest } from "./forwarding.ts";
 import type { ForwardedBefore } from "./forwarding.ts";
 import { matchRoute } from "./match-route.ts";
 import type { ModuleResponse } from "./response-stages.ts";
@@ -66,6 +66,16 @@ export abstract class DecidedExchange extends ExchangeRecord implements Exchange
     const { owned, route } = this;
     if (owned !== undefined) this.#run([owned], 0, undefined, before);
     else if (route !== undefined) this.#run(route.request as readonly RequestHook[], 0, route, before);
+  }
+
+  /** Continues at a request hook of a route, as if the hooks before it had let the request pass. */
+  protected resume(site: Site, route: CompiledRoute, index: number): void {
+    if (this.isOver) return;
+    this.site = site;
+    this.wholeSite = site;
+    this.route = route;
+    this.steps.push(route.matched);
+    this.#run(route.request as readonly RequestHook[], index, route, nothingBefore);
   }
 
   /** Records the running hooks for the watchdog, which later refuses a route that blocks the thread. */

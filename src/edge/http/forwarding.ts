@@ -25,7 +25,7 @@ export interface ForwardedBefore {
   readonly host: string | undefined;
 }
 
-const nothingBefore: ForwardedBefore = { for: [], proto: [], host: undefined };
+export const nothingBefore: ForwardedBefore = { for: [], proto: [], host: undefined };
 
 /**
  * Removes fields that are not forwarded from a request's fields or trailers. Returns the fields that a trusted proxy

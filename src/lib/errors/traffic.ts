@@ -98,6 +98,18 @@ export const trafficErrors = {
     "The service behind this address rejected the WebSocket upgrade.",
     "The owner of this site must check the service: its response to the upgrade must have status 101.",
   ),
+  inbox_full: entry(
+    3020,
+    503,
+    "The inbox behind this address has reached its limit, so the webhook was not stored.",
+    "The provider can send the webhook again later. The owner of this site must deliver or discard messages, or ask the operator to raise --inbox-max-messages or --inbox-max-bytes.",
+  ),
+  inbox_unavailable: entry(
+    3021,
+    503,
+    "The server could not store the webhook.",
+    "Send the webhook again in a moment. If it fails again, the operator must check the server's database and disk.",
+  ),
   encoded_slash_refused: entry(
     3030,
     400,

@@ -76,7 +76,8 @@ export class RouteCompiler implements Compiler<RouteOwner> {
     const owner = this.owners.get(id);
     const site = owner?.route && this.#edgeOf(owner.object)?.site;
     const place = owner && placeOf(owner.object).place;
-    return site && place && { site, host: place.host, path: place.path, isPrefix: place.type === "path_prefix" };
+    const route = owner?.route;
+    return site && route && place && { site, route, host: place.host, path: place.path, isPrefix: place.type === "path_prefix" };
   }
 
   /**

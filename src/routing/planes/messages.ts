@@ -8,11 +8,13 @@ import type { PackedObjects } from "../../schema/packed.ts";
 import type { Claim, ClaimAnswer } from "../../directory/names.ts";
 import type { DirectoryNews, SharedTunnel } from "../../directory/news.ts";
 import type { SessionReport, TunnelReport } from "../../directory/reports.ts";
+import type { InboxDownward, InboxUpward } from "./inbox.ts";
 import type { PackedTally } from "../../lib/tally.ts";
 import type { EdgeAnswer, EdgeQuestion, SeriesAnswer, SeriesQuestion, Standing } from "./questions.ts";
 import type { TrafficReport, TrafficWanted } from "./traffic.ts";
 
 export type Downward =
+  | InboxDownward
   /** The whole configuration, in pieces. It replaces the edge's previous configuration when `last` arrives. */
   | {
       readonly type: "snapshot";
@@ -138,6 +140,7 @@ export interface RoutingChange {
 export type Upward =
   /** Reports on logins: created, used, checked, ended, requested. */
   | LoginReport
+  | InboxUpward
   /**
    * Sent on connecting, to request a snapshot. `httpsPort`: HTTPS port in public URLs. `agentPort`: port for agents.
    * `peerAddress`: address for other edges of the same server. `peerPort`: port on its machine for edges of other

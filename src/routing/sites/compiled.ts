@@ -114,6 +114,7 @@ export interface Holder {
 /** The place of a route. */
 export interface PlacedRoute {
   readonly site: Site;
+  readonly route: CompiledRoute;
   /** Lower case. `*.example.com` for all names below; "" for any host of the edge. */
   readonly host: string;
   /** Canonical. */

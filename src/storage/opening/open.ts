@@ -6,6 +6,9 @@ import { newId } from "../../lib/ids.ts";
 import type { Log } from "../../lib/log.ts";
 import { readAnchor } from "../history/anchor.ts";
 import { ownJobs } from "../cluster/jobs.ts";
+import type { InboxEngine } from "../inbox/engine.ts";
+import { InboxStore } from "../inbox/inbox-store.ts";
+import { sqliteEngine } from "../inbox/sqlite-engine.ts";
 import { LoneCommits } from "../commits/commits.ts";
 import { recovering } from "./lost-writes.ts";
 import { Unfit } from "../database/database.ts";
@@ -28,7 +31,7 @@ import { makeHolding } from "../history/holding.ts";
 import { readTimes } from "./times.ts";
 import { startPruning } from "../history/prune.ts";
 import type { Pruner } from "../history/prune.ts";
-import { isUrl } from "../place.ts";
+import { inboxFile, isUrl } from "../place.ts";
 import { Published } from "../commits/published.ts";
 import type { Retained } from "../history/retention.ts";
 import { emptyDoc } from "../../schema/doc.ts";
@@ -70,7 +73,19 @@ export interface StoreOptions extends Partial<StorageSettings> {
  */
 export async function openStore(options: StoreOptions): Promise<Store> {
   const { database, holder } = await openDatabase(options);
-  return await openStoreOn(database, holder, { ...options, backupBase: backupBase(options) });
+  const inboxEngine = await inboxEngineFor(options);
+  return await openStoreOn(database, holder, { ...options, backupBase: backupBase(options), inboxEngine });
+}
+
+/** Nothing is opened before the first message. */
+async function inboxEngineFor({
+  database,
+  dataDirectory,
+  log,
+}: Pick<StoreOptions, "database" | "dataDirectory" | "log">): Promise<InboxEngine> {
+  if (!isUrl(database)) return sqliteEngine(inboxFile(resolve(dataDirectory, database)));
+  const { postgresEngine } = await import("../inbox/postgres-engine.ts");
+  return postgresEngine(database, log);
 }
 
 /** The changes that `openStore` would make to the tables of a database. */
@@ -156,6 +171,8 @@ export async function openDatabase({
 interface OpenedOptions extends Omit<StoreOptions, "database" | "dataDirectory"> {
   /** Same as `BackupPlan.file`. Default: no backup. */
   readonly backupBase?: string;
+  /** Default: no inboxes. */
+  readonly inboxEngine?: InboxEngine;
 }
 
 /** Runs `openStore` on an open database. `holder` identifies this process in it, or all nodes that share it. */
@@ -172,7 +189,17 @@ export async function openStoreOn(database: Database, holder: string, options: O
 async function opened(
   database: Database,
   holder: string,
-  { declarations, sealingKey, clock, log, region = "", version = "", backupBase: file, ...given }: OpenedOptions,
+  {
+    declarations,
+    sealingKey,
+    clock,
+    log,
+    region = "",
+    version = "",
+    backupBase: file,
+    inboxEngine,
+    ...given
+  }: OpenedOptions,
 ): Promise<Store> {
   const settings = sliceOf(storageSettings, { ...defaultsOf(storageSettings), ...given });
   const at = timestamp(clock.now());
@@ -235,6 +262,7 @@ async function opened(
   const feed = feedOf({ database, documents, past, retained, keep });
   const addAccount = accountAdder({ kinds, state, writer, clock });
   const jobs = node?.jobs ?? ownJobs;
+  const inbox = inboxEngine && new InboxStore(inboxEngine, sealer, newId("ih", clock.now()));
   if (state.accounts().length === 0) await addAccount("default", undefined);
   database.beginServing?.();
   const pruner = startPruning({
@@ -258,20 +286,31 @@ async function opened(
     }),
     feed,
     jobs,
+    inbox,
     settledNow: () => time.now(),
     createAccount: (name) => addAccount(name, state.accounts()[0]?.id),
-    close: closer(database, { pruner, writer, node }),
+    close: closer(database, { pruner, writer, node, inbox }),
   });
 }
 
 /** Returns a function that closes everything once, even if it is called again. */
 function closer(
   database: Database,
-  { pruner, writer, node }: { readonly pruner: Pruner; readonly writer: Writer; readonly node: Node | undefined },
+  {
+    pruner,
+    writer,
+    node,
+    inbox,
+  }: {
+    readonly pruner: Pruner;
+    readonly writer: Writer;
+    readonly node: Node | undefined;
+    readonly inbox: InboxStore | undefined;
+  },
 ): () => Promise<void> {
   let closing: Promise<void> | undefined;
   const close = async (): Promise<void> => {
-    await Promise.all([pruner.stop(), writer.close()]);
+    await Promise.all([pruner.stop(), writer.close(), inbox?.close()]);
     await node?.stop();
     await database.close();
   };
@@ -336,7 +375,7 @@ function storeOf(
   writer: Writer,
   published: Published,
   node: Node | undefined,
-  rest: Pick<Store, "history" | "feed" | "jobs" | "createAccount" | "settledNow" | "close">,
+  rest: Pick<Store, "history" | "feed" | "jobs" | "inbox" | "createAccount" | "settledNow" | "close">,
 ): Store {
   return {
     ...readerOf(state),

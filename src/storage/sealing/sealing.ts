@@ -10,6 +10,10 @@ export interface Sealer {
   seal(text: string, context: string): string;
   /** @throws Error if it was not sealed here, or for another context, or was altered */
   open(sealed: string, context: string): string;
+  /** Same as `seal`, for bytes. */
+  sealBytes(bytes: Buffer, context: string): Buffer;
+  /** @throws Error as `open` */
+  openBytes(sealed: Buffer, context: string): Buffer;
 }
 
 export interface DataKey {
@@ -46,22 +50,32 @@ export function sealerWith(keys: readonly DataKey[]): Sealer {
   const last = keys.at(-1);
   if (!last) throw new Error("seal: there is no data key");
   const newest = { id: last.id, key: byId.get(last.id) as KeyObject };
+  const opened = (id: string, sealed: Buffer, context: string): Buffer => {
+    const key = byId.get(id);
+    if (!key) throw new Error(`open sealed text of ${context.replaceAll("\0", " ")}: its data key is missing`);
+    try {
+      return decrypt(key, sealed, context);
+    } catch (error) {
+      throw new Error(`open sealed text of ${context.replaceAll("\0", " ")}: it was altered or moved`, {
+        cause: error,
+      });
+    }
+  };
   return {
     seal: (text, context) => `${newest.id}.${encrypt(newest.key, Buffer.from(text), context).toString("base64url")}`,
     open(sealed, context) {
       const dot = sealed.indexOf(".");
-      const key = byId.get(sealed.slice(0, dot));
-      if (!key) throw new Error(`open sealed text of ${context.replaceAll("\0", " ")}: its data key is missing`);
-      try {
-        return decrypt(key, Buffer.from(sealed.slice(dot + 1), "base64url"), context).toString();
-      } catch (error) {
-        throw new Error(`open sealed text of ${context.replaceAll("\0", " ")}: it was altered or moved`, {
-          cause: error,
-        });
-      }
+      return opened(sealed.slice(0, dot), Buffer.from(sealed.slice(dot + 1), "base64url"), context).toString();
+    },
+    sealBytes: (bytes, context) => Buffer.concat([Buffer.from(`${newest.id}.`), encrypt(newest.key, bytes, context)]),
+    openBytes(sealed, context) {
+      const dot = sealed.indexOf(dotByte);
+      return opened(sealed.toString("latin1", 0, Math.max(dot, 0)), sealed.subarray(dot + 1), context);
     },
   };
 }
+
+const dotByte = 46;
 
 /** One system call for a few random bytes costs as much as one for many. */
 const ivsAtOnce = 256;

@@ -80,9 +80,10 @@ function portLink<Out, In>(
 
 /** The control plane's end. A new edge says hello first, and a dead one is reported immediately. */
 export function controlPlanePortLink(): PortLink<Downward, Upward> {
-  const line = portLink<Downward, Upward>((message) =>
-    message.type === "snapshot" ? message.packed?.objects : undefined,
-  );
+  const line = portLink<Downward, Upward>((message) => {
+    if (message.type === "inbox_delivery") return message.body;
+    return message.type === "snapshot" ? message.packed?.objects : undefined;
+  });
   return {
     ...line,
     receive(take) {
@@ -100,7 +101,7 @@ export interface EdgePortLink extends PortLink<Upward, Downward> {
 /** The edge's end. Says hello to a restarted control plane and reports its open sessions and tunnels again. */
 export function edgePortLink(): EdgePortLink {
   const configured = Promise.withResolvers<void>();
-  const line = portLink<Upward, Downward>(() => undefined);
+  const line = portLink<Upward, Downward>((message) => (message.type === "inbox_message" ? message.body : undefined));
   let hello: Upward | undefined;
   let draining: Upward | undefined;
   const sessions = new Map<string, Upward>();

@@ -1,0 +1,92 @@
+import { newId } from "../lib/ids.ts";
+import { Refusal } from "../lib/errors.ts";
+import { sameWork } from "../lib/heartbeat.ts";
+import { defineModule } from "../traffic/module.ts";
+import type { Exchange } from "../traffic/exchange.ts";
+import type { Inbox, InboxOutcome, StoredRequest } from "../traffic/inbox.ts";
+import { inboxFields, inboxName, maxInboxBody } from "../traffic/parts/inbox-fields.ts";
+import { answered, denied, passed, skipped } from "../traffic/step.ts";
+import type { Step } from "../traffic/step.ts";
+
+const passes = passed(inboxName, "the method is not stored");
+const would = skipped(inboxName, "would store the request and answer the provider");
+const retryAfter = { "retry-after": "30" };
+const refusals: Readonly<Record<Exclude<InboxOutcome, "stored" | "duplicate">, Step>> = {
+  full: {
+    ...denied(inboxName, "inbox_full", "the account has reached a limit of its inboxes"),
+    answer: { error: "inbox_full", headers: retryAfter },
+  },
+  unavailable: {
+    ...denied(inboxName, "inbox_unavailable", "the message could not be stored"),
+    answer: { error: "inbox_unavailable", headers: retryAfter },
+  },
+};
+
+/** Returns the module with the edge's line to the storage. Without it, nothing can be stored. */
+export function inboxWith(inbox: Inbox | undefined) {
+  return defineModule({
+    name: inboxName,
+    schemaName: "EndpointInbox",
+    on: ["https_route"],
+    doc: "Stores webhooks and answers the provider immediately. The server delivers them to the backend, in order of arrival, and retries until the service accepts them.",
+    acts: { request: ["refuse", "answer"] },
+    fields: inboxFields,
+    compile(config, scope) {
+      const { clock, accountId, ownerId: routeId } = scope;
+      const methods = new Set<string>(config.methods);
+      const headers = config.respond_content_type === "" ? {} : { "content-type": config.respond_content_type };
+      const store = async (exchange: Exchange): Promise<Step> => {
+        const here = sameWork();
+        let body: Buffer;
+        try {
+          body = here(await exchange.body(maxInboxBody));
+        } catch (error) {
+          if (!(error instanceof Refusal)) throw error;
+          return denied(inboxName, error.reason, error.message);
+        }
+        const id = newId("inbox", clock.now());
+        const message = {
+          id,
+          accountId,
+          routeId,
+          requestId: exchange.id,
+          path: exchange.request.path,
+          provider: "",
+          eventType: "",
+          key: "",
+          keyMs: 0,
+          request: storedRequest(exchange),
+        };
+        const outcome = inbox === undefined ? "unavailable" : here(await inbox.put(message, body));
+        if (outcome !== "stored" && outcome !== "duplicate") return refusals[outcome];
+        return answered(inboxName, outcome === "stored" ? `stored as ${id}` : "dropped: it was stored before", {
+          status: config.respond_status,
+          headers: outcome === "stored" ? { ...headers, "postern-inbox-id": id } : headers,
+          body: config.respond_body,
+        });
+      };
+      const isTaken = ({ request }: Exchange): boolean => methods.has(request.method) && !request.upgrade;
+      return {
+        inbox: { resigns: false },
+        request: (exchange) => (isTaken(exchange) ? store(exchange) : passes),
+        rehearse: (exchange) => (isTaken(exchange) ? would : passes),
+      };
+    },
+  });
+}
+
+function storedRequest({ request, connection, receivedAt }: Exchange): StoredRequest {
+  const { method, target, rewritten, scheme, host, headers } = request;
+  return {
+    method,
+    target,
+    ...(rewritten !== undefined && { rewritten }),
+    scheme,
+    host,
+    headers: headers.entries(),
+    source: connection.source,
+    sourcePort: connection.sourcePort,
+    localPort: connection.localPort,
+    receivedAt,
+  };
+}

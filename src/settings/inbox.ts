@@ -1,0 +1,19 @@
+/** Read by the control plane. */
+import { count } from "./kinds/number.ts";
+import { one } from "./setting.ts";
+import type { ValuesOf } from "./setting.ts";
+
+export const inboxSettings = {
+  inboxMaxMessages: one(
+    "Maximum messages in the inboxes of an account, with delivered ones that are still kept. Providers get 503 for more.",
+    count("NUMBER"),
+    { default: 5_000_000 },
+  ),
+  inboxMaxBytes: one(
+    "Maximum megabytes of all messages in the inboxes of an account. Providers get 503 for more.",
+    count("MEGABYTES"),
+    { default: 10_240 },
+  ),
+} as const;
+
+export type InboxSettings = ValuesOf<typeof inboxSettings>;

@@ -1,0 +1,193 @@
+/** Stores, leases and ends the messages of inboxes. */
+import type { Sealer } from "../sealing/sealing.ts";
+import { Batches } from "./batches.ts";
+import { present } from "./engine.ts";
+import type { InboxEngine, InboxStep, Row } from "./engine.ts";
+import type { AttemptResult, ClaimedMessage, NewMessage, Verdict } from "./messages.ts";
+import { statementsFor } from "./statements.ts";
+import type { Statements } from "./statements.ts";
+
+export interface Usage {
+  readonly messages: number;
+  readonly bytes: number;
+}
+
+/** A node renews its leases in a fraction of this time. */
+export const leaseMs = 6_000;
+
+export class InboxStore {
+  readonly engine: InboxEngine;
+  /** Identifies this process in leases. */
+  readonly #holder: string;
+  readonly #sealer: Sealer;
+  readonly #batches: Batches;
+  readonly #statements: Statements;
+
+  constructor(engine: InboxEngine, sealer: Sealer, holder: string) {
+    this.engine = engine;
+    this.#holder = holder;
+    this.#sealer = sealer;
+    this.#batches = new Batches(engine);
+    this.#statements = statementsFor(present[engine.dialect], engine.dialect);
+  }
+
+  /** Resolves once the message is on disk, or was found to be a duplicate of one that is. */
+  async put(message: NewMessage): Promise<"stored" | "duplicate"> {
+    const { id, accountId, routeId, key, line, body } = message;
+    const payload = joined(message.head, body);
+    const sealed = this.#sealer.sealBytes(payload, contextOf(accountId, id));
+    const { putKey, putMessage, putBody, putUsage } = this.#statements;
+    const keyed: InboxStep[] = key === "" ? [] : [{ sql: putKey, parameters: [routeId, key, message.keyMs, id] }];
+    const { provider, eventType, method, path, source, requestId } = message;
+    const steps: InboxStep[] = [
+      ...keyed,
+      {
+        sql: putMessage,
+        parameters: [
+          id,
+          accountId,
+          routeId,
+          routeId,
+          line ?? null,
+          line ?? null,
+          provider,
+          eventType,
+          method,
+          path,
+          source,
+          requestId,
+          payload.length,
+          key,
+          routeId,
+          key,
+          id,
+        ],
+      },
+      { sql: putBody, parameters: [sealed, id] },
+      { sql: putUsage, parameters: [id] },
+    ];
+    const locks = line === undefined ? [] : [lockOf(routeId, line)];
+    const rows = await this.#batches.write({ steps, locks });
+    return (rows[keyed.length]?.length ?? 0) > 0 ? "stored" : "duplicate";
+  }
+
+  /** Takes up to `limit` messages of a route that are due, while fewer than `concurrency` of it are under way. */
+  async claim(routeId: string, limit: number, concurrency: number): Promise<readonly ClaimedMessage[]> {
+    const parameters = [this.#holder, leaseMs, routeId, limit, concurrency, routeId];
+    const [rows = []] = await this.#batches.write({ steps: [{ sql: this.#statements.claim, parameters }] });
+    return rows.map(claimedOf).sort((one, other) => one.seq - other.seq);
+  }
+
+  /** Returns a message's request. Throws if it was deleted meanwhile. */
+  async payload({ seq, accountId, id }: Pick<ClaimedMessage, "seq" | "accountId" | "id">) {
+    const [row] = await this.engine.read({ sql: "select sealed from inbox_bodies where seq = ?", parameters: [seq] });
+    if (!row) throw new Error(`read inbox message ${id}: its body is missing`);
+    return split(this.#sealer.openBytes(Buffer.from(row["sealed"] as Uint8Array), contextOf(accountId, id)));
+  }
+
+  /** Stores the result of an attempt, unless the lease was lost. */
+  async settle(message: ClaimedMessage, result: AttemptResult, verdict: Verdict): Promise<void> {
+    const { seq, routeId, line, attempt } = message;
+    const { status = null, error = null, durationMs } = result;
+    const mine = [seq, this.#holder, attempt];
+    const { putAttempt, retry, giveBack, end, promote } = this.#statements;
+    const ended = verdict.is !== "retry" && verdict.is !== "return";
+    const steps: InboxStep[] = [];
+    if (verdict.is === "return") steps.push({ sql: giveBack, parameters: [error, ...mine] });
+    else {
+      const duration = Math.round(durationMs);
+      const facts = [attempt, duration, duration, status, error, this.#holder];
+      steps.push({ sql: putAttempt, parameters: [...facts, ...mine] });
+      steps.push(
+        verdict.is === "retry"
+          ? { sql: retry, parameters: [verdict.afterMs, status, error, ...mine] }
+          : { sql: end, parameters: [verdict.is, status, error, purgeAfter(verdict), ...mine] },
+      );
+    }
+    const isLined = ended && line !== undefined;
+    if (isLined) steps.push({ sql: promote, parameters: [routeId, line] });
+    await this.#batches.write({ steps, locks: isLined ? [lockOf(routeId, line)] : [] });
+  }
+
+  /** Extends the leases of this process. Frees messages whose lease has expired. */
+  async keepLeases(): Promise<void> {
+    const { renew, free } = this.#statements;
+    await this.#batches.write({
+      steps: [
+        { sql: renew, parameters: [leaseMs, this.#holder] },
+        { sql: free, parameters: [] },
+      ],
+    });
+  }
+
+  /** Frees all messages that another process of a lone server was delivering when it ended. */
+  async takeOver(): Promise<void> {
+    await this.#batches.write({ steps: [{ sql: this.#statements.freeOthers, parameters: [this.#holder] }] });
+  }
+
+  /** Returns the routes with messages to deliver. */
+  async routes(): Promise<readonly string[]> {
+    const rows = await this.engine.read({ sql: this.#statements.routes, parameters: [] });
+    return rows.map((row) => String(row["route_id"]));
+  }
+
+  /** Returns the milliseconds until the route's next message is due; undefined if none waits. */
+  async nextDue(routeId: string): Promise<number | undefined> {
+    const [row] = await this.engine.read({ sql: this.#statements.nextDue, parameters: [routeId] });
+    const wait = row?.["wait"];
+    return wait === null || wait === undefined ? undefined : Number(wait);
+  }
+
+  /** Returns what each account stores. */
+  async usage(): Promise<ReadonlyMap<string, Usage>> {
+    const rows = await this.engine.read({ sql: "select account_id, messages, bytes from inbox_usage", parameters: [] });
+    return new Map(rows.map((row) => [String(row["account_id"]), usageOf(row)]));
+  }
+
+  close(): Promise<void> {
+    return this.engine.close();
+  }
+}
+
+function usageOf(row: Row): Usage {
+  return { messages: Number(row["messages"]), bytes: Number(row["bytes"]) };
+}
+
+function claimedOf(row: Row): ClaimedMessage {
+  const attempt = Number(row["attempts"]);
+  return {
+    seq: Number(row["seq"]),
+    id: String(row["id"]),
+    accountId: String(row["account_id"]),
+    routeId: String(row["route_id"]),
+    attempt,
+    counted: attempt - Number(row["restarted_at"]),
+    line: (row["line"] as string | null) ?? undefined,
+    bytes: Number(row["bytes"]),
+  };
+}
+
+/** Dead messages are kept until a user deals with them. */
+function purgeAfter(verdict: { readonly is: string; readonly retainMs: number }): number | null {
+  return verdict.is === "dead" ? null : verdict.retainMs;
+}
+
+function lockOf(routeId: string, line: string): string {
+  return `${routeId} ${line}`;
+}
+
+function contextOf(accountId: string, id: string): string {
+  return `inbox\0${accountId}\0${id}`;
+}
+
+function joined(head: string, body: Uint8Array): Buffer {
+  const text = Buffer.from(head);
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(text.length);
+  return Buffer.concat([length, text, body]);
+}
+
+function split(payload: Buffer): { readonly head: string; readonly body: Buffer } {
+  const end = 4 + payload.readUInt32BE(0);
+  return { head: payload.toString("utf8", 4, end), body: payload.subarray(end) };
+}

@@ -1,0 +1,95 @@
+import { Pool } from "pg";
+import type { PoolClient } from "pg";
+import type { Log } from "../../lib/log.ts";
+import { leavesConnection } from "../postgres/reads.ts";
+import { serverAt } from "../postgres/server.ts";
+import type { InboxEngine, InboxStep, Row } from "./engine.ts";
+import { tablesOf } from "./tables.ts";
+
+/** Held while a node creates the tables, because `create table if not exists` of two nodes can conflict. */
+const creationKey = 7_205_759_403_792_797;
+
+const durably = `select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'`;
+
+/** Creates the tables with the first request, and uses connections beside those of the configuration. */
+export function postgresEngine(url: string, log: Log): InboxEngine {
+  const server = serverAt(url);
+  server.beginServing();
+  let pool: Promise<Pool> | undefined;
+
+  const open = async (): Promise<Pool> => {
+    const first = await server.connect("postern inbox", () => undefined);
+    try {
+      await first.query("begin");
+      await first.query("select pg_advisory_xact_lock($1)", [creationKey]);
+      for (const text of tablesOf("postgres")) await first.query(text);
+      await first.query("commit");
+    } finally {
+      await first.end().catch(() => undefined);
+    }
+    const opened = new Pool({ ...server.poolOptions("postern inbox"), max: 4 });
+    server.follow(opened);
+    opened.on("error", (error) => log.warn("a database connection of the inboxes broke", { error }));
+    // A stored message is on disk, so asynchronous commits are turned off.
+    opened.on("connect", (client) => void client.query(durably).catch(ignore));
+    return opened;
+  };
+  const using = async <T>(work: (client: PoolClient) => Promise<T>): Promise<T> => {
+    pool ??= open();
+    const opened = await pool.catch((error: unknown) => {
+      pool = undefined;
+      throw error;
+    });
+    const client = await opened.connect();
+    let failed: unknown;
+    client.on("error", ignore);
+    try {
+      return await work(client);
+    } catch (error) {
+      failed = error;
+      throw error;
+    } finally {
+      client.off("error", ignore);
+      client.release(failed !== undefined && !leavesConnection(failed));
+    }
+  };
+  const run = async (client: PoolClient, { sql, parameters }: InboxStep): Promise<readonly Row[]> => {
+    const { rows } = await client.query({ text: numbered(sql), values: [...parameters], ...server.bounds() });
+    return rows as readonly Row[];
+  };
+  return {
+    dialect: "postgres",
+    write: (steps) =>
+      using(async (client) => {
+        await client.query({ text: "begin", ...server.bounds() });
+        try {
+          const results: (readonly Row[])[] = [];
+          for (const step of steps) results.push(await run(client, step));
+          await client.query({ text: "commit", ...server.bounds() });
+          return results;
+        } catch (error) {
+          if (leavesConnection(error)) await client.query("rollback").catch(ignore);
+          throw error;
+        }
+      }),
+    read: (step) => using((client) => run(client, step)),
+    async close() {
+      await (await pool?.catch(() => undefined))?.end();
+    },
+  };
+}
+
+/** An error of a broken connection also rejects the query that waits for it. */
+function ignore(): void {}
+
+const texts = new Map<string, string>();
+
+/** Returns the statement with `$1`, `$2` and so on instead of `?`. */
+function numbered(sql: string): string {
+  const known = texts.get(sql);
+  if (known !== undefined) return known;
+  let at = 0;
+  const text = sql.replaceAll("?", () => `$${(at += 1)}`);
+  if (texts.size < 1000) texts.set(sql, text);
+  return text;
+}
