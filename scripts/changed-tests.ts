@@ -33,6 +33,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   "src/cli": ["test/cli/{commands,platform}.test.ts"],
   "src/cli/agent": ["test/cli/start.test.ts"],
   "src/cli/agent-files": ["test/cli/{config,start}.test.ts"],
+  "src/cli/chaos": ["test/cli/chaos.test.ts"],
   "src/cli/doctor": ["test/cli/{doctor,login}.test.ts"],
   "src/cli/service": ["test/cli/login.test.ts"],
   "src/cli/api": ["test/cli/api.test.ts"],

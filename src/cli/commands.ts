@@ -118,6 +118,10 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     doc: "Explain what an edge would do with a request, and why.",
     load: async () => (await import("./commands/explain.ts")).explain as Command,
   },
+  chaos: {
+    doc: "Stop nodes of a staging cluster under load, and count failed requests.",
+    load: async () => (await import("./commands/chaos.ts")).chaos as Command,
+  },
   "webhook send": {
     doc: "Send a sample webhook with the provider's signature.",
     load: async () => (await import("./commands/webhook-send.ts")).webhookSend as Command,
