@@ -46,7 +46,7 @@ function read(api: ApiDescription, path: string, method: string, operation: Desc
     method,
     path,
     summary: operation.summary,
-    ...placeOf(path, method, operation, isList),
+    ...placeOf(api, path, method, operation, isList),
     parameters: [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as string),
     // `beforeId` is another spelling of `before_id`, for other clients.
     query: (operation.parameters ?? []).filter((one) => one.in === "query" && !/[A-Z]/.test(one.name)),
@@ -60,6 +60,7 @@ function read(api: ApiDescription, path: string, method: string, operation: Desc
 
 /** Derives the group from the words of the path. Public operations belong to the server, with their own names. */
 function placeOf(
+  api: ApiDescription,
   path: string,
   method: string,
   operation: DescribedOperation,
@@ -69,9 +70,15 @@ function placeOf(
   const last = words.at(-1) as string;
   if (operation.security?.length === 0) return { group: [], verb: snake(operation.operationId) };
   if (method === "POST" && !operation.operationId.startsWith("create"))
-    return { group: words.slice(0, -1), verb: last };
+    return { group: words.slice(0, -1), verb: isForAll(api, path) ? `${last}_all` : last };
   if (method === "GET" && !isList && words.length === 1 && !path.includes("{")) return { group: [], verb: last };
   return { group: words, verb: isList ? "list" : (verbs[method] as string) };
+}
+
+/** Whether the operation does for all objects that match what another does for one. */
+function isForAll(api: ApiDescription, path: string): boolean {
+  const [, collection, command] = /^\/(\w+)\/(\w+)$/.exec(path) ?? [];
+  return collection !== undefined && api.paths[`/${collection}/{id}/${command}`] !== undefined;
 }
 
 const verbs: Readonly<Record<string, string>> = {

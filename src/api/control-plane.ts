@@ -176,7 +176,7 @@ async function serve(
   });
   const events = await openEvents(options, { store, metrics, edges, baseUrl: () => apiUrl ?? "" });
   const series = collectSeries({ dataDirectory: options.data, nodeId: store.node?.id ?? "", clock, log, metrics });
-  const inboxes = openInboxes({ store, settings: options, edges, clock, log, metrics });
+  const inboxes = openInboxes({ store, settings: options, edges, clock, log, metrics, tell: events.tellInbox });
   const readiness = trackReadiness(store, metrics);
   const draining = watchDraining();
   const logins = await keepLogins(options, store, metrics, events.tellLogin);
@@ -206,6 +206,7 @@ async function serve(
     applied,
     nodes,
     problems,
+    inboxes,
     liveObjects,
     keys,
     events,
@@ -251,7 +252,10 @@ async function openEvents(
 /** Dependencies of the API besides the store. */
 interface Grounds
   extends
-    Pick<OperationsInput, "queries" | "series" | "metrics" | "readiness" | "applied" | "nodes" | "problems">,
+    Pick<
+      OperationsInput,
+      "queries" | "series" | "metrics" | "readiness" | "applied" | "nodes" | "problems" | "inboxes"
+    >,
     Pick<BehaviourNeeds, "liveObjects" | "events" | "provisioning"> {
   readonly keys: KeyRing;
   readonly edges: Edges;
@@ -301,6 +305,7 @@ async function startApi(options: ControlPlaneOptions, store: Store, grounds: Gro
       readiness,
       metricsFrom: networksOf(options.metricsFrom),
       problems,
+      inboxes: grounds.inboxes,
       applied,
       nodes,
       sharedCallback: options.oidcSharedCallback,

@@ -23,6 +23,8 @@ import type { Readiness } from "./edges/readiness.ts";
 import { deliveredEventsOperation } from "./events/delivered-operation.ts";
 import { loginAddressesOperation } from "./logins/addresses-operation.ts";
 import type { DevelopmentProvider } from "./logins/addresses-operation.ts";
+import { inboxOperations } from "./inbox/operations.ts";
+import type { Inboxes } from "./inbox/inboxes.ts";
 import { problemsOperation } from "./extra-operations/problems.ts";
 import type { EdgeProblems } from "./edges/problems.ts";
 import { referencesOperation } from "./objects/references.ts";
@@ -66,6 +68,7 @@ export interface OperationsInput {
   readonly sharedCallback: boolean;
   readonly developmentProvider: DevelopmentProvider | undefined;
   readonly problems: Pick<EdgeProblems, "all">;
+  readonly inboxes: Inboxes;
   readonly metricsFrom: Networks | undefined;
   /** Login codes of the console. Undefined if it is off. */
   readonly codes: Codes | undefined;
@@ -100,6 +103,7 @@ export function makeOperations(input: OperationsInput): Operations {
     ...endedOperations(endedRequests, queries),
     ...endedOperations(endedConnections, queries),
     seriesOperation({ series: input.series, queries, clock }),
+    ...inboxOperations({ store, inboxes: () => input.inboxes, log: input.log }),
     ...exchangeOperations({ liveObjects, queries, log: input.log }),
     ...explainOperations({ store, queries }),
     explainEndpointOperation({ store, liveObjects, queries }),
@@ -176,6 +180,7 @@ export function describedOperations(): readonly Operation[] {
     applied: nothing,
     nodes: nothing,
     problems: nothing,
+    inboxes: nothing,
     sharedCallback: false,
     developmentProvider: undefined,
     codes: nothing,

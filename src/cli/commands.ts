@@ -94,6 +94,34 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     doc: "Stop the local agent.",
     load: async () => (await import("./commands/agent-stop.ts")).agentStop as Command,
   },
+  "inbox list": {
+    doc: "List the webhooks in inboxes.",
+    load: async () => (await import("./commands/inbox-list.ts")).inboxList as Command,
+  },
+  "inbox show": {
+    doc: "Show a webhook of an inbox.",
+    load: async () => (await import("./commands/inbox-show.ts")).inboxShow as Command,
+  },
+  "inbox deliver": {
+    doc: "Deliver webhooks of inboxes now.",
+    load: async () => (await import("./commands/inbox-change.ts")).inboxDeliver as Command,
+  },
+  "inbox discard": {
+    doc: "Discard webhooks of inboxes.",
+    load: async () => (await import("./commands/inbox-change.ts")).inboxDiscard as Command,
+  },
+  "inbox pause": {
+    doc: "Pause the deliveries of an inbox.",
+    load: async () => (await import("./commands/inbox-pause.ts")).inboxPause as Command,
+  },
+  "inbox resume": {
+    doc: "Resume the deliveries of an inbox.",
+    load: async () => (await import("./commands/inbox-pause.ts")).inboxResume as Command,
+  },
+  "inbox tail": {
+    doc: "Print webhooks as inboxes receive them.",
+    load: async () => (await import("./commands/inbox-tail.ts")).inboxTail as Command,
+  },
   service: {
     doc: "Run the agent as a system service.",
     load: async () => (await import("./commands/service.ts")).service as Command,

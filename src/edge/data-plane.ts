@@ -25,7 +25,7 @@ import { makeAgentRegistry } from "./agents/registry.ts";
 import type { AgentRegistry, AgentRegistryOptions } from "./agents/registry.ts";
 import { defaultSpliceLimits } from "./connections/limits.ts";
 import { makeConnectionServer } from "./connections/serve.ts";
-import type { ConnectionServer } from "./connections/serve.ts";
+import type { ConnectionServer, ConnectionServerOptions } from "./connections/serve.ts";
 import type { EdgeOptions } from "./edge-options.ts";
 import { makeInboxLine } from "./http/inbox-line.ts";
 import type { InboxLine } from "./http/inbox-line.ts";
@@ -112,7 +112,7 @@ const ofAllAgentListeners = ["maxUnauthenticatedPerAddress", "maxUnauthenticated
 const heldWebhooks = 16;
 
 export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>, ports: PublicPorts): DataPlane {
-  const { clock, log, metrics, domain, region, random = Math.random } = options;
+  const { clock, log, metrics, domain, random = Math.random } = options;
   const edges = options.peers?.count ?? 1;
   const send = (message: Upward): void => link.send(message);
   const saml = makeSamlLogins({
@@ -156,18 +156,7 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
   const peers = options.peers && makePeers({ ...options.peers, edgeId, host, clock, log, metrics });
   const others = peers && { peers };
   const registry = openRegistry(options, ports, { table, modules, send, others, tcpPorts: () => tcpPorts });
-  const { serverVersion } = options;
-  const secret = Buffer.from(options.tunnelSecret);
-  const agentLimits = sharesOf(defaultTunnelLimits, ofAllAgentListeners, edges);
-  const identity = {
-    region,
-    serverVersion,
-    edges: () => registry.sessionsPerAgent(edges),
-    edgeId,
-    nodes: () => (options.peers?.nodes ? registry.nodeCount() : 0),
-    nodeId: () => registry.nodeId(edgeId),
-  };
-  const agents = makeAgentServer(registry, { clock, log, secret, ...identity, limits: agentLimits });
+  const agents = agentServer(options, registry, edges, edgeId);
   const counters = makeCounters();
   exportCounters(counters, metrics);
   exportOutboundCounters(metrics);
@@ -177,18 +166,8 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
   const limits = httpLimits(options);
   const dial = { clock, allowLocal: options.allowLocalUpstreams };
   const tlsEnd = makeTlsEnd({ certificates, clock, limits: listenerLimits });
-  const splices = makeConnectionServer({
-    tlsEnd,
-    internal: (accountId, address) => sites.internalConnection(accountId, address),
-    registry,
-    dial,
-    deadlines,
-    clock,
-    log,
-    metrics,
-    limits: sharesOf({ ...defaultSpliceLimits, ...options.limits?.splices }, ["connectionsPerAccount"], edges),
-    closed: observers.connectionClosed,
-  });
+  const carried = { tlsEnd, registry, dial, deadlines, closed: observers.connectionClosed };
+  const splices = connectionServer(options, edges, () => sites, carried);
   const upstreams = makeRequestUpstreams({ registry, context: { clock, deadlines, limits, log }, dial });
   const late = { sites: () => sites };
   const shared = { moments, deadlines, limits, counters, upstreams, observers, challenges, logins };
@@ -226,6 +205,38 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
     deliverFromInbox,
     ...carrying,
   };
+}
+
+function agentServer(options: EdgeOptions, registry: AgentRegistry, edges: number, edgeId: string): AgentServer {
+  const { clock, log, region, serverVersion } = options;
+  return makeAgentServer(registry, {
+    clock,
+    log,
+    secret: Buffer.from(options.tunnelSecret),
+    region,
+    serverVersion,
+    edges: () => registry.sessionsPerAgent(edges),
+    edgeId,
+    nodes: () => (options.peers?.nodes ? registry.nodeCount() : 0),
+    nodeId: () => registry.nodeId(edgeId),
+    limits: sharesOf(defaultTunnelLimits, ofAllAgentListeners, edges),
+  });
+}
+
+function connectionServer(
+  { clock, log, metrics, limits }: EdgeOptions,
+  edges: number,
+  sites: () => PublicSites,
+  parts: Pick<ConnectionServerOptions, "tlsEnd" | "registry" | "dial" | "deadlines" | "closed">,
+): ConnectionServer {
+  return makeConnectionServer({
+    ...parts,
+    internal: (accountId, address) => sites().internalConnection(accountId, address),
+    clock,
+    log,
+    metrics,
+    limits: sharesOf({ ...defaultSpliceLimits, ...limits?.splices }, ["connectionsPerAccount"], edges),
+  });
 }
 
 function httpLimits({ webhookMaxBytes, responseTimeout, limits = {} }: EdgeOptions): HttpLimits {

@@ -1,12 +1,18 @@
+import { createHash, hash } from "node:crypto";
 import { newId } from "../lib/ids.ts";
 import { Refusal } from "../lib/errors.ts";
 import { sameWork } from "../lib/heartbeat.ts";
+import { compileMessageExpression, messageExpressionIssue } from "../policy/message-expression.ts";
+import type { Issue } from "../schema/fields.ts";
 import { defineModule } from "../traffic/module.ts";
 import type { Exchange } from "../traffic/exchange.ts";
 import type { Inbox, InboxOutcome, StoredRequest } from "../traffic/inbox.ts";
 import { inboxFields, inboxName, maxInboxBody } from "../traffic/parts/inbox-fields.ts";
 import { answered, denied, passed, skipped } from "../traffic/step.ts";
 import type { Step } from "../traffic/step.ts";
+import type { Scope } from "../traffic/module.ts";
+import { deliveryFacts } from "../webhooks/delivery.ts";
+import type { DeliveryFacts } from "../webhooks/delivery.ts";
 
 const passes = passed(inboxName, "the method is not stored");
 const would = skipped(inboxName, "would store the request and answer the provider");
@@ -31,8 +37,11 @@ export function inboxWith(inbox: Inbox | undefined) {
     doc: "Stores webhooks and answers the provider immediately. The server delivers them to the backend, in order of arrival, and retries until the service accepts them.",
     acts: { request: ["refuse", "answer"] },
     fields: inboxFields,
+    rules: [({ dedupe }) => expressionIssue("dedupe", dedupe), ({ order_by }) => expressionIssue("order_by", order_by)],
     compile(config, scope) {
       const { clock, accountId, ownerId: routeId } = scope;
+      const keyOf = keysOf(config.dedupe, scope);
+      const lineOf = config.order_by === "" ? undefined : compileMessageExpression(config.order_by, scope);
       const methods = new Set<string>(config.methods);
       const headers = config.respond_content_type === "" ? {} : { "content-type": config.respond_content_type };
       const store = async (exchange: Exchange): Promise<Step> => {
@@ -45,16 +54,19 @@ export function inboxWith(inbox: Inbox | undefined) {
           return denied(inboxName, error.reason, error.message);
         }
         const id = newId("inbox", clock.now());
+        const provider = exchange.webhookProvider ?? "";
+        const facts = deliveryFacts(provider, { headers: exchange.request.headers, body });
         const message = {
           id,
           accountId,
           routeId,
           requestId: exchange.id,
           path: exchange.request.path,
-          provider: "",
-          eventType: "",
-          key: "",
-          keyMs: 0,
+          provider,
+          eventType: facts.eventType,
+          key: keyOf(exchange, body, facts),
+          keyMs: config.dedupe_hours * 3_600_000,
+          line: lineOf && hash("sha256", lineOf(exchange, body), "base64url"),
           request: storedRequest(exchange),
         };
         const outcome = inbox === undefined ? "unavailable" : here(await inbox.put(message, body));
@@ -67,7 +79,7 @@ export function inboxWith(inbox: Inbox | undefined) {
       };
       const isTaken = ({ request }: Exchange): boolean => methods.has(request.method) && !request.upgrade;
       return {
-        inbox: { resigns: false },
+        inbox: { resigns: config.resign },
         request: (exchange) => (isTaken(exchange) ? store(exchange) : passes),
         rehearse: (exchange) => (isTaken(exchange) ? would : passes),
       };
@@ -88,5 +100,34 @@ function storedRequest({ request, connection, receivedAt }: Exchange): StoredReq
     sourcePort: connection.sourcePort,
     localPort: connection.localPort,
     receivedAt,
+  };
+}
+
+const byProvider = "provider";
+
+function expressionIssue(path: string, source: string): Issue | undefined {
+  if (source === "" || (path === "dedupe" && source === byProvider)) return undefined;
+  const issue = messageExpressionIssue(source);
+  return issue === undefined ? undefined : { path, message: `must ${issue}` };
+}
+
+type KeyOf = (exchange: Exchange, body: Buffer, facts: DeliveryFacts) => string;
+
+/** Returns the function that names messages. Messages with the same name are duplicates; "" is none. */
+function keysOf(dedupe: string, scope: Scope): KeyOf {
+  if (dedupe === "") return () => "";
+  if (dedupe === byProvider) {
+    return (_exchange, body, { id, isIdSigned }) => {
+      if (id === "") return "";
+      const digest = createHash("sha256").update(id);
+      // Otherwise a replayed message with the id of a later one would make the server drop the later one.
+      if (!isIdSigned) digest.update("\0").update(body);
+      return digest.digest("base64url");
+    };
+  }
+  const value = compileMessageExpression(dedupe, scope);
+  return (exchange, body) => {
+    const text = value(exchange, body);
+    return text === "" ? "" : hash("sha256", text, "base64url");
   };
 }

@@ -2,6 +2,7 @@ import { f } from "../schema/fields.ts";
 import type { StringFormat } from "../schema/fields.ts";
 import { providerNamed, providers } from "../webhooks/providers.ts";
 import { demandIssue } from "../webhooks/options.ts";
+import { signAnew } from "../webhooks/verify.ts";
 import { secretIssue } from "../webhooks/secrets.ts";
 import type { Exchange } from "../traffic/exchange.ts";
 import { demandsOf, webhookDemands } from "../traffic/parts/webhook-fields.ts";
@@ -56,6 +57,7 @@ export function webhookVerificationWith(settings: WebhookSettings) {
       const taken = takenWebhooks(settings, `webhooks received by ${ownerId}`, (key, make) => scope.keep(key, make));
       const check = webhookCheck(provider, secret, { maxBytes, demands: demandsOf(config), taken, clock });
       return {
+        signsAnew: (message, now) => signAnew(provider, secret, message, now),
         request: (exchange) => check(exchange, false),
         rehearse: (exchange) => check(exchange, true),
         ...(taken && {

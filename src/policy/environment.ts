@@ -41,6 +41,14 @@ export const policyFunctions = [
   ...secretFunctions,
 ];
 
+/** Variables of a single HTTP request. */
+export const messageVariables = { ...connectionVariables, ...tlsVariables, ...requestVariables };
+
+/** Returns the functions that such a request offers. */
+export function requestFunctionsOf(): typeof commonFunctions {
+  return [...commonFunctions, ...requestFunctions];
+}
+
 const made = new Map<string, Environment>();
 
 /** @param actions actions with readable results */

@@ -35,6 +35,8 @@ export interface Exchange {
   readonly loginCookies?: LoginCookies | undefined;
   /** The logged-in visitor, once a module has determined it. */
   login?: Visitor | undefined;
+  /** The provider whose valid signature the request has, once a module has verified it. */
+  webhookProvider?: string | undefined;
   /** The account that sees the trace if the host belongs to no account. */
   ownerAccount?: string | undefined;
   /** In a dry run with a described visitor: login modules treat the visitor as logged in. */

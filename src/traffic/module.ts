@@ -19,6 +19,7 @@ import type { Fields, Issue, StoredOf } from "../schema/fields.ts";
 import type { Place, ResourceObject } from "../schema/object.ts";
 import type { LoginGuard } from "./login.ts";
 import type { InternalAddress } from "../lib/internal-names.ts";
+import type { Signed, WebhookMessage } from "../webhooks/scheme.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Handshake } from "./handshake.ts";
 import type { OpenConnection } from "./open-connection.ts";
@@ -154,6 +155,8 @@ export interface CompiledModule {
   beforeLogin?(login: LoginGuard, exchange: Exchange): Step | undefined | Promise<Step | undefined>;
   /** Set if the module stores requests. A stored request continues with the modules after it. */
   readonly inbox?: StoringModule | undefined;
+  /** Signs a webhook that the module has accepted before, so that its receiver accepts it now. */
+  signsAnew?(message: WebhookMessage, now: number): Signed | undefined;
   /** Changes the response head, or adds a transformation of the body. A step with an `answer` replaces the response. */
   response?(exchange: Exchange): Step | Promise<Step>;
   /** `response` reads bodies, so the upstream is asked for an uncompressed, complete body. */

@@ -84,7 +84,7 @@ export function hmac(header: string, options: HmacOptions = {}): Scheme {
 
     sign(sample: Sample) {
       const time = timed ? writeTime(sample.now, options.time) : "";
-      const id = options.id === undefined ? "" : `msg_${sample.now.toString(36)}`;
+      const id = options.id === undefined ? "" : (sample.id ?? `msg_${sample.now.toString(36)}`);
       const signature = digest(sample.secret, sample, time, id).toString(encoding);
       const value = pairs
         ? [pairs.timestamp && `${pairs.timestamp}=${time}`, `${pairs.signature}=${signature}`].filter(Boolean).join(",")

@@ -15,6 +15,8 @@ export interface Sample {
   readonly method: string;
   /** Milliseconds since 1970. */
   readonly now: number;
+  /** Id of the message, if the signature covers one. Default: a new one. */
+  readonly id?: string | undefined;
 }
 
 /** The signed parts of a valid sample: header fields, and another URL or body if the scheme signs there. */

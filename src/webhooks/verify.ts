@@ -69,3 +69,18 @@ export function sign(provider: string, sample: Omit<Sample, "method"> & { readon
   if (wrong !== undefined) throw new Error(`the secret ${wrong}`);
   return scheme.sign({ ...sample, method: sample.method ?? "POST" });
 }
+
+/** Only these providers have the key with which they sign. */
+const signsAlone: ReadonlySet<string> = new Set(["sns", "sendgrid"]);
+
+/**
+ * Signs a received webhook as its provider would now, with the same id and in the same form. Returns undefined if only
+ * the provider can sign.
+ */
+export function signAnew(provider: string, secret: string, message: WebhookMessage, now: number): Signed | undefined {
+  if (signsAlone.has(provider)) return undefined;
+  const schemes = providers[provider] ?? [];
+  const scheme = schemes.find(({ isClaimed }) => isClaimed(message.headers)) ?? schemes[0];
+  const { method, url, body } = message;
+  return scheme?.sign({ secret, method, url, body, now, id: scheme.messageId?.(message) });
+}

@@ -3,7 +3,10 @@ import { errorCode } from "../../src/lib/errors.ts";
 import type { Downward, Upward } from "../../src/routing/planes/messages.ts";
 import type { EdgeAnswer, EdgeQuestion } from "../../src/routing/planes/questions.ts";
 import { resourceNamed } from "../../src/api/operation/declarations.ts";
+import { newId } from "../../src/lib/ids.ts";
+import type { ReceivedWebhook } from "../../src/traffic/inbox.ts";
 import type { TestApi } from "./api.ts";
+import { eventually } from "./eventually.ts";
 import type { World } from "./world.ts";
 
 interface OtherCall {
@@ -49,6 +52,23 @@ export function otherCalls(api: TestApi, world: World): Readonly<Record<string, 
     api.edge.send({ type: "session_opened", session });
     return "/requests/req_1";
   };
+  /** Stores a webhook of a route in its inbox. */
+  const message = async (): Promise<string> => {
+    const accountId = (await api.ok("GET", "/accounts")).accounts.at(-1).id as string;
+    const id = newId("inbox", Date.now());
+    const routeId = await world.foreign("https_edge_route", api.apiKey);
+    api.edge.send({
+      type: "inbox_message",
+      call: 1,
+      message: webhook(id, accountId, routeId),
+      body: new Uint8Array(2),
+    });
+    await eventually(
+      () => api.ok("GET", "/inbox_messages"),
+      (page) => page.inbox_messages.some((one: { readonly id: string }) => one.id === id),
+    );
+    return `/inbox_messages/${id}`;
+  };
   return {
     createEndpoint: async () => ({ path: "/endpoints", status: 400 }),
     updateEndpoint: async () => ({ path: await collection("endpoint"), status: 409, names: true }),
@@ -65,6 +85,22 @@ export function otherCalls(api: TestApi, world: World): Readonly<Record<string, 
     getRequest: async () => ({ path: "/requests/req_1", names: true }),
     getRequestExchange: async () => ({ path: `${await served()}/exchange`, names: true }),
     replayRequest: async () => ({ path: `${await served()}/replay`, names: true }),
+    listInboxes: async () => ({ path: "/inboxes" }),
+    pauseInbox: async () => ({
+      path: `/inboxes/${await world.foreign("https_edge_route", api.apiKey)}/pause`,
+      names: true,
+    }),
+    resumeInbox: async () => ({
+      path: `/inboxes/${await world.foreign("https_edge_route", api.apiKey)}/resume`,
+      names: true,
+    }),
+    listInboxMessages: async () => ({ path: "/inbox_messages" }),
+    getInboxMessage: async () => ({ path: await message(), names: true }),
+    getInboxMessagePayload: async () => ({ path: `${await message()}/payload`, names: true }),
+    deliverInboxMessages: async () => ({ path: "/inbox_messages/deliver?state=dead" }),
+    discardInboxMessages: async () => ({ path: "/inbox_messages/discard?state=dead" }),
+    deliverInboxMessage: async () => ({ path: `${await message()}/deliver`, names: true }),
+    discardInboxMessage: async () => ({ path: `${await message()}/discard`, names: true }),
     listConnections: async () => ({ path: "/connections" }),
     getMetricsSeries: async () => ({ path: "/metrics_series" }),
     listProblems: async () => ({ path: "/problems" }),
@@ -105,6 +141,22 @@ export function otherCalls(api: TestApi, world: World): Readonly<Record<string, 
     createConsoleLink: async () => ({ path: "/console_links" }),
     exportDocument: async () => ({ path: "/export" }),
   };
+}
+
+function webhook(id: string, accountId: string, routeId: string): ReceivedWebhook {
+  const request = {
+    method: "POST",
+    target: "/hooks",
+    scheme: "https",
+    host: "hooks.example.com",
+    headers: [["x-github-event", "push"]],
+    source: "192.0.2.1",
+    sourcePort: 1,
+    localPort: 443,
+    receivedAt: 0,
+  } as const;
+  const facts = { requestId: "req_1", path: "/hooks", provider: "github", eventType: "push", key: "", keyMs: 0 };
+  return { id, accountId, routeId, request, ...facts };
 }
 
 /** An edge's message about an agent with a heartbeat. */

@@ -95,6 +95,11 @@ import type {
   IPRestriction,
   IPRestrictionCreate,
   IPRestrictionUpdate,
+  Inbox,
+  InboxChange,
+  InboxMessage,
+  InboxMessageDetail,
+  InboxPayload,
   LoginAddresses,
   MetricsSeries,
   Node,
@@ -146,7 +151,7 @@ import type {
 export interface MetricsSeriesOptions extends ReadOptions {
   /** Metrics, separated by commas, at most 10. Default: `requests,errors`, or `refused` with `group_by=reason`. */
   readonly metric?: string | undefined;
-  /** Start. Rounded down to a step. Default: an hour before the end. */
+  /** Start of the period. For `metrics_series`: rounded down to a step; by default an hour before the end. */
   readonly since?: string | undefined;
   /** End. Rounded up to a step. Default: now. */
   readonly until?: string | undefined;
@@ -248,13 +253,58 @@ export interface RequestsListOptions extends ReadOptions {
   readonly before_id?: string | undefined;
   /** Only entries with this outcome. */
   readonly outcome?: string | undefined;
-  /** Only entries with this text in their id, method, host and path, address or status. Case does not matter. */
+  /**
+   * Only entries with this text in their id, method, host and path, address, event type or status. Case does not
+   * matter.
+   */
   readonly text?: string | undefined;
 }
 
 export interface RequestsExchangeGetOptions extends ReadOptions {
   /** `exchange_id` of a replay, instead of the request itself. */
   readonly exchange_id?: string | undefined;
+}
+
+export interface InboxMessagesListOptions extends ReadOptions {
+  /** Maximum objects on the page. */
+  readonly limit?: number | undefined;
+  /** Id of the last object on the previous page. */
+  readonly before_id?: string | undefined;
+  /** Only messages of this route. */
+  readonly route_id?: string | undefined;
+  /** Only messages in this state. */
+  readonly state?: string | undefined;
+  /** Only messages of this webhook provider. */
+  readonly provider?: string | undefined;
+  /** Only messages with this event type. */
+  readonly event_type?: string | undefined;
+  /** Start of the period. For `metrics_series`: rounded down to a step; by default an hour before the end. */
+  readonly since?: string | undefined;
+  /**
+   * Only entries with this text in their id, method, host and path, address, event type or status. Case does not
+   * matter.
+   */
+  readonly text?: string | undefined;
+}
+
+export interface DeliverAllOptions extends CallOptions {
+  /** Only messages of this route. */
+  readonly route_id?: string | undefined;
+  /** Only messages in this state. */
+  readonly state?: string | undefined;
+  /** Only messages of this webhook provider. */
+  readonly provider?: string | undefined;
+  /** Only messages with this event type. */
+  readonly event_type?: string | undefined;
+  /** Start of the period. For `metrics_series`: rounded down to a step; by default an hour before the end. */
+  readonly since?: string | undefined;
+  /**
+   * Only entries with this text in their id, method, host and path, address, event type or status. Case does not
+   * matter.
+   */
+  readonly text?: string | undefined;
+  /** `true` returns the planned changes without making them. */
+  readonly dry_run?: boolean | undefined;
 }
 
 /** Everything that the API offers, by the words of its paths. */
@@ -287,6 +337,8 @@ export interface Resources {
   readonly revisions: Revisions;
   readonly requests: Requests;
   readonly connections: Connections;
+  readonly inboxMessages: InboxMessages;
+  readonly inboxes: Inboxes;
   readonly policies: Policies;
   readonly webhooks: Webhooks;
   readonly references: References;
@@ -1461,8 +1513,8 @@ export interface EventSubscriptionsSources {
     body?: {
       /**
        * `<resource>_created.v0`, `<resource>_updated.v0`, `<resource>_deleted.v0`, `http_request_complete.v0` or
-       * `tcp_connection_closed.v0` or `login_completed.v0` or `login_refused.v0` or `login_ended.v0`. (at most 255
-       * bytes; event type)
+       * `tcp_connection_closed.v0` or `login_completed.v0` or `login_refused.v0` or `login_ended.v0` or
+       * `inbox_message_dead.v0` or `inbox_backlog.v0`. (at most 255 bytes; event type)
        */
       readonly type: string;
     },
@@ -1670,6 +1722,51 @@ export interface Connections {
    * step. `GET /connections/{id}`
    */
   get(id: string, options?: ReadOptions): Promise<Connection>;
+}
+
+/** `/inbox_messages` */
+export interface InboxMessages {
+  readonly payload: InboxMessagesPayload;
+  /**
+   * List the messages of all inboxes, newest first. `provider`, `event_type`, `since` and `text` look among the newest
+   * 100,000 messages that match `route_id` and `state`. `GET /inbox_messages`
+   */
+  list(options?: InboxMessagesListOptions): Listing<InboxMessage>;
+  /** Get a message of an inbox with its attempts. `GET /inbox_messages/{id}` */
+  get(id: string, options?: ReadOptions): Promise<InboxMessageDetail>;
+  /**
+   * Deliver all messages that match now, at most 10,000. With `dry_run`, only count them. `POST
+   * /inbox_messages/deliver`
+   */
+  deliverAll(options?: DeliverAllOptions): Promise<InboxChange>;
+  /** Deliver a message now, also if it has ended. `POST /inbox_messages/{id}/deliver` */
+  deliver(id: string, options?: CallOptions): Promise<void>;
+  /**
+   * Discard all messages that match and are not delivered, at most 10,000. With `dry_run`, only count them. `POST
+   * /inbox_messages/discard`
+   */
+  discardAll(options?: DeliverAllOptions): Promise<InboxChange>;
+  /** Discard a message that is not delivered. `POST /inbox_messages/{id}/discard` */
+  discard(id: string, options?: CallOptions): Promise<void>;
+}
+
+/** `/inbox_messages/{id}/payload` */
+export interface InboxMessagesPayload {
+  /** Get the header fields and the body of a message as they arrived. `GET /inbox_messages/{id}/payload` */
+  get(id: string, options?: ReadOptions): Promise<InboxPayload>;
+}
+
+/** `/inboxes` */
+export interface Inboxes {
+  /** List the inboxes with messages that wait or are dead. `GET /inboxes` */
+  list(options?: ReadOptions): Listing<Inbox>;
+  /**
+   * Pause the deliveries of a route's inbox. Messages are still stored. The id is the route's. `POST
+   * /inboxes/{id}/pause`
+   */
+  pause(id: string, options?: CallOptions): Promise<void>;
+  /** Resume the deliveries of a route's inbox. `POST /inboxes/{id}/resume` */
+  resume(id: string, options?: CallOptions): Promise<void>;
 }
 
 /** `/policies/check` */

@@ -1816,6 +1816,23 @@ export interface EndpointInbox {
   readonly respond_content_type: string;
   /** Methods of the requests to store. Other requests go to the backend directly. (at most 5) */
   readonly methods: readonly ("POST" | "PUT" | "PATCH" | "DELETE" | "GET")[];
+  /**
+   * Which messages are the same: "provider" for the id that the provider gives a delivery, an expression, or empty for
+   * none. The server answers a second message with the same value and drops it. (at most 1024 bytes)
+   */
+  readonly dedupe: string;
+  /** Hours for which the server remembers these values. (1 to 8760) */
+  readonly dedupe_hours: number;
+  /**
+   * Expression. The server delivers messages with the same value one after the other, in the order in which they
+   * arrived. A failing message holds up only the messages with its value. Empty: in any order. (at most 1024 bytes)
+   */
+  readonly order_by: string;
+  /**
+   * Sign messages anew with the route's webhook provider and secret when they are delivered, so that the service
+   * accepts them late. The original fields follow with the prefix `Postern-Original-`.
+   */
+  readonly resign: boolean;
   /** Number of attempts before a message is dead. Attempts that reach no service do not count. (1 to 100) */
   readonly max_attempts: number;
   /** Pause after the first failed attempt, seconds. Each further pause is twice as long. (1 to 86400) */
@@ -1847,6 +1864,23 @@ export interface EndpointInboxReplace {
   readonly respond_content_type?: string | null | undefined;
   /** Methods of the requests to store. Other requests go to the backend directly. (at most 5) */
   readonly methods?: readonly ("POST" | "PUT" | "PATCH" | "DELETE" | "GET")[] | null | undefined;
+  /**
+   * Which messages are the same: "provider" for the id that the provider gives a delivery, an expression, or empty for
+   * none. The server answers a second message with the same value and drops it. (at most 1024 bytes)
+   */
+  readonly dedupe?: string | null | undefined;
+  /** Hours for which the server remembers these values. (0 to 8760) */
+  readonly dedupe_hours?: number | null | undefined;
+  /**
+   * Expression. The server delivers messages with the same value one after the other, in the order in which they
+   * arrived. A failing message holds up only the messages with its value. Empty: in any order. (at most 1024 bytes)
+   */
+  readonly order_by?: string | null | undefined;
+  /**
+   * Sign messages anew with the route's webhook provider and secret when they are delivered, so that the service
+   * accepts them late. The original fields follow with the prefix `Postern-Original-`.
+   */
+  readonly resign?: boolean | null | undefined;
   /** Number of attempts before a message is dead. Attempts that reach no service do not count. (0 to 100) */
   readonly max_attempts?: number | null | undefined;
   /** Pause after the first failed attempt, seconds. Each further pause is twice as long. (0 to 86400) */
@@ -2620,8 +2654,8 @@ export interface EventSubscriptionUpdate {
 export interface EventSource {
   /**
    * `<resource>_created.v0`, `<resource>_updated.v0`, `<resource>_deleted.v0`, `http_request_complete.v0` or
-   * `tcp_connection_closed.v0` or `login_completed.v0` or `login_refused.v0` or `login_ended.v0`. (at most 255 bytes;
-   * event type)
+   * `tcp_connection_closed.v0` or `login_completed.v0` or `login_refused.v0` or `login_ended.v0` or
+   * `inbox_message_dead.v0` or `inbox_backlog.v0`. (at most 255 bytes; event type)
    */
   readonly type: string;
   /** URI of the source. (at most 2048 bytes) */
@@ -2632,8 +2666,8 @@ export interface EventSource {
 export interface EventSourceReplace {
   /**
    * `<resource>_created.v0`, `<resource>_updated.v0`, `<resource>_deleted.v0`, `http_request_complete.v0` or
-   * `tcp_connection_closed.v0` or `login_completed.v0` or `login_refused.v0` or `login_ended.v0`. (at most 255 bytes;
-   * event type)
+   * `tcp_connection_closed.v0` or `login_completed.v0` or `login_refused.v0` or `login_ended.v0` or
+   * `inbox_message_dead.v0` or `inbox_backlog.v0`. (at most 255 bytes; event type)
    */
   readonly type: string;
 }
@@ -3620,6 +3654,162 @@ export interface MetricsSeries {
       readonly values: readonly (number | null)[];
     })[];
   })[];
+}
+
+/** Messages, newest first. */
+export interface InboxMessageList {
+  /** The messages. */
+  readonly inbox_messages: readonly InboxMessage[];
+  /** URI of the list. */
+  readonly uri: string;
+  /** URI of the next page; null on the last one. */
+  readonly next_page_uri: string | null;
+}
+
+/** A webhook in an inbox. */
+export interface InboxMessage {
+  /** Its id, also in the field `Postern-Inbox-Id` of each delivery. */
+  readonly id: string;
+  /** URI of the message. */
+  readonly uri: string;
+  /** The route that received it. */
+  readonly route_id: string;
+  /**
+   * `waiting` for its next attempt, `blocked` by an earlier message of its line, `sending` now, `dead` after the last
+   * attempt, `delivered`, `refused` by the service with 410, or `discarded`.
+   */
+  readonly state: "waiting" | "blocked" | "sending" | "dead" | "delivered" | "refused" | "discarded";
+  /** When it was stored. */
+  readonly received_at: string;
+  /** When the next attempt is due; null if there is none. */
+  readonly next_attempt_at: string | null;
+  /** When it was delivered, refused, dead or discarded. */
+  readonly ended_at: string | null;
+  /** Number of attempts so far. */
+  readonly attempts: number;
+  /** Webhook provider that signed it; empty without verification. */
+  readonly provider: string;
+  /** Type of the event, if the provider names it. */
+  readonly event_type: string;
+  /** Method of the request. */
+  readonly method: string;
+  /** Path of the request. */
+  readonly path: string;
+  /** Address of the sender. */
+  readonly source_ip: string;
+  /** Id of the request that brought it. */
+  readonly request_id: string;
+  /** Size with header fields. */
+  readonly bytes: number;
+  /** Status of the service's last answer. */
+  readonly status_code: number | null;
+  /** Why the last attempt had no answer: an error code or a clause. */
+  readonly error: string | null;
+}
+
+/** A webhook in an inbox, with its attempts. */
+export interface InboxMessageDetail {
+  /** Its id, also in the field `Postern-Inbox-Id` of each delivery. */
+  readonly id: string;
+  /** URI of the message. */
+  readonly uri: string;
+  /** The route that received it. */
+  readonly route_id: string;
+  /**
+   * `waiting` for its next attempt, `blocked` by an earlier message of its line, `sending` now, `dead` after the last
+   * attempt, `delivered`, `refused` by the service with 410, or `discarded`.
+   */
+  readonly state: "waiting" | "blocked" | "sending" | "dead" | "delivered" | "refused" | "discarded";
+  /** When it was stored. */
+  readonly received_at: string;
+  /** When the next attempt is due; null if there is none. */
+  readonly next_attempt_at: string | null;
+  /** When it was delivered, refused, dead or discarded. */
+  readonly ended_at: string | null;
+  /** Number of attempts so far. */
+  readonly attempts: number;
+  /** Webhook provider that signed it; empty without verification. */
+  readonly provider: string;
+  /** Type of the event, if the provider names it. */
+  readonly event_type: string;
+  /** Method of the request. */
+  readonly method: string;
+  /** Path of the request. */
+  readonly path: string;
+  /** Address of the sender. */
+  readonly source_ip: string;
+  /** Id of the request that brought it. */
+  readonly request_id: string;
+  /** Size with header fields. */
+  readonly bytes: number;
+  /** Status of the service's last answer. */
+  readonly status_code: number | null;
+  /** Why the last attempt had no answer: an error code or a clause. */
+  readonly error: string | null;
+  /** Its attempts, oldest first. */
+  readonly attempt_list: readonly ({
+    /** Its number, from 1. */
+    readonly number: number;
+    /** When it began. */
+    readonly at: string;
+    /** How long it took. */
+    readonly duration_ms: number;
+    /** Status of the service's answer. */
+    readonly status_code: number | null;
+    /** Why there was no answer. */
+    readonly error: string | null;
+  })[];
+}
+
+/** The request of a message as it arrived. */
+export interface InboxPayload {
+  /** Its method. */
+  readonly method: string;
+  /** Its URL. */
+  readonly url: string;
+  /** Its header fields in order. */
+  readonly headers: readonly {
+    /** Name. */
+    readonly name: string;
+    /** Value. */
+    readonly value: string;
+  }[];
+  /** Its body: text, or base64 if it is not UTF-8. */
+  readonly body: string;
+  /** Whether `body` is base64. */
+  readonly is_base64: boolean;
+}
+
+/** Result of a change of messages. */
+export interface InboxChange {
+  /** Number of messages that were changed, or would be. */
+  readonly count: number;
+  /** Whether nothing was changed. */
+  readonly dry_run: boolean;
+}
+
+/** The inboxes with messages that wait or are dead, or that are paused. */
+export interface InboxList {
+  /** The inboxes. */
+  readonly inboxes: readonly Inbox[];
+  /** URI of the list. */
+  readonly uri: string;
+  /** Always null: the list has one page. */
+  readonly next_page_uri: string | null;
+}
+
+/** The inbox of a route. */
+export interface Inbox {
+  /** The route. */
+  readonly route_id: string;
+  /** Messages that are not delivered yet. */
+  readonly waiting: number;
+  /** Messages whose last attempt failed. */
+  readonly dead: number;
+  /** When the oldest waiting message arrived. */
+  readonly oldest_waiting_at: string | null;
+  /** Whether deliveries are paused. */
+  readonly paused: boolean;
 }
 
 /**

@@ -110,10 +110,12 @@ function reference(name: string): JsonSchema {
   return { $ref: `#/components/headers/${name}` };
 }
 
-/** Whether the response comes from storage. Data of edges and commands to agents have no revision. */
+/** Whether the response comes from storage. Data of edges, commands to agents and messages have no revision. */
 function readsRevision({ open, verb, isUnrevised, refusals = [] }: Operation): boolean {
-  return !open && !isUnrevised && verb !== "command" && !refusals.includes("edge_silent");
+  return !open && !isUnrevised && verb !== "command" && !refusals.some((one) => withoutRevision.has(one));
 }
+
+const withoutRevision: ReadonlySet<RefusalName> = new Set(["edge_silent", "inbox_unreadable"]);
 
 /** Whether its responses have an ETag. */
 export function isTagged({ tagged, resource, verb }: Operation): boolean {

@@ -6,6 +6,7 @@ import type { Metrics } from "../../lib/metrics.ts";
 import { eventDestination } from "../../resources/event-destination.ts";
 import { docOf } from "../../schema/doc.ts";
 import type { Doc, DocOf } from "../../schema/doc.ts";
+import type { InboxEvent } from "../../routing/planes/traffic.ts";
 import type { Commit, Store, StoredObject } from "../../storage/store.ts";
 import type { EdgeObserver, Edges } from "../edges/edges.ts";
 import { ChangeQueue } from "./change-queue.ts";
@@ -45,6 +46,8 @@ export interface Events extends EdgeObserver {
   readonly allowPrivate: boolean;
   /** Sends an event about a login that the control plane itself has ended, in the way that edges' reports take. */
   readonly tellLogin: TellLogin;
+  /** Sends an event about an inbox, in the same way. */
+  tellInbox(event: InboxEvent): void;
   stop(): Promise<void>;
 }
 
@@ -174,9 +177,9 @@ export async function startEvents(options: EventOptions): Promise<Events> {
       if (!interest.wants(accountId, type)) return;
       take({ reports: [{ type, accountId, at: clock.now(), ...make() }], dropped: [] });
     },
-    async stop() {
-      await Promise.all([...lanes.values()].map(stopLane));
-      targets.close();
+    tellInbox(event) {
+      if (interest.wants(event.accountId, event.type)) take({ reports: [event], dropped: [] });
     },
+    stop: () => Promise.all(Array.from(lanes.values(), stopLane)).then(() => targets.close()),
   };
 }

@@ -3,14 +3,20 @@ import { letGo } from "../../lib/boundary.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Metrics } from "../../lib/metrics.ts";
+import { Refusal } from "../../lib/errors.ts";
+import type { InboxEvent } from "../../routing/planes/traffic.ts";
 import { httpsEdgeRoute } from "../../resources/https-edge-route.ts";
 import type { InboxSettings } from "../../settings/inbox.ts";
+import type { Job } from "../../storage/cluster/jobs.ts";
+import type { InboxQueries } from "../../storage/inbox/inbox-queries.ts";
+import type { ClaimedMessage } from "../../storage/inbox/messages.ts";
 import type { InboxStore } from "../../storage/inbox/inbox-store.ts";
 import type { Store, StoredObject } from "../../storage/store.ts";
-import type { InboxOutcome, ReceivedWebhook } from "../../traffic/inbox.ts";
+import type { InboxOutcome, InboxResult, ReceivedWebhook } from "../../traffic/inbox.ts";
 import { inboxName } from "../../traffic/parts/inbox-fields.ts";
 import type { InboxConfig } from "../../traffic/parts/inbox-fields.ts";
 import type { EdgeObserver, Edges } from "../edges/edges.ts";
+import { Backlogs, showBacklogs } from "./backlogs.ts";
 import { makeInboxCounters } from "./counters.ts";
 import { InboxDeliveries } from "./deliveries.ts";
 import { Lane } from "./lane.ts";
@@ -19,6 +25,10 @@ import { InboxLimits } from "./limits.ts";
 
 /** Between two looks for messages that another node has left. */
 const lookMs = 2_000;
+/** Number of looks for one count of what waits. */
+const looksPerCount = 5;
+/** Between two deletions of old messages. */
+const purgeMs = 20_000;
 
 export interface InboxesOptions {
   readonly store: Store;
@@ -27,13 +37,29 @@ export interface InboxesOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
+  tell(event: InboxEvent): void;
 }
 
 export interface Inboxes extends EdgeObserver {
+  /** Reads or changes messages. Rejects with `Refusal` if the database does not answer. */
+  read<T>(work: (queries: InboxQueries) => Promise<T>): Promise<T>;
+  /** Returns the request of a message. Rejects with `Refusal` as `read`. */
+  payload(message: Parameters<InboxStore["payload"]>[0]): ReturnType<InboxStore["payload"]>;
+  setPause(routeId: string, accountId: string, isPaused: boolean): Promise<void>;
+  /** Messages of these routes have become due. */
+  wake(routeIds: Iterable<string>): void;
   stop(): Promise<void>;
 }
 
-const noInboxes: Inboxes = { receive: () => undefined, stop: async () => undefined };
+const unreadable = (): Promise<never> => Promise.reject(new Refusal("inbox_unreadable"));
+const noInboxes: Inboxes = {
+  receive: () => undefined,
+  read: unreadable,
+  payload: unreadable,
+  setPause: unreadable,
+  wake: () => undefined,
+  stop: async () => undefined,
+};
 
 export function openInboxes(options: InboxesOptions): Inboxes {
   const { inbox } = options.store;
@@ -50,9 +76,15 @@ class OpenInboxes implements Inboxes {
   readonly #context: LaneContext;
   /** Routes with an enabled inbox. */
   readonly #routes = new Map<string, InboxConfig>();
+  #paused: ReadonlySet<string> = new Set();
   #begun: Promise<void> | undefined;
   #looking: Timer | undefined;
+  #sweeping: Timer | undefined;
+  #purging: Job | undefined;
+  #isPurging = false;
   #isLooking = false;
+  #looks = 0;
+  readonly #backlogs = new Backlogs();
   #isStopped = false;
 
   constructor(options: InboxesOptions, inbox: InboxStore) {
@@ -61,6 +93,7 @@ class OpenInboxes implements Inboxes {
     this.#inbox = inbox;
     this.#limits = new InboxLimits(options.settings);
     this.#counters = makeInboxCounters(metrics);
+    showBacklogs(metrics, this.#backlogs, () => clock.now());
     this.#deliveries = new InboxDeliveries(edges, clock);
     this.#context = {
       store: inbox,
@@ -68,8 +101,8 @@ class OpenInboxes implements Inboxes {
       counters: this.#counters,
       clock,
       random: Math.random,
-      configOf: (routeId) => this.#routes.get(routeId),
-      dead: () => undefined,
+      configOf: (routeId) => (this.#paused.has(routeId) ? undefined : this.#routes.get(routeId)),
+      dead: (message, result) => this.#tellDead(message, result),
     };
     for (const object of store.objects(new Set([httpsEdgeRoute.name]))) this.#configured(object.id, object);
     store.subscribe(({ changes }) => {
@@ -99,9 +132,29 @@ class OpenInboxes implements Inboxes {
     }
   }
 
+  async read<T>(work: (queries: InboxQueries) => Promise<T>): Promise<T> {
+    return await this.#answered(() => work(this.#inbox.queries));
+  }
+
+  async payload(message: Parameters<InboxStore["payload"]>[0]): ReturnType<InboxStore["payload"]> {
+    return await this.#answered(() => this.#inbox.payload(message));
+  }
+
+  async setPause(routeId: string, accountId: string, isPaused: boolean): Promise<void> {
+    await this.read((queries) => (isPaused ? queries.pause(routeId, accountId) : queries.resume(routeId)));
+    await this.#readPauses();
+    if (!isPaused) this.wake([routeId]);
+  }
+
+  wake(routeIds: Iterable<string>): void {
+    for (const routeId of new Set(routeIds)) this.#lane(routeId).wake();
+  }
+
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#looking?.cancel();
+    this.#sweeping?.cancel();
+    this.#purging?.end();
     for (const lane of this.#lanes.values()) lane.stop();
     await this.#begun?.catch(() => undefined);
   }
@@ -135,7 +188,10 @@ class OpenInboxes implements Inboxes {
     // Without other nodes, whatever was under way belonged to a process that has ended.
     if (!this.#options.store.node) await this.#inbox.takeOver();
     this.#limits.loaded(await this.#inbox.usage());
+    await this.#readPauses();
     if (this.#isStopped) return;
+    this.#purging = this.#options.store.jobs.want("purge inboxes");
+    this.#sweeping ??= this.#options.clock.every(purgeMs, () => letGo("task", this.#purge()));
     this.#looking ??= this.#options.clock.every(lookMs, () => this.#look());
     this.#look();
   }
@@ -156,10 +212,57 @@ class OpenInboxes implements Inboxes {
 
   async #lookNow(): Promise<void> {
     await this.#inbox.keepLeases();
-    if (this.#options.store.node) this.#limits.loaded(await this.#inbox.usage());
+    if ((this.#looks = (this.#looks + 1) % looksPerCount) === 1) await this.#count();
+    if (this.#options.store.node) {
+      this.#limits.loaded(await this.#inbox.usage());
+      await this.#readPauses();
+    }
     for (const routeId of await this.#inbox.routes()) {
       const lane = this.#lane(routeId);
       if (lane.isIdle) lane.wake();
+    }
+  }
+
+  async #count(): Promise<void> {
+    const counted = await this.#inbox.queries.allBacklogs();
+    const isTeller = this.#purging?.isHeld() === true;
+    for (const object of this.#backlogs.counted(counted)) {
+      const { accountId, ...rest } = object;
+      if (isTeller)
+        this.#options.tell({ type: "inbox_backlog.v0", accountId, at: this.#options.clock.now(), object: rest });
+    }
+  }
+
+  #tellDead({ id, accountId, routeId, attempt }: ClaimedMessage, { status, error }: InboxResult): void {
+    const object = { id, route_id: routeId, attempts: attempt, status_code: status ?? null, error: error ?? null };
+    this.#options.tell({ type: "inbox_message_dead.v0", accountId, at: this.#options.clock.now(), object });
+  }
+
+  /** Deletes what was kept long enough. */
+  async #purge(): Promise<void> {
+    if (this.#isPurging || this.#purging?.isHeld() !== true) return;
+    this.#isPurging = true;
+    try {
+      while (!this.#isStopped && (await this.#inbox.queries.purge()));
+      this.#limits.loaded(await this.#inbox.usage());
+    } catch (error) {
+      this.#options.log.warn("old messages of inboxes not deleted", { error });
+    } finally {
+      this.#isPurging = false;
+    }
+  }
+
+  async #readPauses(): Promise<void> {
+    this.#paused = await this.#inbox.queries.pauses();
+  }
+
+  async #answered<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      await this.#begin();
+      return await work();
+    } catch (error) {
+      this.#options.log.error("inboxes not read or changed", { error });
+      throw new Refusal("inbox_unreadable");
     }
   }
 

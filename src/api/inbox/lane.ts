@@ -23,7 +23,7 @@ export interface LaneContext {
   readonly clock: Clock;
   readonly random: () => number;
   /** Returns the present configuration of the route's inbox; undefined if nothing is to be delivered now. */
-  configOf(routeId: string, accountId: string | undefined): InboxConfig | undefined;
+  configOf(routeId: string): InboxConfig | undefined;
   /** Called after each dead message. */
   dead(message: ClaimedMessage, result: InboxResult): void;
 }
@@ -83,7 +83,7 @@ export class Lane {
     try {
       for (;;) {
         this.#isWoken = false;
-        const config = this.#context.configOf(this.routeId, undefined);
+        const config = this.#context.configOf(this.routeId);
         if (config === undefined || this.#isStopped) return;
         const limit = this.#room(config, clock.monotonic());
         if (limit <= 0) return;

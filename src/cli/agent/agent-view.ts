@@ -18,6 +18,10 @@ export interface AgentView {
   readonly status: (status: AgentStatus) => void;
   /** Shows this tunnel from now on. */
   watch(tunnel: Shown): Watched;
+  /** Shows how many webhooks wait at the server, and whether the user holds them. */
+  inbox(waiting: number, isHeld: boolean): void;
+  /** Calls `deliver` when the user asks for the held webhooks. */
+  onDeliver(deliver: () => void): void;
   /** Shows the inspector's URL, or why it is off. */
   inspector(url: string): void;
   close(): void;

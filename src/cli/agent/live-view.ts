@@ -24,6 +24,8 @@ export function liveView({ host, port }: ServerAddress, totals: Totals, log: Log
   let notice: string | undefined;
   let wasOnline = false;
   let inspector: string | undefined;
+  let stored: string | undefined;
+  let deliver = (): void => {};
   const rows = (): [string, string][] => [
     ["Status", state],
     ["Server", `${host}:${port}`],
@@ -31,6 +33,7 @@ export function liveView({ host, port }: ServerAddress, totals: Totals, log: Log
       ["Forwarding", styleText("bold", line)],
       ...(trouble === undefined ? [] : [["Service", styleText("red", trouble)] as [string, string]]),
     ]),
+    ...(stored === undefined ? [] : [["Inbox", stored] as [string, string]]),
     ...(inspector === undefined ? [] : [["Inspector", inspector] as [string, string]]),
     ...(notice === undefined ? [] : [["Warning", styleText("yellow", notice)] as [string, string]]),
     ...numbers(totals),
@@ -39,7 +42,11 @@ export function liveView({ host, port }: ServerAddress, totals: Totals, log: Log
   // Only a screen that reads keys mentions the key to quit.
   let title = "Postern (press Ctrl+C to stop)";
   const screen = openScreen(screenOn(process.stdout), systemClock, () => ({ title, rows: rows() }));
-  const giveBack = takeKeys(process.stdin, () => screen.redraw());
+  const giveBack = takeKeys(
+    process.stdin,
+    () => screen.redraw(),
+    (key) => key === "d" && deliver(),
+  );
   if (giveBack) title = "Postern (press q or Ctrl+C to stop)";
   const onScreen: Log = {
     ...silentLog,
@@ -92,6 +99,11 @@ export function liveView({ host, port }: ServerAddress, totals: Totals, log: Log
         },
       };
     },
+    inbox(waiting, isHeld) {
+      stored = `${waiting} waiting${isHeld ? styleText("yellow", ", held (press d to deliver)") : ""}`;
+      screen.changed();
+    },
+    onDeliver: (wanted) => void (deliver = wanted),
     inspector(url) {
       inspector = url;
       screen.changed();

@@ -12,7 +12,13 @@ export type PlainForm = "text" | "json" | "named json";
 /** Prints one line on stdout for each tunnel that is online. All other messages are logged. */
 export function plainView(log: Log, form: PlainForm, shared: Shared): AgentView {
   const requests = makeRequestLog(log);
+  let waited: number | undefined;
   return {
+    inbox(waiting, isHeld) {
+      if (waiting !== waited && (waiting > 0 || waited !== undefined)) log.info("inbox", { waiting, held: isHeld });
+      waited = waiting;
+    },
+    onDeliver() {},
     log,
     status(status) {
       if (status.state === "waiting") {

@@ -4,6 +4,7 @@ import { oneVisitor } from "../../agent/one-visitor.ts";
 import { reachService } from "../../agent/service-watch.ts";
 import type { TunnelOptions } from "../../agent/tunnel.ts";
 import type { Upstream } from "../../agent/upstream.ts";
+import type { Log } from "../../lib/log.ts";
 import { systemClock } from "../../lib/clock.ts";
 import type { Timer } from "../../lib/clock.ts";
 import { flagOf } from "../../settings/setting.ts";
@@ -17,6 +18,8 @@ import { readAnyFile, ValueError } from "./bind-options.ts";
 import type { TunnelValues } from "./bind-options.ts";
 import { runAgent } from "./run-agent.ts";
 import type { Ending } from "./run-agent.ts";
+import type { AgentInbox } from "../inbox/agent-inbox.ts";
+import type { AgentInboxValues } from "../inbox/agent-settings.ts";
 import { withSharing } from "./sharing.ts";
 import type { SharingValues } from "./sharing.ts";
 import { tunnelsOf } from "./tunnel-of.ts";
@@ -25,7 +28,7 @@ import type { TunnelKind } from "./tunnel-of.ts";
 /** Settings of the publishing commands, in addition to those of their kind of tunnel. */
 export const publishSettings = { ...accessSettings, json: settings.json } as const;
 
-type Values = ValuesOf<typeof publishSettings> & TunnelValues & SharingValues;
+type Values = ValuesOf<typeof publishSettings> & TunnelValues & SharingValues & AgentInboxValues;
 
 /** Publishes the targets until a signal. Resolves with the exit code. Throws `Failure`. */
 export async function publish(
@@ -44,6 +47,7 @@ export async function publish(
   const access = agentAccess(values);
   const [first] = tunnels as readonly [TunnelOptions];
   const session = sessionOf(values);
+  const inbox = values.inbox ? await inboxOf(values, first, session.log) : undefined;
   const ends = endingOf(values);
   if (values.requireUpstream) await requireService(first.upstream);
   const provider = sso
@@ -54,7 +58,8 @@ export async function publish(
       ...access,
       ...session,
       metadata: values.sessionMetadata ?? first.metadata,
-      tunnels: tunnels.map((one) => ({
+      ...(inbox && { inbox, inboxHold: values.inboxHold ?? false }),
+      tunnels: (inbox ? [inbox.tunnel] : tunnels).map((one) => ({
         ...one,
         upstream: ends.visitor?.behind(one.upstream) ?? one.upstream,
         ...(provider && { publish: provider.publish }),
@@ -71,6 +76,14 @@ export async function publish(
     await provider?.stop();
     ends.cancel();
   }
+}
+
+async function inboxOf(values: Values, tunnel: TunnelOptions, log: Log): Promise<AgentInbox> {
+  const { openApi } = await import("../api/api-client.ts");
+  const { openAgentInbox } = await import("../inbox/agent-inbox.ts");
+  const { data, apiUrl, apiKey, inboxWebhook = [] } = values;
+  const api = await openApi({ config: undefined, data, apiUrl, apiKey });
+  return await openAgentInbox(api, tunnel, inboxWebhook, log);
 }
 
 /** Ends the command without a signal: after a time, or after the only visitor's session. Throws `Failure` (usage). */

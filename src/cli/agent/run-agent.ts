@@ -2,6 +2,7 @@
 import { startAgent } from "../../agent/agent.ts";
 import type { AgentOptions } from "../../agent/agent.ts";
 import type { TunnelOptions } from "../../agent/tunnel.ts";
+import { letGo } from "../../lib/boundary.ts";
 import { systemClock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import { openInBrowser } from "../process/browser.ts";
@@ -11,6 +12,7 @@ import { posternVersion } from "../process/version.ts";
 import { makeInspection } from "./inspection.ts";
 import type { InspectionOptions } from "./inspection.ts";
 import { agentFailure } from "./agent-failure.ts";
+import type { AgentInbox } from "../inbox/agent-inbox.ts";
 import type { AgentView } from "./agent-view.ts";
 import { liveView } from "./live-view.ts";
 import { notShared } from "./sharing.ts";
@@ -52,6 +54,10 @@ export interface AgentRun
   readonly screen: boolean;
   /** What people need to use the URL of the first tunnel. Default: nothing. */
   readonly shared?: Shared;
+  /** Set if the server stores webhooks for the agent. */
+  readonly inbox?: AgentInbox | undefined;
+  /** Whether to pause the inbox's deliveries at the start. */
+  readonly inboxHold?: boolean;
   /** Whether to open that URL in a browser. */
   readonly opens?: boolean;
   /** Called each time that the agent has a session. */
@@ -67,6 +73,8 @@ export async function runAgent({
   screen,
   shared = notShared,
   opens = false,
+  inbox,
+  inboxHold = false,
   ending,
   online,
   ...given
@@ -79,9 +87,12 @@ export async function runAgent({
     isLive && inspection ? liveView(given.server, inspection.totals, log, shared) : plainView(log, form, shared);
   const prepare = async (tunnel: TunnelOptions): Promise<TunnelOptions> => {
     const isOpened = opens && tunnel === given.tunnels[0];
-    const shown = watched(tunnel, isOpened ? opening(view.watch(tunnel), view.log) : view.watch(tunnel));
+    const seen = inbox ? withUrl(view.watch(tunnel), inbox.url) : view.watch(tunnel);
+    const shown = watched(tunnel, isOpened ? opening(seen, view.log) : seen);
     return inspection ? await inspection.watch(shown) : shown;
   };
+  const watchedInbox = inbox && watchInbox(inbox, view, inboxHold);
+  await watchedInbox?.begun;
   const controlOf = inspection && (await import("./agent-control.ts")).controlOf;
   const agent = startAgent({
     ...given,
@@ -114,6 +125,7 @@ export async function runAgent({
       (error: Error) => view.log.warn(error.message),
     );
   const end = await Promise.race([stopped, told.promise, agent.ended, ...(whenEnded ? [whenEnded] : [])]);
+  watchedInbox?.stop();
   inspection?.drain();
   if (typeof end === "number") await agent.close();
   await inspection?.close();
@@ -121,6 +133,30 @@ export async function runAgent({
   if (ended !== undefined) sayEnded(form, ended);
   if (typeof end === "number") return end;
   throw agentFailure(end, given.server);
+}
+
+/** Between two counts of the webhooks that wait, milliseconds. */
+const countMs = 2_000;
+
+/** Shows how many webhooks wait, and resumes the deliveries when the user wants them. */
+function watchInbox(inbox: AgentInbox, view: AgentView, isHeld: boolean) {
+  let held = isHeld;
+  const show = async (): Promise<void> => view.inbox(await inbox.waiting(), held);
+  const timer = systemClock.every(countMs, () => letGo("task", show()));
+  view.onDeliver(() => {
+    if (!held) return;
+    held = false;
+    letGo("task", inbox.setPaused(false).then(show));
+  });
+  return { begun: inbox.setPaused(isHeld).then(show), stop: () => timer.cancel() };
+}
+
+/** An agent's labelled tunnel has no URL, but its edge has. */
+function withUrl(watching: ReturnType<AgentView["watch"]>, url: string): ReturnType<AgentView["watch"]> {
+  return {
+    ...watching,
+    status: (status) => watching.status(status.state === "online" ? { ...status, url } : status),
+  };
 }
 
 function sayEnded(form: PlainForm, why: Ending): void {

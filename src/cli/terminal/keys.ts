@@ -10,8 +10,14 @@ const suspend = "\u001A";
  * `q` ends this process as SIGTERM does. Ctrl+C, Ctrl+Z and Ctrl+\ keep their meaning, which a terminal in raw mode
  * leaves to the program. Returns a function that restores the terminal. Returns undefined without a terminal, or while
  * another process uses it.
+ *
+ * @param other called with every other key
  */
-export function takeKeys(input: Input, redraw: () => void): (() => void) | undefined {
+export function takeKeys(
+  input: Input,
+  redraw: () => void,
+  other: (key: string) => void = () => {},
+): (() => void) | undefined {
   if (!input.isTTY || !isInForeground()) return undefined;
   const send = (signal: NodeJS.Signals): void => void process.kill(process.pid, signal);
   const take = (): void => {
@@ -29,7 +35,7 @@ export function takeKeys(input: Input, redraw: () => void): (() => void) | undef
       else if (key === suspend) {
         giveBack();
         send("SIGTSTP");
-      }
+      } else other(key);
     }
   };
   const goOn = (): void => {

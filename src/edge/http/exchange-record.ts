@@ -38,6 +38,7 @@ export class ExchangeRecord implements FinishedExchange {
   cutShort = false;
   loginCookies: LoginCookies | undefined;
   login: Visitor | undefined;
+  webhookProvider: string | undefined;
   calls: CallChain | undefined;
   ownerAccount: string | undefined;
   watcher: ExchangeWatcher | undefined;

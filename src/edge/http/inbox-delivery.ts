@@ -7,7 +7,7 @@ import type { FieldTable } from "../../http1/field-table.ts";
 import { codeOf } from "../../routing/planes/questions.ts";
 import type { CompiledRoute, RoutingTable, Site } from "../../routing/sites/compiled.ts";
 import type { HeaderPairs } from "../../traffic/header-list.ts";
-import type { InboxDelivery, InboxResult } from "../../traffic/inbox.ts";
+import type { InboxDelivery, InboxResult, StoredRequest } from "../../traffic/inbox.ts";
 import { checkHead } from "./check-head.ts";
 import { ClientConnection } from "./client-connection.ts";
 import type { ClientSide, ExchangeInput } from "./client-side.ts";
@@ -22,19 +22,19 @@ const noAgent: ReadonlySet<RefusalName> = new Set(["backend_empty", "tunnel_gone
 /** Longest pause that a service may ask for, milliseconds. */
 const maxRetryAfterMs = 7 * 86_400_000;
 
-export function makeInboxDeliveries(table: Pick<RoutingTable, "placeOfRoute">, given: HttpContext): DeliverFromInbox {
+export function makeInboxDeliveries(table: Pick<RoutingTable, "placeOfRoute">, shared: HttpContext): DeliverFromInbox {
   // The edge knows the source of the request, so it trusts no X-Forwarded-For.
-  const context: HttpContext = { ...given, trustsProxy: undefined };
-  return async (delivery, body) => {
+  const context: HttpContext = { ...shared, trustsProxy: undefined };
+  return async (delivery, given) => {
     const placed = table.placeOfRoute(delivery.routeId);
     const start = placed?.route.request.findIndex(({ inbox }) => inbox !== undefined) ?? -1;
     if (placed === undefined || start < 0) return awayBecause("the route has no inbox");
     if (placed.route.problem !== undefined || placed.site.problem !== undefined) {
       return awayBecause("the route has a problem");
     }
-    const received = receive(delivery, body.length, context);
+    const { request, body } = signed(delivery.request, asBuffer(given), placed.route, context.clock.now());
+    const received = receive({ ...delivery, request }, body.length, context);
     if (typeof received === "string") return { error: received, durationMs: 0 };
-    const { request } = delivery;
     const facts = {
       source: request.source,
       sourcePort: request.sourcePort,
@@ -55,7 +55,7 @@ export function makeInboxDeliveries(table: Pick<RoutingTable, "placeOfRoute">, g
     });
     exchange.start();
     if (body.length > 0) {
-      exchange.requestBody(Buffer.from(body.buffer, body.byteOffset, body.length));
+      exchange.requestBody(body);
       exchange.requestEnded(undefined);
     }
     await client.ended;
@@ -99,6 +99,44 @@ function receive({ id, attempt, request }: InboxDelivery, length: number, { limi
   if (checkHead(received, Infinity) !== undefined) return "the stored request cannot be sent: its head is invalid";
   received.rewritten = request.rewritten;
   return received;
+}
+
+function asBuffer({ buffer, byteOffset, length }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, length);
+}
+
+const originalPrefix = "postern-original-";
+
+/** Returns the request with a signature of now, if the route's inbox wants that and the route can sign. */
+function signed(
+  request: StoredRequest,
+  body: Buffer,
+  route: CompiledRoute,
+  now: number,
+): { readonly request: StoredRequest; readonly body: Buffer } {
+  const resigns = route.request.some(({ inbox }) => inbox?.resigns === true);
+  const signer = resigns ? route.request.find(({ signsAnew }) => signsAnew !== undefined) : undefined;
+  if (signer?.signsAnew === undefined) return { request, body };
+  const { method, target, scheme, host, headers } = request;
+  const getAll = (name: string): string[] =>
+    headers.flatMap(([one, value]) => (one.toLowerCase() === name ? [value] : []));
+  const url = `${scheme}://${getAll("host")[0] ?? host}${target}`;
+  const anew = signer.signsAnew({ method, url, headers: { getAll }, body }, now);
+  if (anew === undefined) return { request, body };
+  const fields = new Map(Object.entries(anew.headers).map(([name, value]) => [name.toLowerCase(), value]));
+  const originals = headers.filter(([name, value]) => (fields.get(name.toLowerCase()) ?? value) !== value);
+  const kept = headers.filter(([name]) => !fields.has(name.toLowerCase()));
+  return {
+    request: {
+      ...request,
+      headers: [
+        ...kept,
+        ...fields,
+        ...originals.map(([name, value]) => [originalPrefix + name.toLowerCase(), value] as const),
+      ],
+    },
+    body: anew.body ?? body,
+  };
 }
 
 class DeliveryExchange extends HttpExchange {

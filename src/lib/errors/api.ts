@@ -1,6 +1,6 @@
 import { entry } from "./entry.ts";
 
-/** Errors of API requests, for any operation: 200 to 249. */
+/** Errors of API requests, for any operation: 200 to 259. */
 export const apiErrors = {
   missing_credentials: entry(200, 401, "The request has no credentials.", "Send `Authorization: Bearer <API key>`."),
   malformed_credentials: entry(
@@ -216,6 +216,18 @@ export const apiErrors = {
     503,
     "The server stopped this operation because it blocked the management API. The key cannot repeat it now.",
     "Wait ten minutes. Then send a simpler policy, filter or document.",
+  ),
+  inbox_unreadable: entry(
+    250,
+    503,
+    "The server could not read or change the inboxes. Nothing was changed.",
+    "Try again. The server's log has the reason.",
+  ),
+  inbox_message_ended: entry(
+    251,
+    409,
+    "The state of the message does not allow this.",
+    "Read the message again. Only messages that wait, are blocked or are dead can be discarded, and a message that is being sent or is blocked cannot be delivered now.",
   ),
   operator_only: entry(
     237,

@@ -77,7 +77,11 @@ export class RouteCompiler implements Compiler<RouteOwner> {
     const site = owner?.route && this.#edgeOf(owner.object)?.site;
     const place = owner && placeOf(owner.object).place;
     const route = owner?.route;
-    return site && route && place && { site, route, host: place.host, path: place.path, isPrefix: place.type === "path_prefix" };
+    return (
+      site &&
+      route &&
+      place && { site, route, host: place.host, path: place.path, isPrefix: place.type === "path_prefix" }
+    );
   }
 
   /**

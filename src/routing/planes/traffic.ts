@@ -3,7 +3,16 @@ import type { LoginEvent } from "../../identity/sessions/events.ts";
 import type { TrafficEventType } from "../../resources/traffic-event-types.ts";
 import type { ConnectionOutcome, Outcome, StepReport } from "./questions.ts";
 
-export type TrafficReport = RequestReport | ConnectionReport | LoginEvent;
+export type TrafficReport = RequestReport | ConnectionReport | LoginEvent | InboxEvent;
+
+/** Made by the control plane, which delivers the messages of inboxes. */
+export interface InboxEvent {
+  readonly type: Extract<TrafficEventType, `inbox_${string}`>;
+  readonly accountId: string;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly object: Readonly<Record<string, unknown>>;
+}
 
 interface Report {
   readonly id: string;

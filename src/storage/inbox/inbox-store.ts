@@ -2,6 +2,7 @@
 import type { Sealer } from "../sealing/sealing.ts";
 import { Batches } from "./batches.ts";
 import { present } from "./engine.ts";
+import { InboxQueries } from "./inbox-queries.ts";
 import type { InboxEngine, InboxStep, Row } from "./engine.ts";
 import type { AttemptResult, ClaimedMessage, NewMessage, Verdict } from "./messages.ts";
 import { statementsFor } from "./statements.ts";
@@ -17,6 +18,7 @@ export const leaseMs = 6_000;
 
 export class InboxStore {
   readonly engine: InboxEngine;
+  readonly queries: InboxQueries;
   /** Identifies this process in leases. */
   readonly #holder: string;
   readonly #sealer: Sealer;
@@ -25,6 +27,7 @@ export class InboxStore {
 
   constructor(engine: InboxEngine, sealer: Sealer, holder: string) {
     this.engine = engine;
+    this.queries = new InboxQueries(engine);
     this.#holder = holder;
     this.#sealer = sealer;
     this.#batches = new Batches(engine);

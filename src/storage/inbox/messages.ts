@@ -1,8 +1,7 @@
 /** Messages of inboxes as storage keeps them. They live only in the database, never in the state in memory. */
 
 /** `blocked`: an earlier message of its line is not delivered yet. The last four have ended. */
-export const inboxStates = ["waiting", "blocked", "sending", "dead", "delivered", "refused", "discarded"] as const;
-export type InboxState = (typeof inboxStates)[number];
+export type InboxState = "waiting" | "blocked" | "sending" | "dead" | "delivered" | "refused" | "discarded";
 
 export interface NewMessage {
   readonly id: string;

@@ -14,65 +14,83 @@ export interface FromThread {
   readonly error?: unknown;
 }
 
+type Result = readonly (readonly Row[])[];
+
 interface Waiting {
-  resolve(rows: readonly (readonly Row[])[]): void;
+  resolve(rows: Result): void;
   reject(error: unknown): void;
 }
 
-/** Starts the thread with the first request, and again with the next request if it died. */
+/** Writes and reads in separate threads, so that no webhook waits for a long list. */
 export function sqliteEngine(file: string): InboxEngine {
-  const waiting = new Map<number, Waiting>();
-  let lastCall = 0;
-  let isClosed = false;
-  let thread: Worker | undefined;
-  let gone: Promise<void> = Promise.resolve();
+  const writer = new Thread(file);
+  const reader = new Thread(file);
+  return {
+    dialect: "sqlite",
+    write: async (steps) => await writer.ask(false, steps),
+    read: async (step) => (await reader.ask(true, [step]))[0] ?? [],
+    async close() {
+      await reader.close();
+      await writer.close();
+    },
+  };
+}
 
-  const start = (): Worker => {
-    closeSync(openSync(file, "a", 0o600));
+/** Starts with the first request, and again with the next request if it died. */
+class Thread {
+  readonly #file: string;
+  readonly #waiting = new Map<number, Waiting>();
+  #lastCall = 0;
+  #isClosed = false;
+  #thread: Worker | undefined;
+  #gone: Promise<void> = Promise.resolve();
+
+  constructor(file: string) {
+    this.#file = file;
+  }
+
+  async ask(isRead: boolean, steps: readonly InboxStep[]): Promise<Result> {
+    if (this.#isClosed) throw new Error("use the inboxes: they are closed");
+    const running = (this.#thread ??= this.#start());
+    const call = (this.#lastCall += 1);
+    return await new Promise((resolve, reject) => {
+      this.#waiting.set(call, { resolve, reject });
+      running.ref();
+      running.postMessage({ call, isRead, steps } satisfies ToThread);
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#thread?.postMessage(undefined);
+    // Without this, the process could exit before the thread has ended.
+    this.#thread?.ref();
+    await this.#gone;
+  }
+
+  #start(): Worker {
+    closeSync(openSync(this.#file, "a", 0o600));
     const program = new URL("./sqlite-thread.ts", import.meta.url);
-    const started = startThreadProgram(program, { name: "inbox", workerData: file });
+    const started = startThreadProgram(program, { name: "inbox", workerData: this.#file });
     let failure: unknown = new Error("the thread of the inboxes has stopped");
     started.on("message", ({ call, rows, error }: FromThread) => {
-      const one = waiting.get(call);
-      waiting.delete(call);
-      if (waiting.size === 0) started.unref();
+      const one = this.#waiting.get(call);
+      this.#waiting.delete(call);
+      if (this.#waiting.size === 0) started.unref();
       if (rows) one?.resolve(rows);
       else one?.reject(error);
     });
     started.on("error", (error) => (failure = error));
-    gone = new Promise((resolve) => {
+    this.#gone = new Promise((resolve) => {
       started.on("exit", () => {
-        if (thread === started) thread = undefined;
-        const lost = [...waiting.values()];
-        waiting.clear();
+        if (this.#thread === started) this.#thread = undefined;
+        const lost = [...this.#waiting.values()];
+        this.#waiting.clear();
         for (const one of lost) one.reject(failure);
         resolve();
       });
     });
     started.unref();
     return started;
-  };
-  const ask = async (isRead: boolean, steps: readonly InboxStep[]): Promise<readonly (readonly Row[])[]> => {
-    if (isClosed) throw new Error("use the inboxes: they are closed");
-    const running = (thread ??= start());
-    const call = (lastCall += 1);
-    return await new Promise((resolve, reject) => {
-      waiting.set(call, { resolve, reject });
-      running.ref();
-      running.postMessage({ call, isRead, steps } satisfies ToThread);
-    });
-  };
-
-  return {
-    dialect: "sqlite",
-    write: async (steps) => await ask(false, steps),
-    read: async (step) => (await ask(true, [step]))[0] ?? [],
-    async close() {
-      isClosed = true;
-      thread?.postMessage(undefined);
-      // Without this, the process could exit before the thread has ended.
-      thread?.ref();
-      await gone;
-    },
-  };
+  }
 }

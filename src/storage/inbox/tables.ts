@@ -42,6 +42,8 @@ export function tablesOf(dialect: InboxEngine["dialect"]): readonly string[] {
     "create index if not exists inbox_of_account on inbox_messages (account_id, seq)",
     "create index if not exists inbox_of_route on inbox_messages (route_id, seq)",
     "create index if not exists inbox_states on inbox_messages (account_id, state, seq) where state <> 'delivered'",
+    `create index if not exists inbox_backlog on inbox_messages (account_id, route_id, state, received_ms)
+      where state in ('waiting', 'blocked', 'sending', 'dead')`,
     "create index if not exists inbox_purge on inbox_messages (purge_ms) where purge_ms is not null",
     `create table if not exists inbox_bodies (seq bigint primary key, sealed ${bytes} not null)`,
     `create table if not exists inbox_attempts (

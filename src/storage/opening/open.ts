@@ -189,17 +189,7 @@ export async function openStoreOn(database: Database, holder: string, options: O
 async function opened(
   database: Database,
   holder: string,
-  {
-    declarations,
-    sealingKey,
-    clock,
-    log,
-    region = "",
-    version = "",
-    backupBase: file,
-    inboxEngine,
-    ...given
-  }: OpenedOptions,
+  { declarations, sealingKey, clock, log, region = "", version = "", ...given }: OpenedOptions,
 ): Promise<Store> {
   const settings = sliceOf(storageSettings, { ...defaultsOf(storageSettings), ...given });
   const at = timestamp(clock.now());
@@ -207,6 +197,7 @@ async function opened(
   await checkKeys(database, operatorKeys);
   const pending = await pendingSteps(database, migrations, version);
   const isBackedUp = !settings.noMigrationBackup && (await needsBackup(database, pending));
+  const { backupBase: file, inboxEngine } = given;
   const backup =
     isBackedUp && file !== undefined ? await backUp(database, { file, steps: migrations, pending, log }) : undefined;
   await migrate(database, migrations, { at, version, backup });

@@ -86,6 +86,7 @@ export function webhookCheck(
       if (taken.has(messageId, clock.now())) return denied(name, "webhook_replayed", "its id was already used");
       if (!isRehearsal) taken.begin(exchange, messageId);
     }
+    exchange.webhookProvider = provider;
     return verified;
   };
 }

@@ -1,24 +1,33 @@
 /** Renders a finished request or closed connection as an event for receivers. */
 import { newId } from "../../../lib/ids.ts";
-import type { ConnectionReport, RequestReport, TrafficReport } from "../../../routing/planes/traffic.ts";
+import type { ConnectionReport, InboxEvent, RequestReport, TrafficReport } from "../../../routing/planes/traffic.ts";
 import type { Event } from "./event.ts";
 import { loginEvent } from "./login-event.ts";
 
 export function trafficEvent(report: TrafficReport): Event {
-  return "endedAt" in report ? finishedEvent(report) : loginEvent(report);
+  if ("endedAt" in report) return finishedEvent(report);
+  return "object" in report ? inboxEvent(report) : loginEvent(report);
+}
+
+function inboxEvent({ type, accountId, at, object }: InboxEvent): Event {
+  return eventOf(type, accountId, at, object);
 }
 
 function finishedEvent(report: RequestReport | ConnectionReport): Event {
-  const { type, accountId, endedAt } = report;
-  const id = newId("ev", endedAt);
-  const time = new Date(endedAt).toISOString();
+  const object = report.type === "http_request_complete.v0" ? requestObject(report) : connectionObject(report);
+  return eventOf(report.type, report.accountId, report.endedAt, object);
+}
+
+function eventOf(type: string, accountId: string, at: number, object: Readonly<Record<string, unknown>>): Event {
+  const id = newId("ev", at);
+  const time = new Date(at).toISOString();
   const body = JSON.stringify({
     event_id: id,
     event_type: type,
     event_timestamp: time,
     account_id: accountId,
     principal: null,
-    object: type === "http_request_complete.v0" ? requestObject(report) : connectionObject(report),
+    object,
   });
   // Reports are always short enough for every receiver.
   return { id, type, time, body, short: () => body };

@@ -1,0 +1,110 @@
+/** Ids and event types of webhooks, as far as their providers send them. */
+import { parseJson } from "./special.ts";
+import type { WebhookMessage } from "./scheme.ts";
+
+/** Where a provider names a delivery: a header field, or members of the JSON body. Both stay the same in its retries. */
+interface Place {
+  readonly header?: readonly string[];
+  readonly body?: readonly string[];
+}
+
+const ids: Readonly<Record<string, Place>> = {
+  aftership: { body: ["event_id"] },
+  alchemy: { body: ["id"] },
+  autodesk: { header: ["x-adsk-delivery-id"] },
+  bitbucket: { header: ["x-request-uuid"] },
+  box: { header: ["box-delivery-id"] },
+  brex: { header: ["svix-id", "webhook-id"] },
+  chargify: { header: ["x-chargify-webhook-id"] },
+  circleci: { body: ["id"] },
+  clerk: { header: ["svix-id", "webhook-id"] },
+  coinbase: { body: ["event.id"] },
+  github: { header: ["x-github-delivery"] },
+  gitlab: { header: ["idempotency-key", "x-gitlab-event-uuid"] },
+  heroku: { body: ["id"] },
+  intercom: { body: ["id"] },
+  jira: { header: ["x-atlassian-webhook-identifier"] },
+  linear: { header: ["linear-delivery"] },
+  mailgun: { body: ["event-data.id", "signature.token"] },
+  mux: { body: ["id"] },
+  orb: { body: ["id"] },
+  pagerduty: { body: ["event.id"] },
+  shopify: { header: ["x-shopify-webhook-id"] },
+  slack: { body: ["event_id"] },
+  sns: { body: ["MessageId"] },
+  sonatype: { header: ["x-nexus-webhook-delivery"] },
+  square: { body: ["event_id"] },
+  stripe: { body: ["id"] },
+  svix: { header: ["svix-id", "webhook-id"] },
+  twilio: { header: ["i-twilio-idempotency-token"] },
+  typeform: { body: ["event_id"] },
+  worldline: { body: ["id"] },
+  zendesk: { header: ["x-zendesk-webhook-invocation-id"] },
+};
+
+const typeHeaders: Readonly<Record<string, string>> = {
+  autodesk: "x-adsk-event",
+  bitbucket: "x-event-key",
+  buildkite: "x-buildkite-event",
+  github: "x-github-event",
+  gitlab: "x-gitlab-event",
+  linear: "linear-event",
+  sentry: "sentry-hook-resource",
+  shopify: "x-shopify-topic",
+};
+
+/** Members of bodies that name the type, in this order. */
+const typeMembers = [
+  "type",
+  "event.event_type",
+  "event_type",
+  "eventType",
+  "event",
+  "event-data.event",
+  "Type",
+  "topic",
+];
+/** Parsing a longer body would delay other traffic. */
+const maxParsedBytes = 256 * 1024;
+const maxLength = 512;
+
+export interface DeliveryFacts {
+  /** "" if the provider sends none. */
+  readonly id: string;
+  /** Whether the id is in a signed body. A replayed message can have any other id in its header. */
+  readonly isIdSigned: boolean;
+  /** "" if unknown. */
+  readonly eventType: string;
+}
+
+/** @param provider as `providerNamed` returns it */
+export function deliveryFacts(
+  provider: string,
+  { headers, body }: Pick<WebhookMessage, "headers" | "body">,
+): DeliveryFacts {
+  const { header: names = [], body: members = [] } = ids[provider] ?? {};
+  const typeHeader = typeHeaders[provider];
+  const inHeader = first(names.map((name) => headers.getAll(name)[0]));
+  const typed = typeHeader === undefined ? "" : first([headers.getAll(typeHeader)[0]]);
+  const needsBody = (members.length > 0 && inHeader === "") || typed === "";
+  const parsed = needsBody && body.length <= maxParsedBytes ? parseJson(body) : undefined;
+  const inBody = inHeader === "" ? first(members.map((path) => textAt(parsed, path))) : "";
+  return {
+    id: inHeader || inBody,
+    isIdSigned: inBody !== "",
+    eventType: typed || first(typeMembers.map((path) => textAt(parsed, path))),
+  };
+}
+
+function first(texts: readonly (string | undefined)[]): string {
+  return texts.find((text) => text !== undefined && text !== "" && text.length <= maxLength) ?? "";
+}
+
+function textAt(value: unknown, path: string): string | undefined {
+  let found = value;
+  for (const name of path.split(".")) {
+    if (typeof found !== "object" || found === null || !Object.hasOwn(found, name)) return undefined;
+    found = (found as Readonly<Record<string, unknown>>)[name];
+  }
+  return typeof found === "string" || typeof found === "number" ? String(found) : undefined;
+}
