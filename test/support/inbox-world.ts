@@ -19,6 +19,7 @@ export interface ReceivedRequest {
 export interface InboxWorld {
   readonly platform: TestPlatform;
   readonly host: string;
+  readonly servicePort: number;
   readonly edgeId: string;
   readonly received: readonly ReceivedRequest[];
   /** Answers of the service. Default: 200. */
@@ -58,6 +59,7 @@ export async function startInboxWorld(options: Partial<PlatformOptions> = {}): P
   const world: InboxWorld = {
     platform,
     host,
+    servicePort: service.port,
     edgeId: edge.id,
     received,
     answer: (_request, response) => response.end("done"),
