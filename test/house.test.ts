@@ -51,6 +51,7 @@ const allowed: Record<string, { readonly values: readonly string[]; readonly typ
     types: ["routing", "settings"],
   },
   tunnel: { values: ["lib"], types: ["routing"] },
+  capture: { values: ["lib"], types: ["traffic", "routing"] },
   edge: {
     values: [
       "lib",
@@ -66,7 +67,7 @@ const allowed: Record<string, { readonly values: readonly string[]; readonly typ
       "routing",
       "tunnel",
     ],
-    types: ["settings"],
+    types: ["settings", "capture"],
   },
   agent: { values: ["lib", "http1", "http2", "tunnel"], types: ["routing"] },
   inspector: { values: ["lib", "http1", "http2", "tunnel", "agent", "pages", "webhooks"] },

@@ -169,7 +169,7 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
   const carried = { tlsEnd, registry, dial, deadlines, closed: observers.connectionClosed };
   const splices = connectionServer(options, edges, () => sites, carried);
   const upstreams = makeRequestUpstreams({ registry, context: { clock, deadlines, limits, log }, dial });
-  const late = { sites: () => sites };
+  const late = { sites: () => sites, configuration: table };
   const shared = { moments, deadlines, limits, counters, upstreams, observers, challenges, logins };
   const context = httpContext(options, ports, { ...shared, ...late });
   const { promise: ready, resolve: loaded } = Promise.withResolvers<void>();
@@ -244,7 +244,10 @@ function httpLimits({ webhookMaxBytes, responseTimeout, limits = {} }: EdgeOptio
   return { ...defaultLimits, maxHeldBytes, upstreamTimeoutMs: responseTimeout, ...limits.http };
 }
 
-interface HttpParts extends Pick<HttpContext, "moments" | "deadlines" | "limits" | "counters" | "upstreams"> {
+interface HttpParts extends Pick<
+  HttpContext,
+  "configuration" | "moments" | "deadlines" | "limits" | "counters" | "upstreams"
+> {
   readonly observers: Observers;
   readonly challenges: AcmeChallenges;
   readonly logins: Logins;

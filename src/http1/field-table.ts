@@ -222,6 +222,13 @@ export class FieldTable {
     return entries;
   }
 
+  /** All fields as received, in order, whatever was dropped, changed or added since. */
+  received(): readonly (readonly [name: string, value: string])[] {
+    const fields: (readonly [string, string])[] = [];
+    for (let index = 0; index < this.#count; index += 1) fields.push([this.nameAt(index), this.valueAt(index)]);
+    return fields;
+  }
+
   /** An upper bound for the bytes that `write` produces. */
   get byteBound(): number {
     let bound = 0;

@@ -4,13 +4,15 @@ import type { Moments } from "../../lib/moments.ts";
 import type { Listed, Roster } from "../../lib/collections/roster.ts";
 import type { WindowReserve } from "../../lib/io/receive-window.ts";
 import { spliceLingerMs } from "../../lib/io/splice.ts";
-import type { ConnectionFacts, RequestHead } from "../../traffic/exchange.ts";
+import type { ResponseRead } from "../../http1/read-response.ts";
+import type { ConnectionFacts } from "../../traffic/exchange.ts";
 import type { Visitor } from "../../traffic/login.ts";
 import type { Step } from "../../traffic/step.ts";
 import type { ServingTunnel } from "../../routing/planes/questions.ts";
 import type { CompiledRoute, Site } from "../../routing/sites/compiled.ts";
 import type { HttpCounters } from "./counters.ts";
 import type { OwnedPaths } from "./owned-paths.ts";
+import type { ReceivedRequest } from "./received-request.ts";
 import type { Deadlines } from "../../lib/deadlines.ts";
 import type { UpstreamLimits } from "../upstreams/context.ts";
 import type { RequestUpstreams } from "../upstreams/request-upstreams.ts";
@@ -49,6 +51,8 @@ export interface HttpContext {
    * (R3).
    */
   readonly trustsProxy: ((source: string) => boolean) | undefined;
+  /** The configuration in effect. */
+  readonly configuration?: { readonly revision: number };
   /** Called when a module of a route has thrown. */
   readonly routeFailed?: (route: CompiledRoute, error: unknown) => void;
   /**
@@ -91,8 +95,17 @@ export interface FinishedExchange {
   readonly routeId: string | undefined;
   readonly source: string;
   readonly connection: ConnectionFacts;
-  /** Request as forwarded. Modules may have changed its fields. */
-  readonly request: Pick<RequestHead, "scheme" | "httpVersion" | "websocket" | "headers" | "target">;
+  /** When its head was read, milliseconds since 1970. */
+  readonly receivedAt: number;
+  /** Revision of the configuration when its head was read. */
+  readonly revision: number;
+  /** Request as forwarded. Modules may have changed its fields; `headers.received()` has the client's. */
+  readonly request: Pick<
+    ReceivedRequest,
+    "scheme" | "httpVersion" | "websocket" | "headers" | "target" | "hostField" | "upgrade"
+  >;
+  /** Last response head of the upstream. `fields.received()` has the upstream's fields. */
+  readonly responded: Pick<ResponseRead, "status" | "fields"> | undefined;
   /** The user who was logged in. */
   readonly login?: Visitor | undefined;
   /** Entries that rules of a traffic policy have logged. */

@@ -1,3 +1,4 @@
+import type { ResponseRead } from "../../http1/read-response.ts";
 import { contain, reportFailure } from "../../lib/boundary.ts";
 import type { CallChain } from "../../traffic/calls.ts";
 import type { ConnectionFacts, ExchangeWatcher } from "../../traffic/exchange.ts";
@@ -19,6 +20,7 @@ export class ExchangeRecord implements FinishedExchange {
   readonly request: ReceivedRequest;
   /** Time at which the head was read. */
   readonly arrival: Moment;
+  readonly revision: number;
   bodyArrival: Moment | undefined;
   readonly shared: ClientConnection;
   readonly steps: Step[] = [];
@@ -43,6 +45,7 @@ export class ExchangeRecord implements FinishedExchange {
   ownerAccount: string | undefined;
   watcher: ExchangeWatcher | undefined;
   waitedMs: number | undefined;
+  responded: ResponseRead | undefined;
   tunnel: ServingTunnel | undefined;
   /** Whether the exchange is over. */
   isOver = false;
@@ -54,6 +57,7 @@ export class ExchangeRecord implements FinishedExchange {
     this.connection = shared.facts;
     this.calls = shared.calls;
     this.arrival = context.moments.present;
+    this.revision = context.configuration?.revision ?? 0;
     if (request.bodyLength === 0) this.bodyArrival = this.arrival;
     this.requestId = newRequestId(this.arrival.now);
     context.counters.openExchanges += 1;

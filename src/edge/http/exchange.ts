@@ -168,6 +168,7 @@ export class HttpExchange
 
   responseHead(head: ResponseRead, bodyLength: number): void {
     const { status, fields } = head;
+    this.responded = head;
     this.guardLogins(fields);
     const route = this.route as CompiledRoute;
     if (status === 101) {
@@ -291,7 +292,7 @@ export class HttpExchange
   /** A long exchange must not retain memory that it shares with other exchanges. */
   lasts(): void {
     this.request.headers.own();
-    this.#response?.headers.own();
+    this.responded?.fields.own();
     this.#body.release();
   }
 

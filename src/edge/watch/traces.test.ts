@@ -14,7 +14,7 @@ const refused = denied("ip_restriction", "source_denied", "denied by rule ipr_1"
   revision: 7,
 });
 /** Not used by traces. */
-const unused = {} as Pick<FinishedExchange, "connection" | "request">;
+const unused = {} as Pick<FinishedExchange, "connection" | "request" | "receivedAt" | "revision" | "responded">;
 const matched = passed("router", "matched");
 
 function exchange(id: string, change: Partial<FinishedExchange> = {}): FinishedExchange {
