@@ -1,0 +1,176 @@
+/** Writes one node's captured requests: redacts them, and appends them to the segment of their account and hour. */
+import type { Clock, Timer } from "../../lib/clock.ts";
+import type { Log } from "../../lib/log.ts";
+import type { CapturedRequest } from "../record.ts";
+import { redact } from "../redact.ts";
+import type { CaptureRule } from "../rule.ts";
+import { AccountKeys } from "./keys.ts";
+import type { CapturePlaces } from "./read-records.ts";
+import { SegmentList } from "./segment-list.ts";
+import { SegmentWriter } from "./segment-writer.ts";
+
+export interface CaptureStoreOptions extends CapturePlaces {
+  /** Maximum bytes of all segments. */
+  readonly maxBytes: number;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Maximum time that a record waits in memory, milliseconds. */
+  readonly flushMs?: number;
+}
+
+export interface CaptureCounts {
+  readonly written: number;
+  /** Records that the disk did not take. */
+  readonly lost: number;
+  readonly bytes: number;
+}
+
+const hourMs = 3_600_000;
+const defaultFlushMs = 1_000;
+/** Bytes with which a segment is full. */
+const segmentBytes = 4 * 1024 * 1024;
+/** Maximum number of segments that are open at a time. */
+const maxOpen = 256;
+
+export class CaptureStore {
+  readonly #options: CaptureStoreOptions;
+  readonly #list: SegmentList;
+  readonly #keys = new Map<string, AccountKeys>();
+  /** Open segments by account and kept hours, the longest unused first. */
+  readonly #open = new Map<string, { readonly accountId: string; readonly writer: SegmentWriter }>();
+  readonly #files = new Set<string>();
+  #timer: Timer | undefined;
+  #expiredHour = Number.NaN;
+  #written = 0;
+  #lost = 0;
+  #isFailing = false;
+
+  /** Throws if the directory cannot be read or created. */
+  constructor(options: CaptureStoreOptions) {
+    this.#options = options;
+    this.#list = new SegmentList(options.directory, options.maxBytes);
+    this.#expire();
+  }
+
+  get counts(): CaptureCounts {
+    return { written: this.#written, lost: this.#lost, bytes: this.#list.bytes };
+  }
+
+  add(record: CapturedRequest, rule: CaptureRule): void {
+    const { clock, flushMs = defaultFlushMs } = this.#options;
+    const { accountId } = record;
+    const keys = this.#keysOf(accountId);
+    const redacted = redact(record, rule, (value) => keys.hash(value, record.receivedAt / 1000));
+    try {
+      const writer = this.#writerOf(accountId, rule.hours, keys);
+      this.#timer ??= clock.after(flushMs, () => this.flush());
+      if (writer.add(redacted)) this.#write(accountId, writer);
+    } catch (error) {
+      this.#failed(error, 1);
+    }
+  }
+
+  /** Notes that the traffic threads dropped records of the account. */
+  dropped(accountId: string, count: number): void {
+    for (const { accountId: id, writer } of this.#open.values()) {
+      if (id !== accountId) continue;
+      writer.dropped(count);
+      return;
+    }
+  }
+
+  /** Writes everything that waits in memory, and starts to store it on the disk. */
+  flush(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    const hour = this.#hour();
+    for (const [key, { accountId, writer }] of this.#open) {
+      this.#write(accountId, writer);
+      if (writer.name.hour !== hour) this.#close(key);
+      else void writer.sync().then((error) => error && this.#failed(error, 0));
+    }
+    if (hour !== this.#expiredHour) this.#expire();
+  }
+
+  /** Writes everything, and closes all segments. */
+  close(): void {
+    this.flush();
+    for (const key of Array.from(this.#open.keys())) this.#close(key);
+  }
+
+  #writerOf(accountId: string, keptHours: number, keys: AccountKeys): SegmentWriter {
+    const key = `${accountId} ${keptHours}`;
+    const found = this.#open.get(key);
+    const hour = this.#hour();
+    if (found !== undefined && found.writer.name.hour === hour && found.writer.size < segmentBytes) {
+      return found.writer;
+    }
+    if (found !== undefined) this.#close(key);
+    const keyId = keys.newestId;
+    const sealing = keys.sealing(keyId);
+    if (sealing === undefined) throw new Error("capture requests: there is no data key");
+    const { name, file } = this.#list.begin(accountId, { hour, keptHours, keyId });
+    const writer = new SegmentWriter(accountId, name, file, sealing);
+    this.#open.set(key, { accountId, writer });
+    this.#files.add(file);
+    for (const oldest of this.#open.keys()) {
+      if (this.#open.size <= maxOpen) break;
+      this.#close(oldest);
+    }
+    return writer;
+  }
+
+  #write(accountId: string, writer: SegmentWriter): void {
+    const { waiting } = writer;
+    if (waiting === 0) return;
+    try {
+      writer.write();
+      this.#written += waiting;
+      if (this.#isFailing) this.#options.log.info("captured requests are written again");
+      this.#isFailing = false;
+    } catch (error) {
+      this.#failed(error, waiting);
+    }
+    this.#list.grown(accountId, writer.name.number, writer.size, (file) => this.#files.has(file));
+  }
+
+  #close(key: string): void {
+    const open = this.#open.get(key);
+    if (open === undefined) return;
+    const { accountId, writer } = open;
+    this.#write(accountId, writer);
+    this.#open.delete(key);
+    this.#files.delete(writer.file);
+    try {
+      writer.close();
+    } catch (error) {
+      this.#failed(error, 0);
+    }
+    this.#list.grown(accountId, writer.name.number, writer.size, (file) => this.#files.has(file));
+  }
+
+  #keysOf(accountId: string): AccountKeys {
+    let keys = this.#keys.get(accountId);
+    if (keys === undefined) this.#keys.set(accountId, (keys = new AccountKeys(accountId, this.#options.keys)));
+    return keys;
+  }
+
+  #hour(): number {
+    return Math.floor(this.#options.clock.now() / hourMs);
+  }
+
+  #expire(): void {
+    this.#expiredHour = this.#hour();
+    try {
+      this.#list.expire(this.#options.clock.now());
+    } catch (error) {
+      this.#options.log.error("captured requests whose time is over cannot be deleted", { error });
+    }
+  }
+
+  #failed(error: unknown, lost: number): void {
+    this.#lost += lost;
+    if (!this.#isFailing) this.#options.log.error("captured requests cannot be written: they are lost", { error });
+    this.#isFailing = true;
+  }
+}
