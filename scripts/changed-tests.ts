@@ -26,7 +26,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   "src/api/provisioning": ["test/traffic/acme.test.ts"],
   "src/api/scopes": ["test/api/{scopes,reach}.test.ts"],
   "src/api/traffic": ["test/api/traffic.test.ts", "test/cli/exchanges.test.ts"],
-  "src/capture": ["src/capture/**/*.test.ts", "src/edge/watch/capture/*.test.ts"],
+  "src/capture": ["test/capture/*.test.ts", "src/capture/**/*.test.ts", "src/edge/watch/capture/*.test.ts"],
   "src/cel": ["test/cel/*.test.ts", "test/api/filter.test.ts"],
   "src/import": ["test/import/*.test.ts"],
   "src/inspector": ["test/cli/{exchanges,inspector{,-page},local-tunnels}.test.ts"],

@@ -29,7 +29,10 @@ const allowed: Record<string, { readonly values: readonly string[]; readonly typ
   policy: { values: ["lib", "cel", "schema", "traffic", "webhooks", "outbound", "jose"] },
   resources: { values: ["lib", "schema", "policy"] },
   modules: { values: ["lib", "cel", "schema", "settings", "traffic", "webhooks", "websocket", "identity", "policy"] },
-  routing: { values: ["lib", "cel", "schema", "traffic", "modules", "resources"], types: ["identity", "directory"] },
+  routing: {
+    values: ["lib", "cel", "schema", "traffic", "modules", "resources"],
+    types: ["identity", "directory", "capture"],
+  },
   storage: { values: ["lib", "schema", "settings", "resources", "modules"], types: ["traffic", "routing"] },
   api: {
     values: [
@@ -66,8 +69,9 @@ const allowed: Record<string, { readonly values: readonly string[]; readonly typ
       "modules",
       "routing",
       "tunnel",
+      "capture",
     ],
-    types: ["settings", "capture"],
+    types: ["settings"],
   },
   agent: { values: ["lib", "http1", "http2", "tunnel"], types: ["routing"] },
   inspector: { values: ["lib", "http1", "http2", "tunnel", "agent", "pages", "webhooks"] },
@@ -84,6 +88,7 @@ const allowed: Record<string, { readonly values: readonly string[]; readonly typ
       "api",
       "edge",
       "agent",
+      "capture",
       "inspector",
       "webhooks",
       "sdk",

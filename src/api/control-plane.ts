@@ -16,7 +16,7 @@ import { exportOutboundCounters } from "../outbound/counters.ts";
 import type { ControlPlaneSettings } from "../settings/control-plane.ts";
 import { openStore } from "../storage/opening/open.ts";
 import { storedKinds } from "../storage/opening/stored-kinds.ts";
-import type { Store } from "../storage/store.ts";
+import type { DerivedKey, Store } from "../storage/store.ts";
 import type { BehaviourNeeds } from "./behaviours.ts";
 import { openConsole } from "./console/console.ts";
 import type { ConsoleOptions } from "./console/console.ts";
@@ -102,6 +102,8 @@ export interface ControlPlane {
   readonly firstStart?: FirstTokens;
   /** Keys that all nodes share. Undefined for a server without a cluster. */
   readonly sharedKeys?: SharedKeys;
+  /** Keys from which those of captured requests derive, oldest first. */
+  readonly captureKeys: readonly DerivedKey[];
   /** Completes current requests, then closes the database. */
   stop(): Promise<void>;
 }
@@ -127,7 +129,8 @@ export async function startControlPlane(
     const firstStart = await ensureFirstTokens(store, options.bootstrap, options.log);
     const sharedKeys = store.node && options.serverKeys && (await shareKeys(store, options.serverKeys, options.clock));
     const served = await serve({ ...options, serverKeys: sharedKeys ?? options.serverKeys }, store, links);
-    return { ...served, ...(firstStart && { firstStart }), ...(sharedKeys && { sharedKeys }) };
+    const captureKeys = store.derivedKeys("captured requests");
+    return { ...served, captureKeys, ...(firstStart && { firstStart }), ...(sharedKeys && { sharedKeys }) };
   } catch (error) {
     await store.close();
     throw error;
@@ -138,7 +141,7 @@ async function serve(
   options: ControlPlaneOptions,
   store: Store,
   links: readonly Link<Downward, Upward>[],
-): Promise<ControlPlane> {
+): Promise<Omit<ControlPlane, "captureKeys">> {
   const { clock, log } = options;
   const metrics = makeMetrics();
   exportOutboundCounters(metrics);

@@ -59,7 +59,7 @@ import { makeTlsEnd } from "./tls/tls-end.ts";
 import { makeRequestUpstreams } from "./upstreams/request-upstreams.ts";
 import type { RequestUpstreams } from "./upstreams/request-upstreams.ts";
 import { makeObservers } from "./watch/observers.ts";
-import type { Observers } from "./watch/observers.ts";
+import type { Observers, ObserversOptions } from "./watch/observers.ts";
 
 export interface DataPlane {
   readonly table: RoutingTable;
@@ -161,7 +161,8 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
   exportCounters(counters, metrics);
   exportOutboundCounters(metrics);
   const moments = new Moments(clock);
-  const observers = makeObservers({ table, send, clock, moments, log, metrics, settings: options });
+  const capture = captureOf(options, () => registry.nodeId(edgeId));
+  const observers = makeObservers({ table, send, clock, moments, log, metrics, capture, settings: options });
   const deadlines = new Deadlines(clock);
   const limits = httpLimits(options);
   const dial = { clock, allowLocal: options.allowLocalUpstreams };
@@ -325,6 +326,15 @@ function policyServices(
       ),
     }),
   };
+}
+
+function captureOf(
+  { capture, captureRequests, random = Math.random }: EdgeOptions,
+  nodeId: () => string,
+): ObserversOptions["capture"] {
+  if (capture === undefined) return undefined;
+  const { line, edge } = capture;
+  return { line, isDefault: captureRequests, place: () => ({ nodeId: nodeId(), edge }), random };
 }
 
 /** The register's services for other edges. The register is created after the lines. */

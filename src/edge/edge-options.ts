@@ -1,4 +1,5 @@
 /** Options of an edge, and the interface for its owner. */
+import type { CaptureLine } from "../capture/batch.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import type { AccessBatch, AccessWritten } from "../lib/access-fields.ts";
@@ -24,6 +25,12 @@ export interface PeerOptions {
   readonly nodes?: TlsPlace | undefined;
 }
 
+export interface EdgeCapture {
+  readonly line: CaptureLine;
+  /** Number of this edge at its node, from 1. The first one answers for the whole node. */
+  readonly edge: number;
+}
+
 /** The operator's settings and the edge's dependencies. */
 export interface EdgeOptions extends EdgeSettings {
   /** The server's own certificate authority. */
@@ -36,6 +43,8 @@ export interface EdgeOptions extends EdgeSettings {
   readonly metrics: Metrics;
   /** Writes lines of the access log; absent without one. */
   readonly accessLines?: ((batch: AccessBatch) => void) | undefined;
+  /** Line to the thread that writes captured requests; absent without one. */
+  readonly capture?: EdgeCapture | undefined;
   /** Maximum time that a stop waits for requests in flight, milliseconds. */
   readonly drainMs: number;
   /** Set if there are other edges: on the same ports, or at other nodes. */

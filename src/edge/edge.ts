@@ -6,6 +6,7 @@ import { makeAnswers } from "./control/answers.ts";
 import { followControlPlane } from "./control/control-line.ts";
 import { makeEdgeExplainer } from "./control/explain.ts";
 import { makeOwnSeries } from "./control/own-series.ts";
+import type { CapturedPages } from "./control/replies.ts";
 import { makeReplies } from "./control/replies.ts";
 import { makeDataPlane } from "./data-plane.ts";
 import { trackReached } from "./control/reached.ts";
@@ -106,6 +107,7 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
         observers.traffic.close();
         observers.tallies.close();
         observers.access?.flush();
+        observers.capture?.flush();
       },
     };
   } catch (error) {
@@ -119,7 +121,7 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
  * @param ports the one of public URLs and those of the listeners, or 0 without one
  */
 function follow(
-  { metrics, log, clock }: EdgeOptions,
+  { metrics, log, clock, capture }: EdgeOptions,
   link: Link<Upward, Downward>,
   plane: DataPlane,
   places: PeerPlaces,
@@ -147,7 +149,14 @@ function follow(
   const series = makeOwnSeries((message) => link.send(message), clock);
   const answer = makeAnswers({
     command: (sessionId, command) => registry.command(sessionId, command),
-    reply: makeReplies(traces, explainer, reached, () => standing.current, series),
+    reply: makeReplies({
+      traces,
+      explainer,
+      reached,
+      standing: () => standing.current,
+      series,
+      captured: capturedPages(capture),
+    }),
     log,
   });
   plane.answerPeers(answer);
@@ -178,6 +187,11 @@ function follow(
     log,
     loaded,
   });
+}
+
+/** The first edge of a node answers for all of them. */
+function capturedPages(capture: EdgeOptions["capture"]): CapturedPages | undefined {
+  return capture?.edge === 1 ? (query) => capture.line.ask(query) : undefined;
 }
 
 function place({ host, port }: Listener): { readonly host: string; readonly port: number } {

@@ -66,6 +66,12 @@ export class TrafficId {
   }
 }
 
+/** Returns when an id was made, milliseconds since 1970, or undefined for another text. */
+export function timeOfId(id: string): number | undefined {
+  const digitsOfTime = id.slice(prefixLength, prefixLength + timeLength);
+  return /^[0-9a-z]{9}$/.test(digitsOfTime) ? Number.parseInt(digitsOfTime, 36) : undefined;
+}
+
 export function newRequestId(nowMs: number): TrafficId {
   return new TrafficId("req_", nowMs);
 }

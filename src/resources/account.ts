@@ -2,6 +2,7 @@ import { f, notes } from "../schema/fields.ts";
 import type { StringFormat } from "../schema/fields.ts";
 import { domain, visibleName } from "../schema/formats.ts";
 import { defineResource } from "../schema/resource.ts";
+import { captureField } from "./capture.ts";
 import { exampleToken } from "./token-fields.ts";
 
 /** Claim space for names that the operator grants. Each name belongs to one account. */
@@ -28,6 +29,7 @@ export const account = defineResource({
       f.string("A host name, without `*.`.", { format: grantedDomain }),
       { maxItems: 100, unique: true },
     ),
+    capture: captureField,
     api_key: f.nullableString(
       "The account's first API key. Returned only when the account is created, null afterwards.",
       {

@@ -12,6 +12,7 @@ import { f, notes } from "../schema/fields.ts";
 import type { Field, Issue } from "../schema/fields.ts";
 import { endpointUrl, parseEndpointUrl, splitHostport } from "../schema/endpoint-url.ts";
 import { defineResource } from "../schema/resource.ts";
+import { captureField } from "./capture.ts";
 import { servedFields } from "./endpoint.ts";
 import { hostportRefusals, hostportUses } from "./hostports.ts";
 import { portOf } from "./tcp-edge.ts";
@@ -57,6 +58,7 @@ export const cloudEndpoint = defineResource({
     pooling_enabled: f.boolean(
       "Allow several endpoints of the account, including endpoints of agents, with this URL if each has this field. The server chooses one at random for each request or connection.",
     ),
+    capture: captureField,
     updated_at: f.timestamp("Time of the last change.", { readOnly: true }),
     ...live(servedFields),
   },

@@ -4,6 +4,7 @@ import type { Issue } from "../schema/fields.ts";
 import { routeMatch } from "../schema/formats.ts";
 import { policyRefusals } from "../policy/document.ts";
 import { defineResource } from "../schema/resource.ts";
+import { captureField } from "./capture.ts";
 
 export const httpsEdgeRoute = defineResource({
   name: "https_edge_route",
@@ -28,6 +29,7 @@ export const httpsEdgeRoute = defineResource({
       { required: true, maxBytes: 1024, format: routeMatch, keepIfEmpty: true },
     ),
     ...notes,
+    capture: captureField,
   },
   modulesOn: "https_route",
   operations: ["create", "get", "update", "delete"],

@@ -1,5 +1,6 @@
 import { f, notes } from "../schema/fields.ts";
 import { defineResource } from "../schema/resource.ts";
+import { captureField } from "./capture.ts";
 import { hostportClaims, hostportRefusals, hostportsField, hostportUses } from "./hostports.ts";
 
 export const httpsEdge = defineResource({
@@ -12,6 +13,7 @@ export const httpsEdge = defineResource({
   fields: {
     ...notes,
     hostports: hostportsField,
+    capture: captureField,
     routes: f.children("Routes of the edge.", "https_edge_route"),
   },
   modulesOn: "https_edge",

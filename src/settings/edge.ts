@@ -1,5 +1,6 @@
 /** Read by the edge. */
 import { accessLogSettings } from "./access-log.ts";
+import { captureSettings } from "./capture.ts";
 import { bothPlanesSettings } from "./both-planes.ts";
 import { ipAddress, network } from "./kinds/address.ts";
 import { patience } from "./kinds/agents.ts";
@@ -53,6 +54,7 @@ export const edgeSettings = {
   ...loginSettings,
   ...policySettings,
   ...accessLogSettings,
+  ...captureSettings,
 } as const;
 
 export type EdgeSettings = ValuesOf<typeof edgeSettings>;

@@ -34,6 +34,11 @@ export const planeSettings = {
     count("NUMBER", 1, 64),
     { shownDefault: "one less than the number of cores; 1 for dev, and on macOS and Windows" },
   ),
+  captureMaxBytes: one(
+    "Maximum bytes of captured requests on this server's disk. Beyond it, the account with the most loses its oldest ones.",
+    count("BYTES", 1_000_000, 2 ** 50),
+    { default: 1_073_741_824 },
+  ),
   watchdogSeconds: one(
     "Restart a thread that does not respond for this long, and log the code that it was executing. 0 disables the watchdog.",
     count("SECONDS", 0, 3600),

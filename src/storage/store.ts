@@ -90,6 +90,12 @@ export interface Draft extends Reader {
   readonly revision: number;
 }
 
+/** A key that only the holder of the operator's key can derive. Plain data, so that it can cross threads. */
+export interface DerivedKey {
+  readonly id: string;
+  readonly key: Uint8Array;
+}
+
 /** A tenant, which is also a stored object of the kind "account". */
 export interface Account {
   readonly id: string;
@@ -273,6 +279,8 @@ export interface Store extends Reader {
   readonly inbox?: InboxStore | undefined;
   /** Defined if other nodes may also write to the database. */
   readonly node?: Membership;
+  /** Returns a key for this use from each data key of the database, oldest first. */
+  derivedKeys(use: string): readonly DerivedKey[];
   /** Time for irreversible decisions, see `SettledTime`. */
   settledNow(): number;
   /** Applies the commits of other nodes up to now. Returns whether there were any. */

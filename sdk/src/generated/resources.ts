@@ -151,9 +151,12 @@ import type {
 export interface MetricsSeriesOptions extends ReadOptions {
   /** Metrics, separated by commas, at most 10. Default: `requests,errors`, or `refused` with `group_by=reason`. */
   readonly metric?: string | undefined;
-  /** Start of the period. For `metrics_series`: rounded down to a step; by default an hour before the end. */
+  /**
+   * Only entries that began at or after this time: RFC 3339, or a time ago, such as `24h` or `30m`. A series begins
+   * with the step that contains it, by default an hour before its end.
+   */
   readonly since?: string | undefined;
-  /** End. Rounded up to a step. Default: now. */
+  /** Only entries that began before this time, in the same form. A series ends with the step that contains it. */
   readonly until?: string | undefined;
   /** Length of each step. Default: the shortest that leads to at most 170 steps. */
   readonly step?: "1m" | "5m" | "10m" | "15m" | "30m" | "1h" | "2h" | "3h" | "6h" | "12h" | "1d" | undefined;
@@ -246,25 +249,6 @@ export interface RevisionsListOptions extends ReadOptions {
   readonly object_id?: string | undefined;
 }
 
-export interface RequestsListOptions extends ReadOptions {
-  /** Maximum objects on the page. */
-  readonly limit?: number | undefined;
-  /** Id of the last object on the previous page. */
-  readonly before_id?: string | undefined;
-  /** Only entries with this outcome. */
-  readonly outcome?: string | undefined;
-  /**
-   * Only entries with this text in their id, method, host and path, address, event type or status. Case does not
-   * matter.
-   */
-  readonly text?: string | undefined;
-}
-
-export interface RequestsExchangeGetOptions extends ReadOptions {
-  /** `exchange_id` of a replay, instead of the request itself. */
-  readonly exchange_id?: string | undefined;
-}
-
 export interface InboxMessagesListOptions extends ReadOptions {
   /** Maximum objects on the page. */
   readonly limit?: number | undefined;
@@ -278,7 +262,10 @@ export interface InboxMessagesListOptions extends ReadOptions {
   readonly provider?: string | undefined;
   /** Only messages with this event type. */
   readonly event_type?: string | undefined;
-  /** Start of the period. For `metrics_series`: rounded down to a step; by default an hour before the end. */
+  /**
+   * Only entries that began at or after this time: RFC 3339, or a time ago, such as `24h` or `30m`. A series begins
+   * with the step that contains it, by default an hour before its end.
+   */
   readonly since?: string | undefined;
   /**
    * Only entries with this text in their id, method, host and path, address, event type or status. Case does not
@@ -296,7 +283,10 @@ export interface DeliverAllOptions extends CallOptions {
   readonly provider?: string | undefined;
   /** Only messages with this event type. */
   readonly event_type?: string | undefined;
-  /** Start of the period. For `metrics_series`: rounded down to a step; by default an hour before the end. */
+  /**
+   * Only entries that began at or after this time: RFC 3339, or a time ago, such as `24h` or `30m`. A series begins
+   * with the step that contains it, by default an hour before its end.
+   */
   readonly since?: string | undefined;
   /**
    * Only entries with this text in their id, method, host and path, address, event type or status. Case does not
@@ -305,6 +295,71 @@ export interface DeliverAllOptions extends CallOptions {
   readonly text?: string | undefined;
   /** `true` returns the planned changes without making them. */
   readonly dry_run?: boolean | undefined;
+}
+
+export interface RequestsListOptions extends ReadOptions {
+  /** Maximum objects on the page. */
+  readonly limit?: number | undefined;
+  /** Id of the last object on the previous page. */
+  readonly before_id?: string | undefined;
+  /** Only entries with this outcome. */
+  readonly outcome?: string | undefined;
+  /**
+   * Only entries with this text in their id, method, host and path, address, event type or status. Case does not
+   * matter.
+   */
+  readonly text?: string | undefined;
+  /**
+   * Only entries that began at or after this time: RFC 3339, or a time ago, such as `24h` or `30m`. A series begins
+   * with the step that contains it, by default an hour before its end.
+   */
+  readonly since?: string | undefined;
+  /** Only entries that began before this time, in the same form. A series ends with the step that contains it. */
+  readonly until?: string | undefined;
+  /** Only entries on which this module acted, such as `ip_restriction`. */
+  readonly module?: string | undefined;
+  /** Only entries in which the object with this id decided, such as a rule of an IP policy. */
+  readonly rule?: string | undefined;
+  /** Only entries from this address. */
+  readonly source_ip?: string | undefined;
+  /** Only entries with this status; 0 for those without a response. */
+  readonly status?: string | undefined;
+  /** Only entries with this canonical path. `*` at its end stands for any rest. */
+  readonly path?: string | undefined;
+  /** Only entries of the visitor with this e-mail address or id. */
+  readonly user?: string | undefined;
+}
+
+export interface RequestsExchangeGetOptions extends ReadOptions {
+  /** `exchange_id` of a replay, instead of the request itself. */
+  readonly exchange_id?: string | undefined;
+}
+
+export interface ConnectionsListOptions extends ReadOptions {
+  /** Maximum objects on the page. */
+  readonly limit?: number | undefined;
+  /** Id of the last object on the previous page. */
+  readonly before_id?: string | undefined;
+  /** Only entries with this outcome. */
+  readonly outcome?: string | undefined;
+  /**
+   * Only entries with this text in their id, method, host and path, address, event type or status. Case does not
+   * matter.
+   */
+  readonly text?: string | undefined;
+  /**
+   * Only entries that began at or after this time: RFC 3339, or a time ago, such as `24h` or `30m`. A series begins
+   * with the step that contains it, by default an hour before its end.
+   */
+  readonly since?: string | undefined;
+  /** Only entries that began before this time, in the same form. A series ends with the step that contains it. */
+  readonly until?: string | undefined;
+  /** Only entries on which this module acted, such as `ip_restriction`. */
+  readonly module?: string | undefined;
+  /** Only entries in which the object with this id decided, such as a rule of an IP policy. */
+  readonly rule?: string | undefined;
+  /** Only entries from this address. */
+  readonly source_ip?: string | undefined;
 }
 
 /** Everything that the API offers, by the words of its paths. */
@@ -335,10 +390,10 @@ export interface Resources {
   readonly tunnels: Tunnels;
   readonly endpoints: Endpoints;
   readonly revisions: Revisions;
-  readonly requests: Requests;
-  readonly connections: Connections;
   readonly inboxMessages: InboxMessages;
   readonly inboxes: Inboxes;
+  readonly requests: Requests;
+  readonly connections: Connections;
   readonly policies: Policies;
   readonly webhooks: Webhooks;
   readonly references: References;
@@ -1684,46 +1739,6 @@ export interface Revisions {
   rollback(id: string, options?: CreateOptions): Promise<Rollback>;
 }
 
-/** `/requests` */
-export interface Requests {
-  readonly exchange: RequestsExchange;
-  /**
-   * List recent requests, newest first: all that were denied, answered at the edge or failed, and a sample of the
-   * others. `GET /requests`
-   */
-  list(options?: RequestsListOptions): Listing<Request>;
-  /** Get a recent request with all its decisions, by the request id in its response. `GET /requests/{id}` */
-  get(id: string, options?: ReadOptions): Promise<Request>;
-  /**
-   * Make the agent that handled a request replay it, unchanged, directly to its service. Each `Idempotency-Key` replays
-   * it once. `POST /requests/{id}/replay`
-   */
-  replay(id: string, options?: CallOptions): Promise<Exchange>;
-}
-
-/** `/requests/{id}/exchange` */
-export interface RequestsExchange {
-  /**
-   * Get the captured request from the agent that handled it: header fields and bodies of request and response, without
-   * credentials. `GET /requests/{id}/exchange`
-   */
-  get(id: string, options?: RequestsExchangeGetOptions): Promise<Exchange>;
-}
-
-/** `/connections` */
-export interface Connections {
-  /**
-   * List recent connections to TLS and TCP edges and endpoints, newest first: all that did not reach an upstream, and a
-   * sample of the others. `GET /connections`
-   */
-  list(options?: RequestsListOptions): Listing<Connection>;
-  /**
-   * Get a recent connection with all its decisions, by the id from the log or event. Each rule of a traffic policy is a
-   * step. `GET /connections/{id}`
-   */
-  get(id: string, options?: ReadOptions): Promise<Connection>;
-}
-
 /** `/inbox_messages` */
 export interface InboxMessages {
   readonly payload: InboxMessagesPayload;
@@ -1767,6 +1782,46 @@ export interface Inboxes {
   pause(id: string, options?: CallOptions): Promise<void>;
   /** Resume the deliveries of a route's inbox. `POST /inboxes/{id}/resume` */
   resume(id: string, options?: CallOptions): Promise<void>;
+}
+
+/** `/requests` */
+export interface Requests {
+  readonly exchange: RequestsExchange;
+  /**
+   * List recent requests, newest first: all that were denied, answered at the edge or failed, and a sample of the
+   * others. `GET /requests`
+   */
+  list(options?: RequestsListOptions): Listing<Request>;
+  /** Get a recent request with all its decisions, by the request id in its response. `GET /requests/{id}` */
+  get(id: string, options?: ReadOptions): Promise<Request>;
+  /**
+   * Make the agent that handled a request replay it, unchanged, directly to its service. Each `Idempotency-Key` replays
+   * it once. `POST /requests/{id}/replay`
+   */
+  replay(id: string, options?: CallOptions): Promise<Exchange>;
+}
+
+/** `/requests/{id}/exchange` */
+export interface RequestsExchange {
+  /**
+   * Get the captured request from the agent that handled it: header fields and bodies of request and response, without
+   * credentials. `GET /requests/{id}/exchange`
+   */
+  get(id: string, options?: RequestsExchangeGetOptions): Promise<Exchange>;
+}
+
+/** `/connections` */
+export interface Connections {
+  /**
+   * List recent connections to TLS and TCP edges and endpoints, newest first: all that did not reach an upstream, and a
+   * sample of the others. `GET /connections`
+   */
+  list(options?: ConnectionsListOptions): Listing<Connection>;
+  /**
+   * Get a recent connection with all its decisions, by the id from the log or event. Each rule of a traffic policy is a
+   * step. `GET /connections/{id}`
+   */
+  get(id: string, options?: ReadOptions): Promise<Connection>;
 }
 
 /** `/policies/check` */

@@ -25,6 +25,11 @@ export interface Account {
    * 100)
    */
   readonly domains: readonly string[];
+  /**
+   * Whether the server captures requests here, see the capture guide. Null: as the edge, then the account, then the
+   * server says.
+   */
+  readonly capture: Capture | null;
   /** The account's first API key. Returned only when the account is created, null afterwards. (at most 255 bytes) */
   readonly api_key: string | null;
   /**
@@ -46,6 +51,11 @@ export interface AccountCreate {
    * 100)
    */
   readonly domains?: readonly string[] | null | undefined;
+  /**
+   * Whether the server captures requests here, see the capture guide. Null: as the edge, then the account, then the
+   * server says.
+   */
+  readonly capture?: CaptureReplace | null | undefined;
 }
 
 /** A tenant. Every other object belongs to one account, and other accounts cannot see it. */
@@ -61,6 +71,61 @@ export interface AccountUpdate {
    * 100)
    */
   readonly domains?: readonly string[] | null | undefined;
+  /**
+   * Whether the server captures requests here, see the capture guide. Null: as the edge, then the account, then the
+   * server says.
+   */
+  readonly capture?: CaptureReplace | null | undefined;
+}
+
+/**
+ * Whether the server captures requests here, see the capture guide. Null: as the edge, then the account, then the
+ * server says.
+ */
+export interface Capture {
+  /** Whether requests are captured. */
+  readonly enabled: boolean;
+  /**
+   * Share of forwarded and answered requests to capture, 0 to 1. Denied and failed requests are always captured, unless
+   * it is 0. (0 to 1)
+   */
+  readonly sample: number;
+  /** Hours to keep captured requests. (1 to 720) */
+  readonly hours: number;
+  /**
+   * Names of further header fields whose values are replaced by keyed hashes. Credentials and cookies always are. (at
+   * most 100)
+   */
+  readonly redact_headers: readonly string[];
+  /** Names of query parameters whose values are replaced by keyed hashes. (at most 100) */
+  readonly redact_query: readonly string[];
+  /** Bytes of request bodies to keep, from their start. Default: none. (0 to 65536) */
+  readonly body_bytes: number;
+}
+
+/**
+ * Whether the server captures requests here, see the capture guide. Null: as the edge, then the account, then the
+ * server says.
+ */
+export interface CaptureReplace {
+  /** Whether requests are captured. */
+  readonly enabled?: boolean | null | undefined;
+  /**
+   * Share of forwarded and answered requests to capture, 0 to 1. Denied and failed requests are always captured, unless
+   * it is 0. (0 to 1)
+   */
+  readonly sample?: number | null | undefined;
+  /** Hours to keep captured requests. (1 to 720) */
+  readonly hours?: number | null | undefined;
+  /**
+   * Names of further header fields whose values are replaced by keyed hashes. Credentials and cookies always are. (at
+   * most 100)
+   */
+  readonly redact_headers?: readonly string[] | null | undefined;
+  /** Names of query parameters whose values are replaced by keyed hashes. (at most 100) */
+  readonly redact_query?: readonly string[] | null | undefined;
+  /** Bytes of request bodies to keep, from their start. Default: none. (0 to 65536) */
+  readonly body_bytes?: number | null | undefined;
 }
 
 /** An identity for a program. API keys and agent tokens of a bot user work only while the bot user is active. */
@@ -940,6 +1005,11 @@ export interface HTTPSEdge {
   readonly metadata: string;
   /** Hostports served by the edge; the port is the advertised one. (at most 100) */
   readonly hostports: readonly string[];
+  /**
+   * Whether the server captures requests here, see the capture guide. Null: as the edge, then the account, then the
+   * server says.
+   */
+  readonly capture: Capture | null;
   /** Routes of the edge. */
   readonly routes: readonly HTTPSEdgeRoute[];
   /** Sets where TLS ends, and the allowed TLS versions. */
@@ -959,6 +1029,11 @@ export interface HTTPSEdgeCreate {
   readonly metadata?: string | null | undefined;
   /** Hostports served by the edge; the port is the advertised one. (at most 100) */
   readonly hostports?: readonly string[] | null | undefined;
+  /**
+   * Whether the server captures requests here, see the capture guide. Null: as the edge, then the account, then the
+   * server says.
+   */
+  readonly capture?: CaptureReplace | null | undefined;
   /** Sets where TLS ends, and the allowed TLS versions. */
   readonly tls_termination?: EndpointTLSTerminationReplace | null | undefined;
   /**
@@ -976,6 +1051,11 @@ export interface HTTPSEdgeUpdate {
   readonly metadata?: string | null | undefined;
   /** Hostports served by the edge; the port is the advertised one. (at most 100) */
   readonly hostports?: readonly string[] | null | undefined;
+  /**
+   * Whether the server captures requests here, see the capture guide. Null: as the edge, then the account, then the
+   * server says.
+   */
+  readonly capture?: CaptureReplace | null | undefined;
   /** Sets where TLS ends, and the allowed TLS versions. */
   readonly tls_termination?: EndpointTLSTerminationReplace | null | undefined;
   /**
@@ -1059,6 +1139,11 @@ export interface HTTPSEdgeRoute {
   readonly description: string;
   /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
   readonly metadata: string;
+  /**
+   * Whether the server captures requests here, see the capture guide. Null: as the edge, then the account, then the
+   * server says.
+   */
+  readonly capture: Capture | null;
   /** Allows a source address only if a rule of the IP policies allows it and no rule denies it. */
   readonly ip_restriction: EndpointIPPolicy | null;
   /**
@@ -1129,6 +1214,11 @@ export interface HTTPSEdgeRouteCreate {
   readonly description?: string | null | undefined;
   /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
   readonly metadata?: string | null | undefined;
+  /**
+   * Whether the server captures requests here, see the capture guide. Null: as the edge, then the account, then the
+   * server says.
+   */
+  readonly capture?: CaptureReplace | null | undefined;
   /** Allows a source address only if a rule of the IP policies allows it and no rule denies it. */
   readonly ip_restriction?: EndpointIPPolicyReplace | null | undefined;
   /**
@@ -1199,6 +1289,11 @@ export interface HTTPSEdgeRouteUpdate {
   readonly description?: string | null | undefined;
   /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
   readonly metadata?: string | null | undefined;
+  /**
+   * Whether the server captures requests here, see the capture guide. Null: as the edge, then the account, then the
+   * server says.
+   */
+  readonly capture?: CaptureReplace | null | undefined;
   /** Allows a source address only if a rule of the IP policies allows it and no rule denies it. */
   readonly ip_restriction?: EndpointIPPolicyReplace | null | undefined;
   /**
@@ -2941,6 +3036,11 @@ export interface CloudEndpoint {
    * server chooses one at random for each request or connection.
    */
   readonly pooling_enabled: boolean;
+  /**
+   * Whether the server captures requests here, see the capture guide. Null: as the edge, then the account, then the
+   * server says.
+   */
+  readonly capture: Capture | null;
   /** Time of the last change. */
   readonly updated_at: string | null;
   /** The region of the endpoint. (at most 255 bytes) */
@@ -3002,6 +3102,11 @@ export interface CloudEndpointCreate {
    * server chooses one at random for each request or connection.
    */
   readonly pooling_enabled?: boolean | null | undefined;
+  /**
+   * Whether the server captures requests here, see the capture guide. Null: as the edge, then the account, then the
+   * server says.
+   */
+  readonly capture?: CaptureReplace | null | undefined;
 }
 
 /** An endpoint without an agent: a URL and a traffic policy that answers or forwards requests. */
@@ -3027,6 +3132,11 @@ export interface CloudEndpointUpdate {
    * server chooses one at random for each request or connection.
    */
   readonly pooling_enabled?: boolean | null | undefined;
+  /**
+   * Whether the server captures requests here, see the capture guide. Null: as the edge, then the account, then the
+   * server says.
+   */
+  readonly capture?: CaptureReplace | null | undefined;
 }
 
 /** A page: A tenant. Every other object belongs to one account, and other accounts cannot see it. */
@@ -3461,162 +3571,6 @@ export interface Rollback {
   readonly changes: readonly ObjectChange[];
 }
 
-/** A page of requests. */
-export interface RequestList {
-  /** The requests. (at most 100) */
-  readonly requests: readonly Request[];
-  /** URI of the list. */
-  readonly uri: string;
-  /** URI of the next page; null on the last page. */
-  readonly next_page_uri: string | null;
-}
-
-/** A request that has ended at the edge. */
-export interface Request {
-  /** Id of the request, as in its response. */
-  readonly id: string;
-  /** URI of the request. */
-  readonly uri: string;
-  /** End time. */
-  readonly ended_at: string;
-  /** Method. */
-  readonly method: string;
-  /** Host, lower case, without port. */
-  readonly host: string;
-  /** Path in canonical form, without query. */
-  readonly path: string;
-  /** Address of the client. */
-  readonly source_ip: string;
-  /** Id of the edge or endpoint. */
-  readonly site_id: string;
-  /** Id of the route that matched. */
-  readonly route_id: string | null;
-  readonly tunnel: {
-    /** Its id. */
-    readonly id: string;
-    /** Id of the session. */
-    readonly tunnel_session_id: string;
-    /** Address to which the agent forwards. */
-    readonly forwards_to: string;
-  } | null;
-  /** Outcome: sent to an upstream, answered or denied at the edge, or failed. */
-  readonly outcome: "forwarded" | "answered" | "denied" | "failed";
-  /** Status of the response; 0 if there was none. */
-  readonly status_code: number;
-  /** Error code in the response. */
-  readonly error_code: string | null;
-  /** Milliseconds from the header to the end. */
-  readonly duration_ms: number;
-  /**
-   * Milliseconds from forwarding to the start of the upstream's response, through the tunnel; null without a response.
-   */
-  readonly upstream_ms: number | null;
-  /** Body bytes from the client. */
-  readonly bytes_in: number;
-  /** Body bytes to the client. */
-  readonly bytes_out: number;
-  /** Whether the response was cut short. */
-  readonly cut_short: boolean;
-  /** The decisions, in order. */
-  readonly steps: readonly Step[];
-}
-
-/** A decision of the router, a module or a backend, with its reason. */
-export interface Step {
-  /** Name of the module, `router` or `backend`. */
-  readonly by: string;
-  /** What. */
-  readonly outcome: "passed" | "changed" | "denied" | "answered" | "skipped";
-  /** Why. */
-  readonly reason: string;
-  readonly decided_by: {
-    /** Its kind, e.g. `ip_policy_rule`. */
-    readonly kind: string;
-    /** Its id. */
-    readonly id: string;
-    /** Its revision. */
-    readonly revision: number;
-  } | null;
-  readonly rule: {
-    /** Its phase. */
-    readonly phase: string;
-    /** Position in the phase, from 0. */
-    readonly index: number;
-    /** How often its conditions were true for real traffic, since the edge started and the conditions last changed. */
-    readonly matched: number;
-    /** How often a condition or an action failed. */
-    readonly failed: number;
-    /** Its evaluated expressions, up to the first one that is not true. */
-    readonly values: readonly ({
-      /** Source text. */
-      readonly expression: string;
-      /** Its value. */
-      readonly outcome: "true" | "false" | "error";
-      /** Values of its parts, in order of evaluation. */
-      readonly parts: readonly {
-        /** Source text. */
-        readonly text: string;
-        /** Its value. */
-        readonly value: string;
-      }[];
-    })[];
-    /** Effects of its actions. */
-    readonly actions: readonly {
-      /** Its type. */
-      readonly type: string;
-      /** Outcome of the step. */
-      readonly outcome: string;
-      /** Effect of the step. */
-      readonly reason: string;
-    }[];
-  } | null;
-}
-
-/** A page of connections. */
-export interface ConnectionList {
-  /** The connections. (at most 100) */
-  readonly connections: readonly Connection[];
-  /** URI of the list. */
-  readonly uri: string;
-  /** URI of the next page; null on the last page. */
-  readonly next_page_uri: string | null;
-}
-
-/** A connection to a TLS or TCP edge or endpoint that has ended. */
-export interface Connection {
-  /** Id of the connection, as in the log and its event. */
-  readonly id: string;
-  /** URI of the connection. */
-  readonly uri: string;
-  /** End time. */
-  readonly ended_at: string;
-  /** Protocol of the edge or endpoint. */
-  readonly protocol: "tls" | "tcp";
-  /** Host in the TLS client's request. */
-  readonly server_name: string | null;
-  /** Port of the connection; null if it was not accepted. */
-  readonly port: number | null;
-  /** Address of the client. */
-  readonly source_ip: string;
-  /** Id of the edge or endpoint. */
-  readonly site_id: string;
-  /**
-   * Outcome: forwarded, denied, closed because of an edge error or an account limit, without an upstream, or closed by
-   * the client first.
-   */
-  readonly outcome: "served" | "denied" | "broken" | "account_limit" | "no_upstream" | "abandoned";
-  /** Code of the error that ended it. Clients of connections do not see it. */
-  readonly error_code: string | null;
-  /** Duration, milliseconds. */
-  readonly duration_ms: number;
-  /** Bytes from the client. */
-  readonly bytes_in: number;
-  /** Bytes to the client. */
-  readonly bytes_out: number;
-  /** The decisions, in order. */
-  readonly steps: readonly Step[];
-}
-
 /** The history of traffic. */
 export interface MetricsSeries {
   /** URI of the history. */
@@ -3810,6 +3764,164 @@ export interface Inbox {
   readonly oldest_waiting_at: string | null;
   /** Whether deliveries are paused. */
   readonly paused: boolean;
+}
+
+/** A page of requests. */
+export interface RequestList {
+  /** The requests. (at most 100) */
+  readonly requests: readonly Request[];
+  /** URI of the list. */
+  readonly uri: string;
+  /** URI of the next page; null on the last page. */
+  readonly next_page_uri: string | null;
+}
+
+/** A request that has ended at the edge. */
+export interface Request {
+  /** Id of the request, as in its response. */
+  readonly id: string;
+  /** URI of the request. */
+  readonly uri: string;
+  /** End time. */
+  readonly ended_at: string;
+  /** Method. */
+  readonly method: string;
+  /** Host, lower case, without port. */
+  readonly host: string;
+  /** Path in canonical form, without query. */
+  readonly path: string;
+  /** Address of the client. */
+  readonly source_ip: string;
+  /** Id of the edge or endpoint. */
+  readonly site_id: string;
+  /** Id of the route that matched. */
+  readonly route_id: string | null;
+  readonly tunnel: {
+    /** Its id. */
+    readonly id: string;
+    /** Id of the session. */
+    readonly tunnel_session_id: string;
+    /** Address to which the agent forwards. */
+    readonly forwards_to: string;
+  } | null;
+  /** Outcome: sent to an upstream, answered or denied at the edge, or failed. */
+  readonly outcome: "forwarded" | "answered" | "denied" | "failed";
+  /** Status of the response; 0 if there was none. */
+  readonly status_code: number;
+  /** Error code in the response. */
+  readonly error_code: string | null;
+  /** Milliseconds from the header to the end. */
+  readonly duration_ms: number;
+  /**
+   * Milliseconds from forwarding to the start of the upstream's response, through the tunnel; null without a response.
+   */
+  readonly upstream_ms: number | null;
+  /** Body bytes from the client. */
+  readonly bytes_in: number;
+  /** Body bytes to the client. */
+  readonly bytes_out: number;
+  /** Whether the response was cut short. */
+  readonly cut_short: boolean;
+  /** Whether the server captured it with its header fields. */
+  readonly captured: boolean;
+  /** The decisions, in order. */
+  readonly steps: readonly Step[];
+}
+
+/** A decision of the router, a module or a backend, with its reason. */
+export interface Step {
+  /** Name of the module, `router` or `backend`. */
+  readonly by: string;
+  /** What. */
+  readonly outcome: "passed" | "changed" | "denied" | "answered" | "skipped";
+  /** Why. */
+  readonly reason: string;
+  readonly decided_by: {
+    /** Its kind, e.g. `ip_policy_rule`. */
+    readonly kind: string;
+    /** Its id. */
+    readonly id: string;
+    /** Its revision. */
+    readonly revision: number;
+  } | null;
+  readonly rule: {
+    /** Its phase. */
+    readonly phase: string;
+    /** Position in the phase, from 0. */
+    readonly index: number;
+    /** How often its conditions were true for real traffic, since the edge started and the conditions last changed. */
+    readonly matched: number;
+    /** How often a condition or an action failed. */
+    readonly failed: number;
+    /** Its evaluated expressions, up to the first one that is not true. */
+    readonly values: readonly ({
+      /** Source text. */
+      readonly expression: string;
+      /** Its value. */
+      readonly outcome: "true" | "false" | "error";
+      /** Values of its parts, in order of evaluation. */
+      readonly parts: readonly {
+        /** Source text. */
+        readonly text: string;
+        /** Its value. */
+        readonly value: string;
+      }[];
+    })[];
+    /** Effects of its actions. */
+    readonly actions: readonly {
+      /** Its type. */
+      readonly type: string;
+      /** Outcome of the step. */
+      readonly outcome: string;
+      /** Effect of the step. */
+      readonly reason: string;
+    }[];
+  } | null;
+}
+
+/** A page of connections. */
+export interface ConnectionList {
+  /** The connections. (at most 100) */
+  readonly connections: readonly Connection[];
+  /** URI of the list. */
+  readonly uri: string;
+  /** URI of the next page; null on the last page. */
+  readonly next_page_uri: string | null;
+}
+
+/** A connection to a TLS or TCP edge or endpoint that has ended. */
+export interface Connection {
+  /** Id of the connection, as in the log and its event. */
+  readonly id: string;
+  /** URI of the connection. */
+  readonly uri: string;
+  /** End time. */
+  readonly ended_at: string;
+  /** Protocol of the edge or endpoint. */
+  readonly protocol: "tls" | "tcp";
+  /** Host in the TLS client's request. */
+  readonly server_name: string | null;
+  /** Port of the connection; null if it was not accepted. */
+  readonly port: number | null;
+  /** Address of the client. */
+  readonly source_ip: string;
+  /** Id of the edge or endpoint. */
+  readonly site_id: string;
+  /**
+   * Outcome: forwarded, denied, closed because of an edge error or an account limit, without an upstream, or closed by
+   * the client first.
+   */
+  readonly outcome: "served" | "denied" | "broken" | "account_limit" | "no_upstream" | "abandoned";
+  /** Code of the error that ended it. Clients of connections do not see it. */
+  readonly error_code: string | null;
+  /** Duration, milliseconds. */
+  readonly duration_ms: number;
+  /** Bytes from the client. */
+  readonly bytes_in: number;
+  /** Bytes to the client. */
+  readonly bytes_out: number;
+  /** The decisions, in order. */
+  readonly steps: readonly Step[];
 }
 
 /**

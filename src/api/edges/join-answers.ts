@@ -1,4 +1,6 @@
 /** Combines the answers of several edges to one question. */
+import { joinNewest } from "../../lib/collections/join-newest.ts";
+import type { NewestFirst } from "../../lib/collections/join-newest.ts";
 import type { EdgeAnswer, EdgeQuestion } from "../../routing/planes/questions.ts";
 
 /** Returns undefined if no edge answered. */
@@ -30,12 +32,13 @@ function knows(answer: EdgeAnswer): boolean {
   }
 }
 
-/** Newest first, as in each edge's list. */
 function joinLists<List extends { readonly more: boolean }, Trace extends { readonly id: string }>(
   limit: number,
   lists: readonly List[],
   tracesOf: (list: List) => readonly Trace[],
-): { readonly found: readonly Trace[]; readonly more: boolean } {
-  const all = lists.flatMap(tracesOf).sort((left, right) => (left.id < right.id ? 1 : -1));
-  return { found: all.slice(0, limit), more: all.length > limit || lists.some(({ more }) => more) };
+): NewestFirst<Trace> {
+  return joinNewest(
+    limit,
+    lists.map((list) => ({ found: tracesOf(list), more: list.more })),
+  );
 }

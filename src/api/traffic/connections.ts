@@ -1,4 +1,5 @@
 /** Operations on closed and denied connections, with details that TLS and TCP clients do not get. */
+import { trafficQuery } from "./filter-query.ts";
 import type { ConnectionTrace } from "../../routing/planes/questions.ts";
 import { exampleClosedConnection } from "./examples.ts";
 import type { EndedTraffic } from "./ended-traffic.ts";
@@ -17,6 +18,7 @@ export const endedConnections: EndedTraffic<ConnectionTrace> = {
   schema: connectionSchema,
   listSchema: connectionListSchema,
   example: exampleClosedConnection,
+  query: trafficQuery,
   outcomes: ["served", "denied", "broken", "account_limit", "no_upstream", "abandoned"],
   tracesIn: (answer) => (answer.name === "connections" ? { traces: answer.connections, more: answer.more } : undefined),
   view: (trace, uri) => ({

@@ -1,11 +1,13 @@
 /** The two operations on ended traffic at the edge: on requests, and on connections. */
+import type { Clock } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
 import type { EdgeAnswer, EdgeQuestion } from "../../routing/planes/questions.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import type { EdgeQueries } from "../edges/queries.ts";
 import { exampleBaseUrl } from "../objects/example-replies.ts";
-import { once, pageBody, pageQuery, readPageQuery } from "../objects/pages.ts";
-import type { Call, Operation } from "../operation/call.ts";
+import { pageBody, pageQuery, readPageQuery } from "../objects/pages.ts";
+import { queryOf, readTrafficQuery } from "./filter-query.ts";
+import type { Operation } from "../operation/call.ts";
 
 /** Declaration for requests or for connections. */
 export interface EndedTraffic<Trace> {
@@ -21,6 +23,8 @@ export interface EndedTraffic<Trace> {
   /** Schemas that the replies refer to. */
   readonly schemas?: Readonly<Record<string, JsonSchema>>;
   readonly example: Readonly<Record<string, unknown>>;
+  /** Query parameters of its list, besides those of pages. */
+  readonly query: readonly string[];
   /** Possible outcomes. */
   readonly outcomes: readonly string[];
   tracesIn(answer: EdgeAnswer): { readonly traces: readonly Trace[]; readonly more: boolean } | undefined;
@@ -30,6 +34,7 @@ export interface EndedTraffic<Trace> {
 export function endedOperations<Trace extends { readonly id: string }>(
   kind: EndedTraffic<Trace>,
   queries: Pick<EdgeQueries, "ask">,
+  clock: Pick<Clock, "now">,
 ): Operation[] {
   const { plural, singular, ids, schemaName, summaries, example } = kind;
   const path = `/${plural}`;
@@ -44,7 +49,7 @@ export function endedOperations<Trace extends { readonly id: string }>(
       id: ids.list,
       method: "GET",
       path,
-      query: [...pageQuery, "outcome", "text"],
+      query: [...pageQuery, ...kind.query],
       summary: summaries.list,
       replySchema: `${schemaName}List`,
       exampleReply: { [plural]: [example], uri: exampleBaseUrl + path, next_page_uri: null },
@@ -52,13 +57,13 @@ export function endedOperations<Trace extends { readonly id: string }>(
       async run(call) {
         const { limit, beforeId } = readPageQuery(call);
         const { accountId } = call.principal;
-        const filter = readFilter(call, kind.outcomes);
-        const { traces, more } = await ask({ name: plural, accountId, limit, beforeId, ...filter });
+        const asked = readTrafficQuery(call, kind.outcomes, clock.now());
+        const { traces, more } = await ask({ name: plural, accountId, limit, beforeId, ...asked });
         const items = traces.map((trace) => text(trace, call.baseUrl));
         const nextBeforeId = more ? traces.at(-1)?.id : undefined;
         return {
           status: 200,
-          body: pageBody(call, path, plural, items, { limit, nextBeforeId, more: queryOf(filter) }),
+          body: pageBody(call, path, plural, items, { limit, nextBeforeId, more: queryOf(asked) }),
         };
       },
     },
@@ -82,29 +87,4 @@ export function endedOperations<Trace extends { readonly id: string }>(
       },
     },
   ];
-}
-
-interface Filter {
-  readonly outcome?: string;
-  readonly text?: string;
-}
-
-/** Maximum length of a search text, bytes. */
-const maxTextBytes = 255;
-
-function readFilter(call: Call, outcomes: readonly string[]): Filter {
-  const [outcome, text] = [once(call, "outcome"), once(call, "text")];
-  if (outcome !== undefined && !outcomes.includes(outcome)) {
-    throw new Refusal("query_invalid", `${call.operation.id}: "outcome" must be one of ${outcomes.join(", ")}`);
-  }
-  if (text !== undefined && (text === "" || Buffer.byteLength(text) > maxTextBytes)) {
-    throw new Refusal("query_invalid", `${call.operation.id}: "text" must be 1 to ${maxTextBytes} bytes`);
-  }
-  return { ...(outcome !== undefined && { outcome }), ...(text !== undefined && { text }) };
-}
-
-/** Returns the query of the next page. */
-function queryOf(filter: Filter): string {
-  const query = new URLSearchParams(Object.entries(filter)).toString();
-  return query === "" ? "" : `&${query}`;
 }

@@ -55,6 +55,7 @@ export const exampleRequest = {
   bytes_in: 0,
   bytes_out: 412,
   cut_short: false,
+  captured: false,
   steps: [matched, denied],
 };
 

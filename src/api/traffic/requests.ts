@@ -2,6 +2,7 @@
 import type { RequestTrace } from "../../routing/planes/questions.ts";
 import { exampleRequest } from "./examples.ts";
 import type { EndedTraffic } from "./ended-traffic.ts";
+import { requestQuery, trafficQuery } from "./filter-query.ts";
 import { requestListSchema, requestSchema, stepSchema } from "./schemas.ts";
 import { viewOfTunnel } from "./serving-tunnel.ts";
 import { steps } from "./steps.ts";
@@ -19,6 +20,7 @@ export const endedRequests: EndedTraffic<RequestTrace> = {
   listSchema: requestListSchema,
   schemas: { Step: stepSchema },
   example: exampleRequest,
+  query: [...trafficQuery, ...requestQuery],
   outcomes: ["forwarded", "answered", "denied", "failed"],
   tracesIn: (answer) => (answer.name === "requests" ? { traces: answer.requests, more: answer.more } : undefined),
   view: (trace, uri) => ({
@@ -40,6 +42,7 @@ export const endedRequests: EndedTraffic<RequestTrace> = {
     bytes_in: trace.bytesIn,
     bytes_out: trace.bytesOut,
     cut_short: trace.cutShort,
+    captured: trace.captured === true,
     steps: steps(trace.steps),
   }),
 };

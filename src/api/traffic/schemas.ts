@@ -88,6 +88,7 @@ export const requestSchema = object("A request that has ended at the edge.", {
   bytes_in: { type: "integer", description: "Body bytes from the client." },
   bytes_out: { type: "integer", description: "Body bytes to the client." },
   cut_short: { type: "boolean", description: "Whether the response was cut short." },
+  captured: { type: "boolean", description: "Whether the server captured it with its header fields." },
   steps,
 });
 

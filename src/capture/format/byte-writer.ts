@@ -14,7 +14,9 @@ export class ByteWriter {
 
   /** Returns the written bytes and starts anew. The caller owns the bytes. */
   take(): Buffer<ArrayBuffer> {
-    const taken = Buffer.from(this.#bytes.subarray(0, this.#at)) as Buffer<ArrayBuffer>;
+    // Memory of its own, so that it can be transferred to another thread.
+    const taken = Buffer.allocUnsafeSlow(this.#at);
+    this.#bytes.copy(taken, 0, 0, this.#at);
     this.#at = 0;
     this.#words = new Map();
     return taken;

@@ -3,7 +3,7 @@ import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { CapturedRequest } from "../record.ts";
 import { redact } from "../redact.ts";
-import type { CaptureRule } from "../rule.ts";
+import type { WritingRule } from "../rule.ts";
 import { AccountKeys } from "./keys.ts";
 import type { CapturePlaces } from "./read-records.ts";
 import { SegmentList } from "./segment-list.ts";
@@ -56,7 +56,7 @@ export class CaptureStore {
     return { written: this.#written, lost: this.#lost, bytes: this.#list.bytes };
   }
 
-  add(record: CapturedRequest, rule: CaptureRule): void {
+  add(record: CapturedRequest, rule: WritingRule): void {
     const { clock, flushMs = defaultFlushMs } = this.#options;
     const { accountId } = record;
     const keys = this.#keysOf(accountId);

@@ -51,6 +51,7 @@ const own = {
   tcpBind: withDefault(settings.tcpBind, "127.0.0.1"),
   logLevel: withDefault(settings.logLevel, "warn"),
   drainDelay: withDefault(settings.drainDelay, "0"),
+  captureRequests: withDefault(settings.captureRequests, "true"),
   url: settings.url,
   inspector: settings.inspector,
   inspectorHost: settings.inspectorHost,

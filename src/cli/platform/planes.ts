@@ -16,6 +16,7 @@ import type { SharedKeys, ServerKeys } from "../../api/nodes/shared-keys.ts";
 import type { PeerOptions } from "../../edge/edge-options.ts";
 import type { UnixPlace } from "../../edge/peers/unix-transport.ts";
 import type { AccessLogFile } from "./access-log-file.ts";
+import { CaptureService } from "./capture-service.ts";
 import { openPeerRoom } from "./peer-room.ts";
 import { trafficHeap } from "./threads/heap.ts";
 import { holdBundledThreads } from "./threads/hold-programs.ts";
@@ -86,14 +87,24 @@ export function startPlanes(options: PlanesOptions): Planes {
       heap: trafficHeap,
       lines: () => [take("edge")],
       accessLines: (batch, written) => accessLog?.write(batch, written),
+      captureWanted: () => capture.wanted(),
+      ready: (tell) => capture.edgeReady({ tell }),
       options: (ports) => {
         const peers = peerOptions(options.settings, at, count, room?.place(), sharedKeys);
-        return { ...edgeOptions(options, ports ?? first, sharedKeys ?? { ...options.kept, authority }), peers };
+        const keys = sharedKeys ?? { ...options.kept, authority };
+        return { ...edgeOptions(options, ports ?? first, keys), number: at + 1, peers };
       },
     });
     edges[at] = edge;
     return edge;
   };
+  const capture = new CaptureService({
+    ...shared,
+    data: options.settings.data,
+    maxBytes: options.settings.captureMaxBytes,
+    keys: async () => (await control.started).captureKeys,
+    edges: () => edges,
+  });
   /** If the first edge can listen, all can. */
   const startEdges = async (): Promise<EdgePorts> => {
     const ports = await startEdge(0).started;
@@ -110,7 +121,7 @@ export function startPlanes(options: PlanesOptions): Planes {
       apiPort = controlPorts.apiPort;
       return { ...controlPorts, ...edgePorts };
     } catch (error) {
-      await Promise.all([control.stop(drainMs), stopEdges(drainMs)]);
+      await Promise.all([control.stop(drainMs), stopEdges(drainMs), capture.stop(drainMs)]);
       room?.close();
       throw error;
     }
@@ -123,6 +134,7 @@ export function startPlanes(options: PlanesOptions): Planes {
       // The agents of one edge serve the visitors of all edges, so every edge must drain before one stops.
       await Promise.all(edges.map((edge) => edge.drain(boundMs)));
       await stopEdges(Math.max(stopMarginMs, beganAt + boundMs - clock.monotonic()));
+      await capture.stop(stopMarginMs);
       await control.stop(drainMs + stopMarginMs);
       room?.close();
     },
@@ -158,7 +170,7 @@ function edgeOptions(
   { settings, version, drainMs }: PlanesOptions,
   ports: EdgePorts | undefined,
   { authority, tunnelSecret }: ServerKeys,
-): Omit<EdgeThreadOptions, "peers"> {
+): Omit<EdgeThreadOptions, "peers" | "number"> {
   return {
     settings: {
       ...sliceOf(edgeSettings, settings),

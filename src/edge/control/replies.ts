@@ -1,17 +1,45 @@
-import type { EdgeAnswer, EdgeQuestion, Standing } from "../../routing/planes/questions.ts";
+import type { CapturePage, CapturePageQuery } from "../../capture/batch.ts";
+import { joinNewest } from "../../lib/collections/join-newest.ts";
+import { timeOfId } from "../../lib/traffic-ids.ts";
+import type { EdgeAnswer, EdgeQuestion, Outcome, RequestTrace, Standing } from "../../routing/planes/questions.ts";
 import type { EdgeExplainer } from "./explain.ts";
 import type { OwnSeries } from "./own-series.ts";
 import type { Reached } from "./reached.ts";
 import type { AllTraces } from "../watch/observers.ts";
 
+/** Returns a page of captured requests of this node. */
+export type CapturedPages = (query: CapturePageQuery) => Promise<CapturePage | undefined>;
+
+async function capturedOne(
+  captured: CapturedPages | undefined,
+  accountId: string,
+  id: string,
+): Promise<RequestTrace | undefined> {
+  const receivedAt = timeOfId(id);
+  if (receivedAt === undefined || captured === undefined) return undefined;
+  const page = await captured({ accountId, limit: 1, since: receivedAt, until: receivedAt + 1, filter: { id } });
+  return page?.found[0];
+}
+
+export interface RepliesOptions {
+  readonly traces: AllTraces;
+  readonly explainer: EdgeExplainer;
+  readonly reached: Reached;
+  readonly standing: () => Standing;
+  readonly series: Pick<OwnSeries, "ask">;
+  readonly captured: CapturedPages | undefined;
+}
+
 /** Returns the edge's replies to questions of the control plane. */
-export function makeReplies(
-  { requests, connections }: AllTraces,
-  explainer: EdgeExplainer,
-  reached: Reached,
-  standing: () => Standing,
-  series: Pick<OwnSeries, "ask">,
-): (question: EdgeQuestion) => Promise<EdgeAnswer> {
+export function makeReplies({
+  traces,
+  explainer,
+  reached,
+  standing,
+  series,
+  captured,
+}: RepliesOptions): (question: EdgeQuestion) => Promise<EdgeAnswer> {
+  const { requests, connections } = traces;
   return async (question) => {
     switch (question.name) {
       case "standing":
@@ -19,11 +47,16 @@ export function makeReplies(
       case "reached":
         return { name: "reached", isReached: await reached.wait(question, question.timeoutMs) };
       case "request": {
-        const found = requests.find(question.accountId, question.id);
+        const { accountId, id } = question;
+        const found = (await capturedOne(captured, accountId, id)) ?? requests.find(accountId, id);
         return found ? { name: "requests", requests: [found], more: false } : { name: "unknown" };
       }
       case "requests": {
-        const { found, more } = requests.list(question.accountId, question.limit, question.beforeId, question);
+        const { accountId, limit, beforeId, since, until, outcome, text, filter } = question;
+        const recent = requests.list(accountId, limit, beforeId, question);
+        const wanted = { ...filter, outcome: outcome as Outcome | undefined, text };
+        const page = await captured?.({ accountId, limit, beforeId, since, until, filter: wanted });
+        const { found, more } = joinNewest(limit, [recent, ...(page ? [page] : [])]);
         return { name: "requests", requests: found, more };
       }
       case "connection": {

@@ -93,6 +93,7 @@ export interface FinishedExchange {
   readonly accountId: string | undefined;
   readonly siteId: string | undefined;
   readonly routeId: string | undefined;
+  readonly route: CompiledRoute | undefined;
   readonly source: string;
   readonly connection: ConnectionFacts;
   /** When its head was read, milliseconds since 1970. */

@@ -1,3 +1,4 @@
+import { stepsFit } from "../../capture/query.ts";
 import { codeOf, stepReports } from "../../routing/planes/questions.ts";
 import type { ConnectionTrace } from "../../routing/planes/questions.ts";
 import { protocolOf } from "../connections/closed-connection.ts";
@@ -7,6 +8,10 @@ import type { TraceKind } from "./traces.ts";
 export const connectionTraces: TraceKind<ClosedConnection, ConnectionTrace> = {
   accountOf: ({ site }) => site.accountId,
   isEnded: ({ outcome }) => outcome !== "served",
+  fits: ({ source, steps }, filter) =>
+    [filter.status, filter.path, filter.user].every((one) => one === undefined) &&
+    (filter.sourceIp === undefined || filter.sourceIp === source) &&
+    stepsFit(steps, filter),
   namesOf: ({ id, serverName = "", port = "", source }) => `${id} ${serverName}:${port} ${source}`,
   traceOf({ id, site, source, facts, steps, outcome, bytesIn, bytesOut }, endedAt) {
     return {

@@ -10,6 +10,8 @@ import type { ClosedConnection } from "../connections/closed-connection.ts";
 import type { FinishedExchange } from "../http/context.ts";
 import { makeAccessLog } from "./access/access-log.ts";
 import type { AccessLog, AccessOptions } from "./access/access-log.ts";
+import { makeCapture } from "./capture/capture.ts";
+import type { Capture, CaptureOptions } from "./capture/capture.ts";
 import { makeExchangeLog } from "./exchange-log.ts";
 import { makeFailingRoutes } from "./failing-routes.ts";
 import type { FailingRoutes } from "./failing-routes.ts";
@@ -30,6 +32,8 @@ export interface ObserversOptions {
   readonly moments: Moments;
   readonly log: Log;
   readonly metrics: Metrics;
+  /** Absent without a thread that writes captured requests. */
+  readonly capture?: Pick<CaptureOptions, "line" | "isDefault" | "place" | "random"> | undefined;
   readonly settings: AccessOptions & {
     readonly limits?: {
       readonly traces?: Partial<TraceLimits>;
@@ -45,6 +49,8 @@ export interface Observers {
   readonly failing: FailingRoutes;
   /** Absent without an access log. */
   readonly access: AccessLog | undefined;
+  /** Absent without a thread that writes captured requests. */
+  readonly capture: Capture | undefined;
   /** Passes an exchange to all observers. */
   readonly exchangeFinished: (exchange: FinishedExchange) => void;
   readonly connectionClosed: (connection: ClosedConnection) => void;
@@ -55,8 +61,10 @@ export interface AllTraces {
   readonly connections: Traces<ClosedConnection, ConnectionTrace>;
 }
 
-export function makeObservers({ table, send, clock, moments, log, metrics, settings }: ObserversOptions): Observers {
+export function makeObservers(options: ObserversOptions): Observers {
+  const { table, send, clock, moments, log, metrics, settings } = options;
   const { limits = {}, accessLines } = settings;
+  const capture = options.capture && makeCapture({ ...options.capture, table, clock, metrics });
   const access = accessLines && makeAccessLog({ settings, write: accessLines, clock, metrics });
   const traffic = makeTrafficReports({ send, clock, metrics, limits: limits.trafficReports ?? {} });
   const tallies = makeTallies(send, clock);
@@ -72,12 +80,14 @@ export function makeObservers({ table, send, clock, moments, log, metrics, setti
     traces: { requests, connections },
     failing,
     access,
+    capture,
     exchangeFinished(exchange) {
       logExchange(exchange);
       requests.note(exchange);
       traffic.request(exchange);
       tallies.request(exchange);
       access?.note(exchange);
+      capture?.note(exchange);
     },
     connectionClosed(connection) {
       connections.note(connection);

@@ -1,3 +1,4 @@
+import { pathFits, stepsFit } from "../../capture/query.ts";
 import { codeOf, outcomeOf, stepReports } from "../../routing/planes/questions.ts";
 import type { RequestTrace } from "../../routing/planes/questions.ts";
 import type { FinishedExchange } from "../http/context.ts";
@@ -9,6 +10,12 @@ const maxPath = 2048;
 export const requestTraces: TraceKind<FinishedExchange, RequestTrace> = {
   accountOf: ({ accountId }) => accountId,
   isEnded: ({ cutShort, steps }) => cutShort || steps.at(-1)?.answer !== undefined,
+  fits: ({ status, source, path, steps, user }, filter) =>
+    (filter.status === undefined || filter.status === status) &&
+    (filter.sourceIp === undefined || filter.sourceIp === source) &&
+    (filter.user === undefined || filter.user === user) &&
+    pathFits(path, filter.path) &&
+    stepsFit(steps, filter),
   namesOf: ({ id, method, host, path, source, status }) => `${id} ${method} ${host}${path} ${source} ${status}`,
   traceOf(exchange, endedAt) {
     const {
@@ -37,6 +44,7 @@ export const requestTraces: TraceKind<FinishedExchange, RequestTrace> = {
       source,
       siteId,
       routeId,
+      user: exchange.login && (exchange.login.email || exchange.login.session?.userId),
       tunnel,
       outcome: cutShort ? "failed" : outcomeOf(last, last?.answer, status),
       status,

@@ -14,7 +14,10 @@ const refused = denied("ip_restriction", "source_denied", "denied by rule ipr_1"
   revision: 7,
 });
 /** Not used by traces. */
-const unused = {} as Pick<FinishedExchange, "connection" | "request" | "receivedAt" | "revision" | "responded">;
+const unused = {} as Pick<
+  FinishedExchange,
+  "connection" | "request" | "receivedAt" | "revision" | "responded" | "route"
+>;
 const matched = passed("router", "matched");
 
 function exchange(id: string, change: Partial<FinishedExchange> = {}): FinishedExchange {

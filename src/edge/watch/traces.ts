@@ -3,6 +3,8 @@ import type { Clock } from "../../lib/clock.ts";
 import { makeRate } from "../../lib/rate.ts";
 import type { Rate } from "../../lib/rate.ts";
 import { LargestFirst } from "./largest-first.ts";
+import { timeOfId } from "../../lib/traffic-ids.ts";
+import type { TrafficFilter } from "../../routing/planes/questions.ts";
 import { Ring } from "../../lib/collections/ring.ts";
 
 export interface TraceLimits {
@@ -40,6 +42,10 @@ export interface TraceFilter {
   readonly outcome?: string | undefined;
   /** Text to find in a trace's names, ignoring case. */
   readonly text?: string | undefined;
+  /** Began at or after, and before this time, milliseconds since 1970. */
+  readonly since?: number | undefined;
+  readonly until?: number | undefined;
+  readonly filter?: TrafficFilter | undefined;
 }
 
 export interface TraceKind<Finished, Trace extends { readonly id: string; readonly outcome: string }> {
@@ -49,6 +55,8 @@ export interface TraceKind<Finished, Trace extends { readonly id: string; readon
   isEnded(finished: Finished): boolean;
   /** @param endedAt milliseconds since 1970 */
   traceOf(finished: Finished, endedAt: number): Trace;
+  /** Whether every given condition holds. */
+  fits(trace: Trace, filter: TrafficFilter): boolean;
   /** Returns the text that searches match. */
   namesOf(trace: Trace): string;
 }
@@ -63,7 +71,7 @@ interface AccountTraces<Trace> {
 }
 
 export function makeTraces<Finished, Trace extends { readonly id: string; readonly outcome: string }>(
-  { accountOf, isEnded, traceOf, namesOf }: TraceKind<Finished, Trace>,
+  { accountOf, isEnded, traceOf, fits, namesOf }: TraceKind<Finished, Trace>,
   clock: Pick<Clock, "now" | "monotonic">,
   limits: TraceLimits,
 ): Traces<Finished, Trace> {
@@ -113,18 +121,26 @@ export function makeTraces<Finished, Trace extends { readonly id: string; readon
       if (total > limits.total) makeRoom();
     },
     find: (accountId, id) => all(accountId).find((one) => one.id === id),
-    list(accountId, limit, beforeId, { outcome, text } = {}) {
+    list(accountId, limit, beforeId, { outcome, text, since = -Infinity, until = Infinity, filter } = {}) {
       const wanted = text?.toLowerCase();
       const older = all(accountId).filter(
         (one) =>
           (beforeId === undefined || one.id < beforeId) &&
           (outcome === undefined || one.outcome === outcome) &&
+          (since === -Infinity || beganAt(one) >= since) &&
+          (until === Infinity || beganAt(one) < until) &&
+          (filter === undefined || fits(one, filter)) &&
           (wanted === undefined || namesOf(one).toLowerCase().includes(wanted)),
       );
       older.sort((one, other) => (one.id < other.id ? 1 : -1));
       return { found: older.slice(0, limit), more: older.length > limit };
     },
   };
+}
+
+/** Ids have the time at which their request or connection began. */
+function beganAt({ id }: { readonly id: string }): number {
+  return timeOfId(id) ?? 0;
 }
 
 function sizeOf({ ended, forwarded }: AccountTraces<unknown>): number {

@@ -62,6 +62,7 @@ export function compileChain(
   const settled: CompiledModule[] = [];
   for (const name in doc) {
     const config = doc[name];
+    if (notModules.has(name)) continue;
     if (isBlock(config) && "enabled" in config && config["enabled"] !== false && !declared.has(name)) {
       throw new CompileError(name, `compile ${name}: this server has no such module for ${place}`);
     }
@@ -112,6 +113,9 @@ export function compileChain(
     responseTimeoutMs,
   };
 }
+
+/** Fields with `enabled` that are not modules. */
+const notModules: ReadonlySet<string> = new Set(["capture"]);
 
 export function isBlock(config: unknown): config is Readonly<Record<string, unknown>> {
   return typeof config === "object" && config !== null && !Array.isArray(config);

@@ -39,7 +39,7 @@ export function* changesAsEdges(changes: readonly RoutingChange[]): Iterable<Rou
 }
 
 function edgesOf(object: ResourceObject): readonly ResourceObject[] {
-  const { url, traffic_policy: value, pooling_enabled } = docOf(object, cloudEndpoint);
+  const { url, traffic_policy: value, pooling_enabled, capture } = docOf(object, cloudEndpoint);
   const { scheme, hostport } = parseEndpointUrl(url);
   const traffic_policy = { enabled: true, value };
   const { host, port } = splitHostport(hostport);
@@ -56,7 +56,7 @@ function edgesOf(object: ResourceObject): readonly ResourceObject[] {
   const match = { match_type: "path_prefix", match: "/" };
   return [
     { ...object, kind: "https_edge", doc: { hostports, pooling_enabled } },
-    { ...object, kind: "https_edge_route", doc: { edge_id: object.id, ...match, traffic_policy } },
+    { ...object, kind: "https_edge_route", doc: { edge_id: object.id, ...match, traffic_policy, capture } },
   ];
 }
 

@@ -53,6 +53,10 @@ export type EdgeQuestion =
       readonly accountId: string;
       readonly limit: number;
       readonly beforeId: string | undefined;
+      /** Arrived at or after, and before this time, milliseconds since 1970. */
+      readonly since?: number | undefined;
+      readonly until?: number | undefined;
+      readonly filter?: TrafficFilter | undefined;
       /** Selects this outcome only. */
       readonly outcome?: string | undefined;
       /** Selects those whose identifying texts contain it, case-insensitive. */
@@ -79,6 +83,20 @@ export type EdgeQuestion =
       readonly port?: number;
       readonly source: string;
     };
+
+/** Every given condition must hold. */
+export interface TrafficFilter {
+  readonly status?: number | undefined;
+  /** Name of a module that acted, such as `ip_restriction`. */
+  readonly module?: string | undefined;
+  /** Id of the object that decided a step, such as a rule of an IP policy. */
+  readonly rule?: string | undefined;
+  readonly sourceIp?: string | undefined;
+  /** A canonical path, or the start of one with `*` at its end. */
+  readonly path?: string | undefined;
+  /** E-mail address or id of the visitor. */
+  readonly user?: string | undefined;
+}
 
 export type EdgeAnswer =
   | { readonly name: "standing"; readonly standing: Standing }
@@ -130,6 +148,10 @@ export interface ServingTunnel {
 /** An ended request, with the reason for its outcome. */
 export interface RequestTrace {
   readonly id: string;
+  /** Whether it was captured with its header fields. */
+  readonly captured?: true;
+  /** E-mail address or id of the logged-in visitor. */
+  readonly user?: string | undefined;
   /** When it ended, milliseconds since 1970. */
   readonly endedAt: number;
   readonly method: string;

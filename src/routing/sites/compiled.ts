@@ -3,6 +3,7 @@ import type { OwnCertificate } from "../../lib/certificates/own-certificate.ts";
 import type { Handshake } from "../../traffic/handshake.ts";
 import type { LoginGuard } from "../../traffic/login.ts";
 import type { CompiledModule, Converter } from "../../traffic/module.ts";
+import type { CaptureSetting } from "../../capture/rule.ts";
 import type { Step } from "../../traffic/step.ts";
 import type { UpstreamPlan } from "../../traffic/upstream-plan.ts";
 import type { Doc } from "../../schema/doc.ts";
@@ -59,6 +60,8 @@ export interface CompiledRoute {
   readonly converter?: Converter | undefined;
   /** Whether encoded slashes are accepted where routes or rules depend on the path. */
   readonly allowsEncodedSlashes?: boolean | undefined;
+  /** The `capture` that an agent has asked for. Other routes have it in their object. */
+  readonly capture?: CaptureSetting | undefined;
   /** How long a request may wait for the response head. Default: the server's setting. */
   readonly responseTimeoutMs?: number | undefined;
 }

@@ -6,7 +6,7 @@ export function count(unit: string, least = 1, most = 999_999_999): Kind<number>
     placeholder: unit,
     parse(given) {
       const number = Number(given);
-      if (/^\d{1,9}$/.test(given) && number >= least && number <= most) return number;
+      if (/^\d{1,16}$/.test(given) && number >= least && number <= most) return number;
       throw new Error(`must be a whole number from ${least} to ${most}`);
     },
   };

@@ -40,7 +40,7 @@ import { storageSettings } from "../../settings/storage.ts";
 import type { StorageSettings } from "../../settings/storage.ts";
 import { sealStored } from "./seal-stored.ts";
 import { checkKeys, dataKeys } from "../sealing/data-keys.ts";
-import { sealerWith } from "../sealing/sealing.ts";
+import { deriveKey, sealerWith } from "../sealing/sealing.ts";
 import type { Sealer } from "../sealing/sealing.ts";
 import { openSqlite } from "../sqlite/sqlite.ts";
 import type { State } from "../state/state.ts";
@@ -201,7 +201,8 @@ async function opened(
   const backup =
     isBackedUp && file !== undefined ? await backUp(database, { file, steps: migrations, pending, log }) : undefined;
   await migrate(database, migrations, { at, version, backup });
-  const sealer = sealerWith(await dataKeys(database, operatorKeys, at, log));
+  const sealingKeys = await dataKeys(database, operatorKeys, at, log);
+  const sealer = sealerWith(sealingKeys);
   const kinds = kindsOf(declarations);
   const documents = documentsOf(kinds, sealer);
   const { head, predecessor, state, usage } = await take(database, holder, { kinds, documents, log });
@@ -279,6 +280,7 @@ async function opened(
     jobs,
     inbox,
     settledNow: () => time.now(),
+    derivedKeys: (use) => sealingKeys.map((key) => deriveKey(key, use)),
     createAccount: (name) => addAccount(name, state.accounts()[0]?.id),
     close: closer(database, { pruner, writer, node, inbox }),
   });
@@ -366,7 +368,7 @@ function storeOf(
   writer: Writer,
   published: Published,
   node: Node | undefined,
-  rest: Pick<Store, "history" | "feed" | "jobs" | "inbox" | "createAccount" | "settledNow" | "close">,
+  rest: Pick<Store, "history" | "feed" | "jobs" | "inbox" | "createAccount" | "settledNow" | "derivedKeys" | "close">,
 ): Store {
   return {
     ...readerOf(state),

@@ -3,7 +3,7 @@
  * are sealed under the operator's key, so that a new operator's key changes one row. A sealed text authenticates its
  * object and field (see `context`): moved elsewhere, it does not open.
  */
-import { createCipheriv, createDecipheriv, createHash, createSecretKey, randomBytes } from "node:crypto";
+import { createCipheriv, createDecipheriv, createHash, createSecretKey, hkdfSync, randomBytes } from "node:crypto";
 import type { KeyObject } from "node:crypto";
 
 export interface Sealer {
@@ -42,6 +42,11 @@ export function wrapDataKey({ id, key }: DataKey, under: Buffer): string {
 /** @throws Error if `under` is not the key that it was wrapped with */
 export function unwrapDataKey(id: string, wrapped: string, under: Buffer): DataKey {
   return { id, key: decrypt(under, Buffer.from(wrapped, "base64url"), `data key\0${id}`) };
+}
+
+/** Returns a key for another use than sealing secrets. */
+export function deriveKey({ id, key }: DataKey, use: string): DataKey {
+  return { id, key: Buffer.from(hkdfSync("sha256", key, id, `postern ${use}`, sealingKeyBytes)) };
 }
 
 /** Seals with the last of `keys`, opens with all. */

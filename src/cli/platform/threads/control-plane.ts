@@ -3,6 +3,7 @@ import { workerData } from "node:worker_threads";
 import { startControlPlane } from "../../../api/control-plane.ts";
 import type { DevelopmentProvider } from "../../../api/logins/addresses-operation.ts";
 import type { SharedKeys, ServerKeys } from "../../../api/nodes/shared-keys.ts";
+import type { CaptureKey } from "../../../capture/store/keys.ts";
 import { systemClock } from "../../../lib/clock.ts";
 import type { Downward, Upward } from "../../../routing/planes/messages.ts";
 import type { ControlPlaneSettings } from "../../../settings/control-plane.ts";
@@ -24,6 +25,8 @@ export interface ControlPlanePorts {
   readonly apiPort: number;
   /** Keys that all nodes share; undefined for a single server. */
   readonly sharedKeys: SharedKeys | undefined;
+  /** Keys for captured requests, oldest first. */
+  readonly captureKeys: readonly CaptureKey[];
 }
 
 const { options, ports, refused } = workerData as ThreadData<ControlPlaneThreadOptions>;
@@ -35,6 +38,6 @@ await runThread<ControlPlanePorts, Downward, Upward>(links, "ends", async (log) 
     { ...settings, ...given, sealingKey, refused: new Set(refused), clock: systemClock, log },
     links,
   );
-  const { address, sharedKeys } = controlPlane;
-  return { ports: { apiPort: address.port, sharedKeys }, stop: () => controlPlane.stop() };
+  const { address, sharedKeys, captureKeys } = controlPlane;
+  return { ports: { apiPort: address.port, sharedKeys, captureKeys }, stop: () => controlPlane.stop() };
 });

@@ -8,6 +8,7 @@ import type { KeyedCertificate } from "../../../lib/certificates/x509.ts";
 import type { PeerOptions } from "../../../edge/edge-options.ts";
 import type { Downward, Upward } from "../../../routing/planes/messages.ts";
 import type { EdgeSettings } from "../../../settings/edge.ts";
+import { capturePortLine } from "./capture-line.ts";
 import { edgePortLink } from "./port-link.ts";
 import { runThread } from "./run-thread.ts";
 import type { FromThread, ThreadData } from "./thread-messages.ts";
@@ -18,6 +19,8 @@ export interface EdgeThreadOptions {
   readonly tunnelSecret: Uint8Array;
   readonly serverVersion: string;
   readonly drainMs: number;
+  /** Number of this edge at its node, from 1. */
+  readonly number: number;
   /** Set if there are other edges. */
   readonly peers: PeerOptions | undefined;
 }
@@ -29,17 +32,20 @@ export interface EdgePorts {
 }
 
 const { options, refused } = workerData as ThreadData<EdgeThreadOptions>;
-const { settings, ...own } = options;
+const { settings, number, ...own } = options;
 const link = edgePortLink();
-await runThread<EdgePorts, Upward, Downward>([link], "goes on", async (log) => {
+const line = capturePortLine(() => parentPort?.postMessage({ type: "captureWanted" } satisfies FromThread<EdgePorts>));
+await runThread<EdgePorts, Upward, Downward>([link], "continues", async (log) => {
   const accessLines = settings.accessLog === undefined ? undefined : sendLines;
   const facts = { refused: new Set(refused), clock: systemClock, log, metrics: makeMetrics(), accessLines };
-  const given = { ...settings, ...own, ...facts };
+  const capture = { line, edge: number };
+  const given = { ...settings, ...own, ...facts, capture };
   const edge = await startEdge(given, link);
   await link.configured;
   return {
     ports: { httpsPort: edge.https.port, httpPort: edge.http?.port, agentPort: edge.agent.port },
     replaceAuthority: (authority) => edge.replaceAuthority(authority),
+    captureLine: (port) => line.attach(port),
     accessWritten: (result) => edge.accessWritten(result),
     drain: () => edge.drain(),
     stop: () => edge.stop(),

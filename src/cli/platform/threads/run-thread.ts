@@ -1,4 +1,5 @@
 import { parentPort, workerData } from "node:worker_threads";
+import type { MessagePort } from "node:worker_threads";
 import { logFailuresTo, reportFailure } from "../../../lib/boundary.ts";
 import type { KeyedCertificate } from "../../../lib/certificates/x509.ts";
 import type { AccessWritten } from "../../../lib/access-fields.ts";
@@ -13,6 +14,8 @@ export interface Plane<Ports> {
   readonly ports: Ports;
   /** Switches to this certificate authority of the server. */
   replaceAuthority?(authority: KeyedCertificate): void;
+  /** Connects an edge and the capture thread. */
+  captureLine?(port: MessagePort): void;
   /** Lines of the access log were written, or were lost. */
   accessWritten?(result: AccessWritten): void;
   /** Finishes the open requests of clients within its own time limit. Other planes may still need it afterwards. */
@@ -22,7 +25,7 @@ export interface Plane<Ports> {
 }
 
 /** Effect of an unhandled error on the thread, see `outlive`. */
-export type LastResort = "goes on" | "ends";
+export type LastResort = "continues" | "ends";
 
 /**
  * Runs a plane in this worker thread until the main thread stops it.
@@ -58,6 +61,7 @@ export async function runThread<Ports, Out, In>(
   parent.on("message", (message: ToThread) => {
     if (message.type === "link") links[message.at]?.attach(message.port);
     else if (message.type === "authority") plane?.replaceAuthority?.(message.authority);
+    else if (message.type === "capture") plane?.captureLine?.(message.port);
     else if (message.type === "accessWritten") plane?.accessWritten?.(message.result);
     else void failing(message.type === "drain" ? drain : stop);
   });

@@ -38,6 +38,10 @@ export interface ThreadPlan<Options, Ports> {
   options(ports: Ports | undefined): Options;
   /** Writes lines of the access log, and then reports the result. */
   accessLines?(batch: AccessBatch, written: (result: AccessWritten) => void): void;
+  /** Called each time the thread runs. */
+  ready?(tell: Supervised<Ports>["tell"]): void;
+  /** Called when an edge has requests for the capture thread. */
+  captureWanted?(): void;
   /** Returns its lines; called before each start. */
   lines(): readonly MessagePort[];
 }
@@ -84,6 +88,7 @@ export function supervise<Options, Ports>(plan: ThreadPlan<Options, Ports>): Sup
         if (plan.watchSeconds > 0) watchThread({ ...plan, worker: current, heart, seconds: plan.watchSeconds, hung });
         ports = its;
         first.resolve(its);
+        plan.ready?.(tell);
       },
       done: () => done(),
       failed,
@@ -128,6 +133,7 @@ export function supervise<Options, Ports>(plan: ThreadPlan<Options, Ports>): Sup
       };
       running.postMessage(message);
     });
+  const tell = (message: ToThread): void => worker?.postMessage(message, portsOf(message));
   const halt = (): Worker | undefined => {
     stopping = true;
     restart?.cancel();
@@ -138,7 +144,7 @@ export function supervise<Options, Ports>(plan: ThreadPlan<Options, Ports>): Sup
   return {
     started: first.promise,
     relink: (at, port) => worker?.postMessage({ type: "link", at, port } satisfies ToThread, [port]),
-    tell: (message) => worker?.postMessage(message),
+    tell,
     async drain(boundMs) {
       const running = halt();
       if (running) await ask(running, { type: "drain" }, boundMs);
@@ -151,6 +157,11 @@ export function supervise<Options, Ports>(plan: ThreadPlan<Options, Ports>): Sup
       await exited;
     },
   };
+}
+
+/** Returns the ports that a message transfers. */
+function portsOf(message: ToThread): MessagePort[] {
+  return message.type === "capture" ? [message.port] : [];
 }
 
 /** Work on which previous runs of a thread hung, oldest first. */
@@ -207,7 +218,8 @@ function startThread<Options, Ports>(
       plan.accessLines?.(message.batch, (result) =>
         worker.postMessage({ type: "accessWritten", result } satisfies ToThread),
       );
-    } else if (message.type === "drained" || message.type === "stopped") news.done();
+    } else if (message.type === "captureWanted") plan.captureWanted?.();
+    else if (message.type === "drained" || message.type === "stopped") news.done();
     else {
       news.failed(message.error, true);
       void worker.terminate();

@@ -10,6 +10,8 @@ export type ToThread =
   | { readonly type: "link"; readonly at: number; readonly port: MessagePort }
   /** The server's certificate authority after a reload. */
   | { readonly type: "authority"; readonly authority: KeyedCertificate }
+  /** A line between an edge and the capture thread. */
+  | { readonly type: "capture"; readonly port: MessagePort }
   /** What became of lines of the access log. */
   | { readonly type: "accessWritten"; readonly result: AccessWritten }
   /** Finish the open work, and continue to do so for other threads. */
@@ -21,6 +23,8 @@ export type FromThread<Ports> =
   | { readonly type: "failed"; readonly error: ThreadError }
   /** Lines for the access log. */
   | { readonly type: "accessLines"; readonly batch: AccessBatch }
+  /** The edge has requests for the capture thread, which may not run yet. */
+  | { readonly type: "captureWanted" }
   | { readonly type: "drained" }
   | { readonly type: "stopped" };
 

@@ -1,0 +1,34 @@
+/** A page of captured requests in the order of their ids, newest first, like the list of recent requests. */
+import { timeOfId } from "../../lib/traffic-ids.ts";
+import type { CapturedRequest } from "../record.ts";
+import type { CaptureQuery } from "../query.ts";
+import { readRecords } from "./read-records.ts";
+import type { CapturePlaces } from "./read-records.ts";
+
+export interface RecordPage {
+  readonly records: readonly CapturedRequest[];
+  /** Whether older ones follow. */
+  readonly more: boolean;
+}
+
+/** @param query.beforeId only requests whose id sorts before this one */
+export async function readPage(
+  places: CapturePlaces,
+  { limit, beforeId, ...query }: CaptureQuery & { readonly limit: number; readonly beforeId?: string | undefined },
+): Promise<RecordPage> {
+  const before = beforeId === undefined ? undefined : timeOfId(beforeId);
+  const until = Math.min(query.until ?? Infinity, before === undefined ? Infinity : before + 1);
+  const bounded = { ...query, ...(until !== Infinity && { until }) };
+  const found: CapturedRequest[] = [];
+  let lastMs = -Infinity;
+  for await (const record of readRecords(places, bounded, { newestFirst: true })) {
+    if (beforeId !== undefined && record.id >= beforeId) continue;
+    const ms = Math.floor(record.receivedAt / 1000);
+    // Within a millisecond, ids are in another order than the records.
+    if (found.length > limit && ms < lastMs) break;
+    lastMs = ms;
+    found.push(record);
+  }
+  found.sort((one, other) => (one.id < other.id ? 1 : -1));
+  return { records: found.slice(0, limit), more: found.length > limit };
+}

@@ -1,0 +1,85 @@
+/** The capture thread: writes the captured requests of all edges of this server, and reads them for questions. */
+import { receiveMessageOnPort, workerData } from "node:worker_threads";
+import type { MessagePort } from "node:worker_threads";
+import type { CapturePage, CapturePageQuery } from "../../../capture/batch.ts";
+import { recordsIn } from "../../../capture/format/record-reader.ts";
+import { ruleOfNote } from "../../../capture/rule.ts";
+import type { WritingRule } from "../../../capture/rule.ts";
+import { CaptureStore } from "../../../capture/store/capture-store.ts";
+import { readPage } from "../../../capture/store/page.ts";
+import type { CapturePlaces } from "../../../capture/store/read-records.ts";
+import { traceOf } from "../../../capture/trace.ts";
+import { contain } from "../../../lib/boundary.ts";
+import { systemClock } from "../../../lib/clock.ts";
+import type { FromCapture, ToCapture } from "./capture-messages.ts";
+import { runThread } from "./run-thread.ts";
+import type { ThreadData } from "./thread-messages.ts";
+
+export interface CaptureThreadOptions extends CapturePlaces {
+  readonly maxBytes: number;
+}
+
+const { options } = workerData as ThreadData<CaptureThreadOptions>;
+const ports = new Set<MessagePort>();
+/** Rules by their notes, which most records share. */
+const rules = new Map<string, WritingRule>();
+const maxRules = 1_000;
+
+await runThread<undefined, never, never>([], "continues", (log) => {
+  const store = new CaptureStore({ ...options, clock: systemClock, log });
+  return Promise.resolve({
+    ports: undefined,
+    captureLine(port) {
+      ports.add(port);
+      port.on("message", (message: ToCapture) => contain("message", () => take(store, port, message)));
+      port.once("close", () => ports.delete(port));
+    },
+    stop() {
+      for (const port of ports) {
+        for (let next = receiveMessageOnPort(port); next; next = receiveMessageOnPort(port)) {
+          take(store, port, next.message as ToCapture);
+        }
+      }
+      store.close();
+      return Promise.resolve();
+    },
+  });
+});
+
+function take(store: CaptureStore, port: MessagePort, message: ToCapture): void {
+  if (message.type === "ask") {
+    const { call, query } = message;
+    store.flush();
+    const answer = (page: CapturePage | undefined): void =>
+      port.postMessage({ type: "page", call, page } satisfies FromCapture);
+    pageOf(query).then(answer, (error: unknown) => {
+      answer(undefined);
+      contain("task", () => {
+        throw error;
+      });
+    });
+    return;
+  }
+  const { bytes, dropped } = message.batch;
+  const { length } = bytes;
+  for (const [accountId, count] of dropped) store.dropped(accountId, count);
+  try {
+    for (const { record, note } of recordsIn(Buffer.from(bytes.buffer))) store.add(record, ruleFor(note));
+  } finally {
+    port.postMessage({ type: "taken", length } satisfies FromCapture);
+  }
+}
+
+function ruleFor(note: string): WritingRule {
+  let rule = rules.get(note);
+  if (rule === undefined) {
+    if (rules.size >= maxRules) rules.clear();
+    rules.set(note, (rule = ruleOfNote(note)));
+  }
+  return rule;
+}
+
+async function pageOf(query: CapturePageQuery): Promise<CapturePage> {
+  const { records, more } = await readPage(options, query);
+  return { found: records.map(traceOf), more };
+}
