@@ -73,6 +73,10 @@ const allowed: Record<string, { readonly values: readonly string[]; readonly typ
     ],
     types: ["settings"],
   },
+  backtest: {
+    values: ["lib", "cel", "schema", "http1", "traffic", "identity", "policy", "modules", "routing", "capture", "edge"],
+    types: ["settings"],
+  },
   agent: { values: ["lib", "http1", "http2", "tunnel"], types: ["routing"] },
   inspector: { values: ["lib", "http1", "http2", "tunnel", "agent", "pages", "webhooks"] },
   pages: { values: ["lib"] },

@@ -2,6 +2,7 @@
  * Compiles a policy's text, or reports everything that is wrong with it. The result is the same when it is stored and
  * when it is used.
  */
+import { hash } from "node:crypto";
 import { compile } from "../cel/program.ts";
 import type { Program } from "../cel/program.ts";
 import { types } from "../cel/checking/types.ts";
@@ -163,7 +164,7 @@ class PolicyReader {
   *#rule(given: unknown, index: number, keys: Keys, reader: PhaseReader): Steps<CompiledRule> {
     const { phase, environment } = reader;
     const path = pathOf(keys);
-    const rule: CompiledRule = { phase, index, label: `${phase}[${index}]`, expressions: [], actions: [] };
+    const rule: CompiledRule = { phase, index, label: `${phase}[${index}]`, key: "", expressions: [], actions: [] };
     if (!isObject(given)) {
       this.findings.malformed(path, keys, "must be a rule: name, expressions, actions");
       return rule;
@@ -191,6 +192,7 @@ class PolicyReader {
     return {
       ...rule,
       label,
+      key: keyOf(given),
       expressions: expressions.map(({ program, taint, unmatched, undecided }) => ({
         program,
         taint,
@@ -267,6 +269,12 @@ class PolicyReader {
 
 function isEnd({ declaration, compiled }: CompiledRule["actions"][number]): boolean {
   return declaration.terminating === "always" || compiled.isFinal === true;
+}
+
+/** Distinguishes rules by their content. Values without a JSON form, such as integers, have their text. */
+function keyOf(rule: object): string {
+  const text = JSON.stringify(rule, (_name, value: unknown) => (typeof value === "bigint" ? `${value}n` : value));
+  return hash("sha256", text, "base64url");
 }
 
 function undecidedSteps(reason: string): CompiledExpression["undecided"] {

@@ -17,6 +17,8 @@ export interface CompiledRule {
   readonly index: number;
   /** Such as `on_http_request[0] "only staff"`. */
   readonly label: string;
+  /** Hash of the rule's content. */
+  readonly key: string;
   readonly expressions: readonly CompiledExpression[];
   readonly actions: readonly CompiledActionOf[];
 }

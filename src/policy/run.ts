@@ -41,7 +41,7 @@ export function runRules(
     const state = states[at] as RuleState;
     const values: StepRule["values"][number][] | undefined = context.isRehearsal ? [] : undefined;
     context.enterRule();
-    const verdict = values ? explained(rule, context, values) : decide(rule, context);
+    const verdict = values ? explained(rule, context, values) : decided(rule, context);
     if (verdict !== undefined) {
       const { counts } = state;
       if (verdict.failed === true && !values) counts.failed += 1;
@@ -75,6 +75,12 @@ function decide({ expressions }: CompiledRule, context: PolicyContext): Step | u
     if (result !== true) return unmatchedBy(expression, result, context);
   }
   return undefined;
+}
+
+/** Same as `decide`. A replay may take the result from the record. */
+function decided(rule: CompiledRule, context: PolicyContext): Step | undefined {
+  const replay = context.exchange?.replay;
+  return replay === undefined ? decide(rule, context) : replay.verdict(rule, () => decide(rule, context));
 }
 
 /** Same as `decide`, and records the parts of the expressions in `values`. */
@@ -125,7 +131,10 @@ class RuleRun {
     const { actions } = this.#rule;
     for (let at = from; at < actions.length; at += 1) {
       const action = actions[at] as CompiledActionOf;
-      const outcome = this.#run(action, this.#state.actions[at]);
+      const replay = this.#context.exchange?.replay;
+      const state = this.#state.actions[at];
+      const outcome =
+        replay === undefined ? this.#run(action, state) : replay.action(this.#rule, at, () => this.#run(action, state));
       if (outcome instanceof Promise) {
         return outcome.catch(thrown).then(resumed((settled) => this.#take(action, settled) ?? this.actions(at + 1)));
       }

@@ -3,6 +3,7 @@ import type { FieldBlock } from "../lib/field-block.ts";
 import type { CallChain } from "./calls.ts";
 import type { Handshake } from "./handshake.ts";
 import type { DescribedVisitor, LoginCookies, Visitor } from "./login.ts";
+import type { Replay } from "./replay.ts";
 import type { Step } from "./step.ts";
 
 /** A request and its response in flight, as modules see them. The same for HTTP/1.1 and HTTP/2. */
@@ -41,6 +42,8 @@ export interface Exchange {
   ownerAccount?: string | undefined;
   /** In a dry run with a described visitor: login modules treat the visitor as logged in. */
   readonly rehearsedAs?: DescribedVisitor | undefined;
+  /** Set for a recorded request that is decided again: supplies what only the record knows. */
+  readonly replay?: Replay | undefined;
   /** Called once when the exchange has ended. */
   watcher?: ExchangeWatcher | undefined;
   /** Whether the exchange has ended; absent in a dry run. */

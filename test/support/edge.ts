@@ -33,6 +33,8 @@ export interface TestEdge {
    * applied.
    */
   readonly revision: number;
+  /** The configuration that was committed. */
+  readonly objects: readonly ResourceObject[];
   /** Commits one object. When this returns, the edge has the object, unless it contains a large policy. */
   put(object: Pick<ResourceObject, "kind" | "id" | "doc"> & { account_id?: string }): void;
   remove(kind: string, id: string): void;
@@ -61,6 +63,7 @@ export async function startTestEdge(
   let handler: ((message: Downward) => void) | undefined;
   let lost = (): void => {};
   let revision = 0;
+  const objects = new Map((snapshot ?? []).map((object) => [`${object.kind} ${object.id}`, object]));
   let calls = 0;
   const send = (message: Downward): void => handler?.(structuredClone(message));
   const edge = await startEdge(
@@ -112,14 +115,19 @@ export async function startTestEdge(
     get revision() {
       return revision;
     },
+    get objects() {
+      return [...objects.values()];
+    },
     loseControlPlane: () => lost(),
     put({ kind, id, doc, account_id = account }) {
       revision += 1;
       const object = { kind, id, account_id, revision, doc };
+      objects.set(`${kind} ${id}`, object);
       send({ type: "changes", revision, changes: [{ kind, id, account_id, object }] });
     },
     remove(kind, id) {
       revision += 1;
+      objects.delete(`${kind} ${id}`);
       send({ type: "changes", revision, changes: [{ kind, id, account_id: account, object: null }] });
     },
     async question(asked) {

@@ -62,7 +62,8 @@ export function loginAction(action: LoginAction): CompiledAction {
       const { login, client } = asked(place);
       return { guard: place.login(login), client: client?.mayChange === true ? client : undefined };
     },
-    run: (context, state) => ask(context, state, true),
+    // A replay has the recorded visitor instead of a session.
+    run: (context, state) => ask(context, state, context.exchange?.replay === undefined),
     rehearse: (context, state) => ask(context, state, false),
   };
 }

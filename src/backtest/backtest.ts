@@ -1,0 +1,203 @@
+/** Decides recorded requests with two configurations, and compares the decisions. */
+import type { CapturedRequest } from "../capture/record.ts";
+import { ClientConnection } from "../edge/http/client-connection.ts";
+import type { RoutingChange } from "../routing/planes/messages.ts";
+import type { ConnectionFacts } from "../traffic/exchange.ts";
+import { causeOf } from "./causes.ts";
+import { ReplayClock } from "./clock.ts";
+import { decisionOf, differenceOf, outcomeFrom } from "./decided.ts";
+import { handshakeWith } from "./handshake.ts";
+import { CandidateParts, PresentParts } from "./parts.ts";
+import { headOf, receiveRecorded } from "./received.ts";
+import { ReplayedExchange } from "./replayed-exchange.ts";
+import type { Replaying } from "./replayed-exchange.ts";
+import { Settling } from "./settling.ts";
+import { Tally } from "./tally.ts";
+import type { BacktestExample, BacktestReport } from "./tally.ts";
+import { openWorld } from "./world.ts";
+import type { BacktestConfigurations, World } from "./world.ts";
+
+/** The two configurations at one edge of one node. Each edge has separate rate limits and circuit breakers. */
+interface Place {
+  readonly present: World;
+  readonly candidate: World;
+}
+
+/** Further edges share the state of the last one. */
+const maxPlaces = 64;
+
+export class Backtest {
+  readonly #configurations: BacktestConfigurations;
+  readonly #clock = new ReplayClock();
+  readonly #settling = new Settling(this.#clock);
+  readonly #places = new Map<string, Place>();
+  readonly #changes: ReadonlyMap<string, RoutingChange>;
+  readonly #tally = new Tally();
+
+  constructor(configurations: BacktestConfigurations) {
+    this.#configurations = configurations;
+    this.#changes = new Map(configurations.changes.map((change) => [change.id, change]));
+  }
+
+  get report(): BacktestReport {
+    return this.#tally.report;
+  }
+
+  /** Tries one record. Records come in the order in which their requests arrived. */
+  try(record: CapturedRequest): Promise<void> | undefined {
+    const { present, candidate } = this.#placeOf(record);
+    const host = hostOf(record);
+    const before = present.siteAt(host, record.siteId);
+    if (before?.id !== record.siteId) {
+      this.#tally.skipped += 1;
+      return undefined;
+    }
+    const atMs = record.receivedAt / 1000;
+    this.#settling.until(atMs);
+    this.#clock.reach(atMs);
+    this.#tally.reached(atMs);
+    const head = headOf(record);
+    const parts = new PresentParts();
+    const one = this.#open(present, head, { record, isPresent: true, before: undefined, parts });
+    if (one === undefined) {
+      this.#tally.cannotTell("the record of the request cannot be read");
+      return undefined;
+    }
+    present.current = one;
+    const running = one.run();
+    if (running !== undefined) return running.then(() => this.#tryCandidate(candidate, head, record, one, parts));
+    return this.#tryCandidate(candidate, head, record, one, parts);
+  }
+
+  #tryCandidate(
+    world: World,
+    head: Buffer,
+    record: CapturedRequest,
+    before: ReplayedExchange,
+    parts: PresentParts,
+  ): Promise<void> | undefined {
+    const given = { record, isPresent: false, before, parts: new CandidateParts(parts) };
+    const after = this.#open(world, head, given) as ReplayedExchange;
+    world.current = after;
+    const running = after.run();
+    if (running !== undefined) return running.then(() => this.#compare(record, before, after, world));
+    this.#compare(record, before, after, world);
+    return undefined;
+  }
+
+  #compare(record: CapturedRequest, before: ReplayedExchange, after: ReplayedExchange, candidate: World): void {
+    this.#settling.add(record, before);
+    this.#settling.add(record, after);
+    const tally = this.#tally;
+    if (isOtherwise(record, before)) tally.differentlyRecorded += 1;
+    const shaken =
+      before.site === undefined
+        ? "same"
+        : handshakeWith(
+            before.site.handshake,
+            candidate.siteAt(hostOf(record), record.siteId)?.handshake ?? {},
+            record.connection.tls,
+          );
+    if (shaken === "refused") after.refuseHandshake();
+    const unknown = before.unknown ?? after.unknown ?? (typeof shaken === "object" ? shaken.unknown : undefined);
+    if (unknown !== undefined) {
+      tally.cannotTell(unknown);
+      return;
+    }
+    const difference = differenceOf(before, after);
+    if (difference === undefined) {
+      tally.same += 1;
+      return;
+    }
+    const example = (): BacktestExample => exampleOf(record, difference, before, after);
+    tally.differs(difference, causeOf(before, after, this.#changes), record, example);
+  }
+
+  #open(world: World, head: Buffer, given: Omit<Replaying, "configurationOf">): ReplayedExchange | undefined {
+    const { record } = given;
+    const request = receiveRecorded(head, record, world.context.limits);
+    if (request === undefined) return undefined;
+    const client = new ClientConnection(
+      factsOf(record),
+      (host) => world.siteAt(host, record.siteId),
+      world.context,
+      record.request.scheme,
+    );
+    const configurationOf: Replaying["configurationOf"] = (module, { owner, siteId }) =>
+      JSON.stringify([
+        world.table.object("https_edge_route", owner)?.doc[module],
+        world.table.object("https_edge", siteId ?? "")?.doc[module],
+      ]);
+    return new ReplayedExchange(client, request, { ...given, configurationOf });
+  }
+
+  #placeOf({ nodeId, edge }: CapturedRequest): Place {
+    const key = `${nodeId}/${edge}`;
+    const known = this.#places.get(key);
+    if (known !== undefined) return known;
+    const last = [...this.#places.values()].at(-1);
+    if (last !== undefined && this.#places.size >= maxPlaces) return last;
+    const { revision, objects, changes } = this.#configurations;
+    const place = {
+      present: openWorld(this.#configurations, this.#clock),
+      candidate: openWorld(this.#configurations, this.#clock),
+    };
+    place.present.table.load(revision, objects);
+    place.candidate.table.load(revision, objects);
+    place.candidate.table.change(revision + 1, changes);
+    this.#places.set(key, place);
+    return place;
+  }
+}
+
+function hostOf({ request }: CapturedRequest): string {
+  const { authority } = request;
+  return authority.replace(/:\d*$/, "").replace(/\.$/, "").toLowerCase();
+}
+
+function factsOf({ connection }: CapturedRequest): ConnectionFacts {
+  const { source, sourcePort, localAddress, localPort, startedAt, tls } = connection;
+  return {
+    source,
+    sourcePort,
+    local: { localAddress },
+    localPort,
+    startedAt,
+    tls: tls && {
+      serverName: tls.serverName,
+      version: tls.version,
+      cipher: tls.cipher,
+      alpn: tls.alpn,
+      clientCertificate: tls.clientCertificate,
+    },
+    ...(tls && { hello: { serverName: tls.serverName, alpn: tls.offeredAlpn, ja4: tls.ja4 } }),
+  };
+}
+
+/** Whether the present configuration decides the request in another way than it was recorded. */
+function isOtherwise({ decision, cutShort, routeId }: CapturedRequest, before: ReplayedExchange): boolean {
+  if (before.unknown !== undefined || cutShort) return false;
+  if (before.routeId !== routeId) return true;
+  return decision.outcome !== outcomeFrom(before) || (decision.status !== 0 && decision.status !== before.status);
+}
+
+function exampleOf(
+  record: CapturedRequest,
+  difference: BacktestExample["difference"],
+  before: ReplayedExchange,
+  after: ReplayedExchange,
+): BacktestExample {
+  const { request, connection, visitor } = record;
+  return {
+    requestId: record.id,
+    receivedAt: record.receivedAt / 1000,
+    method: request.method,
+    host: hostOf(record),
+    path: request.path,
+    source: connection.source,
+    user: visitor?.email ?? "",
+    difference,
+    before: decisionOf(before),
+    after: decisionOf(after),
+  };
+}

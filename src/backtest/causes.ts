@@ -1,0 +1,63 @@
+/** Finds what caused a difference: the first step that differs, and the changed object behind it. */
+import type { ResourceObject } from "../schema/object.ts";
+import type { RoutingChange } from "../routing/planes/messages.ts";
+import type { Step } from "../traffic/step.ts";
+import type { ReplayedExchange } from "./replayed-exchange.ts";
+
+export interface Cause {
+  /** Module of the first step that differs, `router` for another route. */
+  readonly module: string;
+  /** The policy rule, such as `on_http_request[0] "only staff"`. "" for other modules. */
+  readonly rule: string;
+  /** The changed object. Undefined if it could not be determined. */
+  readonly object: { readonly kind: string; readonly id: string } | undefined;
+}
+
+const ruleLabel = /^on_\w+\[\d+\](?: "(?:[^"\\]|\\.)*")?/;
+
+export function causeOf(
+  before: ReplayedExchange,
+  after: ReplayedExchange,
+  changes: ReadonlyMap<string, RoutingChange>,
+): Cause {
+  const [one, other] = firstDifference(before.steps, after.steps);
+  // A removed module has no step with the candidate, so the step of the next module differs.
+  const isRemoved = one !== undefined && !after.steps.some(({ by }) => by === one.by);
+  const step = isRemoved && one.by !== other?.by && other?.answer === undefined ? one : (other ?? one);
+  const module = step?.by ?? "response";
+  const rule = ruleLabel.exec(step?.reason ?? "")?.[0] ?? "";
+  return { module, rule, object: changedObject(step, before, after, changes) };
+}
+
+function firstDifference(one: readonly Step[], other: readonly Step[]): readonly [Step | undefined, Step | undefined] {
+  for (let at = 0; at < Math.max(one.length, other.length); at += 1) {
+    const [before, after] = [one[at], other[at]];
+    if (before?.by !== after?.by || before?.outcome !== after?.outcome || before?.reason !== after?.reason) {
+      return [before, after];
+    }
+  }
+  return [undefined, undefined];
+}
+
+/** The object that decided, then the route and the edge, then an object that they refer to. */
+function changedObject(
+  step: Step | undefined,
+  before: ReplayedExchange,
+  after: ReplayedExchange,
+  changes: ReadonlyMap<string, RoutingChange>,
+): Cause["object"] {
+  const ids = [step?.decidedBy?.id, after.routeId, before.routeId, after.siteId, before.siteId];
+  for (const id of ids) {
+    const change = id === undefined ? undefined : changes.get(id);
+    if (change !== undefined) return { kind: change.kind, id: change.id };
+  }
+  for (const { kind, id, object } of changes.values()) {
+    if (ids.some((owner) => owner !== undefined && isOwnedBy(object, owner))) return { kind, id };
+  }
+  const [first] = changes.values();
+  return first && { kind: first.kind, id: first.id };
+}
+
+function isOwnedBy(object: ResourceObject | null, owner: string): boolean {
+  return object !== null && Object.values(object.doc).includes(owner);
+}

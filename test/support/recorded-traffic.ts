@@ -1,0 +1,75 @@
+/** Records of the requests that edges of this thread have served, as capture keeps them, and backtests of them. */
+import { createHmac } from "node:crypto";
+import { Backtest } from "../../src/backtest/backtest.ts";
+import type { BacktestReport } from "../../src/backtest/tally.ts";
+import type { BacktestSettings } from "../../src/backtest/settings.ts";
+import type { CapturedRequest } from "../../src/capture/record.ts";
+import { toRecord } from "../../src/edge/watch/capture/to-record.ts";
+import { HttpExchange } from "../../src/edge/http/exchange.ts";
+import type { ResourceObject } from "../../src/schema/object.ts";
+import type { RoutingChange } from "../../src/routing/planes/messages.ts";
+import { edgeSettings } from "../../src/settings/edge.ts";
+import { defaultsOf } from "../../src/settings/setting.ts";
+
+const secretFields = new Set(["authorization", "proxy-authorization", "cookie", "set-cookie"]);
+
+/** Records every request until `stop`. */
+export function recordTraffic(): { readonly records: CapturedRequest[]; stop(): void } {
+  const records: CapturedRequest[] = [];
+  const { conclude } = HttpExchange.prototype;
+  HttpExchange.prototype.conclude = function (this: HttpExchange): void {
+    const { isOver, accountId } = this;
+    conclude.call(this);
+    if (!isOver && accountId !== undefined) {
+      records.push(concealed(toRecord(this, accountId, { nodeId: "node_1", edge: 0 })));
+    }
+  };
+  return {
+    records,
+    stop: () => void (HttpExchange.prototype.conclude = conclude),
+  };
+}
+
+function concealed(record: CapturedRequest): CapturedRequest {
+  const { request, upstream } = record;
+  const hidden = (pairs: CapturedRequest["request"]["headers"]): CapturedRequest["request"]["headers"] =>
+    pairs.map(([name, value]) => [name, secretFields.has(name) ? hashOf(value) : value] as const);
+  return {
+    ...record,
+    request: {
+      ...request,
+      headers: hidden(request.headers),
+      redacted: request.headers.flatMap(([name]) => (secretFields.has(name) ? [name] : [])),
+    },
+    upstream: upstream && { ...upstream, headers: hidden(upstream.headers) },
+  };
+}
+
+function hashOf(value: string): string {
+  return createHmac("sha256", "key").update(value).digest("hex").slice(0, 16);
+}
+
+export const backtestSettings: BacktestSettings = {
+  ...defaultsOf(edgeSettings),
+  httpsPort: 443,
+  takesDefaultPorts: true,
+  allowLocalUpstreams: true,
+  idpHost: "idp.apps.example.com",
+  oauthApps: {},
+};
+
+/** Tries the records with the objects and the changes. `null` deletes an object. */
+export async function backtestOf(
+  records: readonly CapturedRequest[],
+  objects: readonly ResourceObject[],
+  changed: readonly (Pick<ResourceObject, "kind" | "id"> & { readonly doc: ResourceObject["doc"] | null })[] = [],
+): Promise<BacktestReport> {
+  const revision = Math.max(0, ...objects.map((one) => one.revision));
+  const changes = changed.map(({ kind, id, doc }): RoutingChange => {
+    const object = doc && { kind, id, account_id: "ac_1", revision: revision + 1, doc };
+    return { kind, id, account_id: "ac_1", object };
+  });
+  const backtest = new Backtest({ accountId: "ac_1", revision, objects, changes, settings: backtestSettings });
+  for (const record of records.toSorted((one, other) => one.receivedAt - other.receivedAt)) await backtest.try(record);
+  return backtest.report;
+}
