@@ -28,7 +28,6 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   "src/api/traffic": ["test/api/traffic.test.ts", "test/cli/exchanges.test.ts"],
   "src/capture": ["test/capture/*.test.ts", "src/capture/**/*.test.ts", "src/edge/watch/capture/*.test.ts"],
   "src/backtest": ["test/backtest/*.test.ts"],
-  "src/capture": ["src/edge/watch/capture/*.test.ts"],
   "src/cel": ["test/cel/*.test.ts", "test/api/filter.test.ts"],
   "src/import": ["test/import/*.test.ts"],
   "src/inspector": ["test/cli/{exchanges,inspector{,-page},local-tunnels}.test.ts"],

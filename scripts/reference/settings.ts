@@ -59,6 +59,7 @@ const exitDocs: Readonly<Record<keyof typeof exitCodes, string>> = {
   upstream: "the upstream is required (`--require-upstream`) and unreachable",
   refused: "rejected by a policy or limit, or not found",
   planHasChanges: "the plan has changes",
+  accessChanges: "a backtest with `--exit-code` found requests that would be newly denied or newly allowed",
   importLeftGuards: "an import left out a setting that protects something",
   warning: "warnings (`postern status`)",
   interrupted: "interrupted",

@@ -14,10 +14,12 @@ import { exportFailures } from "../lib/boundary.ts";
 import { useNameServers } from "../outbound/names/names.ts";
 import { exportOutboundCounters } from "../outbound/counters.ts";
 import type { ControlPlaneSettings } from "../settings/control-plane.ts";
+import type { BacktestRunner } from "../routing/planes/backtests.ts";
 import { openStore } from "../storage/opening/open.ts";
 import { storedKinds } from "../storage/opening/stored-kinds.ts";
 import type { DerivedKey, Store } from "../storage/store.ts";
 import type { BehaviourNeeds } from "./behaviours.ts";
+import { withoutRecords } from "./backtests/without-records.ts";
 import { openConsole } from "./console/console.ts";
 import type { ConsoleOptions } from "./console/console.ts";
 import { makePeople } from "./console/people.ts";
@@ -91,6 +93,8 @@ export interface ControlPlaneOptions extends ControlPlaneSettings {
   readonly resolveTxt?: ResolveTxt;
   /** Keys of this server, shared with the other nodes if there are any. */
   readonly serverKeys?: ServerKeys | undefined;
+  /** Runs backtests of this node's captured requests. Default: there are no captured requests. */
+  readonly backtests?: BacktestRunner;
   /** Authorities of the certificates of event receivers, PEM. Default: the system's. */
   readonly eventsCa?: string;
 }
@@ -314,6 +318,7 @@ async function startApi(options: ControlPlaneOptions, store: Store, grounds: Gro
       sharedCallback: options.oidcSharedCallback,
       developmentProvider: options.developmentProvider,
       codes: front?.codes,
+      backtests: options.backtests ?? withoutRecords,
     }),
   });
   letGo(

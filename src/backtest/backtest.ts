@@ -1,6 +1,7 @@
 /** Decides recorded requests with two configurations, and compares the decisions. */
 import type { CapturedRequest } from "../capture/record.ts";
 import { ClientConnection } from "../edge/http/client-connection.ts";
+import type { BacktestExample, BacktestReport } from "../routing/planes/backtests.ts";
 import type { RoutingChange } from "../routing/planes/messages.ts";
 import type { ConnectionFacts } from "../traffic/exchange.ts";
 import { causeOf } from "./causes.ts";
@@ -13,7 +14,6 @@ import { ReplayedExchange } from "./replayed-exchange.ts";
 import type { Replaying } from "./replayed-exchange.ts";
 import { Settling } from "./settling.ts";
 import { Tally } from "./tally.ts";
-import type { BacktestExample, BacktestReport } from "./tally.ts";
 import { openWorld } from "./world.ts";
 import type { BacktestConfigurations, World } from "./world.ts";
 
@@ -41,6 +41,11 @@ export class Backtest {
 
   get report(): BacktestReport {
     return this.#tally.report;
+  }
+
+  /** Some records are missing. */
+  gap(): void {
+    this.#tally.gaps += 1;
   }
 
   /** Tries one record. Records come in the order in which their requests arrived. */

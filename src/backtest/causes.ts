@@ -1,17 +1,9 @@
 /** Finds what caused a difference: the first step that differs, and the changed object behind it. */
 import type { ResourceObject } from "../schema/object.ts";
 import type { RoutingChange } from "../routing/planes/messages.ts";
+import type { Cause } from "../routing/planes/backtests.ts";
 import type { Step } from "../traffic/step.ts";
 import type { ReplayedExchange } from "./replayed-exchange.ts";
-
-export interface Cause {
-  /** Module of the first step that differs, `router` for another route. */
-  readonly module: string;
-  /** The policy rule, such as `on_http_request[0] "only staff"`. "" for other modules. */
-  readonly rule: string;
-  /** The changed object. Undefined if it could not be determined. */
-  readonly object: { readonly kind: string; readonly id: string } | undefined;
-}
 
 const ruleLabel = /^on_\w+\[\d+\](?: "(?:[^"\\]|\\.)*")?/;
 

@@ -1,28 +1,17 @@
 /** What a configuration decided about a recorded request, and how two decisions differ. */
 import { codeOf, outcomeOf, stepReports } from "../routing/planes/questions.ts";
-import type { Outcome, StepReport } from "../routing/planes/questions.ts";
+import type { Outcome } from "../routing/planes/questions.ts";
+import type { Decision, DifferenceKind } from "../routing/planes/backtests.ts";
 import type { ReplayedExchange } from "./replayed-exchange.ts";
 
-export const differenceKinds = [
+export const differenceKinds: readonly DifferenceKind[] = [
   "allowed_to_denied",
   "denied_to_allowed",
   "other_route",
   "other_backend",
   "other_status",
   "other_headers",
-] as const;
-export type DifferenceKind = (typeof differenceKinds)[number];
-
-/** A decision in the form of a report. */
-export interface Decision {
-  readonly outcome: Outcome;
-  /** 0 if it is not known, because only the record knows how an upstream answers. */
-  readonly status: number;
-  readonly errorCode: string | undefined;
-  readonly routeId: string | undefined;
-  readonly backendId: string | undefined;
-  readonly steps: readonly StepReport[];
-}
+];
 
 const loginModules: ReadonlySet<string> = new Set(["oauth", "oidc", "saml"]);
 

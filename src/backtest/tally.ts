@@ -1,60 +1,13 @@
 /** Counts the results of a backtest, with a bounded number of examples and distinct values. */
 import type { CapturedRequest } from "../capture/record.ts";
-import type { Cause } from "./causes.ts";
 import { differenceKinds } from "./decided.ts";
-import type { Decision, DifferenceKind } from "./decided.ts";
-
-/** Number of different values, up to a bound. */
-export interface DistinctCount {
-  readonly count: number;
-  /** Whether there are more. */
-  readonly more: boolean;
-}
-
-export interface BacktestExample {
-  readonly requestId: string;
-  /** When it was received, milliseconds since 1970. */
-  readonly receivedAt: number;
-  readonly method: string;
-  readonly host: string;
-  /** Path as routes and modules judge it. */
-  readonly path: string;
-  readonly source: string;
-  /** E-mail address of the visitor. "" without one. */
-  readonly user: string;
-  readonly difference: DifferenceKind;
-  readonly before: Decision;
-  readonly after: Decision;
-}
-
-export interface BacktestCause extends Cause {
-  readonly difference: DifferenceKind;
-  readonly requests: number;
-  readonly sources: DistinctCount;
-  readonly users: DistinctCount;
-  readonly paths: DistinctCount;
-}
-
-/** Results so far. Plain data. */
-export interface BacktestReport {
-  readonly tried: number;
-  readonly same: number;
-  readonly different: number;
-  readonly unknown: number;
-  /** Requests of agents' endpoints and of names that the configuration does not have. */
-  readonly skipped: number;
-  /** Requests that the present configuration decides in another way than the one in effect at their time. */
-  readonly differentlyRecorded: number;
-  readonly differences: Readonly<Record<DifferenceKind, number>>;
-  readonly unknownReasons: readonly { readonly reason: string; readonly requests: number }[];
-  /** Those with the most requests first. */
-  readonly causes: readonly BacktestCause[];
-  /** The first, the last, and up to twenty between them. */
-  readonly examples: readonly BacktestExample[];
-  /** Time of the earliest and the latest request that was tried, milliseconds since 1970. 0 without requests. */
-  readonly firstAt: number;
-  readonly lastAt: number;
-}
+import type {
+  BacktestExample,
+  BacktestReport,
+  Cause,
+  DifferenceKind,
+  DistinctCount,
+} from "../routing/planes/backtests.ts";
 
 /** Maximum number of values that are told apart. */
 const maxDistinct = 10_000;
@@ -93,6 +46,7 @@ export class Tally {
   different = 0;
   unknown = 0;
   skipped = 0;
+  gaps = 0;
   differentlyRecorded = 0;
   firstAt = 0;
   lastAt = 0;
@@ -159,6 +113,7 @@ export class Tally {
       same,
       different,
       unknown,
+      gaps: this.gaps,
       skipped,
       differentlyRecorded,
       differences: { ...this.#differences },
@@ -178,8 +133,12 @@ export class Tally {
   }
 
   get #examples(): readonly BacktestExample[] {
-    const every = Math.max(1, Math.ceil(this.#spread.length / maxSpread));
-    const spread = this.#spread.filter((_one, at) => at % every === 0);
+    const { length } = this.#spread;
+    const step = Math.max(1, length / maxSpread);
+    const spread = Array.from(
+      { length: Math.min(length, maxSpread) },
+      (_one, at) => this.#spread[Math.floor(at * step)],
+    );
     const all = [this.#first, ...spread, this.#last].filter((one) => one !== undefined);
     return [...new Map(all.map((one) => [one.requestId, one])).values()];
   }

@@ -186,6 +186,10 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     doc: "Print the changes that a document would make.",
     load: async () => (await import("./commands/plan.ts")).plan as Command,
   },
+  backtest: {
+    doc: "Try a document on captured requests, without changing anything.",
+    load: async () => (await import("./commands/backtest.ts")).backtest as Command,
+  },
   apply: {
     doc: "Change the account's objects to match a document.",
     load: async () => (await import("./commands/apply.ts")).apply as Command,

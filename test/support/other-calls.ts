@@ -69,6 +69,10 @@ export function otherCalls(api: TestApi, world: World): Readonly<Record<string, 
     );
     return `/inbox_messages/${id}`;
   };
+  const backtest = async (): Promise<OtherCall> => {
+    const { id } = await api.ok("POST", "/backtests", { document });
+    return { path: `/backtests/${id}`, names: true };
+  };
   return {
     createEndpoint: async () => ({ path: "/endpoints", status: 400 }),
     updateEndpoint: async () => ({ path: await collection("endpoint"), status: 409, names: true }),
@@ -137,6 +141,9 @@ export function otherCalls(api: TestApi, world: World): Readonly<Record<string, 
     getPolicyLanguage: async () => ({ path: "/policies/language" }),
     checkPolicy: async () => ({ path: "/policies/check", body: { policy: "on_http_request: []" } }),
     planDocument: async () => ({ path: "/plan", body: document }),
+    createBacktest: async () => ({ path: "/backtests", body: { document } }),
+    getBacktest: backtest,
+    deleteBacktest: backtest,
     applyDocument: async () => ({ path: "/apply", body: document }),
     createConsoleLink: async () => ({ path: "/console_links" }),
     exportDocument: async () => ({ path: "/export" }),

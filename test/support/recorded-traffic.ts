@@ -1,7 +1,7 @@
 /** Records of the requests that edges of this thread have served, as capture keeps them, and backtests of them. */
 import { createHmac } from "node:crypto";
 import { Backtest } from "../../src/backtest/backtest.ts";
-import type { BacktestReport } from "../../src/backtest/tally.ts";
+import type { BacktestReport } from "../../src/routing/planes/backtests.ts";
 import type { BacktestSettings } from "../../src/backtest/settings.ts";
 import type { CapturedRequest } from "../../src/capture/record.ts";
 import { toRecord } from "../../src/edge/watch/capture/to-record.ts";
@@ -72,4 +72,65 @@ export async function backtestOf(
   const backtest = new Backtest({ accountId: "ac_1", revision, objects, changes, settings: backtestSettings });
   for (const record of records.toSorted((one, other) => one.receivedAt - other.receivedAt)) await backtest.try(record);
   return backtest.report;
+}
+
+/** Returns the record of a plain request, which an upstream answered with 200. */
+export function recordOf(given: {
+  readonly at: number;
+  readonly accountId: string;
+  readonly siteId: string;
+  readonly routeId: string;
+  readonly receivedAt: number;
+}): CapturedRequest {
+  const { at, ...ids } = given;
+  return {
+    ...ids,
+    id: `req_${String(at).padStart(27, "0")}`,
+    nodeId: "nd_1",
+    edge: 1,
+    revision: 1_000,
+    request: {
+      method: "GET",
+      scheme: "https",
+      httpVersion: at % 2 === 0 ? "2" : "1.1",
+      authority: "app.example.com",
+      target: `/p${at % 4}?n=${at}`,
+      path: `/p${at % 4}`,
+      headers: [["host", "app.example.com"]],
+      redacted: [],
+      body: undefined,
+      websocket: false,
+      upgrade: "",
+    },
+    connection: {
+      source: `192.0.2.${at % 200}`,
+      sourcePort: 1024,
+      localAddress: "127.0.0.1",
+      localPort: 443,
+      startedAt: ids.receivedAt / 1000,
+      tls: {
+        version: "TLSv1.3",
+        cipher: "TLS_AES_256_GCM_SHA384",
+        serverName: "app.example.com",
+        alpn: "",
+        offeredAlpn: [],
+        ja4: "",
+        clientCertificate: undefined,
+      },
+    },
+    visitor: undefined,
+    decision: {
+      steps: [],
+      outcome: "forwarded",
+      status: 200,
+      errorCode: undefined,
+      backendId: undefined,
+      tunnel: undefined,
+    },
+    upstream: { status: 200, headers: [["content-type", "text/plain"]], waitedMs: 1 },
+    durationMs: 2,
+    bytesIn: 0,
+    bytesOut: 2,
+    cutShort: false,
+  };
 }

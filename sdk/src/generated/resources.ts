@@ -13,6 +13,8 @@ import type {
   AgentInvitationUpdate,
   ApplicationSession,
   ApplicationUser,
+  Backtest,
+  BacktestRequest,
   BotUser,
   BotUserCreate,
   BotUserUpdate,
@@ -397,6 +399,7 @@ export interface Resources {
   readonly policies: Policies;
   readonly webhooks: Webhooks;
   readonly references: References;
+  readonly backtests: Backtests;
   readonly consoleLinks: ConsoleLinks;
   /**
    * Get the history of your traffic, summed over all nodes: requests, errors, latency, bytes and connections, per
@@ -1906,6 +1909,19 @@ export interface Webhooks {
 export interface References {
   /** List the objects that refer to an object, such as the routes of a backend. `GET /references/{id}` */
   get(id: string, options?: ReadOptions): Promise<ReferenceList>;
+}
+
+/** `/backtests` */
+export interface Backtests {
+  /**
+   * Try a candidate configuration on captured requests, without sending or changing anything: count which requests it
+   * would decide differently. Only for keys that may write and read everything. `POST /backtests`
+   */
+  create(body: BacktestRequest, options?: CallOptions): Promise<Backtest>;
+  /** Get a backtest with its results so far. Results are available for an hour. `GET /backtests/{id}` */
+  get(id: string, options?: ReadOptions): Promise<Backtest>;
+  /** Cancel a backtest. Its results so far stay available for an hour. `DELETE /backtests/{id}` */
+  delete(id: string, options?: CallOptions): Promise<Backtest>;
 }
 
 /** `/console_links` */

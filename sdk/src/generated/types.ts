@@ -4470,6 +4470,193 @@ export interface Document {
   };
 }
 
+/** A backtest of a candidate configuration, with its results so far. */
+export interface Backtest {
+  /** Its id. */
+  readonly id: string;
+  /** Its URI. */
+  readonly uri: string;
+  /** State. */
+  readonly status: "running" | "completed" | "failed" | "cancelled";
+  /** Why it failed. */
+  readonly error: string | null;
+  /** When it was started. */
+  readonly created_at: string;
+  /** Revision of the configuration that the candidate changes. */
+  readonly revision: number;
+  /** Number of objects that the candidate changes. */
+  readonly changed_objects: number;
+  /** Requests that arrived at this time or later are tried. */
+  readonly since: string;
+  /** Requests that arrived before this time are tried. */
+  readonly until: string;
+  /** When the earliest tried request arrived. */
+  readonly first_request_at: string | null;
+  /** When the latest tried request arrived. */
+  readonly last_request_at: string | null;
+  /** Number of requests that were tried: the sum of `same`, `different` and `unknown`. */
+  readonly tried: number;
+  /** Requests for which nothing changes. */
+  readonly same: number;
+  /** Requests for which something changes. */
+  readonly different: number;
+  /** Requests whose result depends on something that was not captured. */
+  readonly unknown: number;
+  /** Requests that the configuration does not decide, such as those to agents' endpoints. */
+  readonly skipped: number;
+  /**
+   * Requests that the present configuration decides in another way than when they arrived, because it has changed
+   * since.
+   */
+  readonly decided_otherwise_before: number;
+  /** Places in the captured data whose requests are missing. */
+  readonly gaps: number;
+  /** Number of requests by difference. */
+  readonly differences: {
+    /** Requests that the candidate no longer allows: denied, or sent to a login. */
+    readonly allowed_to_denied: number;
+    /** Requests that the candidate newly allows. */
+    readonly denied_to_allowed: number;
+    /** Allowed requests that match another route. */
+    readonly other_route: number;
+    /** Allowed requests that go to another backend. */
+    readonly other_backend: number;
+    /** Requests with another status or error code. */
+    readonly other_status: number;
+    /** Allowed requests with another URL, header field or response. */
+    readonly other_headers: number;
+  };
+  /** Why results are unknown. */
+  readonly unknown_reasons: readonly {
+    /** The reason. */
+    readonly reason: string;
+    /** Number of requests. */
+    readonly requests: number;
+  }[];
+  /** Causes of the differences, the most frequent first. */
+  readonly causes: readonly ({
+    /** The difference. */
+    readonly difference: "allowed_to_denied" | "denied_to_allowed" | "other_route" | "other_backend" | "other_status" | "other_headers";
+    /** Module with the first step that differs; `router` for another route. */
+    readonly module: string;
+    /** The policy rule. */
+    readonly rule: string | null;
+    readonly object: {
+      /** Its kind. */
+      readonly kind: string;
+      /** Its id. New objects have a provisional one. */
+      readonly id: string;
+    } | null;
+    /** Number of requests. */
+    readonly requests: number;
+    /** Number of different client addresses. */
+    readonly sources: {
+      /** The number, up to 10,000. */
+      readonly count: number;
+      /** Whether there are more. */
+      readonly more: boolean;
+    };
+    /** Number of different logged-in users. */
+    readonly users: {
+      /** The number, up to 10,000. */
+      readonly count: number;
+      /** Whether there are more. */
+      readonly more: boolean;
+    };
+    /** Number of different paths. */
+    readonly paths: {
+      /** The number, up to 10,000. */
+      readonly count: number;
+      /** Whether there are more. */
+      readonly more: boolean;
+    };
+  })[];
+  /** The first and the last request with a difference, and up to twenty between them. */
+  readonly examples: readonly ({
+    /** Its request id. */
+    readonly request_id: string;
+    /** When it was received. */
+    readonly received_at: string;
+    /** Method. */
+    readonly method: string;
+    /** Host. */
+    readonly host: string;
+    /** Path. */
+    readonly path: string;
+    /** Address of the client. */
+    readonly source_ip: string;
+    /** E-mail address of the logged-in user. */
+    readonly user: string | null;
+    /** The difference. */
+    readonly difference: "allowed_to_denied" | "denied_to_allowed" | "other_route" | "other_backend" | "other_status" | "other_headers";
+    /** What one of the two configurations decides. */
+    readonly before: {
+      /** Outcome. */
+      readonly outcome: "forwarded" | "answered" | "denied" | "failed";
+      /** Status for the client; null if only the upstream could tell. */
+      readonly status_code: number | null;
+      /** Error code. */
+      readonly error_code: string | null;
+      /** The route. */
+      readonly route_id: string | null;
+      /** The backend. */
+      readonly backend_id: string | null;
+      /** The decisions, in order. */
+      readonly steps: readonly Step[];
+    };
+    /** What one of the two configurations decides. */
+    readonly after: {
+      /** Outcome. */
+      readonly outcome: "forwarded" | "answered" | "denied" | "failed";
+      /** Status for the client; null if only the upstream could tell. */
+      readonly status_code: number | null;
+      /** Error code. */
+      readonly error_code: string | null;
+      /** The route. */
+      readonly route_id: string | null;
+      /** The backend. */
+      readonly backend_id: string | null;
+      /** The decisions, in order. */
+      readonly steps: readonly Step[];
+    };
+  })[];
+}
+
+/** A backtest to start, with exactly one of `document` and `draft`. */
+export interface BacktestRequest {
+  readonly document?: Document | null;
+  /** A traffic policy to use instead of the policy of a route: only for keys that may write and read everything. */
+  readonly draft?: {
+    /** Id of the route. (at most 64 bytes) */
+    readonly route_id: string;
+    /** The policy, as JSON or YAML; empty: none. (at most 65536 bytes; traffic policy) */
+    readonly traffic_policy: string;
+  } | null;
+  /** Start of the requests to try, RFC 3339. Default: 24 hours ago. (at most 64 bytes) */
+  readonly since?: string | null;
+  /** End of the requests to try, RFC 3339. Default: now. (at most 64 bytes) */
+  readonly until?: string | null;
+  /** Which requests to try. Every given condition must hold. */
+  readonly filter?: {
+    /** Outcome at their time. */
+    readonly outcome?: "forwarded" | "answered" | "denied" | "failed" | null;
+    /** Status at their time; 0: any. (0 to 599) */
+    readonly status_code?: number | null;
+    /** Module that acted at their time, such as `ip_restriction`. (at most 255 bytes) */
+    readonly module?: string | null;
+    /** Id or name of a rule that acted at their time. (at most 255 bytes) */
+    readonly rule?: string | null;
+    /** Address of the client. (at most 255 bytes; ip) */
+    readonly source_ip?: string | null;
+    /** Path, or its beginning with `*` at the end. (at most 4096 bytes) */
+    readonly path?: string | null;
+    /** E-mail address or id of the visitor. (at most 320 bytes) */
+    readonly user?: string | null;
+    /** Text in the request id, method, host, path, address, status, error or user. (at most 255 bytes) */
+    readonly text?: string | null;
+  } | null;
+}
+
 /** A link to the console. */
 export interface ConsoleLink {
   /** Open this URL in a browser. It logs in once, with the permissions of the API key. */

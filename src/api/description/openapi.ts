@@ -137,8 +137,8 @@ function requestBody(operation: Operation): JsonSchema {
   return { required: operation.verb === "create", content: { "application/json": { schema, example } } };
 }
 
-function documentBody({ exampleBody: example }: Operation): JsonSchema {
-  const content = { schema: { $ref: schemaRef("Document") }, example };
+function documentBody({ bodySchema = "Document", exampleBody: example }: Operation): JsonSchema {
+  const content = { schema: { $ref: schemaRef(bodySchema) }, example };
   return { required: true, content: { "application/yaml": content, "application/json": content } };
 }
 

@@ -16,7 +16,7 @@ import { seesSecrets } from "../operation/scope.ts";
 import { makeShares } from "../operation/shares.ts";
 import { inputRefusal } from "../operation/input-refusal.ts";
 import { objectRefusals } from "../operation/refusals.ts";
-import type { Draft } from "../../storage/store.ts";
+import type { Change, Draft } from "../../storage/store.ts";
 import { writeOnce } from "../objects/write-once.ts";
 import { judgeOf } from "../objects/write-context.ts";
 import { carryOut, maxIssues, presentOf } from "./apply.ts";
@@ -35,22 +35,23 @@ const maxModuleIdentities = 100;
 /** Limits parallel plans and applications per key. */
 const longDocuments = makeShares(4);
 
+export const documentRefusals = [
+  ...new Set([
+    ...documentKinds.flatMap(objectRefusals),
+    "in_use" as const,
+    "work_limit" as const,
+    "work_too_long" as const,
+  ]),
+];
+
 export function declarativeOperations(context: ObjectContext): Operation[] {
-  const refusals = [
-    ...new Set([
-      ...documentKinds.flatMap(objectRefusals),
-      "in_use" as const,
-      "work_limit" as const,
-      "work_too_long" as const,
-    ]),
-  ];
   const shared = {
     method: "POST",
     takes: "document",
     status: 200,
     replySchema: "Plan",
     exampleBody: exampleDocument,
-    refusals,
+    refusals: documentRefusals,
   } as const;
   const schemas = {
     Plan: planSchema,
@@ -103,6 +104,14 @@ async function plan(call: Call, context: ObjectContext): Promise<Reply> {
   const work = (draft: Draft): Outcome => carryOut(document, call, context, draft, identities);
   const { objects, changes } = context.store.rehearse(work, judgeOf(call));
   return answer(planOf(document, { objects, changes }, context, call, { revision, applied: false }));
+}
+
+/** Returns the changes that applying the document in the body would make. */
+export async function documentChanges(call: Call, context: ObjectContext): Promise<readonly Change[]> {
+  const document = await read(call);
+  const identities = await identitiesFor(document, call, context, true);
+  const work = (draft: Draft): Outcome => carryOut(document, call, context, draft, identities);
+  return context.store.rehearse(work, judgeOf(call)).changes;
 }
 
 async function apply(call: Call, context: ObjectContext): Promise<Reply> {
@@ -216,7 +225,7 @@ const planSchema: JsonSchema = {
   additionalProperties: false,
 };
 
-const documentSchema: JsonSchema = {
+export const documentSchema: JsonSchema = {
   type: "object",
   description:
     'Objects by kind and name, with the fields for their creation. A field that refers to another object has its name or an id. Missing fields have their defaults. `{"$unchanged": true}` keeps a stored secret.',

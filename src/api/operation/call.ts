@@ -71,6 +71,8 @@ export interface Operation {
   readonly takes: "nothing" | "object" | "document" | "anything";
   /** Fields of the body, for the description of the API. */
   readonly input?: Fields;
+  /** Name of the body's schema in `schemas`, for a document with more around it. */
+  readonly bodySchema?: string;
   /** Key of the list in the reply. */
   readonly listKey?: string;
   /** Known query parameters. */

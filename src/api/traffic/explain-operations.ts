@@ -115,7 +115,7 @@ export const requestExample = {
 };
 
 /** A hypothetical configuration of a route, to see its effect. */
-const draftField = f.object(
+export const draftField = f.object(
   "A traffic policy to use instead of the policy of a route: only for keys that may write and read everything.",
   {
     route_id: f.string("Id of the route.", { required: true, maxBytes: 64 }),

@@ -18,6 +18,8 @@ export const exitCodes = {
   /** Rejected by a policy or limit. */
   refused: 7,
   planHasChanges: 8,
+  /** A backtest found requests that would be newly denied or newly allowed. */
+  accessChanges: 8,
   /** An import omitted a setting that protects something. */
   importLeftGuards: 8,
   /** Something may need attention soon (`postern status`). */

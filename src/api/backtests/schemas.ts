@@ -1,0 +1,196 @@
+/** Schemas and examples of backtests, for the description of the API. */
+import type { DifferenceKind } from "../../routing/planes/backtests.ts";
+import { objectSchema, schemaRef } from "../../schema/json-schema.ts";
+import type { JsonSchema } from "../../schema/json-schema.ts";
+import type { Fields } from "../../schema/fields.ts";
+import { exampleDocument } from "../documents/examples.ts";
+import { exampleBaseUrl } from "../objects/example-replies.ts";
+import { exampleId, exampleTime } from "../operation/examples.ts";
+import { list, object, orNull, text, textOrNull } from "../operation/shapes.ts";
+import { draftField } from "../traffic/explain-operations.ts";
+
+const differences: Readonly<Record<DifferenceKind, string>> = {
+  allowed_to_denied: "Requests that the candidate no longer allows: denied, or sent to a login.",
+  denied_to_allowed: "Requests that the candidate newly allows.",
+  other_route: "Allowed requests that match another route.",
+  other_backend: "Allowed requests that go to another backend.",
+  other_status: "Requests with another status or error code.",
+  other_headers: "Allowed requests with another URL, header field or response.",
+};
+
+const count = (description: string): JsonSchema => ({ type: "integer", description });
+const kind: JsonSchema = { type: "string", enum: Object.keys(differences), description: "The difference." };
+const distinct = (what: string): JsonSchema =>
+  object(`Number of different ${what}.`, {
+    count: count("The number, up to 10,000."),
+    more: { type: "boolean", description: "Whether there are more." },
+  });
+
+const decision = object("What one of the two configurations decides.", {
+  outcome: { type: "string", enum: ["forwarded", "answered", "denied", "failed"], description: "Outcome." },
+  status_code: {
+    type: ["integer", "null"],
+    description: "Status for the client; null if only the upstream could tell.",
+  },
+  error_code: textOrNull("Error code."),
+  route_id: textOrNull("The route."),
+  backend_id: textOrNull("The backend."),
+  steps: list("The decisions, in order.", { $ref: schemaRef("Step") }),
+});
+
+const cause = object("A reason for differences, with its number of requests.", {
+  difference: kind,
+  module: text("Module with the first step that differs; `router` for another route."),
+  rule: textOrNull("The policy rule."),
+  object: orNull(
+    object("The changed object.", { kind: text("Its kind."), id: text("Its id. New objects have a provisional one.") }),
+  ),
+  requests: count("Number of requests."),
+  sources: distinct("client addresses"),
+  users: distinct("logged-in users"),
+  paths: distinct("paths"),
+});
+
+const example = object("A request with a difference.", {
+  request_id: text("Its request id."),
+  received_at: text("When it was received."),
+  method: text("Method."),
+  host: text("Host."),
+  path: text("Path."),
+  source_ip: text("Address of the client."),
+  user: textOrNull("E-mail address of the logged-in user."),
+  difference: kind,
+  before: decision,
+  after: decision,
+});
+
+export const backtestSchema: JsonSchema = object("A backtest of a candidate configuration, with its results so far.", {
+  id: text("Its id."),
+  uri: text("Its URI."),
+  status: { type: "string", enum: ["running", "completed", "failed", "cancelled"], description: "State." },
+  error: textOrNull("Why it failed."),
+  created_at: text("When it was started."),
+  revision: count("Revision of the configuration that the candidate changes."),
+  changed_objects: count("Number of objects that the candidate changes."),
+  since: text("Requests that arrived at this time or later are tried."),
+  until: text("Requests that arrived before this time are tried."),
+  first_request_at: textOrNull("When the earliest tried request arrived."),
+  last_request_at: textOrNull("When the latest tried request arrived."),
+  tried: count("Number of requests that were tried: the sum of `same`, `different` and `unknown`."),
+  same: count("Requests for which nothing changes."),
+  different: count("Requests for which something changes."),
+  unknown: count("Requests whose result depends on something that was not captured."),
+  skipped: count("Requests that the configuration does not decide, such as those to agents' endpoints."),
+  decided_otherwise_before: count(
+    "Requests that the present configuration decides in another way than when they arrived, because it has changed since.",
+  ),
+  gaps: count("Places in the captured data whose requests are missing."),
+  differences: object("Number of requests by difference.", mapped(differences)),
+  unknown_reasons: list(
+    "Why results are unknown.",
+    object("A reason.", { reason: text("The reason."), requests: count("Number of requests.") }),
+  ),
+  causes: list("Causes of the differences, the most frequent first.", cause),
+  examples: list("The first and the last request with a difference, and up to twenty between them.", example),
+});
+
+function mapped(docs: Readonly<Record<string, string>>): Record<string, JsonSchema> {
+  return Object.fromEntries(Object.entries(docs).map(([name, doc]) => [name, count(doc)]));
+}
+
+/** @param fields the fields besides the candidate */
+export function backtestRequestSchema(fields: Fields): JsonSchema {
+  return {
+    type: "object",
+    description: "A backtest to start, with exactly one of `document` and `draft`.",
+    properties: {
+      document: { anyOf: [{ $ref: schemaRef("Document") }, { type: "null" }] },
+      ...(objectSchema({ draft: draftField, ...fields }, "create", "")["properties"] as object),
+    },
+    additionalProperties: false,
+  };
+}
+
+export const exampleBacktestRequest = { document: exampleDocument, since: "2026-01-01T00:00:00Z" };
+
+const id = "bkt_0f6yvqk3c5a9m2x7p4r8t1w6z0b";
+const rule = { kind: "ip_policy_rule", id: exampleId("ip_policy_rule") };
+const passed = { by: "router", outcome: "passed", reason: 'matched path_prefix "/"', decided_by: null, rule: null };
+const denied = {
+  by: "ip_restriction",
+  outcome: "denied",
+  reason: "no rule allows 198.51.100.7",
+  decided_by: null,
+  rule: null,
+};
+const shared = { route_id: exampleId("https_edge_route") };
+
+export const exampleBacktest = {
+  id,
+  uri: `${exampleBaseUrl}/backtests/${id}`,
+  status: "completed",
+  error: null,
+  created_at: exampleTime,
+  revision: 42,
+  changed_objects: 2,
+  since: exampleTime,
+  until: exampleTime,
+  first_request_at: exampleTime,
+  last_request_at: exampleTime,
+  tried: 1200,
+  same: 1188,
+  different: 12,
+  unknown: 0,
+  skipped: 3,
+  decided_otherwise_before: 0,
+  gaps: 0,
+  differences: {
+    allowed_to_denied: 12,
+    denied_to_allowed: 0,
+    other_route: 0,
+    other_backend: 0,
+    other_status: 0,
+    other_headers: 0,
+  },
+  unknown_reasons: [],
+  causes: [
+    {
+      difference: "allowed_to_denied",
+      module: "ip_restriction",
+      rule: null,
+      object: rule,
+      requests: 12,
+      sources: { count: 1, more: false },
+      users: { count: 0, more: false },
+      paths: { count: 4, more: false },
+    },
+  ],
+  examples: [
+    {
+      request_id: "req_0f6yvqk3c5a9m2x7p4r8t1w6z0b",
+      received_at: exampleTime,
+      method: "GET",
+      host: "app.example.com",
+      path: "/orders",
+      source_ip: "198.51.100.7",
+      user: null,
+      difference: "allowed_to_denied",
+      before: {
+        ...shared,
+        outcome: "forwarded",
+        status_code: 200,
+        error_code: null,
+        backend_id: exampleId("tunnel_group_backend"),
+        steps: [passed],
+      },
+      after: {
+        ...shared,
+        outcome: "denied",
+        status_code: 403,
+        error_code: "ERR_POSTERN_3205",
+        backend_id: null,
+        steps: [passed, denied],
+      },
+    },
+  ],
+};

@@ -1,0 +1,99 @@
+/** Backtests as clients see them. */
+import type { BacktestCause, BacktestExample, BacktestReport, Decision } from "../../routing/planes/backtests.ts";
+import { steps } from "../traffic/steps.ts";
+import type { KeptBacktest } from "./jobs.ts";
+
+export const noResults: BacktestReport = {
+  tried: 0,
+  same: 0,
+  different: 0,
+  unknown: 0,
+  skipped: 0,
+  gaps: 0,
+  differentlyRecorded: 0,
+  differences: {
+    allowed_to_denied: 0,
+    denied_to_allowed: 0,
+    other_route: 0,
+    other_backend: 0,
+    other_status: 0,
+    other_headers: 0,
+  },
+  unknownReasons: [],
+  causes: [],
+  examples: [],
+  firstAt: 0,
+  lastAt: 0,
+};
+
+export function viewOfBacktest(backtest: KeptBacktest, uri: string): Record<string, unknown> {
+  const { id, status, error, createdAt, job, changeCount, report = noResults } = backtest;
+  return {
+    id,
+    uri,
+    status,
+    error: error ?? null,
+    created_at: new Date(createdAt).toISOString(),
+    revision: job.revision,
+    changed_objects: changeCount,
+    since: new Date(job.since).toISOString(),
+    until: new Date(job.until).toISOString(),
+    first_request_at: timeOrNull(report.firstAt),
+    last_request_at: timeOrNull(report.lastAt),
+    tried: report.tried,
+    same: report.same,
+    different: report.different,
+    unknown: report.unknown,
+    skipped: report.skipped,
+    decided_otherwise_before: report.differentlyRecorded,
+    gaps: report.gaps,
+    differences: report.differences,
+    unknown_reasons: report.unknownReasons,
+    causes: report.causes.map(viewOfCause),
+    examples: report.examples.map(viewOfExample),
+  };
+}
+
+function timeOrNull(ms: number): string | null {
+  return ms === 0 ? null : new Date(ms).toISOString();
+}
+
+function viewOfCause({ difference, module, rule, object, requests, sources, users, paths }: BacktestCause) {
+  return {
+    difference,
+    module,
+    rule: rule === "" ? null : rule,
+    object: object ?? null,
+    requests,
+    sources,
+    users,
+    paths,
+  };
+}
+
+function viewOfExample(example: BacktestExample) {
+  const { requestId, receivedAt, method, host, path, source, user, difference, before, after } = example;
+  return {
+    request_id: requestId,
+    received_at: new Date(receivedAt).toISOString(),
+    method,
+    host,
+    path,
+    source_ip: source,
+    user: user === "" ? null : user,
+    difference,
+    before: viewOfDecision(before),
+    after: viewOfDecision(after),
+  };
+}
+
+function viewOfDecision({ outcome, status, errorCode, routeId, backendId, steps: reports }: Decision) {
+  return {
+    outcome,
+    status_code: status === 0 ? null : status,
+    error_code: errorCode ?? null,
+    route_id: routeId ?? null,
+    backend_id: backendId ?? null,
+    steps: steps(reports),
+  };
+}

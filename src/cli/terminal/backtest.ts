@@ -1,0 +1,108 @@
+/** Formats the results of a backtest for people. */
+import { visibleLines } from "../../lib/visible-text.ts";
+import { style as styled } from "./guarded-output.ts";
+import type { Backtest } from "../../../sdk/src/index.ts";
+
+type Example = Backtest["examples"][number];
+type Decision = Example["before"];
+type Difference = keyof Backtest["differences"];
+
+const names: Readonly<Record<Difference, string>> = {
+  allowed_to_denied: "newly denied",
+  denied_to_allowed: "newly allowed",
+  other_route: "another route",
+  other_backend: "another backend",
+  other_status: "another status",
+  other_headers: "another URL, header field or response",
+};
+
+/** Maximum number of examples of each difference. */
+const maxExamples = 3;
+
+/** Ends with a line break. `output` decides whether colours are used. */
+export function renderBacktest(given: Backtest, output: NodeJS.WritableStream): string {
+  const found = visibleLines(given);
+  const { tried, same, unknown, differences, first_request_at: first, last_request_at: last } = found;
+  if (tried === 0) return noRequests(found);
+  const lines = [`${count(tried, "request")} tried, from ${first} to ${last}.`, ""];
+  const rows: [number, string][] = [[same, "the same"]];
+  for (const [name, text] of Object.entries(names)) {
+    const number = differences[name as Difference];
+    if (number > 0) rows.push([number, text]);
+  }
+  if (unknown > 0) rows.push([unknown, "unknown"]);
+  const width = Math.max(...rows.map(([number]) => shown(number).length));
+  const colours: Readonly<Record<string, "red" | "yellow">> = {
+    [names.allowed_to_denied]: "red",
+    [names.denied_to_allowed]: "yellow",
+  };
+  for (const [number, text] of rows) {
+    const line = `${shown(number).padStart(width)}  ${text}`;
+    const colour = colours[text];
+    lines.push(`  ${colour ? styled(colour, line, output) : line}`);
+  }
+  lines.push(...notes(found));
+  if (found.causes.length > 0) lines.push("", "Causes", ...found.causes.flatMap(causeLines));
+  if (found.examples.length > 0) lines.push("", "Examples", ...examplesOf(found.examples).flatMap(exampleLines));
+  return `${lines.join("\n")}\n`;
+}
+
+function noRequests({ since, until, skipped }: Backtest): string {
+  const others = skipped > 0 ? ` ${count(skipped, "request")} went to endpoints of agents.` : "";
+  return `No captured requests from ${since} to ${until}.${others} Set \`capture\` on the account, edge or route to capture requests.\n`;
+}
+
+function notes({ unknown_reasons: reasons, skipped, gaps, decided_otherwise_before: drifted }: Backtest): string[] {
+  const lines = reasons.map(({ reason, requests }) => `  Unknown for ${count(requests, "request")}: ${reason}.`);
+  if (drifted > 0) {
+    lines.push(`  ${count(drifted, "request")} came before the last change, which decides differently already.`);
+  }
+  if (skipped > 0) lines.push(`  Skipped ${count(skipped, "request")} to endpoints of agents.`);
+  if (gaps > 0) lines.push(`  The captured data has ${count(gaps, "gap")}.`);
+  return lines.length > 0 ? ["", ...lines] : [];
+}
+
+function causeLines({ difference, module, rule, object, requests, sources, users, paths }: Backtest["causes"][number]) {
+  const what = [names[difference as Difference], `by ${module}`, rule, object && `${object.kind} ${object.id}`];
+  const from = [
+    counted(sources, "address", "addresses"),
+    counted(users, "user", "users"),
+    counted(paths, "path", "paths"),
+  ];
+  return [`  ${shown(requests)}  ${what.filter(Boolean).join("  ")}`, `      ${from.filter(Boolean).join(", ")}`];
+}
+
+function counted(
+  { count: number, more }: { readonly count: number; readonly more: boolean },
+  one: string,
+  many: string,
+): string {
+  return number === 0 ? "" : `${more ? "more than " : ""}${shown(number)} ${number === 1 ? one : many}`;
+}
+
+function examplesOf(examples: readonly Example[]): readonly Example[] {
+  const byDifference = Object.values(Object.groupBy(examples, ({ difference }) => difference));
+  return byDifference.flatMap((some) => (some ?? []).slice(0, maxExamples));
+}
+
+function exampleLines({ method, host, path, source_ip: source, user, request_id: id, before, after }: Example) {
+  return [
+    `  ${method} ${host}${path}  from ${user ?? source}  ${id}`,
+    `    before  ${decisionText(before)}`,
+    `    after   ${decisionText(after)}`,
+  ];
+}
+
+function decisionText({ outcome, status_code: status, steps }: Decision): string {
+  const last = steps.findLast((step) => step.outcome !== "skipped");
+  const said = status === null ? outcome : `${outcome} ${status}`;
+  return last ? `${said}  ${last.by}: ${last.reason}` : said;
+}
+
+function count(number: number, what: string): string {
+  return `${shown(number)} ${what}${number === 1 ? "" : "s"}`;
+}
+
+function shown(number: number): string {
+  return number.toLocaleString("en");
+}
