@@ -56,6 +56,7 @@ import { keepLoginKeys } from "./logins/keys.ts";
 import { keepIdpDomain } from "./logins/idp-domain.ts";
 import { keepSamlMetadata } from "./logins/saml-metadata.ts";
 import { keepUsedMessages } from "./logins/used-messages.ts";
+import { keepAuthorizations } from "./authorization/book.ts";
 import { keepLoginBook } from "./logins/login-book.ts";
 import { shareKeys } from "./nodes/shared-keys.ts";
 import type { SharedKeys, ServerKeys } from "./nodes/shared-keys.ts";
@@ -449,14 +450,16 @@ async function keepLogins(options: ControlPlaneOptions, store: Store, metrics: M
   const usedMessages = keepUsedMessages(store, clock, log);
   const { allowLocalUpstreams: allowLocal, loginCa: ca } = options;
   const joiningAgents = keepJoiningAgents(store, clock, log);
+  const authorizations = keepAuthorizations({ store, clock, log, allowLocal, ca });
   const samlMetadata = keepSamlMetadata({ store, clock, log, metrics, allowLocal, ca });
   return {
     book,
-    watchers: [usedMessages, samlMetadata, joiningAgents],
+    watchers: [usedMessages, samlMetadata, joiningAgents, authorizations],
     async stop(): Promise<void> {
       keys.cancel();
       goneLogins.stop();
       usedMessages.stop();
+      authorizations.stop();
       joiningAgents.stop();
       await samlMetadata.stop();
     },

@@ -8,6 +8,7 @@ import type { Downward, Link, Upward } from "../routing/planes/messages.ts";
 import { makeLogins } from "../identity/engine.ts";
 import type { Logins } from "../identity/engine.ts";
 import type { LoginSettings } from "../identity/browser/settings.ts";
+import { authorizationPath } from "../identity/authorization/server.ts";
 import { makeSamlLogins } from "../identity/saml-login/saml-logins.ts";
 import type { SamlLogins } from "../identity/saml-login/saml-logins.ts";
 import { idpHostOf } from "../lib/server-names.ts";
@@ -130,7 +131,7 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
     tell: (...event) => observers.traffic.login(...event),
     siteFor: (host) => sites.https(host),
     placeOf: (routeId) => table.placeOfRoute(routeId),
-    idpPaths: [saml.path],
+    idpPaths: [saml.path, authorizationPath],
   });
   const policies = policyServices(options, () => ({ table, sites, context }));
   const inbox = makeInboxLine(send, clock);
@@ -274,7 +275,7 @@ function httpContext(options: EdgeOptions, ports: PublicPorts, parts: HttpParts)
     },
     owned: makeOwnedPaths([
       challengePath(challenges.body),
-      { scope: "site", find: (_host, path, site) => logins.hostPaths.find(path, site) },
+      { scope: "site", find: (host, path, site) => logins.hostPaths.find(path, site, host) },
     ]),
     takesDefaultPorts: options.httpsPort === undefined,
     allowEncodedSlashes: options.allowEncodedSlashes,

@@ -25,6 +25,7 @@ import { makeHostPaths } from "./visits/host-paths.ts";
 import type { HostPaths } from "./visits/host-paths.ts";
 import { makeIdpSite } from "./visits/idp-site.ts";
 import type { IdpPath } from "./visits/idp-site.ts";
+import type { MachineClients } from "../traffic/machine-clients.ts";
 import type { LoginMethod } from "./methods/method.ts";
 import { makeOpenExchanges } from "./sessions/open-exchanges.ts";
 import { issuerTag, realmOf } from "./browser/realm.ts";
@@ -50,6 +51,8 @@ export interface LoginRouteConfig {
   readonly lists?: Lists;
   /** For a policy rule, "" if it names none; absent for a module. */
   readonly authId?: string;
+  /** Clients that are not browsers; absent if only browsers are admitted. */
+  readonly machines?: MachineClients | undefined;
 }
 
 export interface CodeLoginConfig extends LoginRouteConfig {

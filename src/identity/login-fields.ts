@@ -1,6 +1,9 @@
 import { f } from "../schema/fields.ts";
 import type { StringFormat } from "../schema/fields.ts";
 import type { LoginRouteConfig } from "./engine.ts";
+import { machineClientFields } from "../schema/machine-clients.ts";
+import type { MachineClientBlock } from "../schema/machine-clients.ts";
+import { machineClientsOf } from "../traffic/machine-clients.ts";
 
 const cookiePrefix: StringFormat = {
   name: "cookie-prefix",
@@ -19,6 +22,7 @@ export const loginFields = {
   }),
   inactivity_timeout: f.uint32("Seconds without requests after which the visitor must log in again; 0: never."),
   maximum_duration: f.uint32("Maximum seconds of a session; 0: unlimited."),
+  ...machineClientFields,
 } as const;
 
 export const authCheckInterval = f.uint32(
@@ -32,6 +36,7 @@ export function loginConfig(
     readonly cookie_prefix: string;
     readonly inactivity_timeout: number;
     readonly maximum_duration: number;
+    readonly machine_clients: MachineClientBlock | null;
   },
   checkInterval: number,
 ): LoginRouteConfig {
@@ -41,5 +46,6 @@ export function loginConfig(
     inactivityTimeout: config.inactivity_timeout,
     maximumDuration: config.maximum_duration,
     checkInterval,
+    machines: machineClientsOf(config.machine_clients),
   };
 }

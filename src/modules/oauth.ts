@@ -3,6 +3,7 @@ import type { StringFormat } from "../schema/fields.ts";
 import type { Logins } from "../identity/engine.ts";
 import { githubNeeds, oauthLogin } from "../identity/oauth-login-config.ts";
 import { authCheckInterval, loginConfig, loginFields } from "../identity/login-fields.ts";
+import { machineClientIssue } from "../schema/machine-clients.ts";
 import { emailAddresses, emailDomains, scopes } from "../schema/login-fields.ts";
 import { defineModule } from "../traffic/module.ts";
 
@@ -63,6 +64,7 @@ export function oauthWith(logins: Logins | undefined) {
       auth_check_interval: authCheckInterval,
     },
     rules: [
+      machineClientIssue,
       ({ provider }) => {
         const count = chosen(provider).length;
         return count === 1 ? undefined : { path: "provider", message: `must have exactly one provider, has ${count}` };

@@ -3,6 +3,8 @@ import type { Logins } from "../identity/engine.ts";
 import { checkPlace } from "../identity/methods/provider-place.ts";
 import { oidcLogin } from "../identity/oidc-login-config.ts";
 import { loginConfig, loginFields } from "../identity/login-fields.ts";
+import { machineClientIssue } from "../schema/machine-clients.ts";
+import type { MachineClientBlock } from "../schema/machine-clients.ts";
 import { providerUrl, scopes } from "../schema/login-fields.ts";
 import { defineModule } from "../traffic/module.ts";
 import type { CompiledModule, Scope } from "../traffic/module.ts";
@@ -28,6 +30,7 @@ export function oidcWith(logins: Logins | undefined) {
       email_addresses: agentsList("E-mail addresses that have access to an agent's endpoint."),
       email_domains: agentsList("E-mail domains that have access to an agent's endpoint."),
     },
+    rules: [machineClientIssue],
     compile(config, scope) {
       return compileOidc(config, logins, scope);
     },
@@ -50,6 +53,7 @@ interface OidcConfig {
   readonly cookie_prefix: string;
   readonly inactivity_timeout: number;
   readonly maximum_duration: number;
+  readonly machine_clients: MachineClientBlock | null;
 }
 
 function compileOidc(config: OidcConfig, logins: Logins | undefined, scope: Scope): CompiledModule {

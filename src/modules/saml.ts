@@ -1,6 +1,7 @@
 import { idpUrl } from "../lib/server-names.ts";
 import { f } from "../schema/fields.ts";
 import { checkPlace } from "../identity/methods/provider-place.ts";
+import { machineClientIssue } from "../schema/machine-clients.ts";
 import type { Logins } from "../identity/engine.ts";
 import { requestSigningPair } from "../identity/saml/requests/signing-pair.ts";
 import { loginConfig, loginFields } from "../identity/login-fields.ts";
@@ -61,6 +62,7 @@ export function samlWith(logins: Logins | undefined, saml: SamlLogins | undefine
     acts: { request: ["refuse", "answer", "change the request"] },
     fields,
     rules: [
+      machineClientIssue,
       ({ idp_metadata, idp_metadata_url }) =>
         idp_metadata === "" && idp_metadata_url === "" ? { path: "idp_metadata", message: "is required" } : undefined,
     ],

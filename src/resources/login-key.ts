@@ -7,9 +7,9 @@ export const loginKey = defineResource({
   path: "/login_keys",
   listKey: "login_keys",
   idPrefix: "lgnkey",
-  doc: "A key that all edges share for logins. It seals logins in progress, signs sessions, or signs requests to SAML providers.",
+  doc: "A key that all edges share for logins. It seals logins in progress, signs sessions, signs requests to SAML providers, or signs the registrations of OAuth clients.",
   fields: {
-    purpose: f.oneOf("Purpose of the key.", ["flow", "assertion", "request"], { required: true }),
+    purpose: f.oneOf("Purpose of the key.", ["flow", "assertion", "request", "client"], { required: true }),
     key: f.string("32 bytes in base64url; a P-256 or RSA key in PKCS #8.", {
       required: true,
       secret: true,

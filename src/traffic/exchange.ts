@@ -34,6 +34,8 @@ export interface Exchange {
   readonly abandoned: boolean;
   /** Login cookies, which were removed from the request. */
   readonly loginCookies?: LoginCookies | undefined;
+  /** Access token of this server, which was removed from the request. */
+  readonly accessToken?: string | undefined;
   /** The logged-in visitor, once a module has determined it. */
   login?: Visitor | undefined;
   /** The provider whose valid signature the request has, once a module has verified it. */

@@ -128,6 +128,20 @@ function setsLoginCookie(field: string): boolean {
   return isLoginCookie((sentAs.split("=", 1)[0] as string).trim());
 }
 
+/** RFC 6750 §2.1, with the prefix of our tokens. */
+const ownToken = /^bearer\s+(postern_oa_.*)$/i;
+
+/** Removes an access token of this server from a request's fields, and returns it. A service must never receive one. */
+export function cutAccessToken(headers: HeaderFields): string | undefined {
+  const field = headers.get("authorization");
+  if (field === undefined) return undefined;
+  const own = headers.getAll("authorization").filter((one) => ownToken.test(one.trim()));
+  if (own.length === 0) return undefined;
+  headers.delete("authorization");
+  // Two fields are ambiguous, and no valid token has this form.
+  return own.length === 1 ? (ownToken.exec((own[0] as string).trim())?.[1] as string) : "";
+}
+
 /** Returns the first cookie with that name, or undefined. */
 export function loginCookie(cookies: LoginCookies | undefined, name: string): string | undefined {
   if (cookies === undefined) return undefined;

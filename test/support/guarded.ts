@@ -3,6 +3,7 @@ import { after } from "node:test";
 import type { TellLogin } from "../../src/identity/sessions/events.ts";
 import { unknownIdentity } from "../../src/identity/calls/identity.ts";
 import type { LoginJobs } from "../../src/identity/jobs/jobs.ts";
+import { cookieHash } from "../../src/identity/sessions/session.ts";
 import type { SessionRecord } from "../../src/identity/sessions/session.ts";
 import type { LoginSettings } from "../../src/identity/browser/settings.ts";
 import { modulesWith } from "../../src/modules/index.ts";
@@ -89,7 +90,10 @@ export function guarded(
   const record = { scopes, identity: ada, refreshToken: "r", id: "appses_1", loginAt: clock.now(), ...change };
   const loginCookies = putSession(logins, clock, realm, record);
   /** Reports a use of the session at another edge, now. */
-  const tellOfUse = (): void => void putSession(logins, clock, realm, { ...record, lastActive: clock.now() });
+  const tellOfUse = (): void => {
+    const kept = { cookieHash: cookieHash(loginCookies[1]) };
+    putSession(logins, clock, realm, { ...record, ...kept, lastActive: clock.now() });
+  };
   const ask = async (): Promise<Step> => {
     const module = httpsSite(table, "app.example.com")?.findRoute("/", "app.example.com")?.request[0];
     return (await module?.request?.(exchangeOf({ loginCookies, headers: { accept: "text/html" } }))) as Step;

@@ -1459,6 +1459,8 @@ export interface EndpointOAuth {
   readonly inactivity_timeout: number;
   /** Maximum seconds of a session; 0: unlimited. (0 to 4294967295) */
   readonly maximum_duration: number;
+  /** OAuth 2.1 for clients that are not browsers, such as MCP clients: they get tokens for this route. */
+  readonly machine_clients: EndpointMachineClients | null;
   /**
    * Seconds after which the edge refreshes the visitor's data from the identity provider and checks access again; 0:
    * only at login. (0 to 4294967295)
@@ -1483,6 +1485,8 @@ export interface EndpointOAuthReplace {
   readonly inactivity_timeout?: number | null | undefined;
   /** Maximum seconds of a session; 0: unlimited. (0 to 4294967295) */
   readonly maximum_duration?: number | null | undefined;
+  /** OAuth 2.1 for clients that are not browsers, such as MCP clients: they get tokens for this route. */
+  readonly machine_clients?: EndpointMachineClientsReplace | null | undefined;
   /**
    * Seconds after which the edge refreshes the visitor's data from the identity provider and checks access again; 0:
    * only at login. (0 to 4294967295)
@@ -1762,6 +1766,64 @@ export interface EndpointOAuthAmazonReplace {
   readonly email_domains?: readonly string[] | null | undefined;
 }
 
+/** OAuth 2.1 for clients that are not browsers, such as MCP clients: they get tokens for this route. */
+export interface EndpointMachineClients {
+  /** Whether clients can get and use tokens. */
+  readonly enabled: boolean;
+  /**
+   * How clients become known: `metadata` (the client ID is the URL of a metadata document), `dynamic` (RFC 7591) and
+   * `listed` (in `client_ids`). (at most 3)
+   */
+  readonly registration: readonly ("metadata" | "dynamic" | "listed")[];
+  /** Allowed client IDs. If empty, every client that `registration` allows. (at most 100) */
+  readonly client_ids: readonly string[];
+  /**
+   * Allowed redirect URIs, compared exactly, besides those of the client's own machine (`http://127.0.0.1`,
+   * `http://[::1]` and `http://localhost` with any port). (at most 100)
+   */
+  readonly redirect_uris: readonly string[];
+  /** Scopes that clients can request. (at most 20) */
+  readonly scopes: readonly string[];
+  /** Minutes until an access token expires. (1 to 1440) */
+  readonly access_token_minutes: number;
+  /** Days until the client needs a new login. (1 to 365) */
+  readonly refresh_token_days: number;
+  /**
+   * When the person confirms a client: for each login, `once` per client with an https redirect URI, or `never`, which
+   * requires `registration` to be only `listed`.
+   */
+  readonly consent: "always" | "once" | "never";
+}
+
+/** OAuth 2.1 for clients that are not browsers, such as MCP clients: they get tokens for this route. */
+export interface EndpointMachineClientsReplace {
+  /** Whether clients can get and use tokens. */
+  readonly enabled?: boolean | null | undefined;
+  /**
+   * How clients become known: `metadata` (the client ID is the URL of a metadata document), `dynamic` (RFC 7591) and
+   * `listed` (in `client_ids`). (at most 3)
+   */
+  readonly registration?: readonly ("metadata" | "dynamic" | "listed")[] | null | undefined;
+  /** Allowed client IDs. If empty, every client that `registration` allows. (at most 100) */
+  readonly client_ids?: readonly string[] | null | undefined;
+  /**
+   * Allowed redirect URIs, compared exactly, besides those of the client's own machine (`http://127.0.0.1`,
+   * `http://[::1]` and `http://localhost` with any port). (at most 100)
+   */
+  readonly redirect_uris?: readonly string[] | null | undefined;
+  /** Scopes that clients can request. (at most 20) */
+  readonly scopes?: readonly string[] | null | undefined;
+  /** Minutes until an access token expires. (1 to 1440) */
+  readonly access_token_minutes?: number | null | undefined;
+  /** Days until the client needs a new login. (1 to 365) */
+  readonly refresh_token_days?: number | null | undefined;
+  /**
+   * When the person confirms a client: for each login, `once` per client with an https redirect URI, or `never`, which
+   * requires `registration` to be only `listed`.
+   */
+  readonly consent?: "always" | "once" | "never" | null | undefined;
+}
+
 /** Requires a login with an OpenID Connect provider. */
 export interface EndpointOIDC {
   /** True if the module is applied to traffic, false to disable. */
@@ -1777,6 +1839,8 @@ export interface EndpointOIDC {
   readonly inactivity_timeout: number;
   /** Maximum seconds of a session; 0: unlimited. (0 to 4294967295) */
   readonly maximum_duration: number;
+  /** OAuth 2.1 for clients that are not browsers, such as MCP clients: they get tokens for this route. */
+  readonly machine_clients: EndpointMachineClients | null;
   /** URL of the OpenID provider; base URL for discovery. (at most 2048 bytes; uri) */
   readonly issuer: string;
   /** Client ID and audience. (at most 255 bytes) */
@@ -1802,6 +1866,8 @@ export interface EndpointOIDCReplace {
   readonly inactivity_timeout?: number | null | undefined;
   /** Maximum seconds of a session; 0: unlimited. (0 to 4294967295) */
   readonly maximum_duration?: number | null | undefined;
+  /** OAuth 2.1 for clients that are not browsers, such as MCP clients: they get tokens for this route. */
+  readonly machine_clients?: EndpointMachineClientsReplace | null | undefined;
   /** URL of the OpenID provider; base URL for discovery. (at most 2048 bytes; uri) */
   readonly issuer: string;
   /** Client ID and audience. (at most 255 bytes) */
@@ -1827,6 +1893,8 @@ export interface EndpointSAML {
   readonly inactivity_timeout: number;
   /** Maximum seconds of a session; 0: unlimited. (0 to 4294967295) */
   readonly maximum_duration: number;
+  /** OAuth 2.1 for clients that are not browsers, such as MCP clients: they get tokens for this route. */
+  readonly machine_clients: EndpointMachineClients | null;
   /** The full XML IdP EntityDescriptor. (at most 262144 bytes; saml metadata) */
   readonly idp_metadata: string;
   /** URL of the EntityDescriptor, instead of the document. (at most 2048 bytes; uri) */
@@ -1866,6 +1934,8 @@ export interface EndpointSAMLReplace {
   readonly inactivity_timeout?: number | null | undefined;
   /** Maximum seconds of a session; 0: unlimited. (0 to 4294967295) */
   readonly maximum_duration?: number | null | undefined;
+  /** OAuth 2.1 for clients that are not browsers, such as MCP clients: they get tokens for this route. */
+  readonly machine_clients?: EndpointMachineClientsReplace | null | undefined;
   /** The full XML IdP EntityDescriptor. (at most 262144 bytes; saml metadata) */
   readonly idp_metadata?: string | null | undefined;
   /** URL of the EntityDescriptor, instead of the document. (at most 2048 bytes; uri) */

@@ -17,7 +17,7 @@ const dayMs = 86_400_000;
 const checkMs = 60_000;
 
 interface Rotation {
-  readonly purpose: "flow" | "assertion" | "request";
+  readonly purpose: "flow" | "assertion" | "request" | "client";
   /** Interval of renewal, ms. Infinity: the key is created once. */
   readonly everyMs: number;
   /** How long edges and services have a key before it is used. */
@@ -44,6 +44,14 @@ const rotations: readonly Rotation[] = [
       const { privateKey } = await newKeyPair("ec");
       return { key: privateKey.export({ type: "pkcs8", format: "pem" }) as string, certificate: "" };
     },
+  },
+  {
+    // Registered clients have its signature in their ids, so the key is never renewed.
+    purpose: "client",
+    everyMs: Infinity,
+    aheadMs: 0,
+    older: 0,
+    make: async () => ({ key: randomBytes(32).toString("base64url"), certificate: "" }),
   },
   {
     // Operators register its certificate at providers by hand, so the key is never renewed.

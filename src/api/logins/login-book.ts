@@ -69,10 +69,16 @@ export function keepLoginBook({ store, clock, log, idleDays }: LoginBookOptions)
           report.session.accountId,
           "renewLogin",
           (draft) =>
-            void changeSession(draft, report.session.accountId, report.session.id, (doc) => ({
-              ...doc,
-              ...docOf({ ...report.session, userId: String(doc["application_user_id"]) }),
-            })),
+            void changeSession(draft, report.session.accountId, report.session.id, (doc) => {
+              const renewed = docOf({ ...report.session, userId: String(doc["application_user_id"]) });
+              // The edge may not know yet that the client has renewed its tokens.
+              const { cookie_hash, grant, ends_at } = doc;
+              return {
+                ...doc,
+                ...renewed,
+                ...(grant !== undefined && grant !== "" && { cookie_hash, grant, ends_at }),
+              };
+            }),
         );
         return;
       case "logout":
@@ -88,6 +94,7 @@ export function keepLoginBook({ store, clock, log, idleDays }: LoginBookOptions)
           await write(accountId, "useLogin", (draft) => used(draft, list));
         }
         return;
+      case "authorization_asked":
       case "login_wanted":
       case "message_claim":
       case "metadata_wanted":

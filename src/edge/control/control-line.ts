@@ -117,6 +117,9 @@ export function followControlPlane(options: ControlLineOptions): void {
       case "metadata_looked_for":
         logins.reports.metadataLookedFor(message.call, message.isNew);
         return undefined;
+      case "authorization_answered":
+        logins.reports.authorizationAnswered(message.call, message.answer);
+        return undefined;
       case "login_found":
         logins.reports.found(message.call, message.object ? recordOf(message.object) : undefined);
         return undefined;

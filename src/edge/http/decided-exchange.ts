@@ -5,7 +5,7 @@ import { Refusal } from "../../lib/errors.ts";
 import type { RefusalName } from "../../lib/errors.ts";
 import type { Exchange, RequestHead, ResponseHead } from "../../traffic/exchange.ts";
 import type { HeaderPairs } from "../../traffic/header-list.ts";
-import { cutLoginCookies } from "../../traffic/login.ts";
+import { cutAccessToken, cutLoginCookies } from "../../traffic/login.ts";
 import type { CompiledModule } from "../../traffic/module.ts";
 import { OwnResponse } from "../../traffic/own-response.ts";
 import type { Answer, FixedAnswer, Step } from "../../traffic/step.ts";
@@ -62,7 +62,10 @@ export abstract class DecidedExchange extends ExchangeRecord implements Exchange
     const { headers } = this.request;
     const before = stripRequest(headers, this.shared.trusted);
     for (const [name, value] of this.shared.ownFields ?? none) headers.append(name, value);
-    if (this.hasLogins) this.loginCookies = cutLoginCookies(headers);
+    if (this.hasLogins) {
+      this.loginCookies = cutLoginCookies(headers);
+      this.accessToken = cutAccessToken(headers);
+    }
     const { owned, route } = this;
     if (owned !== undefined) this.#run([owned], 0, undefined, before);
     else if (route !== undefined) this.#run(route.request as readonly RequestHook[], 0, route, before);

@@ -39,6 +39,7 @@ export class ExchangeRecord implements FinishedExchange {
   abandoned = false;
   cutShort = false;
   loginCookies: LoginCookies | undefined;
+  accessToken: string | undefined;
   login: Visitor | undefined;
   webhookProvider: string | undefined;
   calls: CallChain | undefined;

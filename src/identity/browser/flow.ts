@@ -31,6 +31,8 @@ export interface Flow {
   readonly tries: number;
   /** Whether the visitor must have entered credentials after `startedAt`. */
   readonly anew: boolean;
+  /** Id of the authorization of a client that is not a browser; absent for a visit. */
+  readonly authorization?: string | undefined;
 }
 
 /** Time limit for the visitor at the provider, milliseconds. */
@@ -41,7 +43,10 @@ const stateAbout = "login state";
 /** Longer texts cannot be ours, and are rejected without trying each key. */
 const maxSealed = 4096;
 
-export function newFlow(known: Pick<Flow, "routeId" | "returnPath" | "tries" | "anew">, nowMs: number): Flow {
+export function newFlow(
+  known: Pick<Flow, "routeId" | "returnPath" | "tries" | "anew" | "authorization">,
+  nowMs: number,
+): Flow {
   return {
     id: chance(16).toString("base64url"),
     verifier: chance(32).toString("base64url"),
@@ -74,9 +79,9 @@ export function flowCookieName(prefix: string, flowId: string): string {
 }
 
 export function sealFlow(flow: Flow, host: string, cookie: string, sealer: FlowSealer): string {
-  const { id, routeId, verifier, nonce, returnPath, startedAt, tries, anew } = flow;
+  const { id, routeId, verifier, nonce, returnPath, startedAt, tries, anew, authorization } = flow;
   return sealer.seal(
-    JSON.stringify([id, routeId, verifier, nonce, startedAt, tries, anew, returnPath]),
+    JSON.stringify([id, routeId, verifier, nonce, startedAt, tries, anew, returnPath, authorization]),
     `${host} ${cookie}`,
   );
 }
@@ -85,7 +90,7 @@ export function sealFlow(flow: Flow, host: string, cookie: string, sealer: FlowS
 export function openFlow(value: string, host: string, cookie: string, sealer: FlowSealer): Flow | undefined {
   const opened = value.length > maxSealed ? undefined : sealer.open(value, `${host} ${cookie}`);
   if (opened === undefined) return undefined;
-  const [id, routeId, verifier, nonce, startedAt, tries, anew, returnPath] = JSON.parse(opened) as [
+  const [id, routeId, verifier, nonce, startedAt, tries, anew, returnPath, authorization] = JSON.parse(opened) as [
     string,
     string,
     string,
@@ -94,8 +99,10 @@ export function openFlow(value: string, host: string, cookie: string, sealer: Fl
     number,
     boolean,
     string,
+    string | null | undefined,
   ];
-  return { id, routeId, verifier, nonce, startedAt, tries, anew, returnPath };
+  const flow = { id, routeId, verifier, nonce, startedAt, tries, anew, returnPath };
+  return authorization ? { ...flow, authorization } : flow;
 }
 
 export function sameId(one: string, other: string): boolean {

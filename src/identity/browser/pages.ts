@@ -17,6 +17,13 @@ export const loginHeaders: AnswerHeaders = Object.freeze({
   "x-content-type-options": "nosniff",
 });
 
+interface PageForm {
+  readonly action: string;
+  readonly text: string;
+  readonly fields?: Readonly<Partial<Record<string, string>>>;
+  readonly script?: string;
+}
+
 export interface LoginPage {
   readonly title: string;
   /** Paragraphs of plain text. */
@@ -24,19 +31,18 @@ export interface LoginPage {
   /** Links, as buttons. */
   readonly links?: readonly { readonly text: string; readonly href: string; readonly target?: "_top" | "_blank" }[];
   /** A form that posts these fields, or only itself. The script is one of ours, which the headers must allow. */
-  readonly form?: {
-    readonly action: string;
-    readonly text: string;
-    readonly fields?: Readonly<Partial<Record<string, string>>>;
-    readonly script?: string;
-  };
+  readonly form?: PageForm;
+  readonly otherForm?: PageForm;
+  /** Where the answer to a form may redirect, besides this host: a source of a content security policy. */
+  readonly formTargets?: string;
   readonly footer?: string;
   /** Whether other sites may show the page in a frame. */
   readonly inFrame?: boolean;
 }
 
 export function renderPage(status: number, page: LoginPage, headers: AnswerHeaders = {}): FixedAnswer {
-  const { title, lines, links = [], form, footer } = page;
+  const { title, lines, links = [], form, otherForm, footer } = page;
+  const formTargets = page.formTargets === undefined ? "" : ` ${page.formTargets}`;
   const anchors = links.map(
     ({ text, href, target }) =>
       `<a class="do" href="${escapeHtml(href)}"${target ? ` target="${target}" rel="noopener"` : ""}>${escapeHtml(text)}</a>`,
@@ -47,6 +53,7 @@ export function renderPage(status: number, page: LoginPage, headers: AnswerHeade
     lines.map((line) => `<p>${escapeHtml(line)}</p>`).join("") +
     anchors.join("") +
     (form ? renderForm(form) : "") +
+    (otherForm ? renderForm(otherForm) : "") +
     (footer === undefined ? "" : `<footer>${footer}</footer>`) +
     "</html>\n";
   return {
@@ -55,7 +62,7 @@ export function renderPage(status: number, page: LoginPage, headers: AnswerHeade
       ...loginHeaders,
       "content-type": "text/html; charset=utf-8",
       "content-security-policy":
-        "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; " +
+        `default-src 'none'; style-src 'unsafe-inline'; form-action 'self'${formTargets}; base-uri 'none'; ` +
         `frame-ancestors ${page.inFrame ? "*" : "'none'"}`,
       ...headers,
     },
@@ -63,7 +70,7 @@ export function renderPage(status: number, page: LoginPage, headers: AnswerHeade
   };
 }
 
-function renderForm({ action, text, fields = {}, script }: NonNullable<LoginPage["form"]>): string {
+function renderForm({ action, text, fields = {}, script }: PageForm): string {
   const inputs = Object.entries(fields).map(
     ([name, value = ""]) => `<input type="hidden" name="${escapeHtml(name)}" value="${escapeHtml(value)}">`,
   );
@@ -81,6 +88,8 @@ export interface RefusalContext {
   readonly inFrame?: boolean;
   /** Whether the client wants a page; otherwise JSON. */
   readonly asPage: boolean;
+  /** A further paragraph. */
+  readonly note?: string;
   /** Additional members of the JSON. */
   readonly details?: Readonly<Record<string, string>>;
 }
@@ -111,6 +120,7 @@ export function refusalAnswer(reason: RefusalName, context: RefusalContext, head
   const lines = [
     ...(signedInAs === undefined ? [] : [`You are signed in as ${signedInAs}${provider ? ` with ${provider}` : ""}.`]),
     fix,
+    ...(context.note === undefined ? [] : [context.note]),
   ];
   const footer =
     `<code>${code}</code> · ${provider === undefined ? "" : `${escapeHtml(provider)} · `}` +

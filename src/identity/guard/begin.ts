@@ -22,6 +22,8 @@ export interface BeginOptions {
   /** Whether the visitor must enter credentials again. */
   readonly anew?: boolean;
   readonly prompt?: string | undefined;
+  /** Id of the authorization of a client that is not a browser. */
+  readonly authorization?: string;
 }
 
 /** Maximum number of logins in progress per browser and realm. */
@@ -70,7 +72,13 @@ function begin(guard: Guard, context: LoginContext, exchange: Exchange, options:
     return turnedAway(method.kind, reason, answer);
   }
   const flow = newFlow(
-    { routeId: ownerId, returnPath: options.returnPath, tries, anew: options.anew ?? false },
+    {
+      routeId: ownerId,
+      returnPath: options.returnPath,
+      tries,
+      anew: options.anew ?? false,
+      authorization: options.authorization,
+    },
     clock.now(),
   );
   const state = sealState({ id: flow.id, host, realm: realm.tag, startedAt: flow.startedAt }, sealer);

@@ -13,15 +13,18 @@ import type { LoginContext } from "./context.ts";
 import { LoginRefusal } from "../calls/identity.ts";
 import type { Identity, LoginRefusalName } from "../calls/identity.ts";
 import { refusedLogin } from "../sessions/events.ts";
+import type { MachineClients } from "../../traffic/machine-clients.ts";
 import type { LoginMethod } from "../methods/method.ts";
 import { refusalAnswer } from "../browser/pages.ts";
 import type { Realm } from "../browser/realm.ts";
 import { describedIdentity, sessionOfVisitor } from "./described-visitor.ts";
 import { recheck } from "./recheck.ts";
+import { challengeAnswer, missingScopes, tokenFault } from "./bearer.ts";
+import type { Challenge } from "./bearer.ts";
 import { expiresAt } from "../sessions/records.ts";
 import { requestKind, wantsPage } from "../browser/request-kind.ts";
 import { pathOfRequest } from "../browser/return-path.ts";
-import { cookieHash, isSessionCookie } from "../sessions/session.ts";
+import { cookieHash, isAccessToken, isSessionCookie } from "../sessions/session.ts";
 import type { KeptAssertion, Session, SessionRecord } from "../sessions/session.ts";
 import { originOf } from "../browser/settings.ts";
 import { turnedAway } from "../browser/step.ts";
@@ -47,6 +50,8 @@ export interface GuardOptions {
   readonly inactivityTimeout: number;
   readonly maximumDuration: number;
   readonly checkInterval: number;
+  /** Clients that are not browsers; absent if only browsers are admitted. */
+  readonly machines?: MachineClients | undefined;
 }
 
 const dayMs = 86_400_000;
@@ -68,10 +73,20 @@ export class Guard implements CompiledModule, LoginGuard, AssertionPlace {
   request(exchange: Exchange): Step | Promise<Step> {
     const { options } = this;
     if (options.optionsPassthrough && exchange.request.method === "OPTIONS") return this.#passedOptions;
-    const cookie = loginCookie(exchange.loginCookies, options.realm.sessionCookie) ?? "";
+    const cookie = this.#proofOf(exchange);
     const session = this.#context.sessions.find(cookie);
     if (session !== undefined) return this.#admit(exchange, session);
-    return isSessionCookie(cookie) ? this.#lookElsewhere(exchange, cookie) : this.#turnAway(exchange, "no session");
+    return isSessionCookie(cookie) || isAccessToken(cookie)
+      ? this.#lookElsewhere(exchange, cookie)
+      : this.#turnAway(exchange, "no session");
+  }
+
+  /** The access token, if clients that are not browsers are admitted; otherwise the cookie. */
+  #proofOf(exchange: Exchange): string {
+    if (exchange.accessToken !== undefined && this.options.machines !== undefined) return exchange.accessToken;
+    const cookie = loginCookie(exchange.loginCookies, this.options.realm.sessionCookie);
+    // An access token in a cookie would pass where scripts of other sites can send requests.
+    return cookie === undefined || isAccessToken(cookie) ? "" : cookie;
   }
 
   /** Decides like `request`, but changes no session and asks no one except for the provider's metadata. */
@@ -86,22 +101,24 @@ export class Guard implements CompiledModule, LoginGuard, AssertionPlace {
     if (options.optionsPassthrough && exchange.request.method === "OPTIONS") return this.#passedOptions;
     const { host } = exchange.request;
     const { rehearsedAs } = exchange;
-    const cookie = loginCookie(exchange.loginCookies, options.realm.sessionCookie) ?? "";
+    const cookie = this.#proofOf(exchange);
     const place = { accountId: options.accountId, realm: options.realm.tag, host };
     const session = rehearsedAs
       ? sessionOfVisitor(rehearsedAs, place, this.#context)
       : this.#context.sessions.find(cookie);
-    const unknown = isSessionCookie(cookie) ? wellFormedButUnknown : "no session";
+    const unknown = isSessionCookie(cookie) || isAccessToken(cookie) ? wellFormedButUnknown : "no session";
     const why = session ? this.faultOf(session, host) : unknown;
     if (rehearsedAs && (session === undefined || why !== undefined)) return this.#rehearseLogin(exchange, rehearsedAs);
     if (session === undefined || why !== undefined) {
-      const kind = requestKind(exchange.request);
+      const kind = this.#kindOf(exchange);
       if (kind !== "navigation") return this.#refuse(exchange, kind, why ?? "no session");
       const answer = { status: 302, headers: { "cache-control": "no-store" }, body: "" };
       return answered(options.method.kind, `${why}: ${sentAway(this, this.#context)}`, answer, this.#decidedBy);
     }
     const verdict = this.verdictOf(session);
     if (!verdict.admits) return this.#unlisted(exchange, session, verdict);
+    const lacking = this.#lacksScope(exchange, session);
+    if (lacking !== undefined) return lacking;
     this.#describe(exchange, session.record.identity, session);
     return this.#passedStep(session, verdict);
   }
@@ -141,6 +158,10 @@ export class Guard implements CompiledModule, LoginGuard, AssertionPlace {
     const { record } = session;
     if (session.ended) return "the session has expired";
     if (record.realm !== options.realm.tag || record.host !== host) return "the session belongs to another place";
+    if (record.grant !== undefined) {
+      const fault = tokenFault(session, record.grant, options, host, clock);
+      if (fault !== undefined) return fault;
+    }
     // The cookie could be sent under another name. Sessions from older versions do not record their prefix.
     const { cookiePrefix } = options.realm;
     if (record.cookiePrefix !== undefined && record.cookiePrefix !== cookiePrefix)
@@ -231,9 +252,11 @@ export class Guard implements CompiledModule, LoginGuard, AssertionPlace {
       this.#tellUnlisted(exchange, session, verdict);
       return this.#unlisted(exchange, session, verdict);
     }
+    const lacking = this.#lacksScope(exchange, session);
+    if (lacking !== undefined) return lacking;
     const { clock, open, assertions } = this.#context;
     session.touch(clock);
-    open.add(exchange, session, this.options.maximumDuration * 1000);
+    open.add(exchange, session, this.#endsAfter(session));
     exchange.login = session.visitor ??= this.#visitorOf(session.record.identity, session);
     const assertion = assertions.of(session, this);
     if (assertion instanceof Promise) {
@@ -312,8 +335,41 @@ export class Guard implements CompiledModule, LoginGuard, AssertionPlace {
     return (session.passedStep ??= changed(this.options.method.kind, `session ${session.record.id}: ${reason}`));
   }
 
+  /** The age of the session at which open requests end, milliseconds; 0 for never. */
+  #endsAfter({ record: { grant, loginAt } }: Session): number {
+    const { machines, maximumDuration } = this.options;
+    const ofSession = maximumDuration * 1000;
+    if (grant === undefined || machines === undefined) return ofSession;
+    const ofToken = grant.issuedAt - loginAt + machines.accessTokenMinutes * 60_000;
+    return ofSession > 0 ? Math.min(ofSession, ofToken) : ofToken;
+  }
+
+  #lacksScope(exchange: Exchange, { record: { grant } }: Session): Step | undefined {
+    const { machines } = this.options;
+    if (grant === undefined || machines === undefined) return undefined;
+    const missing = missingScopes(grant, machines);
+    if (missing.length === 0) return undefined;
+    const scope = [...new Set([...grant.scopes, ...missing])].join(" ");
+    const why = `the token of "${grant.name}" lacks the scope ${missing.join(" ")}`;
+    return this.#challenge(exchange, why, { errorName: "token_scope_missing", error: "insufficient_scope", scope });
+  }
+
+  #challenge(exchange: Exchange, why: string, challenge: Challenge): Step {
+    const answer = challengeAnswer(exchange, challenge, this.options, this.#context);
+    return turnedAway(this.options.method.kind, why, answer, this.#decidedBy);
+  }
+
+  /** Many programs accept anything. A browser that opens a page asks for HTML. */
+  #kindOf({ request }: Exchange): ReturnType<typeof requestKind> {
+    const kind = requestKind(request);
+    return kind === "navigation" && this.options.machines !== undefined && !wantsPage(request) ? "program" : kind;
+  }
+
   #turnAway(exchange: Exchange, why: string): Step | Promise<Step> {
-    const kind = requestKind(exchange.request);
+    const kind = this.#kindOf(exchange);
+    if (kind === "program" || (exchange.accessToken !== undefined && this.options.machines !== undefined)) {
+      return this.#refuse(exchange, "program", why);
+    }
     if (kind !== "navigation" || exchange.request.scheme !== "https") return this.#refuse(exchange, kind, why);
     const { path, query } = exchange.request;
     return beginLogin(this, this.#context, exchange, { returnPath: pathOfRequest(path, query), why });
@@ -323,7 +379,17 @@ export class Guard implements CompiledModule, LoginGuard, AssertionPlace {
   #refuse(exchange: Exchange, kind: ReturnType<typeof requestKind>, why: string): Step {
     const { settings } = this.#context;
     const { request } = exchange;
-    const { title } = this.options.method;
+    const { method, machines } = this.options;
+    const { title } = method;
+    if (machines !== undefined && kind === "program") {
+      const isWrong = exchange.accessToken !== undefined;
+      const scope = machines.scopes[0] ?? "";
+      return this.#challenge(exchange, why, {
+        errorName: isWrong ? "token_invalid" : "token_required",
+        ...(isWrong && { error: "invalid_token" }),
+        scope,
+      });
+    }
     const origin = originOf(request.host, settings.httpsPort());
     const isGet = request.method === "GET" || request.method === "HEAD";
     const back = isGet ? pathOfRequest(request.path, request.query) : "/";

@@ -60,6 +60,15 @@ export class AwakeSessions {
     this.#seen.drop(session);
   }
 
+  /** Prepares a session for a record with another access token. The former token is then unknown. */
+  rekey(session: Session, hash: string): void {
+    const { cookieHash } = session.record;
+    if (cookieHash === hash) return;
+    if (this.#byHash.get(cookieHash) === session) this.#byHash.delete(cookieHash);
+    this.#byHash.set(hash, session);
+    this.#seen.drop(session);
+  }
+
   where(isIt: (record: SessionRecord) => boolean): Session[] {
     return [...this.#byId.values()].filter(({ record }) => isIt(record));
   }

@@ -16,7 +16,7 @@ export interface PackedSession {
   readonly end: number;
 }
 
-const [space, lineEnd, quote, bracketEnd] = [0x20, 0x0a, 0x22, 0x5d];
+const [space, lineEnd, quote, bracketEnd, braceEnd] = [0x20, 0x0a, 0x22, 0x5d, 0x7d];
 
 export function* sessionsIn({ commons: given, objects }: PackedObjects): Iterable<PackedSession> {
   const places = given.map(({ account_id, text }) => {
@@ -92,10 +92,10 @@ function wholeGist(session: PackedSession): Gist {
   return { loginAt, lastActive: Date.parse(lastActive) || loginAt, endsAt: values[17] ?? 0, bytes, places };
 }
 
-/** Whether the list may extend to the provider's bound: it ends with a number, or with tokens, which are a list. */
+/** Whether the list may extend to the provider's bound: it ends with a number, with tokens (a list), or with a grant. */
 function hasLateValues(bytes: Buffer, end: number): boolean {
   const [last, before] = [bytes[end - 2] as number, bytes[end - 3]];
-  return (last >= 0x30 && last <= 0x39) || (last === quote && before === bracketEnd);
+  return (last >= 0x30 && last <= 0x39) || (last === quote && (before === bracketEnd || before === braceEnd));
 }
 
 /** Only for characters whose case can be determined here. */

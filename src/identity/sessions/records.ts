@@ -1,6 +1,7 @@
 /** The stored form of sessions, `application_session`, which both planes read and edges receive. */
 import type { ResourceObject } from "../../schema/object.ts";
 import { unknownIdentity } from "../calls/identity.ts";
+import { grantOf } from "./grant.ts";
 import type { SessionRecord } from "./session.ts";
 
 export const sessionKind = "application_session";
@@ -30,6 +31,8 @@ interface SessionDoc {
   };
   /** The provider's tokens as JSON, or "". */
   readonly tokens: string;
+  /** What a client that is not a browser was granted, as JSON, or "". */
+  readonly grant: string;
 }
 
 /** Values that many sessions share. */
@@ -85,6 +88,7 @@ export function docOf(record: SessionRecord): SessionDoc {
       managed_domain: identity.managedDomain,
     },
     tokens: tokens.some((one) => one !== "") ? JSON.stringify(tokens) : "",
+    grant: record.grant ? JSON.stringify(record.grant) : "",
   };
 }
 
@@ -116,6 +120,7 @@ export type OwnValues = readonly [
   managedDomain?: string,
   endsAt?: number,
   tokens?: string,
+  grant?: string,
 ];
 
 /** Most neighbouring sessions were last used within the same second. */
@@ -155,6 +160,7 @@ export function recordOf({
     said.managed_domain,
     doc.ends_at,
     doc.tokens,
+    doc.grant,
   ]);
 }
 
@@ -202,6 +208,12 @@ export function recordFrom(id: string, { common, accountId, routeId }: Place, ow
     maximumDuration: common.maximumDuration,
     inactivityTimeout: common.inactivityTimeout,
   };
+  const grant = grantOf(own[19]);
+  if (grant) {
+    const { client, name, scopes, audience, issuedAt } = grant;
+    const kept = { client: shared(client), name: shared(name), audience: shared(audience), issuedAt };
+    return { ...record, endsAt, grant: { ...kept, scopes: sharedList(scopes) } };
+  }
   return endsAt > 0 ? { ...record, endsAt } : record;
 }
 

@@ -2,6 +2,7 @@
 import { hash } from "node:crypto";
 import type { Clock } from "../../lib/clock.ts";
 import type { MetadataAddress } from "../saml/metadata/metadata-address.ts";
+import type { AuthorizationAnswer, AuthorizationQuestion } from "../machines/questions.ts";
 import type { SessionRecord } from "./session.ts";
 
 /** The visitor's browser at login. */
@@ -39,6 +40,13 @@ export type LoginReport =
       readonly askedBy: string;
       readonly address?: MetadataAddress;
     }
+  /** Answered by `authorization_answered`. */
+  | {
+      readonly type: "authorization_asked";
+      readonly call: number;
+      readonly accountId: string;
+      readonly question: AuthorizationQuestion;
+    }
   /** Answered by `login_found`. */
   | { readonly type: "login_wanted"; readonly call: number; readonly accountId: string; readonly cookieHash: string };
 
@@ -68,6 +76,9 @@ export interface LoginReports {
    */
   renewMetadata(accountId: string, askedBy: string, address?: MetadataAddress): Promise<boolean>;
   metadataLookedFor(call: number, isNew: boolean): void;
+  /** Asks the control plane about a grant. Undefined if it does not answer in time. */
+  authorization(accountId: string, question: AuthorizationQuestion): Promise<AuthorizationAnswer | undefined>;
+  authorizationAnswered(call: number, answer: AuthorizationAnswer): void;
   /** Whether the control plane has not stored the session yet. */
   isUnstored(id: string): boolean;
   stored(call: number): void;
@@ -81,6 +92,10 @@ const findWaitMs = 100;
 const claimWaitMs = 1_000;
 /** A little longer than the fetch takes. */
 const metadataWaitMs = 6_000;
+/** A little longer than the fetch of a client's metadata document and a write take. */
+const authorizationWaitMs = 10_000;
+/** Maximum number of questions about grants that wait for an answer. */
+const maxAuthorizations = 500;
 /** Maximum number of logins that wait for an absent control plane (S4). */
 const maxUnstored = 10_000;
 const maxAskedPerSecond = 50;
@@ -93,6 +108,7 @@ export function makeLoginReports(send: (report: LoginReport) => void, clock: Clo
   const asked = new Map<number, (found: SessionRecord | undefined) => void>();
   const claims = makeQuestions<ClaimOutcome>(clock);
   const renewals = makeQuestions<boolean>(clock);
+  const authorizations = makeQuestions<AuthorizationAnswer | undefined>(clock);
   let second = 0;
   let askedThisSecond = 0;
 
@@ -153,6 +169,14 @@ export function makeLoginReports(send: (report: LoginReport) => void, clock: Clo
       return outcome;
     },
     metadataLookedFor: (call, isNew) => renewals.answer(call, isNew),
+    authorization(accountId, question) {
+      if (authorizations.size >= maxAuthorizations) return Promise.resolve(undefined);
+      const call = (lastCall += 1);
+      const answer = authorizations.ask(call, authorizationWaitMs, undefined);
+      send({ type: "authorization_asked", call, accountId, question });
+      return answer;
+    },
+    authorizationAnswered: (call, answer) => authorizations.answer(call, answer),
     isUnstored: (id) => unstoredIds.has(id),
     stored(call) {
       const one = unstored.get(call);
@@ -176,6 +200,9 @@ export function makeLoginReports(send: (report: LoginReport) => void, clock: Clo
 function makeQuestions<T>(clock: Clock) {
   const waiting = new Map<number, (answer: T) => void>();
   return {
+    get size() {
+      return waiting.size;
+    },
     /** @param otherwise the result if no answer arrives in time */
     async ask(call: number, waitMs: number, otherwise: T): Promise<T> {
       const { promise, resolve } = Promise.withResolvers<T>();

@@ -6,6 +6,7 @@ import { chance } from "../../lib/random-bytes.ts";
 import type { Visitor } from "../../traffic/login.ts";
 import type { Step } from "../../traffic/step.ts";
 import type { Identity } from "../calls/identity.ts";
+import type { Grant } from "./grant.ts";
 import type { Verdict } from "./verdict.ts";
 
 /** The stored part, which every edge receives. */
@@ -15,7 +16,7 @@ export interface SessionRecord {
   readonly accountId: string;
   /** `appusr_…`. The edge generates one until the control plane determines the user. */
   readonly userId: string;
-  /** SHA-256 of the cookie, base64url. */
+  /** SHA-256 of the cookie, or of the access token, base64url. */
   readonly cookieHash: string;
   readonly realm: string;
   /** Prefix of its cookie's name; undefined if an older version made the session. */
@@ -44,6 +45,8 @@ export interface SessionRecord {
   readonly inactivityTimeout: number;
   /** The provider's limit, milliseconds since 1970; absent or 0 if there is none. */
   readonly endsAt?: number;
+  /** For a client that is not a browser; absent for a browser. */
+  readonly grant?: Grant;
 }
 
 /** Result of a check with the provider. `unchecked` if the provider has been unreachable for longer than tolerated. */
@@ -169,6 +172,11 @@ export class Session {
     return (this.#checkedElsewhere ??= Promise.withResolvers<void>()).promise;
   }
 
+  /** Age of the access token in milliseconds, by the clock that gives the larger value. */
+  tokenAge(clock: Moment, issuedAt: number): number {
+    return this.age(clock) - (issuedAt - this.record.loginAt);
+  }
+
   replace(record: SessionRecord): void {
     this.record = record;
     this.judgedBy = undefined;
@@ -190,6 +198,18 @@ export const sessionCookieLength = 45;
 
 export function isSessionCookie(value: string): boolean {
   return value.length === sessionCookieLength && /^p1[\w-]{43}$/.test(value);
+}
+
+const accessTokenPrefix = "postern_oa_";
+export const accessTokenLength = accessTokenPrefix.length + 43;
+
+/** The prefix lets scanners find leaked tokens. The rest has 256 random bits. */
+export function newAccessToken(): string {
+  return accessTokenPrefix + chance(32).toString("base64url");
+}
+
+export function isAccessToken(value: string): boolean {
+  return value.length === accessTokenLength && /^postern_oa_[\w-]{43}$/.test(value);
 }
 
 export function cookieHash(value: string): string {

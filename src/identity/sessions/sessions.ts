@@ -4,14 +4,14 @@ import { AwakeSessions } from "./awake-sessions.ts";
 import type { PackedObjects } from "../../schema/packed.ts";
 import type { LoginUse } from "./reports.ts";
 import { ownText, recordOfText, sessionsIn } from "./packed-sessions.ts";
-import { cookieHash, sessionCookieLength } from "./session.ts";
+import { accessTokenLength, cookieHash, sessionCookieLength } from "./session.ts";
 import type { Session, SessionRecord } from "./session.ts";
 import { SleepingSessions } from "./sleeping.ts";
 import type { Timed, Woken } from "./sleeping.ts";
 
 export interface Sessions {
   readonly size: number;
-  /** Returns the session of a cookie with arbitrary content. */
+  /** Returns the session of a cookie or an access token with arbitrary content. */
   find(cookie: string): Session | undefined;
   byId(id: string): Session | undefined;
   /** Adds a record, or updates the session with the same id. Returns the session. */
@@ -70,6 +70,7 @@ export function makeSessions(clock: Clock, ended: (session: Session) => void): S
       const { identity, accessToken, refreshToken, idToken, checkedAt } = present.record;
       // This edge knows more recent facts than the ones it had reported.
       const isOlder = record.checkedAt < checkedAt;
+      awake.rekey(present, record.cookieHash);
       present.replace(isOlder ? { ...record, identity, accessToken, refreshToken, idToken, checkedAt } : record);
       present.heardOf(record, clock);
       return present;
@@ -82,7 +83,7 @@ export function makeSessions(clock: Clock, ended: (session: Session) => void): S
       return awake.size + sleeping.size;
     },
     find(cookie) {
-      if (cookie.length !== sessionCookieLength) return undefined;
+      if (cookie.length !== sessionCookieLength && cookie.length !== accessTokenLength) return undefined;
       const known = awake.seen(cookie);
       if (known !== undefined) return known;
       const hash = cookieHash(cookie);

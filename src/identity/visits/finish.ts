@@ -18,7 +18,9 @@ import { redirect, refusalAnswer } from "../browser/pages.ts";
 import { wantsPage } from "../browser/request-kind.ts";
 import { asVisit } from "./as-visit.ts";
 import { cookieHash, isSessionCookie, newSessionCookie } from "../sessions/session.ts";
-import type { SessionRecord } from "../sessions/session.ts";
+import { pendingGrant } from "../sessions/grant.ts";
+import type { Session, SessionRecord } from "../sessions/session.ts";
+import { sealTicket } from "../machines/sealed.ts";
 import { originOf } from "../browser/settings.ts";
 import { turnedAway } from "../browser/step.ts";
 import { judge } from "../sessions/verdict.ts";
@@ -96,7 +98,7 @@ function loggedInMeanwhile(guard: Guard, flow: Flow, exchange: Exchange, context
   const { host } = exchange.request;
   const cookie = loginCookie(exchange.loginCookies, realm.sessionCookie);
   const session = cookie === undefined || !isSessionCookie(cookie) ? undefined : context.sessions.find(cookie);
-  if (!session || flow.anew || session.record.loginAt < flow.startedAt) return undefined;
+  if (!session || flow.anew || flow.authorization || session.record.loginAt < flow.startedAt) return undefined;
   if (guard.faultOf(session, host) !== undefined || !guard.verdictOf(session).admits) return undefined;
   const back = originOf(host, context.settings.httpsPort()) + flow.returnPath;
   const own = dropCookie(flowCookieName(realm.flowCookie, flow.id));
@@ -209,16 +211,69 @@ export async function earlierModules(
   return undefined;
 }
 
+/** Adds the session here, and waits a moment until the control plane has stored it. */
+async function keep(record: SessionRecord, exchange: Exchange, context: LoginContext): Promise<Session> {
+  const { sessions, settings, reports, end } = context;
+  const { accountId, host } = record;
+  if (sessions.of(accountId) >= settings.maxSessions) {
+    const idle = sessions.longestIdle(accountId);
+    if (idle) end(idle, "crowded_out");
+  }
+  const session = sessions.put(record);
+  await reports.login(record, {
+    userAgent: (exchange.request.headers.get("user-agent") ?? "").slice(0, 1024),
+    address: exchange.connection.source,
+    publicUrl: originOf(host, settings.httpsPort()),
+  });
+  return session;
+}
+
+/** The person must confirm the client within this time, milliseconds. */
+const consentMs = 10 * 60_000;
+
+/**
+ * A login for a client that is not a browser. The browser gets no cookie. The login is usable when the person has
+ * confirmed the client and the client has a token.
+ */
+async function establishForClient(
+  guard: Guard,
+  record: SessionRecord,
+  authorization: string,
+  exchange: Exchange,
+  context: LoginContext,
+  cookies: readonly string[],
+): Promise<Step> {
+  const { accountId, method } = guard.options;
+  const { settings, sealer } = context;
+  const { loginAt, endsAt = 0, identity } = record;
+  const consentUntil = loginAt + consentMs;
+  const pending = {
+    ...record,
+    grant: pendingGrant(endsAt),
+    endsAt: endsAt > 0 ? Math.min(endsAt, consentUntil) : consentUntil,
+  };
+  await keep(pending, exchange, context);
+  const ticket = sealTicket(
+    { authorization, sessionId: record.id, accountId, shownAs: identity.email || identity.name || identity.subject },
+    loginAt,
+    sealer,
+  );
+  const url = new URL(`/oauth/${accountId}/consent`, originOf(settings.idpHost, settings.httpsPort()));
+  url.searchParams.set("ticket", ticket);
+  const reason = `${method.title} returned ${identity.subject}; session ${record.id} waits for a client's confirmation`;
+  return answered(method.kind, reason, redirect(303, url.href, cookies));
+}
+
 export async function establish(
   guard: Guard,
-  flow: Pick<Flow, "id" | "returnPath" | "tries">,
+  flow: Pick<Flow, "id" | "returnPath" | "tries" | "authorization">,
   { identity: told, tokens, scopes, endsAt = 0 }: LoggedIn,
   exchange: Exchange,
   context: LoginContext,
 ): Promise<Step> {
   const { method, realm, lists, accountId, siteId, ownerId } = guard.options;
   const { clock, sessions, settings, reports, end, tell } = context;
-  const { host, headers } = exchange.request;
+  const { host } = exchange.request;
   const flows = [dropCookie(flowCookieName(realm.flowCookie, flow.id))];
   const identity = tidyIdentity(told);
   const verdict = judge(lists, identity);
@@ -258,20 +313,12 @@ export async function establish(
     inactivityTimeout: guard.options.inactivityTimeout,
     ...(endsAt > 0 && { endsAt }),
   };
+  if (flow.authorization) return await establishForClient(guard, record, flow.authorization, exchange, context, flows);
   const before = loginCookie(exchange.loginCookies, realm.sessionCookie);
   const replaced = before !== undefined && isSessionCookie(before) ? sessions.find(before) : undefined;
   if (replaced && guard.isOwn(replaced.record)) end(replaced, "replaced", exchange);
-  if (sessions.of(accountId) >= settings.maxSessions) {
-    const idle = sessions.longestIdle(accountId);
-    if (idle) end(idle, "crowded_out");
-  }
-  const session = sessions.put(record);
   const origin = originOf(host, settings.httpsPort());
-  await reports.login(record, {
-    userAgent: (headers.get("user-agent") ?? "").slice(0, 1024),
-    address: exchange.connection.source,
-    publicUrl: origin,
-  });
+  const session = await keep(record, exchange, context);
   const seconds = guard.options.maximumDuration || settings.idleDays * 86_400;
   const longest = endsAt > 0 ? Math.min(seconds, (endsAt - now) / 1000) : seconds;
   const cookies = [

@@ -6,10 +6,12 @@ import { comeBack } from "./arrive.ts";
 import { beginLogin } from "../guard/begin.ts";
 import { choicePage, choicesAt } from "./choices.ts";
 import type { Choice } from "./choices.ts";
+import { logInForClient } from "./client-login.ts";
 import type { LoginContext, LoginSite } from "../guard/context.ts";
 import { earlierModules, guardOf, guardsIn } from "./finish.ts";
 import type { Guard } from "../guard/guard.ts";
 import { leave, sessionsOf } from "./leave.ts";
+import { findResource } from "./resource-metadata.ts";
 import { loginHeaders, redirect } from "../browser/pages.ts";
 import { safePath } from "../browser/return-path.ts";
 
@@ -17,6 +19,7 @@ export interface HostPaths {
   find(
     path: string,
     site: LoginSite | undefined,
+    host?: string,
   ): { request(exchange: Exchange): Step | Promise<Step>; rehearse(exchange: Exchange): Step } | undefined;
 }
 
@@ -25,6 +28,7 @@ type Handler = (site: LoginSite, exchange: Exchange, context: LoginContext) => S
 const by = "login";
 
 const handlers: Readonly<Record<string, Handler>> = {
+  "/.postern/authorize": logInForClient,
   "/.postern/callback": comeBack,
   "/.postern/login": login,
   "/.postern/logout": logout,
@@ -39,9 +43,12 @@ const handlers: Readonly<Record<string, Handler>> = {
 
 export function makeHostPaths(context: LoginContext): HostPaths {
   return {
-    find(path, site) {
-      const handler = Object.hasOwn(handlers, path) ? handlers[path] : undefined;
-      if (handler === undefined || !site?.logins || site.logins.length === 0) return undefined;
+    find(path, site, host = "") {
+      if (!path.startsWith("/.") && !Object.hasOwn(handlers, path)) return undefined;
+      if (!site?.logins || site.logins.length === 0) return undefined;
+      const resource = findResource(path, host, site, context);
+      const handler = resource ? (_site: LoginSite, exchange: Exchange): Step => resource(exchange) : handlers[path];
+      if (handler === undefined) return undefined;
       return {
         request: (exchange) => handler(site, exchange, context),
         rehearse: () =>

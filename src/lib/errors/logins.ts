@@ -119,4 +119,34 @@ export const loginErrors = {
     "Try again. If it fails again, send the request id to the owner of this site. The request trace shows the reason.",
   ),
   login_unchecked: entry(3167, 503, "This site could not check your access.", "Try again in a moment."),
+  token_required: entry(
+    3170,
+    401,
+    "This address needs an access token.",
+    "Read the address in resource_metadata, and get a token from the authorization server that it names.",
+  ),
+  token_invalid: entry(
+    3171,
+    401,
+    "The access token is not valid.",
+    "Get a new token with the refresh token, or let the person log in again.",
+  ),
+  token_scope_missing: entry(
+    3172,
+    403,
+    "The access token does not have the scope for this request.",
+    "Request a token with the scopes that the WWW-Authenticate field names.",
+  ),
+  client_refused: entry(
+    3173,
+    400,
+    "The application cannot be connected.",
+    "Start again in the application. If it fails again, send the request id to the owner of this site.",
+  ),
+  consent_lost: entry(
+    3174,
+    400,
+    "This confirmation is not valid any more.",
+    "Start again in the application that wants to connect.",
+  ),
 };

@@ -2,6 +2,7 @@
  * Messages between the planes: plain JSON, and bytes of packed objects. They are delivered in order, over any link (a
  * thread's port, a pipe, a socket). The control plane sends `Downward`, the edge `Upward`. Neither blocks on the other.
  */
+import type { AuthorizationAnswer } from "../../identity/machines/questions.ts";
 import type { ClaimOutcome, LoginReport } from "../../identity/sessions/reports.ts";
 import type { ResourceObject } from "../../schema/object.ts";
 import type { PackedObjects } from "../../schema/packed.ts";
@@ -37,6 +38,8 @@ export type Downward =
   | { readonly type: "message_claimed"; readonly call: number; readonly outcome: ClaimOutcome }
   /** Result of this call's `metadata_wanted`. Changes were sent before. */
   | { readonly type: "metadata_looked_for"; readonly call: number; readonly isNew: boolean }
+  /** Result of this call's `authorization_asked`. Changes were sent before. */
+  | { readonly type: "authorization_answered"; readonly call: number; readonly answer: AuthorizationAnswer }
   /** Result of this call's `join`: the agent's token, or null if the code is invalid. Undefined if unknown. */
   | { readonly type: "joined"; readonly call: number; readonly joined?: Joined | null }
   /** Result of this call's `login_wanted`. */

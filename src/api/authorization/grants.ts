@@ -1,0 +1,208 @@
+/**
+ * Grants of clients that are not browsers. A grant is a part of the person's login, so that everything that ends the
+ * login ends the tokens. A code or refresh token is valid once. A second use shows that it was stolen, and ends the login
+ * (RFC 9700 §2.1.1, §4.14.2).
+ */
+import { timestamp } from "../../lib/clock.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type {
+  Approval,
+  AuthorizationAnswer,
+  AuthorizationError,
+  AuthorizationQuestion,
+} from "../../identity/machines/questions.ts";
+import { sessionKind } from "../../identity/sessions/records.ts";
+import { cookieHash, newAccessToken } from "../../identity/sessions/session.ts";
+import type { Draft, Store, StoredObject } from "../../storage/store.ts";
+import { systemWrite } from "../operation/system-write.ts";
+import { clientKey } from "./clients.ts";
+import { hashOf, isSame, newFamily, newGrantToken, readGrantToken } from "./stored-grant.ts";
+import type { GrantToken, StoredGrant } from "./stored-grant.ts";
+
+type Asked<Name extends AuthorizationQuestion["name"]> = Extract<AuthorizationQuestion, { readonly name: Name }>;
+
+const codeMs = 60_000;
+const dayMs = 86_400_000;
+/** Maximum number of sessions of a user that are compared with a client. */
+const maxCompared = 1_000;
+
+export interface Grants {
+  approve(accountId: string, asked: Asked<"approve">): Promise<AuthorizationAnswer>;
+  decline(accountId: string, asked: Asked<"decline">): Promise<AuthorizationAnswer>;
+  exchange(accountId: string, asked: Asked<"exchange">): Promise<AuthorizationAnswer>;
+  refresh(accountId: string, asked: Asked<"refresh">): Promise<AuthorizationAnswer>;
+  revoke(accountId: string, asked: Asked<"revoke">): Promise<AuthorizationAnswer>;
+}
+
+export function makeGrants(store: Store, clock: Clock): Grants {
+  const write = async (
+    accountId: string,
+    operation: string,
+    work: (draft: Draft) => AuthorizationAnswer,
+  ): Promise<AuthorizationAnswer> => (await store.write(systemWrite(accountId, operation, clock), work)).result;
+
+  return {
+    approve: (accountId, { sessionId, approval }) =>
+      write(accountId, "approveClient", (draft) => {
+        const session = draft.get(accountId, sessionKind, sessionId);
+        const grant = session && grantIn(session);
+        if (!session || grant?.stage !== "pending") return refused("invalid_request", "the login is over");
+        if (approval.onlyIfKnown && !isKnown(draft, accountId, session, approval)) return { name: "unknown_client" };
+        const family = newFamily();
+        const code = newGrantToken("code", sessionId, family);
+        const { clientId, clientName, onlyIfKnown: _seen, ...rest } = approval;
+        const approved: StoredGrant = {
+          ...rest,
+          client: clientId,
+          name: clientName,
+          issuedAt: 0,
+          stage: "code",
+          latest: grant.latest,
+          family: hashOf(family),
+          secret: code.secretHash,
+          codeUntil: clock.now() + codeMs,
+        };
+        put(draft, session, approved);
+        return { name: "code", code: code.text };
+      }),
+    decline: (accountId, { sessionId }) =>
+      write(accountId, "declineClient", (draft) => {
+        const session = draft.get(accountId, sessionKind, sessionId);
+        if (session && grantIn(session)?.stage === "pending") draft.delete(session);
+        return { name: "done" };
+      }),
+    exchange: (accountId, { code, clientId, redirectUri, verifier, resource }) =>
+      write(accountId, "exchangeCode", (draft) => {
+        const found = held(draft, accountId, "code", readGrantToken("code", code));
+        if ("error" in found) return found;
+        const { session, grant, family } = found;
+        const isRight =
+          clock.now() < grant.codeUntil &&
+          isSame(grant.client, clientKey(clientId)) &&
+          isSame(grant.redirectUri, redirectUri) &&
+          /^[\w.~-]{43,128}$/.test(verifier) &&
+          isSame(grant.challenge, hashOf(verifier));
+        if (!isRight) {
+          // The code is used up, so that nobody can try again.
+          draft.delete(session);
+          return refused("invalid_grant", "the code has expired, or client_id, redirect_uri or code_verifier differ");
+        }
+        if (!isResource(resource, grant)) {
+          draft.delete(session);
+          return refused("invalid_target", `the code is for ${grant.resource}`);
+        }
+        return issue(draft, session, grant, family, clock);
+      }),
+    refresh: (accountId, { token, clientId, scope, resource }) =>
+      write(accountId, "refreshTokens", (draft) => {
+        const found = held(draft, accountId, "refresh", readGrantToken("refresh", token));
+        if ("error" in found) return found;
+        const { session, grant, family } = found;
+        if (!isSame(grant.client, clientKey(clientId))) {
+          draft.delete(session);
+          return refused("invalid_grant", "the refresh token belongs to another client");
+        }
+        if (!isResource(resource, grant)) return refused("invalid_target", `the token is for ${grant.resource}`);
+        const wanted = scope === "" ? [] : scope.split(" ");
+        if (wanted.some((one) => !grant.scopes.includes(one))) {
+          return refused("invalid_scope", `the person has allowed ${grant.scopes.join(" ")}`);
+        }
+        if (Number(session.doc["ends_at"]) <= clock.now()) {
+          draft.delete(session);
+          return refused("invalid_grant", "the refresh token has expired");
+        }
+        return issue(draft, session, grant, family, clock);
+      }),
+    revoke: (accountId, { token, clientId }) =>
+      write(accountId, "revokeToken", (draft) => {
+        const parts = readGrantToken("refresh", token);
+        const session = parts
+          ? draft.get(accountId, sessionKind, parts.sessionId)
+          : draft.holder(accountId, "login cookie", cookieHash(token));
+        const grant = session && grantIn(session);
+        const isTheirs = grant !== undefined && (clientId === "" || isSame(grant.client, clientKey(clientId)));
+        if (session?.account_id === accountId && isTheirs && (!parts || isSame(grant.family, hashOf(parts.family)))) {
+          draft.delete(session);
+        }
+        // RFC 7009 §2.2: an unknown token is not an error.
+        return { name: "done" };
+      }),
+  };
+}
+
+function refused(error: string, description: string): { readonly name: "refused" } & AuthorizationError {
+  return { name: "refused", error, description };
+}
+
+function grantIn({ doc }: StoredObject): StoredGrant | undefined {
+  const text = doc["grant"];
+  return typeof text === "string" && text !== "" ? (JSON.parse(text) as StoredGrant) : undefined;
+}
+
+/** Finds the login of a code or refresh token. A used one ends the login. */
+function held(draft: Draft, accountId: string, stage: "code" | "refresh", token: GrantToken | undefined) {
+  const unknown = refused(
+    "invalid_grant",
+    stage === "code" ? "the code is not valid" : "the refresh token is not valid",
+  );
+  const session = token && draft.get(accountId, sessionKind, token.sessionId);
+  const grant = session && grantIn(session);
+  if (!token || !session || !grant || grant.family === undefined) return unknown;
+  if (!isSame(grant.family, hashOf(token.family))) return unknown;
+  if (grant.stage === stage && isSame(grant.secret, hashOf(token.secret)))
+    return { session, grant, family: token.family };
+  draft.delete(session);
+  return unknown;
+}
+
+function isResource(resource: string, grant: StoredGrant): boolean {
+  return resource === "" || URL.parse(resource)?.href === grant.resource;
+}
+
+/** Whether the person has confirmed this client for this route and these scopes before, and nobody has revoked it. */
+function isKnown(draft: Draft, accountId: string, session: StoredObject, approval: Approval): boolean {
+  const userId = String(session.doc["application_user_id"]);
+  const { objects } = draft.page(accountId, sessionKind, { limit: maxCompared, parentId: userId });
+  return objects.some((one) => {
+    const grant = grantIn(one);
+    return (
+      grant?.stage === "refresh" &&
+      grant.client === approval.clientId &&
+      grant.redirectUri === approval.redirectUri &&
+      grant.audience === approval.audience &&
+      approval.scopes.every((scope) => grant.scopes.includes(scope))
+    );
+  });
+}
+
+function put(draft: Draft, session: StoredObject, grant: StoredGrant, more: object = {}): void {
+  draft.replace(session, { ...session.doc, ...more, grant: JSON.stringify(grant) });
+}
+
+/** Replaces both tokens. The former ones are invalid from now on. */
+function issue(
+  draft: Draft,
+  session: StoredObject,
+  grant: StoredGrant,
+  family: string,
+  clock: Clock,
+): AuthorizationAnswer {
+  const now = clock.now();
+  const accessToken = newAccessToken();
+  const refresh = newGrantToken("refresh", session.id, family);
+  const days = now + grant.refreshTokenDays * dayMs;
+  const endsAt = grant.latest > 0 ? Math.min(days, grant.latest) : days;
+  put(
+    draft,
+    session,
+    { ...grant, stage: "refresh", issuedAt: now, secret: refresh.secretHash },
+    { cookie_hash: cookieHash(accessToken), ends_at: endsAt, expires_at: timestamp(endsAt) },
+  );
+  return {
+    name: "tokens",
+    accessToken,
+    refreshToken: refresh.text,
+    expiresIn: grant.accessTokenMinutes * 60,
+    scopes: grant.scopes,
+  };
+}

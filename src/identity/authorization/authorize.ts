@@ -1,0 +1,118 @@
+/** The authorization endpoint (OAuth 2.1 §4.1.1, RFC 8707): verifies the client's request, then sends the person to log in. */
+import type { Exchange } from "../../traffic/exchange.ts";
+import { answered } from "../../traffic/step.ts";
+import type { Step } from "../../traffic/step.ts";
+import { chance } from "../../lib/random-bytes.ts";
+import type { LoginContext } from "../guard/context.ts";
+import type { Guard } from "../guard/guard.ts";
+import { setCookie } from "../browser/cookies.ts";
+import { redirect } from "../browser/pages.ts";
+import { originOf } from "../browser/settings.ts";
+import { authorizationMs, requestCookie, sealLink, sealRequest } from "../machines/sealed.ts";
+import { issuerOf } from "../machines/issuer.ts";
+import { machineLoginAt } from "../visits/resource-metadata.ts";
+import { readParameters } from "../visits/finish.ts";
+import { backToClient, refusedPage } from "./answers.ts";
+
+const maxState = 1024;
+/** RFC 7636 §4.2: the S256 challenge is 32 bytes in base64url. */
+const challengeForm = /^[\w-]{43}$/;
+
+/** The place that the client wants a token for. */
+export interface Resource {
+  readonly guard: Guard;
+  /** As the client wrote it. */
+  readonly text: string;
+  readonly host: string;
+  readonly path: string;
+}
+
+export async function authorize(accountId: string, exchange: Exchange, context: LoginContext): Promise<Step> {
+  const { settings, clock, sealer, reports } = context;
+  const parameters = readParameters(exchange.request.query);
+  const one = (name: string): string => parameters.get(name) ?? "";
+  const resource = resourceOf(one("resource"), accountId, context);
+  if (typeof resource === "string") return refusedPage(exchange, "client_refused", resource);
+  const { guard, host, path } = resource;
+  const { machines, realm } = guard.options;
+  if (machines === undefined) return refusedPage(exchange, "client_refused", "the route admits browsers only");
+  const [clientId, redirectUri] = [one("client_id"), one("redirect_uri")];
+  const verdict = await reports.authorization(accountId, {
+    name: "client",
+    clientId,
+    redirectUri,
+    registration: [...machines.registration],
+    clientIds: [...machines.clientIds],
+    redirectUris: [...machines.redirectUris],
+  });
+  if (verdict === undefined) return refusedPage(exchange, "login_unchecked", "the control plane does not answer");
+  if (verdict.name === "refused") return refusedPage(exchange, "client_refused", verdict.description);
+  if (verdict.name !== "client") return refusedPage(exchange, "client_refused", "the client could not be verified");
+  const state = parameters.get("state");
+  const failed = (error: string, error_description: string): Step =>
+    backToClient(
+      redirectUri,
+      { error, error_description, state, iss: issuerOf(settings, accountId) },
+      `${error}: ${error_description}`,
+    );
+  if (state !== undefined && state.length > maxState) {
+    return refusedPage(exchange, "client_refused", `the state is longer than ${maxState} characters`);
+  }
+  if (one("response_type") !== "code") return failed("unsupported_response_type", "response_type must be code");
+  if (parameters.has("request") || parameters.has("request_uri")) {
+    return failed("request_not_supported", "request and request_uri are not supported");
+  }
+  if (one("response_mode") !== "" && one("response_mode") !== "query") {
+    return failed("invalid_request", "response_mode must be query");
+  }
+  if (one("code_challenge_method") !== "S256" || !challengeForm.test(one("code_challenge"))) {
+    return failed("invalid_request", "PKCE is required: code_challenge with code_challenge_method=S256");
+  }
+  const scopes = one("scope") === "" ? machines.scopes.slice(0, 1) : [...new Set(one("scope").split(" "))];
+  const unknown = scopes.find((scope) => !machines.scopes.includes(scope));
+  if (unknown !== undefined) return failed("invalid_scope", `the scopes are ${machines.scopes.join(" ")}`);
+  if (!sealer.isReady) return failed("temporarily_unavailable", "try again in a moment");
+  const id = chance(16).toString("base64url");
+  const sealed = sealRequest(
+    {
+      id,
+      accountId,
+      clientKey: verdict.key,
+      clientTitle: verdict.title,
+      redirectUri,
+      state,
+      challenge: one("code_challenge"),
+      resource: resource.text,
+      scopes,
+      host,
+      path,
+      realm: realm.tag,
+    },
+    clock.now(),
+    sealer,
+  );
+  if (sealed === undefined) return failed("invalid_request", "state, redirect_uri and resource are too long together");
+  const url = new URL("/.postern/authorize", originOf(host, settings.httpsPort()));
+  const link = { authorization: id, host, path, realm: realm.tag };
+  url.searchParams.set("request", sealLink(link, clock.now(), sealer));
+  const cookie = setCookie(requestCookie(id), sealed, authorizationMs / 1000);
+  return answered("authorization server", `on to ${host} to log in`, redirect(303, url.href, [cookie]));
+}
+
+/** Returns the route that a resource belongs to, or why there is none. */
+export function resourceOf(text: string, accountId: string, { siteFor, settings }: LoginContext): Resource | string {
+  if (text === "") return "the request has no resource: it must name the address that the token is for (RFC 8707)";
+  const url = text.length <= 1024 ? URL.parse(text) : null;
+  const port = settings.httpsPort();
+  const isOurs = url?.protocol === "https:" && Number(url.port === "" ? 443 : url.port) === port;
+  if (!url || !isOurs || url.hash !== "" || url.search !== "" || url.username !== "" || url.password !== "") {
+    return "the resource is not an address of this server";
+  }
+  const host = url.hostname;
+  const site = siteFor(host);
+  const found = site && site.accountId === accountId ? machineLoginAt(site, host, url.pathname) : undefined;
+  if (!found || found.guard.options.accountId !== accountId) {
+    return "no route at the resource gives tokens to clients";
+  }
+  return { guard: found.guard, text: url.href, host, path: url.pathname };
+}

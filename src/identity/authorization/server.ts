@@ -1,0 +1,172 @@
+/**
+ * The authorization server of each account, on the login host (OAuth 2.1, RFC 8414). The edge parses requests and
+ * renders answers. The control plane decides, and stores grants.
+ */
+import type { Exchange } from "../../traffic/exchange.ts";
+import type { Step } from "../../traffic/step.ts";
+import { LoginRefusal } from "../calls/identity.ts";
+import type { LoginContext } from "../guard/context.ts";
+import { issuerOf } from "../machines/issuer.ts";
+import type { AuthorizationQuestion } from "../machines/questions.ts";
+import { readParameters } from "../visits/finish.ts";
+import { keySetAnswer, notAllowed } from "../visits/host-paths.ts";
+import { json, jsonError, noContent, refusedPage } from "./answers.ts";
+import { authorize } from "./authorize.ts";
+import { consent } from "./consent.ts";
+
+const maxBodyBytes = 16 * 1024;
+const account = "(ac_[0-9a-z]{1,40})";
+const endpoint = new RegExp(`^/oauth/${account}/(authorize|consent|token|register|revoke|jwks)$`);
+const metadataPaths = [
+  new RegExp(`^/\\.well-known/(?:oauth-authorization-server|openid-configuration)/oauth/${account}$`),
+  new RegExp(`^/oauth/${account}/\\.well-known/(?:oauth-authorization-server|openid-configuration)$`),
+];
+
+interface Endpoint {
+  readonly methods: readonly string[];
+  /** Whether programs call it, which get JSON; otherwise the person's browser. */
+  readonly isForPrograms: boolean;
+  answer(accountId: string, exchange: Exchange, context: LoginContext): Promise<Step> | Step;
+}
+
+const endpoints: Readonly<Record<string, Endpoint>> = {
+  authorize: { methods: ["GET"], isForPrograms: false, answer: authorize },
+  consent: { methods: ["GET", "POST"], isForPrograms: false, answer: consent },
+  token: { methods: ["POST"], isForPrograms: true, answer: token },
+  register: { methods: ["POST"], isForPrograms: true, answer: register },
+  revoke: { methods: ["POST"], isForPrograms: true, answer: revoke },
+  jwks: {
+    methods: ["GET", "HEAD"],
+    isForPrograms: true,
+    answer: (_accountId, _exchange, context) => keySetAnswer(context),
+  },
+};
+
+/** A path of the login host; undefined for the paths of others. */
+export function authorizationPath(exchange: Exchange, context: LoginContext): Step | Promise<Step> | undefined {
+  const { path, method } = exchange.request;
+  for (const form of metadataPaths) {
+    const accountId = form.exec(path)?.[1];
+    if (accountId === undefined) continue;
+    if (method === "OPTIONS") return noContent("metadata for any origin");
+    return method === "GET" || method === "HEAD" ? metadata(accountId, context) : notAllowed("GET, HEAD");
+  }
+  const [, accountId = "", name = ""] = endpoint.exec(path) ?? [];
+  const found = endpoints[name];
+  if (found === undefined) return undefined;
+  exchange.ownerAccount = accountId;
+  if (found.isForPrograms && method === "OPTIONS") return noContent("for any origin");
+  if (!found.methods.includes(method)) return notAllowed(found.methods.join(", "));
+  return answerOf(found, accountId, exchange, context);
+}
+
+async function answerOf(
+  { answer, isForPrograms }: Endpoint,
+  accountId: string,
+  exchange: Exchange,
+  context: LoginContext,
+): Promise<Step> {
+  try {
+    await context.gate.enter();
+    return await answer(accountId, exchange, context);
+  } catch (error) {
+    if (!(error instanceof LoginRefusal)) throw error;
+    const { reason, message } = error;
+    if (!isForPrograms) return refusedPage(exchange, reason, message);
+    return reason === "login_busy"
+      ? jsonError(503, "temporarily_unavailable", message)
+      : jsonError(400, "invalid_request", message);
+  }
+}
+
+function metadata(accountId: string, { settings }: LoginContext): Step {
+  const issuer = issuerOf(settings, accountId);
+  const value = {
+    issuer,
+    authorization_endpoint: `${issuer}/authorize`,
+    token_endpoint: `${issuer}/token`,
+    registration_endpoint: `${issuer}/register`,
+    revocation_endpoint: `${issuer}/revoke`,
+    jwks_uri: `${issuer}/jwks`,
+    response_types_supported: ["code"],
+    response_modes_supported: ["query"],
+    grant_types_supported: ["authorization_code", "refresh_token"],
+    token_endpoint_auth_methods_supported: ["none"],
+    revocation_endpoint_auth_methods_supported: ["none"],
+    code_challenge_methods_supported: ["S256"],
+    authorization_response_iss_parameter_supported: true,
+    client_id_metadata_document_supported: true,
+    // OpenID discovery requires these two. The server issues no ID tokens.
+    subject_types_supported: ["public"],
+    id_token_signing_alg_values_supported: ["ES256"],
+  };
+  return json(200, value, "metadata of the authorization server", "public, max-age=300");
+}
+
+async function formOf(exchange: Exchange): Promise<ReadonlyMap<string, string> | undefined> {
+  if (!/^application\/x-www-form-urlencoded\b/i.test(exchange.request.headers.get("content-type") ?? "")) {
+    return undefined;
+  }
+  return readParameters((await exchange.body(maxBodyBytes)).toString("latin1"));
+}
+
+const noForm = (): Step => jsonError(400, "invalid_request", "send a form (application/x-www-form-urlencoded)");
+
+async function token(accountId: string, exchange: Exchange, context: LoginContext): Promise<Step> {
+  const form = await formOf(exchange);
+  if (!form) return noForm();
+  const one = (name: string): string => form.get(name) ?? "";
+  if (one("client_id") === "") return jsonError(400, "invalid_request", "client_id is missing");
+  const shared = { clientId: one("client_id"), resource: one("resource") };
+  switch (one("grant_type")) {
+    case "authorization_code": {
+      const given = { code: one("code"), redirectUri: one("redirect_uri"), verifier: one("code_verifier") };
+      return await tokensFor(accountId, { name: "exchange", ...given, ...shared }, context);
+    }
+    case "refresh_token": {
+      const given = { token: one("refresh_token"), scope: one("scope") };
+      return await tokensFor(accountId, { name: "refresh", ...given, ...shared }, context);
+    }
+    default:
+      return jsonError(400, "unsupported_grant_type", "grant_type must be authorization_code or refresh_token");
+  }
+}
+
+async function tokensFor(accountId: string, question: AuthorizationQuestion, context: LoginContext): Promise<Step> {
+  const answer = await context.reports.authorization(accountId, question);
+  if (answer?.name === "refused") return jsonError(400, answer.error, answer.description);
+  if (answer?.name !== "tokens") return unavailable();
+  const { accessToken, refreshToken, expiresIn, scopes } = answer;
+  return json(
+    200,
+    {
+      access_token: accessToken,
+      token_type: "Bearer",
+      expires_in: expiresIn,
+      refresh_token: refreshToken,
+      scope: scopes.join(" "),
+    },
+    "tokens for a client",
+  );
+}
+
+async function revoke(accountId: string, exchange: Exchange, context: LoginContext): Promise<Step> {
+  const form = await formOf(exchange);
+  if (!form) return noForm();
+  const [given = "", clientId = ""] = [form.get("token"), form.get("client_id")];
+  const answer = await context.reports.authorization(accountId, { name: "revoke", token: given, clientId });
+  return answer === undefined ? unavailable() : json(200, {}, "the token is not valid any more");
+}
+
+/** The registration is in the client id itself, so a flood of them stores nothing. */
+async function register(accountId: string, exchange: Exchange, context: LoginContext): Promise<Step> {
+  const given = (await exchange.body(maxBodyBytes)).toString("latin1");
+  const answer = await context.reports.authorization(accountId, { name: "register", metadata: given });
+  if (answer?.name === "refused") return jsonError(400, answer.error, answer.description);
+  if (answer?.name !== "registered") return unavailable();
+  return json(201, JSON.parse(answer.client) as object, "a client registered");
+}
+
+function unavailable(): Step {
+  return jsonError(503, "temporarily_unavailable", "try again in a moment");
+}

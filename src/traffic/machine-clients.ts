@@ -1,0 +1,30 @@
+/** Which clients that are not browsers get tokens for a route. */
+import type { MachineClientBlock } from "../schema/machine-clients.ts";
+
+export type Registration = "metadata" | "dynamic" | "listed";
+
+export interface MachineClients {
+  readonly registration: ReadonlySet<Registration>;
+  /** Empty: every client that `registration` allows. */
+  readonly clientIds: ReadonlySet<string>;
+  /** Compared exactly, besides those of the client's own machine. */
+  readonly redirectUris: ReadonlySet<string>;
+  readonly scopes: readonly string[];
+  readonly accessTokenMinutes: number;
+  readonly refreshTokenDays: number;
+  readonly consent: "always" | "once" | "never";
+}
+
+/** Returns undefined for a login that admits browsers only. */
+export function machineClientsOf(block: MachineClientBlock | null | undefined): MachineClients | undefined {
+  if (!block?.enabled) return undefined;
+  return {
+    registration: new Set(block.registration),
+    clientIds: new Set(block.client_ids),
+    redirectUris: new Set(block.redirect_uris),
+    scopes: block.scopes,
+    accessTokenMinutes: block.access_token_minutes,
+    refreshTokenDays: block.refresh_token_days,
+    consent: block.consent,
+  };
+}
