@@ -109,19 +109,11 @@ export function followControlPlane(options: ControlLineOptions): void {
         options.joined(message.call, message.joined);
         return;
       case "login_stored":
-        logins.reports.stored(message.call);
-        return undefined;
       case "message_claimed":
-        logins.reports.claimed(message.call, message.outcome);
-        return undefined;
       case "metadata_looked_for":
-        logins.reports.metadataLookedFor(message.call, message.isNew);
-        return undefined;
       case "authorization_answered":
-        logins.reports.authorizationAnswered(message.call, message.answer);
-        return undefined;
       case "login_found":
-        logins.reports.found(message.call, message.object ? recordOf(message.object) : undefined);
+        takeLoginAnswer(logins.reports, message);
         return undefined;
       case "inbox_stored":
         inbox.stored(message.call, message.outcome);
@@ -170,6 +162,33 @@ export function followControlPlane(options: ControlLineOptions): void {
   };
   link.receive((message) => inOrder.add(() => take(message)));
   link.send(hello);
+}
+
+type LoginAnswer = Extract<
+  Downward,
+  {
+    readonly type:
+      | "login_stored"
+      | "message_claimed"
+      | "metadata_looked_for"
+      | "authorization_answered"
+      | "login_found";
+  }
+>;
+
+function takeLoginAnswer(reports: ControlLineOptions["logins"]["reports"], message: LoginAnswer): void {
+  switch (message.type) {
+    case "login_stored":
+      return reports.stored(message.call);
+    case "message_claimed":
+      return reports.claimed(message.call, message.outcome);
+    case "metadata_looked_for":
+      return reports.metadataLookedFor(message.call, message.isNew);
+    case "authorization_answered":
+      return reports.authorizationAnswered(message.call, message.answer);
+    case "login_found":
+      return reports.found(message.call, message.object ? recordOf(message.object) : undefined);
+  }
 }
 
 function helloOf({ edgeId, httpsPort, agentPort, places: { address, port } }: ControlLineOptions): Upward {
