@@ -16,11 +16,17 @@ import { open } from "./fixture.ts";
 /** What callers of the API wait for an answer, milliseconds. */
 const patienceMs = 10_000;
 
-async function withRelay(cluster: boolean, work: (store: Store, relay: Relay) => Promise<void>): Promise<void> {
+/** @param hosts number of hosts in the URL. All of them lead through the relay */
+async function withRelay(
+  cluster: boolean,
+  work: (store: Store, relay: Relay) => Promise<void>,
+  hosts = 1,
+): Promise<void> {
   const server = await startPostgres({ port: await freePort() });
   if (!server) return;
   const relay = await startRelay(server.port);
-  const store = await open(`postgres://postgres@127.0.0.1:${relay.port}/postgres`, { cluster });
+  const places = Array.from({ length: hosts }, () => `127.0.0.1:${relay.port}`).join(",");
+  const store = await open(`postgres://postgres@${places}/postgres`, { cluster });
   try {
     await create(store, defaultAccount(store), "user", { name: "before" });
     await work(store, relay);
@@ -61,14 +67,35 @@ describe("a blackholed database", { skip: skipWithoutPostgres, timeout: 120_000 
     });
   });
 
-  for (const cluster of [false, true]) {
-    it(`S4: ${cluster ? "a node" : "a lone server"} with a blackholed database ends every write and read of it within 10 s`, async () => {
-      await withRelay(cluster, async (store, relay) => {
-        relay.blackhole();
-        const asked = [write(store, "lost"), outcomeOf(store.history.verify())];
-        const outcomes = await Promise.race([Promise.all(asked), delay(patienceMs, ["late"])]);
-        assert.deepEqual(outcomes, ["write_unavailable", "failed"]);
-      });
+  it("S4: a lone server whose database is blackholed answers writes immediately after the first one, and writes again afterwards", async () => {
+    await withRelay(false, async (store, relay) => {
+      relay.blackhole();
+      // A write that arrives while the first one waits does not wait longer.
+      const [first, during] = [write(store, "first"), delay(3_000).then(() => write(store, "during"))];
+      assert.equal(await Promise.race([first, delay(patienceMs)]), "write_unavailable");
+      for (const name of ["second", "third"]) {
+        assert.equal(await Promise.race([write(store, name), turn("late")]), "write_unavailable");
+      }
+      assert.equal(await Promise.race([during, turn("late")]), "write_unavailable");
+      relay.mend();
+      await eventually(
+        () => write(store, "after"),
+        (outcome) => outcome === "done",
+      );
     });
+  });
+
+  for (const cluster of [false, true]) {
+    for (const hosts of [1, 2, 3]) {
+      it(`S4: ${cluster ? "a node" : "a lone server"} whose database is blackholed at ${hosts} of ${hosts} hosts ends every write and read of it within 10 s`, async () => {
+        const work = async (store: Store, relay: Relay): Promise<void> => {
+          relay.blackhole();
+          const asked = [write(store, "lost"), outcomeOf(store.history.verify())];
+          const outcomes = await Promise.race([Promise.all(asked), delay(patienceMs, ["late"])]);
+          assert.deepEqual(outcomes, ["write_unavailable", "failed"]);
+        };
+        await withRelay(cluster, work, hosts);
+      });
+    }
   }
 });

@@ -1,12 +1,16 @@
 /** Whether writes could be stored at the last attempt. Retries automatically after a failure, and logs changes. */
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
-import { Superseded } from "../database/database.ts";
+import { Superseded, Unconnected } from "../database/database.ts";
 import type { Store } from "../store.ts";
 
 /** First delay before a retry after a failure, and the maximum delay between two retries. */
 const firstTryMs = 1000;
 const lastTryMs = 10_000;
+/** The maximum delay while the database is silent. Writes get no answer from it until an attempt succeeds. */
+const lastSilentTryMs = 2_000;
+/** An attempt that took this long without reaching the database shows that callers should not wait for it. */
+const slowMs = 1_000;
 /** Interval of log entries while writes still fail. */
 const reminderMs = 60_000;
 
@@ -25,6 +29,7 @@ export class Availability {
   #pauseMs = firstTryMs;
   #toldAt = 0;
   #stopped = false;
+  #isSilent = false;
 
   constructor(options: AvailabilityOptions) {
     this.#options = options;
@@ -34,7 +39,13 @@ export class Availability {
     return this.#condition;
   }
 
+  /** Whether the database does not answer at all, as the last attempt has shown. */
+  get isSilent(): boolean {
+    return this.#isSilent;
+  }
+
   works(): void {
+    this.#isSilent = false;
     if (this.#condition !== "open") this.#options.log.info("storage works again");
     this.#condition = "open";
     this.#pauseMs = firstTryMs;
@@ -42,9 +53,13 @@ export class Availability {
     this.#timer = undefined;
   }
 
-  /** @param isWrite whether a client's write failed; failed retries are logged only occasionally */
-  fails(error: unknown, isWrite: boolean): void {
+  /**
+   * @param isWrite whether a client's write failed; failed retries are logged only occasionally
+   * @param tookMs duration of the attempt
+   */
+  fails(error: unknown, isWrite: boolean, tookMs: number): void {
     const { clock, log } = this.#options;
+    this.#isSilent = tookMs >= slowMs && error instanceof Unconnected;
     this.#condition = error instanceof Superseded ? "superseded" : "unavailable";
     const now = clock.monotonic();
     if (isWrite || now - this.#toldAt >= reminderMs) {
@@ -68,7 +83,7 @@ export class Availability {
     const { clock, tryWrite } = this.#options;
     this.#timer = clock.after(this.#pauseMs, () => {
       this.#timer = undefined;
-      this.#pauseMs = Math.min(this.#pauseMs * 2, lastTryMs);
+      this.#pauseMs = Math.min(this.#pauseMs * 2, this.#isSilent ? lastSilentTryMs : lastTryMs);
       tryWrite();
     });
   }

@@ -28,6 +28,7 @@ import type { Cursor, Draft, Judge, Once, Replayed, Store, WriteContext, Written
 import type { Usage } from "../rows/usage.ts";
 
 const cutOff = "this node's lease has expired, and the database does not answer: retry at another node";
+const silent = "the database does not answer: retry later";
 /** Maximum waiting writes. More are rejected immediately. */
 const maxWaiting = 10_000;
 /** Maximum writes of one commit, which limits its size and duration. */
@@ -77,6 +78,8 @@ export class Writer {
   #running: Promise<void> | undefined;
   /** Whether to check that writes can be stored, even if there are none. */
   #isTrying = false;
+  /** Whether the batch that is being stored takes longer than its callers wait. */
+  #isOverdue = false;
   #closed = false;
 
   constructor(options: WriterOptions) {
@@ -92,7 +95,7 @@ export class Writer {
     });
     if (options.startsUnavailable) this.#availability.startsUnavailable();
     this.#commits = options.commits(this.#availability);
-    options.reach?.onCutOff(() => this.#giveUp());
+    options.reach?.onCutOff(() => this.#giveUp(cutOff));
   }
 
   get condition(): Store["condition"] {
@@ -110,6 +113,9 @@ export class Writer {
   ): Promise<Written<unknown> | Replayed> {
     if (this.#closed) return Promise.reject(new Refusal("write_unavailable", "storage is closing"));
     if (this.#options.reach?.isCutOff()) return Promise.reject(new Refusal("write_unavailable", cutOff));
+    if (this.#isOverdue || this.#availability.isSilent) {
+      return Promise.reject(new Refusal("write_unavailable", silent));
+    }
     if (this.#waiting.length >= maxWaiting) {
       return Promise.reject(new Refusal("write_unavailable", `${maxWaiting} writes are already waiting`));
     }
@@ -165,15 +171,7 @@ export class Writer {
         const batch = this.#waiting.splice(0, maxBatch);
         this.#isTrying = false;
         this.#storing = batch;
-        try {
-          await this.#process(batch);
-          failed = false;
-          this.#availability.tryLater();
-        } catch (error) {
-          failed = true;
-          this.#availability.fails(error, batch.length > 0);
-          for (const one of batch) one.reject(unavailable(error));
-        }
+        failed = !(await this.#tryBatch(batch));
         this.#storing = [];
       }
       await this.#doChore(this.#chores.shift());
@@ -181,10 +179,35 @@ export class Writer {
     this.#running = undefined;
   }
 
+  /** Returns whether the batch was stored. */
+  async #tryBatch(batch: WaitingWrite[]): Promise<boolean> {
+    const { clock, database } = this.#options;
+    const since = clock.monotonic();
+    const overdue =
+      database.patienceMs &&
+      clock.after(database.patienceMs, () => {
+        this.#isOverdue = true;
+        this.#giveUp(silent);
+      });
+    try {
+      await this.#process(batch);
+      this.#availability.tryLater();
+      return true;
+    } catch (error) {
+      this.#availability.fails(error, batch.length > 0, clock.monotonic() - since);
+      for (const one of batch) one.reject(unavailable(error));
+      if (this.#availability.isSilent) this.#giveUp(silent);
+      return false;
+    } finally {
+      if (overdue) overdue.cancel();
+      this.#isOverdue = false;
+    }
+  }
+
   /** Answers the writes that wait for a database out of reach. It may still store the batch that it has begun. */
-  #giveUp(): void {
-    for (const one of this.#waiting.splice(0)) one.reject(new Refusal("write_unavailable", cutOff));
-    for (const one of this.#storing) one.reject(unavailable(new CommitInDoubt(cutOff)));
+  #giveUp(why: string): void {
+    for (const one of this.#waiting.splice(0)) one.reject(new Refusal("write_unavailable", why));
+    for (const one of this.#storing) one.reject(unavailable(new CommitInDoubt(why)));
   }
 
   async #doChore(chore: Chore | undefined): Promise<void> {

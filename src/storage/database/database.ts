@@ -112,6 +112,11 @@ export interface Database {
   readonly shared?: Shared;
   /** Statements that take long, such as migrations, come before: from now on callers wait for each. */
   beginServing?(): void;
+  /**
+   * Longest time for which callers wait for a batch, milliseconds. Then they get an answer, and the outcome is unknown.
+   * Undefined: no limit besides those of statements.
+   */
+  readonly patienceMs?: number | undefined;
   /** Releases the database for other processes. */
   close(): Promise<void>;
 }

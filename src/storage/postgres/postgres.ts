@@ -45,6 +45,9 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
     store: (steps) => storeBy(transact, steps),
     ...(line && { shared: line }),
     beginServing: () => server.beginServing(),
+    get patienceMs() {
+      return server.patienceMs();
+    },
     async close() {
       await line?.end();
       await pool.end();

@@ -8,8 +8,14 @@ import type { ClientConfig, Pool } from "pg";
 
 const int8 = 20;
 const limits = { connectionTimeoutMillis: 3000, query_timeout: 30_000, keepAlive: true } as const;
+/** Time after which the next server is tried as well, if there are several, milliseconds. */
+const nextPlaceMs = 500;
+/** Time for the first answer of a connected server, milliseconds. */
+const checkMs = 2_000;
 /** Time for a statement while the server serves: with a new connection, callers of the API get an answer within 10 s. */
 const servingTimeoutMs = 5000;
+/** Time for all statements of a write together, including new connections. */
+const patienceMs = 8000;
 
 /** Bounds for one statement. */
 export interface StatementBounds {
@@ -30,6 +36,8 @@ export interface Server {
   /** Statements that callers wait for are bounded from now on, unless the URL has a `query_timeout`. */
   beginServing(): void;
   bounds(): StatementBounds;
+  /** See `Database.patienceMs`. */
+  patienceMs(): number | undefined;
 }
 
 /** @throws Error if the URL cannot be parsed; its text never contains what may be a password */
@@ -45,6 +53,7 @@ export function serverAt(url: string): Server {
     connectionString: urlOf(place),
     application_name: name,
     ...limits,
+    ...bounds,
     types: {
       // Revisions and times stay far below 2⁵³.
       getTypeParser: ((oid: number, format: "text") =>
@@ -58,28 +67,17 @@ export function serverAt(url: string): Server {
   return {
     async connect(name, broken) {
       if (passfile !== null) passwords = await readPasswords(passfile);
-      const failures: Error[] = [];
-      for (let tried = 0; tried < places.length; tried += 1) {
-        const at = (current + tried) % places.length;
-        const client = new Client(optionsFor(places[at] as string, name));
-        client.on("error", (error) => broken(client, error));
-        client.on("end", () => broken(client, new Error("the server closed the connection")));
-        try {
-          await client.connect();
-          await checkWritable(client);
-          found(at);
-          return client;
-        } catch (error) {
-          client.end().catch(() => undefined);
-          failures.push(error as Error);
-        }
-      }
-      const [only] = failures;
-      if (failures.length === 1) throw only as Error;
-      const why = failures.map(
-        (one, tried) => `${nameOf(places[(current + tried) % places.length] as string)}: ${said(one)}`,
+      const order = places.map((_place, tried) => (current + tried) % places.length);
+      const { at, client } = await firstWritable(
+        order.map((at) => ({
+          name: nameOf(places[at] as string),
+          at,
+          options: optionsFor(places[at] as string, name),
+        })),
+        broken,
       );
-      throw new Error(why.join("; "));
+      found(at);
+      return client;
     },
     poolOptions: (name) => optionsFor(places[current] as string, name),
     follow: (pool) => void pools.push(pool),
@@ -87,7 +85,73 @@ export function serverAt(url: string): Server {
       if (!read(places[0] as string).searchParams.has("query_timeout")) bounds = { query_timeout: servingTimeoutMs };
     },
     bounds: () => bounds,
+    patienceMs: () => (bounds.query_timeout === undefined ? undefined : patienceMs),
   };
+}
+
+interface Place {
+  readonly name: string;
+  readonly at: number;
+  readonly options: ClientConfig;
+}
+
+/**
+ * Connects to the first server that accepts writes. Tries the next server when one has failed, or does not answer soon. So
+ * several servers out of reach take hardly longer than one.
+ * @throws Error with the reason of each server
+ */
+async function firstWritable(
+  places: readonly Place[],
+  broken: (client: Client, error: Error) => void,
+): Promise<{ readonly at: number; readonly client: Client }> {
+  const found = Promise.withResolvers<{ readonly at: number; readonly client: Client }>();
+  const failures = new Map<Place, Error>();
+  const clients = new Set<Client>();
+  let tried = 0;
+  let timer: NodeJS.Timeout | undefined;
+  let isOver = false;
+  const tryNext = (): void => {
+    clearTimeout(timer);
+    const place = places[tried];
+    if (isOver || !place) return;
+    tried += 1;
+    timer = setTimeout(tryNext, nextPlaceMs);
+    const client = new Client(place.options);
+    clients.add(client);
+    client.on("error", (error) => broken(client, error));
+    client.on("end", () => broken(client, new Error("the server closed the connection")));
+    tryPlace(client).then(
+      () => {
+        clients.delete(client);
+        if (isOver) return client.end().catch(() => undefined);
+        isOver = true;
+        clearTimeout(timer);
+        for (const other of clients) other.end().catch(() => undefined);
+        found.resolve({ at: place.at, client });
+        return undefined;
+      },
+      (error: unknown) => {
+        clients.delete(client);
+        client.end().catch(() => undefined);
+        failures.set(place, error as Error);
+        if (failures.size === places.length) found.reject(failureOf(places, failures));
+        else tryNext();
+      },
+    );
+  };
+  tryNext();
+  return await found.promise;
+}
+
+async function tryPlace(client: Client): Promise<void> {
+  await client.connect();
+  await checkWritable(client);
+}
+
+function failureOf(places: readonly Place[], failures: ReadonlyMap<Place, Error>): Error {
+  const [first] = places;
+  if (places.length === 1 && first) return failures.get(first) as Error;
+  return new Error(places.map((place) => `${place.name}: ${said(failures.get(place))}`).join("; "));
 }
 
 /** Returns a short text for an error of the network or the server. */
@@ -121,7 +185,8 @@ function nameOf(place: string): string {
 }
 
 async function checkWritable(client: Client): Promise<void> {
-  const { rows } = await client.query<{ standby: boolean }>("select pg_is_in_recovery() as standby");
+  const asked = { text: "select pg_is_in_recovery() as standby", query_timeout: checkMs };
+  const { rows } = await client.query<{ standby: boolean }>(asked);
   if (rows[0]?.standby) throw new Error("use database: the server is a standby and accepts no writes");
 }
 
