@@ -3,20 +3,26 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { request as requestHttps } from "node:https";
 import type { IncomingMessage } from "node:http";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { connect, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { Socket } from "node:net";
 import { text as readText } from "node:stream/consumers";
 import { after, before, describe, it } from "node:test";
 import { storedKinds } from "../../src/storage/opening/stored-kinds.ts";
 import { open } from "../storage/fixture.ts";
 import { freePort } from "../support/connections.ts";
-import { protocols } from "../support/http-client.ts";
+import { startCommand } from "../support/command.ts";
+import { eventually } from "../support/eventually.ts";
+import { alpnOf, connectOver, protocols } from "../support/http-client.ts";
 import { sealingKey, startNode } from "../support/nodes.ts";
 import type { ServerNode } from "../support/nodes.ts";
 import type { OurAgent } from "../support/our-agent.ts";
 import { databases } from "../support/postgres.ts";
 import { skipWithoutPostgres } from "../support/programs.ts";
 import { startHttpService } from "../support/services.ts";
+import { Visitor } from "../support/visitor.ts";
 import type { HttpService } from "../support/services.ts";
 
 const postgres = databases.find(({ name }) => name === "postgres");
@@ -107,6 +113,120 @@ describe("servers on one database", { skip: skipWithoutPostgres, timeout: 120_00
     way.mend();
     assert.equal(await answered(first, there), "served");
     for (const agent of agents) await agent.close();
+  });
+
+  it("servers on one database: while only the line between two of them is cut, requests reach an agent through its other session", async () => {
+    const [first, second, far] = nodes;
+    const host = "two-ways.example.com";
+    const agent = await first.agent({
+      upstream: service.port,
+      url: `https://${host}`,
+      agent: { connections: 2, otherServers: [{ host: "127.0.0.1", port: far.agents.port }] },
+    });
+    await second.until("/tunnels", ({ body }) => {
+      const tunnels = body["tunnels"] as readonly { readonly tunnel_session: { readonly id: string } }[];
+      return new Set(tunnels.map(({ tunnel_session: { id } }) => id)).size === 2;
+    });
+    const over = new AbortController();
+    const visitors = protocols.flatMap((protocol) =>
+      (["GET", "POST"] as const).map(
+        (method) =>
+          new Visitor({
+            protocol,
+            method,
+            host,
+            text: "served",
+            connect: () => connectOver([alpnOf(protocol)], second.httpsPort, first.agents.ca, { host }),
+            until: over.signal,
+          }),
+      ),
+    );
+    const asking = visitors.map((visitor) => visitor.run());
+    const busy = async (): Promise<void> => {
+      const before = visitors.map(({ answers }) => answers);
+      await eventually(
+        () => visitors.every(({ answers }, at) => answers > (before[at] ?? 0) + 50),
+        (isDone) => isDone,
+      );
+    };
+    await busy();
+    way.cut();
+    await busy();
+    way.mend();
+    await busy();
+    over.abort();
+    await Promise.all(asking);
+    const failures = (method: string): readonly unknown[] =>
+      visitors.flatMap((visitor) => visitor.failures).filter((text) => String(text).includes(` ${method},`));
+    assert.deepEqual(failures("GET"), []);
+    // Only a POST that was on the line may be lost, one for each visitor.
+    assert.ok(failures("POST").length <= protocols.length, String(failures("POST")));
+    await agent.close();
+  });
+
+  it("K5: servers on one database: revoking a token at one of them ends its agent at another, and its URL at all", async () => {
+    const [first, second, far] = nodes;
+    const host = "revoked.example.com";
+    const made = await first.call("POST", "/credentials", { description: "revoked" }, { prefer: "wait=10" });
+    const agent = await far.agent({
+      upstream: service.port,
+      url: `https://${host}`,
+      token: String(made.body["token"]),
+      agent: single,
+    });
+    for (const node of nodes) assert.equal(await answered(node, host), "served");
+    const revoked = await second.call("DELETE", `/credentials/${String(made.body["id"])}`);
+    assert.equal(revoked.status, 204, revoked.text);
+    assert.match((await agent.ended).message, /token/i);
+    for (const node of nodes) {
+      // Without the endpoint, there is no certificate for the name.
+      const ends = (): Promise<string> => node.ask("h1", { host }).then(({ text }) => text, String);
+      await eventually(ends, (end) => end.includes("unrecognized name"));
+      assert.deepEqual(await tunnelsAt(node), []);
+    }
+  });
+
+  it("servers on one database: an agent whose clock jumps by hours keeps its session and URL, and reconnects", async () => {
+    const [first, , far] = nodes;
+    const directory = mkdtempSync(join(tmpdir(), "postern-jump-"));
+    const hours = join(directory, "hours");
+    const ca = join(directory, "ca.pem");
+    writeFileSync(hours, "0");
+    writeFileSync(ca, first.agents.ca);
+    const host = "jumps.example.com";
+    const agent = startCommand(
+      [
+        ...["http", String(service.port), "--url", `https://${host}`, "--json", "--inspector", "off"],
+        ...["--server", `localhost:${first.agents.port}`, "--ca", ca],
+      ],
+      {
+        env: {
+          HOME: directory,
+          XDG_CONFIG_HOME: directory,
+          POSTERN_AUTHTOKEN: first.agents.token,
+          POSTERN_CONNECTIONS: "1",
+          POSTERN_TEST_HOURS: hours,
+          NODE_OPTIONS: `--import ${new URL("../support/jumping-clock.ts", import.meta.url).href}`,
+        },
+      },
+    );
+    await agent.firstLine();
+    const session = async (): Promise<string> => (await tunnelsAt(first)).map(({ id }) => id).join();
+    const id = await session();
+    for (const jump of ["5", "-5", "0"]) {
+      writeFileSync(hours, jump);
+      for (let request = 0; request < 50; request += 1) {
+        assert.equal((await far.ask("h1", { host })).text, "served");
+      }
+      assert.equal(await session(), id);
+    }
+    writeFileSync(hours, "7");
+    const [open] = (await first.call("GET", "/tunnel_sessions")).body["tunnel_sessions"] as readonly { id: string }[];
+    assert.equal((await first.call("POST", `/tunnel_sessions/${open?.id}/restart`, {})).status, 204);
+    assert.equal(await answered(far, host), "served");
+    const { code } = await agent.end("SIGINT");
+    assert.equal(code, 130);
+    rmSync(directory, { recursive: true });
   });
 
   it("servers on one database: an upload to another server's agent that reads nothing waits, and delays no one else", async () => {

@@ -82,6 +82,8 @@ defaults
   option redispatch
   retries 3
   timeout connect 2s
+  # Without this, a check fails if its response takes longer than its interval, and a busy machine has no ready server.
+  timeout check 2s
   timeout client 1h
   timeout server 1h
 ${checks("all", "/readyz?of=all")}${checks("traffic", "/readyz")}${part("api", api)}${part("https", https)}${part("agents", agents)}`;
