@@ -155,6 +155,25 @@ describe("the history of traffic", () => {
     assert.equal((await totals("group_by=reason"))[errorCode("source_denied")]?.["refused"], count);
   });
 
+  it("the history of traffic shows an agent's URL as one service although the agent reconnects", async () => {
+    const url = "https://again.localhost";
+    for (let visits = 1; visits <= 2; visits += 1) {
+      const agent = await platform.startAgent({ upstream: upstream.port, url });
+      for (let at = 0; at < visits; at += 1) assert.equal((await platform.request(agent.url)).status, 200);
+      await agent.close();
+      await eventually(
+        async () => (await platform.api("GET", "/tunnels")).body.tunnels.length,
+        (count) => count === 1,
+      );
+    }
+    await eventually(
+      () => totals("metric=requests&group_by=service"),
+      (found) => found["again.localhost"]?.["requests"] === 3,
+    );
+    const { body } = await platform.api("GET", "/metrics_series?metric=requests&group_by=service");
+    assert.equal(body.groups.filter(({ name }: ApiBody) => name === "again.localhost").length, 1);
+  });
+
   it("the history of traffic survives a restart, including counts of the last second", async () => {
     const before = (await requestsOf()) ?? 0;
     for (let at = 0; at < 4; at += 1) await send("shop.localhost", "/nowhere", "bad");

@@ -177,7 +177,7 @@ describe("the console's views", { skip: skipWithout("chromium"), timeout: 240_00
     await main.getByText("This Vault was deleted or never existed.").waitFor();
     assert.equal(await main.getByRole("button", { name: "Edit" }).count(), 0);
     await main.getByRole("link", { name: "Show history" }).click();
-    await page.locator(".revisions .tag", { hasText: "delete Vault" }).waitFor();
+    await page.locator(".revisions", { hasText: "Deleted vault" }).waitFor();
     watched.assertQuiet();
   });
 

@@ -3,6 +3,12 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { ObjectChange, Revision, Rollback } from "../../../sdk/src/index.ts";
 import { apiCommand } from "../ui/shell.ts";
 import { Copy, Dialog, Tag, Time } from "../ui/elements.tsx";
+import { authorText, loadAuthors } from "./history/authors.ts";
+import { daysOf } from "./history/entries.ts";
+import type { Entry } from "./history/entries.ts";
+import { isUndoable, namesIn, sentenceOf } from "./history/sentence.ts";
+import type { Names } from "./history/sentence.ts";
+import "./history/history.css";
 import { atRevision, explainError, postern } from "./api.ts";
 import type { Json } from "./api.ts";
 import { textOf } from "./field-text.ts";
@@ -19,9 +25,12 @@ export function History() {
     setMore(undefined);
     return postern.revisions.list({ limit: 50, ...(objectId !== undefined && { object_id: objectId }) }).page();
   }, [objectId, configurationChanges.value]);
-  const [rolled, setRolled] = useState<number>();
+  const authors = useData(loadAuthors, [configurationChanges.value]);
+  const edges = useData(loadEdgeNames, [configurationChanges.value]);
+  const [rolled, setRolled] = useState<Undone>();
   const next = more ? more.next : first.value?.nextBeforeId;
   const all = [...(first.value?.items ?? []), ...(more?.items ?? [])];
+  const names = new Map([...(edges.value ?? []), ...namesIn(all)]);
   const load = async (): Promise<void> => {
     const page = await postern.revisions
       .list({
@@ -32,9 +41,13 @@ export function History() {
       .page();
     setMore({ items: [...(more?.items ?? []), ...page.items], next: page.nextBeforeId });
   };
+  const newest = objectId === undefined ? all.find((one) => isUndoable([one]))?.revision : undefined;
   return (
     <section class="column" aria-label="History">
-      <Head title="History" doc="Every write, with its author, time, reason and changes. The history cannot be edited.">
+      <Head
+        title="History"
+        doc="Every change: who made it, when and why. You can undo it. The history cannot be edited."
+      >
         {objectId !== undefined && (
           <>
             <Id id={objectId} />
@@ -53,73 +66,115 @@ export function History() {
           </a>
         </div>
       )}
-      <ol class="revisions">
-        {all.map((one, at) => (
-          <Row key={one.revision} revision={one} isLast={at === 0 && objectId === undefined} onRollback={setRolled} />
-        ))}
-      </ol>
+      {daysOf(all).map(({ date, entries }) => (
+        <section key={date} class="column" aria-label={date}>
+          <h2 class="day">{date}</h2>
+          <ol class="revisions">
+            {entries.map((entry) => (
+              <Item
+                key={entry.revisions[0].revision}
+                entry={entry}
+                newest={newest}
+                names={names}
+                author={authorText(entry.revisions[0].principal, authors.value ?? new Map())}
+                onRollback={setRolled}
+              />
+            ))}
+          </ol>
+        </section>
+      ))}
       {next !== undefined && (
         <button type="button" onClick={() => void load()}>
-          Earlier ones
+          Show earlier changes
         </button>
       )}
-      {rolled !== undefined && <Back revision={rolled} onClose={() => setRolled(undefined)} />}
+      {rolled !== undefined && <Back {...rolled} onClose={() => setRolled(undefined)} />}
     </section>
   );
 }
 
-interface RowProps {
-  readonly revision: Revision;
-  /** Whether nothing has changed since. */
-  readonly isLast: boolean;
-  onRollback(revision: number): void;
+/** Returns the names of HTTPS edges, which changes of their routes do not contain. */
+async function loadEdgeNames(): Promise<readonly (readonly [id: string, name: string])[]> {
+  const { items } = await postern.edges.https.list({ limit: 100 }).page();
+  return items.map(({ id, hostports }) => [id, hostports.join(", ") || id] as const);
 }
 
-function Row({ revision, isLast, onRollback }: RowProps) {
-  const { created_at, principal, source, operation, reason, changes } = revision;
+interface ItemProps {
+  readonly entry: Entry;
+  /** The last revision that changed the configuration; undefined if only some are shown. */
+  readonly newest: number | undefined;
+  readonly names: Names;
+  readonly author: string;
+  onRollback(undone: Undone): void;
+}
+
+function Item({ entry: { revisions }, newest, names, author, onRollback }: ItemProps) {
+  const [{ created_at, principal, source, reason, revision }] = revisions;
   const [isOpen, setOpen] = useState(false);
+  const isLast = newest === revision;
+  const before = Math.min(...revisions.map((one) => one.revision)) - 1;
   return (
-    <li class="panel">
+    <li class="panel entry">
       <details open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
         <summary>
-          <span class="tag">{revision.revision}</span> <strong>{operation}</strong>{" "}
-          {changes.slice(0, 3).map((one) => (
-            <Tag key={one.id} tone={tones[one.action]}>{`${one.action} ${titleOf(one.kind)}`}</Tag>
-          ))}{" "}
-          {reason !== "" && <q>{reason}</q>}{" "}
+          <span class="entry-what">
+            <strong>{sentenceOf(revisions, names)}</strong> {reason !== "" && <q>{reason}</q>}
+          </span>
           <span class="muted small">
-            <Time at={created_at} /> by {principal}
+            <Time at={created_at} /> by <span title={principal}>{author}</span>
             {source !== null && ` from ${source}`}
+            {", revision "}
+            <span>{revision}</span>
           </span>
         </summary>
         <div class="inside column">
-          {isOpen && <Changes changes={changes} />}
-          <div class="row">
-            <button
-              type="button"
-              onClick={() => {
-                atRevision.value = revision.revision;
-                go("edges");
-              }}
-            >
-              Show the state at this revision
-            </button>
-            {isLast ? (
-              <button type="button" class="primary" onClick={() => onRollback(revision.revision - 1)}>
-                Undo this …
-              </button>
-            ) : (
-              <button type="button" onClick={() => onRollback(revision.revision)}>
-                Go back to this …
-              </button>
-            )}
-            <Copy text={apiCommand("POST", `/revisions/${revision.revision}/rollback`)} kind="tiny">
-              CLI
-            </Copy>
-          </div>
+          {revisions.map((one) => (
+            <One key={one.revision} revision={one} isOpen={isOpen} isLast={isLast} onRollback={onRollback} />
+          ))}
         </div>
       </details>
+      {isUndoable(revisions) && (
+        <button type="button" class="undo" onClick={() => onRollback({ revision: before, undoes: revision, isLast })}>
+          Undo …
+        </button>
+      )}
     </li>
+  );
+}
+
+interface OneProps {
+  readonly revision: Revision;
+  readonly isOpen: boolean;
+  readonly isLast: boolean;
+  onRollback(undone: Undone): void;
+}
+
+/** The changes of a revision, and what to do with it. */
+function One({ revision: { revision, operation, changes }, isOpen, isLast, onRollback }: OneProps) {
+  return (
+    <>
+      <p class="muted small">{`Revision ${revision}, by the operation ${operation}`}</p>
+      {isOpen && <Changes changes={changes} />}
+      <div class="row">
+        <button
+          type="button"
+          onClick={() => {
+            atRevision.value = revision;
+            go("edges");
+          }}
+        >
+          Show the state at this revision
+        </button>
+        {!isLast && (
+          <button type="button" onClick={() => onRollback({ revision })}>
+            Go back to this …
+          </button>
+        )}
+        <Copy text={apiCommand("POST", `/revisions/${revision}/rollback`)} kind="tiny">
+          CLI
+        </Copy>
+      </div>
+    </>
   );
 }
 
@@ -151,14 +206,22 @@ function linesOf(path: string, value: Json | undefined): readonly string[] {
   return value === null || value === undefined ? [] : textOf({ [path]: value }).split("\n");
 }
 
-interface BackProps {
+interface Undone {
+  /** The revision to go back to. */
   readonly revision: number;
+  /** The revision that this undoes. */
+  readonly undoes?: number;
+  /** Whether nothing has changed since. */
+  readonly isLast?: boolean;
+}
+
+interface BackProps extends Undone {
   /** @param isDone whether the rollback was made */
   onClose(isDone: boolean): void;
 }
 
 /** Previews a rollback. */
-export function Back({ revision, onClose }: BackProps) {
+export function Back({ revision, undoes, isLast = false, onClose }: BackProps) {
   const rehearsal = useData(() => postern.revisions.rollback(String(revision), { dry_run: true }), [revision]);
   const [done, setDone] = useState<Rollback>();
   const [error, setError] = useState("");
@@ -180,7 +243,10 @@ export function Back({ revision, onClose }: BackProps) {
     }
   };
   return (
-    <Dialog title={`Back to revision ${revision}`} onClose={() => onClose(done !== undefined)}>
+    <Dialog
+      title={undoes === undefined ? `Back to revision ${revision}` : `Undo revision ${undoes}`}
+      onClose={() => onClose(done !== undefined)}
+    >
       <div class="column">
         <Failed error={error || rehearsal.error} />
         {done ? (
@@ -188,13 +254,16 @@ export function Back({ revision, onClose }: BackProps) {
             Done, as revision {done.revision}.
           </p>
         ) : (
-          <p>These changes would be made. API keys and agent tokens stay unchanged.</p>
+          <p>
+            {undoes !== undefined && !isLast && "This also undoes every later change. "}
+            These changes would be made. API keys and agent tokens stay unchanged.
+          </p>
         )}
         {shown && <Changes changes={shown.changes} />}
         <div class="row actions">
           <span class="grow" />
           <button type="button" onClick={() => onClose(done !== undefined)}>
-            {done ? "Close" : "Leave it"}
+            {done ? "Close" : "Cancel"}
           </button>
           {!done && (
             <button

@@ -1,13 +1,17 @@
-/** Makes untrusted text safe to read: characters that change the text direction are shown as symbols. */
+/**
+ * Makes untrusted text safe to read: controls, invisible characters and characters that change the text direction are
+ * shown as symbols.
+ */
 import { options } from "preact";
 import type { ComponentChildren } from "preact";
 
-const turning = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+/** Line ends and tabs stay, and joiners, because scripts need them. */
+const obeyed = /(?![\n\r\t\u200c\u200d])[\p{Cc}\p{Zl}\p{Zp}\p{Cf}]/gu;
 /** Attributes that are shown or read aloud. */
-const spoken = ["title", "aria-label", "alt", "placeholder"] as const;
+const spoken = ["title", "aria-label", "aria-valuetext", "alt", "placeholder"] as const;
 
 export function visible(text: string): string {
-  return text.replace(turning, (sign) => `[U+${sign.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}]`);
+  return text.replace(obeyed, (sign) => `[U+${sign.codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0")}]`);
 }
 
 /** Applies this to the texts of all elements. Values of form fields stay unchanged. */

@@ -1,5 +1,6 @@
 /** Receives the counts of this node's edges, and answers other nodes that request this node's history. */
 import { join } from "node:path";
+import { Refusal } from "../../lib/errors.ts";
 import { letGo } from "../../lib/boundary.ts";
 import type { SeriesAnswer, SeriesQuestion } from "../../routing/planes/questions.ts";
 import type { EdgeLine, EdgeObserver } from "../edges/edges.ts";
@@ -17,6 +18,9 @@ export interface CollectorOptions extends Omit<RollupsOptions, "directory"> {
   readonly nodeId: string;
 }
 
+/** Maximum number of different questions that wait. They are answered one after another. */
+const maxReading = 128;
+
 export function collectSeries({ dataDirectory, nodeId, ...options }: CollectorOptions): SeriesCollector {
   const rollups = new Rollups({ ...options, directory: join(dataDirectory, "series") });
   /** The last report of each edge. An edge repeats a report if it does not know whether it arrived. */
@@ -28,6 +32,10 @@ export function collectSeries({ dataDirectory, nodeId, ...options }: CollectorOp
     const key = JSON.stringify(question);
     const found = reading.get(key);
     if (found) return found;
+    if (reading.size >= maxReading) {
+      const message = `${maxReading} questions about the history of traffic already wait; wait 1 s`;
+      return Promise.reject(new Refusal("too_many_requests", message, { retry_after: "1" }));
+    }
     const answer = rollups
       .read(question)
       .then((steps): SeriesAnswer => ({
@@ -53,6 +61,7 @@ export function collectSeries({ dataDirectory, nodeId, ...options }: CollectorOp
       }
       if (message.type === "series_wanted") {
         const { call, question } = message;
+        if (reading.size >= maxReading) return line.send({ type: "series_found", call });
         const answered = read(question).then((answer) => line.send({ type: "series_found", call, answer }));
         letGo("message", answered, () => line.send({ type: "series_found", call }));
       }

@@ -1,5 +1,6 @@
 /** Sums the nodes' answers by service or reason. */
 import { Tally, otherReasons, otherServices } from "../../lib/tally.ts";
+import { endpoint } from "../../resources/endpoint.ts";
 import type { PackedTally } from "../../lib/tally.ts";
 import type { SeriesAnswer } from "../../routing/planes/questions.ts";
 import type { Grouping } from "./read-query.ts";
@@ -12,6 +13,8 @@ export interface Group {
   readonly total: Tally;
 }
 
+const endpointPrefix = `${endpoint.idPrefix}_`;
+
 /** @param limit maximum number of groups, besides the sum of the others, which is the last one */
 export function groupsOf(answers: readonly SeriesAnswer[], groupBy: Grouping, limit: number): readonly Group[] {
   const all = new Map<string, Map<number, PackedTally[]>>();
@@ -22,21 +25,29 @@ export function groupsOf(answers: readonly SeriesAnswer[], groupBy: Grouping, li
     if (found) found.push(tally);
     else steps.set(at, [tally]);
   };
+  /** The latest id of each endpoint, by its name. An agent's endpoint gets a new id with each connection. */
+  const endpoints = new Map<string, string>();
+  const keyOf = ([id, name]: PackedTally): string => {
+    if (!id.startsWith(endpointPrefix) || name === "") return id;
+    endpoints.set(name, id);
+    return name;
+  };
   // In the order of time, so that a service has its latest name.
   const parts = answers.flatMap(({ steps }) => steps).toSorted(([one], [other]) => one - other);
   for (const [at, tallies] of parts) {
     for (const tally of tallies) {
-      if (groupBy !== "reason") put(tally[0], at, tally);
+      if (groupBy !== "reason") put(keyOf(tally), at, tally);
       else for (const [reason, count] of tally[4]) put(reason, at, ["", "", [], [], [[reason, count]]]);
     }
   }
   const other = groupBy === "reason" ? otherReasons : otherServices;
   if (groupBy === "none" && all.size === 0) all.set(otherServices, new Map());
   const groups = Array.from(all, ([key, steps]) => groupOf(key, [steps]));
+  const shownAs = (group: Group): Group => ({ ...group, key: endpoints.get(group.key) ?? group.key });
   const isNamed = ({ key }: Group): boolean => groupBy === "none" || key !== other;
   const named = groups.filter(isNamed).sort((one, two) => trafficIn(two, groupBy) - trafficIn(one, groupBy));
   const rest = [...groups.filter((group) => !isNamed(group)), ...named.slice(limit)];
-  const shown = named.slice(0, limit);
+  const shown = named.slice(0, limit).map(shownAs);
   if (rest.length === 0) return shown;
   return [
     ...shown,

@@ -15,6 +15,7 @@ import { days, floorTo, hours, levelOf, levels, minutes } from "./levels.ts";
 import type { Level } from "./levels.ts";
 import type { StoredStep } from "./lines.ts";
 import { Merged, summed, trafficIn } from "./merged.ts";
+import { prune, putSum, sumMinutes } from "./summing.ts";
 
 export interface RollupsOptions {
   readonly directory: string;
@@ -30,8 +31,6 @@ const sumEveryMs = 60_000;
 const maxWaiting = 1_000;
 /** Maximum number of minutes that wait while the disk cannot be written. */
 const maxMinutes = 60;
-/** Maximum size of one level on disk. */
-const maxLevelBytes = 256 * 1024 * 1024;
 /** A larger file of minutes is summed early. */
 const maxMinuteBytes = 32 * 1024 * 1024;
 
@@ -141,7 +140,7 @@ export class Rollups {
       try {
         await this.#files.append(minutes, file, of);
         this.#isFailing = false;
-        if ((await this.#files.size(minutes, file)) > maxMinuteBytes) await this.#sumMinutes(file * minutes.fileMs);
+        if ((await this.#files.size(minutes, file)) > maxMinuteBytes) await sumMinutes(this.#files, file);
       } catch (error) {
         this.#failed(error);
         if (this.#waiting.size < maxMinutes) for (const step of of) this.#waiting.add(step);
@@ -168,50 +167,16 @@ export class Rollups {
   async #sumPast(now: number): Promise<void> {
     for (const hour of this.#openHours) {
       if (hour === floorTo(now, hours.stepMs)) continue;
-      const summedMinutes = await this.#sumMinutes(hour);
-      await this.#put(hours, hour, summedMinutes);
+      await putSum(this.#files, hours, hour, await sumMinutes(this.#files, Math.floor(hour / minutes.fileMs)));
       this.#openHours.delete(hour);
     }
     for (const day of this.#openDays) {
       const hasOpenHours = this.#openHours.values().some((hour) => floorTo(hour, days.stepMs) === day);
       if (day === floorTo(now, days.stepMs) || hasOpenHours) continue;
-      await this.#put(days, day, await this.#files.read(hours, Math.floor(day / hours.fileMs)));
+      await putSum(this.#files, days, day, await this.#files.read(hours, Math.floor(day / hours.fileMs)));
       this.#openDays.delete(day);
     }
-    for (const level of levels) await this.#prune(level, now);
-  }
-
-  /** Rewrites a file of minutes with one line per minute and account. Returns its steps. */
-  async #sumMinutes(hour: number): Promise<readonly StoredStep[]> {
-    const file = Math.floor(hour / minutes.fileMs);
-    const found = await this.#files.read(minutes, file);
-    const merged = new Merged(minutes.stepMs, { services: minutes.maxServices });
-    merged.addAll(found);
-    const steps = merged.steps();
-    if (steps.length < found.length) await this.#files.replace(minutes, file, steps);
-    return steps;
-  }
-
-  /** Stores the sum of the finer steps, unless the stored sum has more traffic, because a finer file was damaged. */
-  async #put(level: Level, at: number, finer: readonly StoredStep[]): Promise<void> {
-    const file = Math.floor(at / level.fileMs);
-    const stored = await this.#files.read(level, file);
-    const merged = new Merged(level.stepMs, { services: level.maxServices });
-    merged.addAll(finer);
-    const others = stored.filter((step) => step.at !== at);
-    if (trafficIn(finer) < trafficIn(stored) - trafficIn(others)) return;
-    await this.#files.replace(level, file, [...others, ...merged.steps()]);
-  }
-
-  /** Deletes the files farthest from the present time. After a jump of the clock, the true history is near again. */
-  async #prune(level: Level, now: number): Promise<void> {
-    const distance = (file: number): number => Math.abs((file + 0.5) * level.fileMs - now);
-    const files = (await this.#files.list(level)).toSorted((one, other) => distance(one) - distance(other));
-    let bytes = 0;
-    for (const [place, file] of files.entries()) {
-      bytes += await this.#files.size(level, file);
-      if (place >= level.maxFiles || bytes > maxLevelBytes) await this.#files.remove(level, file);
-    }
+    for (const level of levels) await prune(this.#files, level, now);
   }
 }
 
