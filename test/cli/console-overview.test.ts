@@ -40,6 +40,16 @@ describe("the console's overview", { skip: skipWithout("chromium") }, () => {
     await service.stop();
   });
 
+  it("the overview loads at most 90 KiB of compressed scripts", async () => {
+    const bytes = await page.evaluate(() =>
+      performance
+        .getEntriesByType("resource")
+        .filter(({ name }) => name.endsWith(".js"))
+        .reduce((sum, one) => sum + (one as PerformanceResourceTiming).encodedBodySize, 0),
+    );
+    assert.ok(bytes > 10_000 && bytes <= 90 * 1024, String(bytes));
+  });
+
   it("the overview reports that there was no traffic, in each chart, before the first request", async () => {
     await region("Requests").getByText("No traffic in the last hour").waitFor();
     await region("Denied by reason").getByText("Nothing was denied in the last hour.").waitFor();

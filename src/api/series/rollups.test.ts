@@ -108,6 +108,49 @@ describe("the rollups of a node's traffic", () => {
     await next.stop();
   });
 
+  it("D10: rollups keep counts in memory while the disk cannot be written, and lose none when it recovers", async () => {
+    rmSync(directory, { recursive: true });
+    writeFileSync(directory, "not a folder");
+    const rollups = open();
+    for (const count of [5, 3]) {
+      rollups.add(clock.now(), "ac", [requests(count)]);
+      await advance(rollups, 60_000);
+    }
+    assert.equal(await recent(rollups, 60_000), 8);
+    assert.equal(warnings.filter((event) => event === "history of traffic not written").length, 1);
+    rmSync(directory);
+    await advance(rollups, 60_000);
+    await rollups.stop();
+    assert.equal(await recent(open(), 60_000), 8);
+    assert.match(metrics.render(), /postern_series_lost_total 0\n/);
+  });
+
+  it("D10: rollups bound what waits for the disk: services become one sum, and minutes beyond 60 are counted as lost", async () => {
+    rmSync(directory, { recursive: true });
+    writeFileSync(directory, "not a folder");
+    const rollups = open();
+    for (let at = 0; at < 5_000; at += 1) rollups.add(clock.now(), `ac${at % 50}`, [requests(1, `s${at}`)]);
+    const { length } = (
+      await rollups.read({
+        name: "series",
+        accountId: "ac7",
+        since: start - hour,
+        until: start + day,
+        stepMs: 60_000,
+        isByService: true,
+      })
+    ).flatMap(({ tallies }) => tallies);
+    assert.equal(length, 21, "an account has its share of 1,000 services, and the sum of the others");
+    for (let at = 0; at < 70; at += 1) {
+      clock.step(60_000);
+      rollups.add(clock.now(), "ac", [requests(1)]);
+    }
+    await advance(rollups, 60_000);
+    const lost = Number(/postern_series_lost_total (\d+)\n/.exec(metrics.render())?.[1]);
+    assert.ok(lost > 0 && lost < 20, String(lost));
+    await rollups.stop();
+  });
+
   it("rollups keep the true history when the clock jumps a year ahead and back", async () => {
     const rollups = open();
     rollups.add(clock.now(), "ac", [requests(5)]);

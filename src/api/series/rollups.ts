@@ -143,8 +143,10 @@ export class Rollups {
         if ((await this.#files.size(minutes, file)) > maxMinuteBytes) await sumMinutes(this.#files, file);
       } catch (error) {
         this.#failed(error);
-        if (this.#waiting.size < maxMinutes) for (const step of of) this.#waiting.add(step);
-        else this.#lost += trafficIn(of);
+        for (const step of of) {
+          if (this.#waiting.size < maxMinutes) this.#waiting.add(step);
+          else this.#lost += trafficIn([step]);
+        }
       }
     }
   }
