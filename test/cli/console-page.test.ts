@@ -30,6 +30,7 @@ const hostile = `"><img src=x onerror="alert('ran')"><script>alert("ran")</scrip
 const views = [
   "invite",
   "overview",
+  "services",
   "traffic",
   "edges",
   "publish",
@@ -136,18 +137,25 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
     await other.getByText("ada@example.com (viewer)").waitFor();
     await other.goto(`${platform.apiUrl}/#/objects/ip_policy/new`);
     await button("Review …", other).click();
-    await button("Apply", other).click();
     await other.getByRole("alert").getByText("scope").first().waitFor();
+    assert.ok(await button("Apply", other).isDisabled());
     await context.close();
   });
 
   it("the console's page publishes a service with rules, shows a denied request live with its reason, and unpublishes the service", async () => {
     await visit("publish");
-    await page.getByLabel("Name", { exact: true }).fill("shop");
+    const checks = page.getByRole("list", { name: "Checks" });
+    await page.getByLabel("Public name and port").fill("not a name");
+    await page.getByRole("alert").getByText("Enter a public name, such as shop.example.com.").waitFor();
+    assert.ok(await button("Apply").isDisabled(), "nothing can be applied while a field is invalid");
     await page.getByLabel("Public name and port").fill(shop);
+    await page.getByLabel("Who has access").fill("192.0.2.0/240/1");
+    await page.getByRole("alert").getByText("192.0.2.0/240/1 is not an address or a range").waitFor();
+    assert.ok(await button("Apply").isDisabled());
     await page.getByLabel("Who has access").fill("192.0.2.0/24");
-    await button("Review …").click();
+    await page.getByText("Details: changes and API call").click();
     await page.getByRole("region", { name: "create ip_policy_rule" }).getByText("192.0.2.0/24").waitFor();
+    await checks.getByText("The server accepts the service").waitFor();
     await button("Apply").click();
     await page.getByText("--label service=shop").waitFor();
     await page.getByText("An agent is online").waitFor();
@@ -207,6 +215,90 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
     await page.getByText("Done, as revision").waitFor();
     assert.equal((await platform.request(`https://${shop}/cart`)).status, 403);
     await button("Close", page).last().click();
+    assertQuiet();
+  });
+
+  it("the console's page lists the public address of any object as a service, with who may reach it, where it leads and its last request", async () => {
+    const made = async (path: string, body: object): Promise<string> => {
+      const { status, body: answer } = await platform.api("POST", path, body);
+      assert.equal(status, 201, JSON.stringify(answer));
+      return String(answer.id);
+    };
+    const backend = { backend: { backend_id: await made("/backends/tunnel_group", { labels: { app: "nobody" } }) } };
+    const tls = await made("/edges/tls", { hostports: [`mqtt.localhost:${platform.httpsPort}`], ...backend });
+    await visit("services");
+    const row = (text: string) => page.getByRole("listitem").filter({ hasText: text });
+    await row(shop).getByText("from allowed addresses").waitFor();
+    await row(shop).getByText("1 agent").waitFor();
+    await row(shop)
+      .getByText(/^(?:200|403)$/)
+      .waitFor();
+    await row("tls://mqtt.localhost").getByText("no agent is online").waitFor();
+    await assertAccessible(page, "services");
+    await page.getByLabel("Filter").fill("mqtt");
+    await row(shop).waitFor({ state: "detached" });
+    await row("tls://mqtt.localhost").getByRole("link").click();
+    await page.getByRole("region", { name: "Who may reach it" }).getByText("everyone").waitFor();
+    await assertAccessible(page, "a service at a TLS edge");
+    await platform.api("DELETE", `/edges/tls/${tls}`);
+    await visit("services");
+    await row(shop).getByRole("link").click();
+    await page.getByRole("region", { name: "Where it leads" }).getByText("1 agent").waitFor();
+    await page.getByRole("region", { name: "Recent requests" }).getByText("/cart").first().waitFor();
+    assertQuiet();
+  });
+
+  it("the console's page protects a published service with a password, and keeps its other rules", async () => {
+    const [edgeId, id] = await routeId();
+    const { body: first } = await platform.api("GET", `/edges/https/${edgeId}/routes/${id}`);
+    await visit(`edges/${edgeId}`);
+    await button("Protect …").click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("How visitors log in").selectOption("a password");
+    await dialog.getByLabel("User").fill("ada");
+    await dialog.getByLabel("Password").fill("short");
+    await dialog.getByText("Enter a password of 8 to 128 characters.").waitFor();
+    assert.ok(await button("Apply").isDisabled());
+    const password = "long ${enough}: yes";
+    await dialog.getByLabel("Password").fill(password);
+    await dialog.getByLabel("Who has access").fill("127.0.0.0/8");
+    await assertAccessible(page, "protecting a service", "dialog");
+    await button("Apply").click();
+    await dialog.waitFor({ state: "detached" });
+    const login = `Basic ${Buffer.from(`ada:${password}`).toString("base64")}`;
+    await eventually(
+      async () => (await platform.request(`https://${shop}/cart`)).status,
+      (status) => status === 401,
+    );
+    assert.equal((await platform.request(`https://${shop}/cart`, { headers: { authorization: login } })).status, 200);
+    const { body: now } = await platform.api("GET", `/edges/https/${edgeId}/routes/${id}`);
+    assert.equal(now.ip_restriction.ip_policies.length, first.ip_restriction.ip_policies.length + 1);
+    assert.deepEqual(now.compression, first.compression);
+    const before = {
+      ip_restriction: { ip_policy_ids: first.ip_restriction.ip_policies.map((one: { id: string }) => one.id) },
+    };
+    await platform.api("PATCH", `/edges/https/${edgeId}/routes/${id}`, { ...before, traffic_policy: null });
+    for (const { id: policy } of now.ip_restriction.ip_policies.slice(first.ip_restriction.ip_policies.length)) {
+      await platform.api("DELETE", `/ip_policies/${policy}`);
+    }
+    assertQuiet();
+  });
+
+  it("the console's page creates an object that a form needs in place, and selects it", async () => {
+    await visit("objects/ip_policy_rule/new");
+    const select = page.locator("#field-ip_policy_id");
+    await select.selectOption("New IP policy …");
+    const dialog = page.getByRole("dialog", { name: "New IP policy" });
+    await dialog.getByLabel("Description").fill("made in place");
+    await assertAccessible(page, "a form above a form", "dialog");
+    await dialog.getByRole("button", { name: "Review …" }).click();
+    await button("Apply").click();
+    await dialog.waitFor({ state: "detached" });
+    await eventually(
+      () => select.locator("option:checked").innerText(),
+      (text) => text === "made in place",
+    );
+    await page.getByRole("heading", { name: "New IP policy rule" }).waitFor();
     assertQuiet();
   });
 
@@ -318,9 +410,9 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
     await page.locator("#field-cidr").fill("300.0.0.0/8");
     await page.locator("#field-action").selectOption("allow");
     await button("Review …").click();
-    await page.getByRole("dialog").getByRole("alert").waitFor();
-    await button("Back").click();
     await page.locator(".fault").first().waitFor();
+    assert.equal(await page.getByRole("dialog").count(), 0, "the form shows the fault, and nothing can be applied");
+    assert.doesNotMatch(await page.getByRole("main").innerText(), /op_|ERR_|createIP/);
     await page.locator("#field-cidr").fill("198.51.100.0/24");
     await button("Review …").click();
     await page.getByText("The server accepts this change.").waitFor();
@@ -646,7 +738,11 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
     await page.keyboard.press("p");
     await page.getByRole("heading", { name: "Publish a service" }).waitFor();
     await page.keyboard.press("Tab");
-    assert.equal(await page.evaluate("document.activeElement.id"), "publish-name", "the first field is the next stop");
+    assert.equal(
+      await page.evaluate("document.activeElement.ariaLabel"),
+      "Protocol",
+      "the first field is the next stop",
+    );
     await page.keyboard.press("Escape");
     await page.locator("h1").click();
     await page.keyboard.press("/");
@@ -654,6 +750,23 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
     await page.getByRole("option", { name: "access to shop" }).waitFor();
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "access to shop" }).waitFor();
+    const opened = async (text: string, option: string): Promise<void> => {
+      await page.keyboard.press("Control+k");
+      await page.getByLabel("Search everything").fill(text);
+      const found = page.getByRole("option", { name: option });
+      await found.and(page.locator("[aria-selected=true]")).waitFor();
+      await page.keyboard.press("Enter");
+    };
+    await opened("shop.local", `https://${shop}`);
+    await page.getByRole("heading", { name: shop }).waitFor();
+    await opened("new vault", "New Vault");
+    await page.getByRole("heading", { name: "New Vault" }).waitFor();
+    await opened("invite", "Invite an agent");
+    await page.getByRole("heading", { name: "Invite an agent" }).waitFor();
+    await page.keyboard.press("Control+k");
+    await page.getByLabel("Search everything").fill("set");
+    await assertAccessible(page, "the search", "dialog");
+    await page.keyboard.press("Escape");
   });
 
   it("the console's page stays smooth with 10,000 objects of a kind: hidden rows are not rendered, and pages load while scrolling", async () => {

@@ -183,8 +183,9 @@ describe("the texts that pages offer to copy", { skip: skipWithout("chromium", "
     }
     return counts;
   }
-  const kindsInMenu = async (): Promise<readonly string[]> => {
-    const links = page.locator("nav a[href^='#/objects/']");
+  const allKinds = async (): Promise<readonly string[]> => {
+    await visit("objects");
+    const links = page.locator("main a[href^='#/objects/']");
     await links.first().waitFor();
     return links.evaluateAll((all) => all.map((one) => String(one.getAttribute("href")).slice("#/objects/".length)));
   };
@@ -192,7 +193,7 @@ describe("the texts that pages offer to copy", { skip: skipWithout("chromium", "
 
   it("the texts that the console offers in empty views run", async () => {
     const texts: string[] = [];
-    for (const view of [...views, ...(await kindsInMenu()).map((kind) => `objects/${kind}`)]) {
+    for (const view of [...views, ...(await allKinds()).map((kind) => `objects/${kind}`)]) {
       await visit(view);
       if (view.startsWith("objects/")) await page.locator("main .empty, main .body-row").first().waitFor();
       texts.push(...(await copyAll()));
@@ -214,7 +215,7 @@ describe("the texts that pages offer to copy", { skip: skipWithout("chromium", "
       "tunnel_session",
       "console_session",
     ];
-    for (const kind of (await kindsInMenu()).filter((one) => !live.includes(one))) {
+    for (const kind of (await allKinds()).filter((one) => !live.includes(one))) {
       const { id } = await world.make(kind);
       await visit(`objects/${kind}/${id}`);
       await page.locator("main .copies").first().waitFor();
@@ -264,10 +265,10 @@ describe("the texts that pages offer to copy", { skip: skipWithout("chromium", "
     const { httpsPort } = JSON.parse(readFileSync(join(directory, ".postern/server.json"), "utf8"));
     const texts: string[] = [];
     await visit("publish");
-    await page.getByLabel("Name", { exact: true }).fill("shop");
-    await page.getByLabel("Your service").fill(String(service.port));
     await page.getByLabel("Public name and port").fill(`shop.localhost:${httpsPort}`);
-    await page.getByRole("button", { name: "Review …" }).click();
+    await page.getByLabel("Your port").fill(String(service.port));
+    await page.getByLabel("Machine").selectOption("a machine with an agent");
+    await page.getByText("Details: changes and API call").click();
     await page.locator("main .copies").first().waitFor();
     texts.push(...(await copyAll("main")));
     await page.getByRole("button", { name: "Apply", exact: true }).click();

@@ -11,6 +11,7 @@ import { after, describe, it } from "node:test";
 import { promisify } from "node:util";
 import { Postern } from "../../sdk/src/index.ts";
 import { freePorts, runCommand, startCommand } from "../support/command.ts";
+import { eventually } from "../support/eventually.ts";
 import { startHttpService } from "../support/services.ts";
 import { databases } from "../support/postgres.ts";
 import { skipWithout } from "../support/programs.ts";
@@ -83,6 +84,31 @@ describe("postern dev", { skip: skipWithout("curl") }, () => {
     const { stdout } = await run("curl", ["-sS", ...headers, `${api}/tunnels`]);
     assert.equal((JSON.parse(stdout) as { tunnels: unknown[] }).tunnels.length, 1);
     assert.equal((await dev.end()).code, 0);
+  });
+
+  it("postern dev serves the port of a service that is published in the console, until the service is deleted", async () => {
+    const service = await startHttpService((_request, response) => response.end("the shop"));
+    const dev = startCommand(["dev", "--json", "--data", join(directory, "served")], { env: freePorts });
+    try {
+      const facts = JSON.parse(await dev.firstLine()) as DevFacts;
+      const postern = new Postern({ baseUrl: facts.api_url, apiKey: facts.api_key });
+      const backend = await postern.backends.tunnelGroup.create({
+        labels: { service: "shop" },
+        metadata: `postern dev serves port ${service.port}`,
+      });
+      const host = `shop.localhost:${facts.https_port}`;
+      const edge = await postern.edges.https.create({ hostports: [host] });
+      const route = { match_type: "path_prefix", match: "/", backend: { backend_id: backend.id } } as const;
+      await postern.edges.https.routes.create(edge.id, route);
+      const tunnelsOf = async () => (await postern.backends.tunnelGroup.get(backend.id)).tunnels.length;
+      await eventually(tunnelsOf, (count) => count === 1);
+      assert.equal(await curl(facts.ca_file, `https://${host}/`), "the shop");
+      await postern.backends.tunnelGroup.update(backend.id, { metadata: "another port: 22" });
+      await eventually(tunnelsOf, (count) => count === 0);
+    } finally {
+      await dev.end();
+      await service.stop();
+    }
   });
 
   it("postern dev offers to install its CA once", async () => {

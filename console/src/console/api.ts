@@ -160,6 +160,15 @@ export function explainError(error: unknown): {
     return { message: "The server does not answer. This page retries automatically.", fields: {} };
   }
   if (!(error instanceof PosternError)) return { message: (error as Error).message, fields: {} };
-  const fields = Object.fromEntries(Object.entries(error.details).filter(([name]) => name !== "operation_id"));
-  return { message: `${error.message} (${error.code})`, fields };
+  const fields = Object.fromEntries(
+    Object.entries(error.details).flatMap(([name, text]) => (name === "operation_id" ? [] : [[name, sentence(text)]])),
+  );
+  // The server names the operation first, which people at a form have not called.
+  return { message: sentence(error.message.replace(/^[a-z]+[A-Z]\w*: /, "")), fields };
+}
+
+/** Begins with a capital letter, unless it begins with a name in quotes, and ends with a full stop. */
+function sentence(text: string): string {
+  const trimmed = text.trim();
+  return `${trimmed.charAt(0).toUpperCase()}${trimmed.slice(1)}${/[.!?]$/.test(trimmed) ? "" : "."}`;
 }

@@ -123,7 +123,7 @@ export function Review({ change, description, onFaults, onDone, onClose }: Revie
               <button
                 type="button"
                 class={input === null ? "danger" : "primary"}
-                disabled={isBusy || isNothing}
+                disabled={isBusy || isNothing || !answer}
                 onClick={() => void apply()}
               >
                 {input === null ? "Delete it" : "Apply"}

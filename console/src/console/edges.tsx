@@ -12,6 +12,9 @@ import { Edit } from "./objects.tsx";
 import { Failed, Head, ListFilter } from "./parts.tsx";
 import { Route } from "./route.tsx";
 import { linkTo, place } from "./router.ts";
+import { ServiceFacts } from "./services/facts.tsx";
+import { Protect } from "./services/protect.tsx";
+import { ofHttpsEdge } from "./services/services.ts";
 import { useData, useSettled } from "./use-data.ts";
 
 interface Props {
@@ -96,6 +99,7 @@ function Edge({ id, routeId, description }: Props & { readonly id: string; reado
     [id, configurationChanges.value, atRevision.value],
   );
   const [adds, setAdds] = useState(false);
+  const [protects, setProtects] = useState(false);
   const [text, setText] = useState("");
   const [shows, setShows] = useState(routesAtOnce);
   const owner = description.kinds.get("https_edge");
@@ -113,8 +117,8 @@ function Edge({ id, routeId, description }: Props & { readonly id: string; reado
   }
   return (
     <section class="column" aria-label="Edge">
-      <a class="back always" href="#/edges">
-        ‹ All edges
+      <a class="back always" href={atRevision.value === undefined ? "#/services" : "#/edges"}>
+        {atRevision.value === undefined ? "‹ All services" : "‹ All edges"}
       </a>
       <Head
         title={edge.value ? nameOf(edge.value) : "Edge"}
@@ -134,7 +138,29 @@ function Edge({ id, routeId, description }: Props & { readonly id: string; reado
         )}
       </Head>
       <Failed error={edge.error} again={edge.again} />
-      {edge.value && atRevision.value === undefined && <EdgeState edge={edge.value} description={description} />}
+      {edge.value && atRevision.value === undefined && (
+        <>
+          <ServiceFacts service={ofHttpsEdge(edge.value)} description={description}>
+            {kind && edge.value.routes.length > 0 && (
+              <span>
+                <button type="button" class="tiny" onClick={() => setProtects(true)}>
+                  Protect …
+                </button>
+              </span>
+            )}
+          </ServiceFacts>
+          <EdgeState edge={edge.value} description={description} />
+        </>
+      )}
+      {protects && edge.value && kind && (
+        <Protect
+          edgeId={id}
+          routes={inOrder(edge.value.routes).toReversed()}
+          kind={kind}
+          description={description}
+          onClose={() => setProtects(false)}
+        />
+      )}
       {adds && kind && (
         <Edit
           kind={kind}

@@ -1,5 +1,6 @@
 /** A form for any object, generated from the API's description. */
-import { useState } from "preact/hooks";
+import { createContext } from "preact";
+import { useContext, useState } from "preact/hooks";
 import type { Json, JsonObject } from "./api.ts";
 import type { Description, Schema } from "./description.ts";
 import { titleOf } from "./description.ts";
@@ -7,6 +8,9 @@ import { valueText } from "./parts.tsx";
 import { PolicyField } from "./policy/policy-field.tsx";
 import { Reference } from "./reference.tsx";
 import { TextArea, TextInput } from "../ui/elements.tsx";
+
+/** Prefix of the ids of a form's fields. A form in a dialog above another form has another one. */
+export const FormName = createContext("field");
 
 interface FieldsProps {
   readonly description: Description;
@@ -63,7 +67,7 @@ interface FieldProps {
 
 function Field(props: FieldProps) {
   const { name, path, schema, isRequired, faults } = props;
-  const id = `field-${path}`;
+  const id = `${useContext(FormName)}-${path}`;
   const fault = faults[path];
   return (
     <div class="field">

@@ -18,14 +18,15 @@ import { Explain } from "./explain.tsx";
 import { History } from "./history.tsx";
 import { handleKey, isSearching } from "./keys.ts";
 import { liveState, startLive, stopLive } from "./live.ts";
-import { New, One } from "./objects.tsx";
+import { New, NewInPlace, One } from "./objects.tsx";
 import { Table } from "./table.tsx";
 import { Logins } from "./logins.tsx";
 import { Overview } from "./overview.tsx";
 import { Failed } from "./parts.tsx";
 import { Invite } from "./invite.tsx";
-import { Publish } from "./publish.tsx";
+import { Publish } from "./publish/publish.tsx";
 import { Published } from "./published.tsx";
+import { NewObject } from "./reference.tsx";
 import { place } from "./router.ts";
 import type { Place } from "./router.ts";
 import { Search } from "./search.tsx";
@@ -34,6 +35,8 @@ import { Traffic } from "./traffic.tsx";
 import { useData } from "./use-data.ts";
 import { Webhooks } from "./webhooks.tsx";
 import { Kinds, Part } from "./menu-pages.tsx";
+import { Connection } from "./services/connection.tsx";
+import { Services } from "./services/list.tsx";
 import { Side } from "./side.tsx";
 import { hands } from "./views.ts";
 
@@ -112,7 +115,9 @@ function Shell() {
         )}
         <Failed error={description.error} again={description.again} />
         {description.value ? (
-          <View description={description.value} />
+          <NewObject.Provider value={NewInPlace}>
+            <View description={description.value} />
+          </NewObject.Provider>
         ) : (
           description.error === "" && <Skeleton lines={8} />
         )}
@@ -129,6 +134,11 @@ function View({ description }: { readonly description: Description }) {
     case "traffic":
       return <Traffic description={description} />;
     case "services":
+      return rest.length === 2 ? (
+        <Connection key={rest.join()} kindName={name} id={id ?? ""} description={description} />
+      ) : (
+        <Services description={description} />
+      );
     case "edges":
       return <Edges description={description} />;
     case "history":

@@ -1,6 +1,6 @@
 /** Objects of any kind: a table, one object, and its form. */
 import { useEffect, useState } from "preact/hooks";
-import { Command } from "../ui/elements.tsx";
+import { Command, Dialog } from "../ui/elements.tsx";
 import type { ApiObject, Json, JsonObject } from "./api.ts";
 import { atRevision, call, isPast, readOptions } from "./api.ts";
 import { asDocument } from "./as-document.ts";
@@ -9,7 +9,8 @@ import { fieldsOf } from "./writes.ts";
 import type { Change } from "./writes.ts";
 import { Copies } from "./copies.tsx";
 import { kindOfId, titleOf } from "./description.ts";
-import { Fields } from "./form.tsx";
+import type { Schema } from "./description.ts";
+import { Fields, FormName } from "./form.tsx";
 import { labelOf } from "./label.ts";
 import { configurationChanges, every, rereadMs } from "./live.ts";
 import { Gone } from "./gone.tsx";
@@ -144,6 +145,8 @@ export function Edit({ kind, description, parents = [], object, first = {}, onDo
       class="panel inside column"
       onSubmit={(event) => {
         event.preventDefault();
+        // The form may be in a dialog that another form opened.
+        event.stopPropagation();
         setFaults({});
         setChange({ kind, parents, ...(base && { object: base }), input: value });
       }}
@@ -171,7 +174,11 @@ export function Edit({ kind, description, parents = [], object, first = {}, onDo
         <Review
           change={change}
           description={description}
-          onFaults={setFaults}
+          onFaults={(found) => {
+            setFaults(found);
+            // The form shows them at their fields.
+            if (Object.keys(found).some((path) => isField(path, schema))) setChange(undefined);
+          }}
           onDone={(answer) => {
             setChange(undefined);
             onDone(answer);
@@ -181,6 +188,21 @@ export function Edit({ kind, description, parents = [], object, first = {}, onDo
       )}
     </form>
   );
+}
+
+/** Creates an object that another form needs, in a dialog above the form. */
+export function NewInPlace({ kind, description, onDone }: KindProps & { onDone(made: ApiObject | undefined): void }) {
+  return (
+    <Dialog title={`New ${titleOf(kind.name)}`} onClose={() => onDone(undefined)}>
+      <FormName.Provider value={`new-${kind.name}`}>
+        <Edit kind={kind} description={description} onDone={onDone} />
+      </FormName.Provider>
+    </Dialog>
+  );
+}
+
+function isField(path: string, { properties = {} }: Schema): boolean {
+  return (path.split(/[.[]/, 1)[0] ?? "") in properties;
 }
 
 /** Fields that only the response to the creation contains. */

@@ -3,15 +3,16 @@ import { useState } from "preact/hooks";
 import type { HTTPSEdge } from "../../../sdk/src/index.ts";
 import { Command, Tag } from "../ui/elements.tsx";
 import { clockText, statusTone } from "../ui/format.ts";
-import { curlWithAuthority, quoted } from "../ui/shell.ts";
+import { curlWithAuthority } from "../ui/shell.ts";
 import { postern } from "./api.ts";
 import { Back } from "./history.tsx";
 import { trafficChanges, useEvery } from "./live.ts";
 import { Failed, Head } from "./parts.tsx";
 import { go, linkTo, place } from "./router.ts";
 import { useData } from "./use-data.ts";
+import { StartAgent } from "./publish/start-agent.tsx";
 
-const everyMs = 5_000;
+const everyMs = 2_000;
 
 export function Published({ edgeId }: { readonly edgeId: string }) {
   const [asked, setAsked] = useState(0);
@@ -30,7 +31,6 @@ export function Published({ edgeId }: { readonly edgeId: string }) {
   const isServed = (backend.value?.tunnels.length ?? 0) > 0;
   const { query } = place.value;
   const revision = Number(query.get("revision"));
-  const labels = Object.entries(backend.value?.labels ?? {}).map(([name, value]) => quoted(`${name}=${value}`));
   const answered = requests.value?.some(({ outcome }) => outcome === "forwarded") ?? false;
   const came = (requests.value?.length ?? 0) > 0;
   if (!edge.value) return <Failed error={edge.error} again={edge.again} />;
@@ -40,19 +40,18 @@ export function Published({ edgeId }: { readonly edgeId: string }) {
         <Tag tone={isServed ? "good" : "warn"}>{isServed ? "served" : "waiting for an agent"}</Tag>
       </Head>
       <ol class="panel checklist" aria-live="polite">
-        <Step number={1} isDone={isServed} title={isServed ? "An agent is online" : "Start an agent for your service"}>
-          {backend.value && (
-            <>
-              <Command
-                text={`npx postern http ${quoted(query.get("target") ?? "3000")} --label ${labels.join(" --label ")}`}
-              />
-              <span class="muted small">
-                {isServed
-                  ? "While the agent runs, requests to the public name go to your port."
-                  : "Run this in another terminal, in the Postern folder, on the machine of your service. This page updates automatically."}
-              </span>
-            </>
-          )}
+        <Step
+          number={1}
+          isDone={isServed}
+          title={
+            isServed
+              ? "An agent is online"
+              : query.get("machine") === "here"
+                ? "Wait for the server's own agent"
+                : "Start an agent for your service"
+          }
+        >
+          {backend.value && <StartAgent labels={backend.value.labels} isServed={isServed} />}
         </Step>
         <Step number={2} isDone={came} title="Send a request">
           <span>
@@ -90,7 +89,7 @@ export function Published({ edgeId }: { readonly edgeId: string }) {
       </ol>
       <div class="row">
         <a class="button" href={linkTo("edges", edgeId)}>
-          Change the access rules
+          Open the service
         </a>
         <a class="button" href="#/traffic">
           Watch traffic

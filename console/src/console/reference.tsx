@@ -1,12 +1,26 @@
 /** Selects an existing object. A long list shows only the objects that match the typed text. */
-import { useState } from "preact/hooks";
+import { createContext } from "preact";
+import type { ComponentType } from "preact";
+import { useContext, useState } from "preact/hooks";
 import { TextInput } from "../ui/elements.tsx";
 import type { ApiObject, Json } from "./api.ts";
 import { titleOf } from "./description.ts";
-import type { Description } from "./description.ts";
+import type { Description, Kind } from "./description.ts";
 import { labelOf } from "./label.ts";
 import { newestOf } from "./lists.ts";
 import { useData, useSettled } from "./use-data.ts";
+
+interface NewObjectProps {
+  readonly kind: Kind;
+  readonly description: Description;
+  /** @param made undefined: cancelled */
+  onDone(made: ApiObject | undefined): void;
+}
+
+/** The form for a new object, which itself contains references. */
+export const NewObject = createContext<ComponentType<NewObjectProps> | undefined>(undefined);
+
+const newValue = "new:";
 
 interface ReferenceProps {
   readonly id: string;
@@ -23,7 +37,14 @@ interface ReferenceProps {
 export function Reference({ id, label, kinds, value, isRequired, description, onChange }: ReferenceProps) {
   const [text, setText] = useState("");
   const asked = useSettled(text.trim());
-  const found = useData(() => objectsOf(kinds, description, asked), [kinds.join(), asked]);
+  const [made, setMade] = useState<ApiObject>();
+  const [adds, setAdds] = useState<Kind>();
+  const Form = useContext(NewObject);
+  const found = useData(() => objectsOf(kinds, description, asked), [kinds.join(), asked, made]);
+  const creatable = kinds.flatMap((name) => {
+    const kind = description.kinds.get(name);
+    return Form && kind?.create !== undefined && kind.parents === 0 ? [kind] : [];
+  });
   const known = found.value?.items ?? [];
   const isUnknown = typeof value === "string" && value !== "" && !known.some((one) => one.id === value);
   const none = asked === "" ? `no ${kinds.map(titleOf).join(" or ")} yet` : "nothing fits";
@@ -32,7 +53,13 @@ export function Reference({ id, label, kinds, value, isRequired, description, on
       id={id}
       aria-label={label}
       value={typeof value === "string" ? value : ""}
-      onChange={(event) => onChange(event.currentTarget.value || (isRequired ? undefined : null))}
+      onChange={(event) => {
+        const { value: chosen } = event.currentTarget;
+        if (chosen.startsWith(newValue)) {
+          event.currentTarget.value = typeof value === "string" ? value : "";
+          setAdds(description.kinds.get(chosen.slice(newValue.length)));
+        } else onChange(chosen || (isRequired ? undefined : null));
+      }}
     >
       <option value="">{found.value && known.length === 0 ? none : "choose …"}</option>
       {isUnknown && <option>{value}</option>}
@@ -41,9 +68,31 @@ export function Reference({ id, label, kinds, value, isRequired, description, on
           {labelOf(one)}
         </option>
       ))}
+      {creatable.map(({ name }) => (
+        <option key={name} value={`${newValue}${name}`}>{`New ${titleOf(name)} …`}</option>
+      ))}
     </select>
   );
-  if (asked === "" && text === "" && found.value?.more !== true) return select;
+  const form = Form && adds && (
+    <Form
+      kind={adds}
+      description={description}
+      onDone={(object) => {
+        setAdds(undefined);
+        if (!object) return;
+        setMade(object);
+        onChange(object.id);
+      }}
+    />
+  );
+  if (asked === "" && text === "" && found.value?.more !== true) {
+    return (
+      <>
+        {select}
+        {form}
+      </>
+    );
+  }
   return (
     <div class="column">
       <TextInput
@@ -54,6 +103,7 @@ export function Reference({ id, label, kinds, value, isRequired, description, on
         onText={setText}
       />
       {select}
+      {form}
     </div>
   );
 }

@@ -105,6 +105,7 @@ function Pipeline({ kind, route, description, onWritten }: PipelineProps) {
             <li key={name} class={config === null ? "absent" : ""}>
               <input
                 type="checkbox"
+                class="switch"
                 aria-label={`${titleOf(name)} is applied`}
                 checked={config !== null && config["enabled"] !== false}
                 disabled={!isNow}
@@ -115,7 +116,9 @@ function Pipeline({ kind, route, description, onWritten }: PipelineProps) {
                 }}
               />
               <div class="grow">
-                <strong>{titleOf(name)}</strong> {config?.["enabled"] === false && <Tag>disabled</Tag>}
+                <span>
+                  <strong>{titleOf(name)}</strong> {config?.["enabled"] === false && <Tag>disabled</Tag>}
+                </span>
                 <p class="muted small">{doc}</p>
               </div>
               {isNow && (
@@ -206,6 +209,7 @@ function ModuleForm({ name, object, kind, parents, description, onWritten, onClo
         change={change}
         description={description}
         onFaults={(found) => {
+          if (Object.keys(found).some((path) => path.startsWith(`${name}.`))) setChange(undefined);
           const prefix = `${name}.`;
           setFaults(
             Object.fromEntries(

@@ -1,18 +1,26 @@
-/** Searches views, ids, and the texts of objects. */
-import { useEffect, useState } from "preact/hooks";
-import { Dialog } from "../ui/elements.tsx";
+/** Finds and opens services, views, actions, ids, and objects of any kind. */
+import { ArrowRight, Boxes, Globe, Plus, Search as SearchIcon, Zap } from "lucide";
+import type { IconNode } from "lucide";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { Icon } from "../ui/icon.tsx";
+import { toggleTheme } from "../ui/theme.ts";
+import { logOut } from "./api.ts";
 import type { Description } from "./description.ts";
 import { kindOfId, titleOf } from "./description.ts";
 import { labelOf } from "./label.ts";
 import { isSearching } from "./keys.ts";
 import { newestOf } from "./lists.ts";
 import { go } from "./router.ts";
-import { nav } from "./views.ts";
+import { linkToService, nameOf, newestServices } from "./services/services.ts";
+import { kindsInGroups, nav } from "./views.ts";
 
 interface Hit {
-  readonly path: string;
+  readonly key: string;
   readonly name: string;
+  /** Group of the results. */
   readonly of: string;
+  readonly icon: IconNode;
+  readonly open: () => void;
 }
 
 /** Maximum number of results per kind, and in total. */
@@ -23,82 +31,135 @@ const atOnce = 4;
 
 export function Search({ description }: { readonly description: Description }) {
   const [text, setText] = useState("");
-  const [objects, setObjects] = useState<readonly Hit[]>([]);
+  const [found, setFound] = useState<readonly Hit[]>([]);
   const [isLooking, setLooking] = useState(false);
   const [at, setAt] = useState(0);
+  const element = useRef<HTMLDialogElement>(null);
+  useLayoutEffect(() => {
+    const before = document.activeElement;
+    element.current?.showModal();
+    return () => {
+      if (before instanceof HTMLElement) before.focus();
+    };
+  }, []);
   useEffect(() => {
     let isStale = false;
-    setObjects([]);
-    setLooking(true);
+    setFound([]);
+    setLooking(text.trim().length > 1);
     const timer = setTimeout(() => {
-      const found = (hits: readonly Hit[]): void => {
-        if (!isStale) setObjects((before) => [...before, ...hits].slice(0, mostHits));
+      const add = (hits: readonly Hit[]): void => {
+        if (!isStale) setFound((before) => [...before, ...hits].slice(0, mostHits));
       };
-      void find(text.trim(), description, () => isStale, found).then(() => !isStale && setLooking(false));
+      void find(text.trim(), description, () => isStale, add).then(() => !isStale && setLooking(false));
     }, 200);
     return () => {
       isStale = true;
       clearTimeout(timer);
     };
   }, [text]);
-  const views = nav(description).flatMap((part) => [
-    { path: part.path, name: part.name, of: "Page" },
-    ...part.items.map(({ path, name }) => ({ path, name, of: part.name })),
-  ]);
+  const words = text.trim().toLowerCase().split(/\s+/);
+  const fits = ({ name }: Hit): boolean => words.every((word) => name.toLowerCase().includes(word));
   const hits = [
-    ...views.filter(({ name }) => name.toLowerCase().includes(text.trim().toLowerCase())).slice(0, 8),
-    ...objects,
+    ...known(description)
+      .filter(fits)
+      .slice(0, text.trim() === "" ? 12 : 8),
+    ...found,
   ];
   const close = (): void => void (isSearching.value = false);
   const open = (hit: Hit | undefined): void => {
     if (!hit) return;
     close();
-    go(hit.path);
+    hit.open();
   };
+  useEffect(() => {
+    document.querySelector("#search-hits [aria-selected=true]")?.scrollIntoView({ block: "nearest" });
+  }, [at]);
   return (
-    <Dialog title="Search" onClose={close}>
+    <dialog ref={element} class="palette" aria-label="Search" onClose={close}>
       <form
-        class="column"
         onSubmit={(event) => {
           event.preventDefault();
           open(hits[at]);
         }}
       >
-        <input
-          type="text"
-          autoFocus
-          role="combobox"
-          aria-label="Search everything"
-          aria-expanded="true"
-          aria-controls="search-hits"
-          placeholder="A view, an id, a name, a host …"
-          value={text}
-          onInput={(event) => {
-            setText(event.currentTarget.value);
-            setAt(0);
-          }}
-          onKeyDown={(event) => {
-            const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
-            if (step === 0) return;
-            event.preventDefault();
-            setAt(Math.max(0, Math.min(hits.length - 1, at + step)));
-          }}
-        />
+        <div class="palette-text">
+          <Icon of={SearchIcon} />
+          <input
+            type="text"
+            autoFocus
+            role="combobox"
+            aria-label="Search everything"
+            aria-expanded="true"
+            aria-controls="search-hits"
+            aria-activedescendant={hits[at] && `hit-${at}`}
+            placeholder="A service, an action, a name, an id …"
+            value={text}
+            onInput={(event) => {
+              setText(event.currentTarget.value);
+              setAt(0);
+            }}
+            onKeyDown={(event) => {
+              const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+              if (step === 0) return;
+              event.preventDefault();
+              setAt(Math.max(0, Math.min(hits.length - 1, at + step)));
+            }}
+          />
+          <kbd>Esc</kbd>
+        </div>
         <ul id="search-hits" class="hits" role="listbox" aria-label="Found">
           {hits.map((hit, index) => (
-            <li key={hit.path} role="option" aria-selected={index === at} onClick={() => open(hit)}>
-              <span class="grow cut">{hit.name}</span> <span class="muted small">{hit.of}</span>
+            <li key={hit.key} id={`hit-${index}`} role="option" aria-selected={index === at} onClick={() => open(hit)}>
+              <Icon of={hit.icon} />
+              <span class="grow cut">{hit.name}</span>
+              <span class="muted small">{hit.of}</span>
             </li>
           ))}
         </ul>
         {(isLooking || hits.length === 0) && (
-          <p class="muted" role="status">
-            {isLooking ? "Looking …" : "No results."}
+          <p class="muted palette-note" role="status">
+            {isLooking ? "Searching …" : "No results."}
           </p>
         )}
       </form>
-    </Dialog>
+    </dialog>
   );
+}
+
+/** Returns actions and views. */
+function known(description: Description): readonly Hit[] {
+  const action = (name: string, open: () => void): Hit => ({ key: name, name, of: "Action", icon: Zap, open });
+  const view = (path: string, name: string, of: string): Hit => ({
+    key: path,
+    name,
+    of,
+    icon: ArrowRight,
+    open: () => go(path),
+  });
+  const kinds = kindsInGroups(description).flatMap(({ items }) => items);
+  const creatable = [...description.kinds.values()].filter((kind) => kind.create !== undefined && kind.parents === 0);
+  return [
+    action("Publish a service", () => go("publish")),
+    action("Invite an agent", () => go("invite")),
+    action("Explain a request", () => go("explain")),
+    action("Undo a change", () => go("history")),
+    ...nav(description).flatMap((part) => [
+      view(part.path, part.name, "Page"),
+      ...part.items.map(({ path, name }) => view(path, name, part.name)),
+    ]),
+    action("Switch between light and dark", toggleTheme),
+    action("Log out", () => void logOut()),
+    ...kinds
+      .filter(({ path }) => !nav(description).some((part) => part.items.some((item) => item.path === path)))
+      .map(({ path, name }) => view(path, name, "All objects")),
+    ...creatable.map(({ name }): Hit => ({
+      key: `new ${name}`,
+      name: `New ${titleOf(name)}`,
+      of: "Action",
+      icon: Plus,
+      open: () => go(`objects/${name}/new`),
+    })),
+  ];
 }
 
 /** Reports results as they are found. Stops if there are enough, or the user starts another search. */
@@ -109,12 +170,27 @@ async function find(
   found: (hits: readonly Hit[]) => void,
 ): Promise<void> {
   if (text.length < 2) return;
+  const object = (path: string, name: string, of: string): Hit => ({
+    key: path,
+    name,
+    of,
+    icon: Boxes,
+    open: () => go(path),
+  });
   const own = /^[a-z]+_[0-9a-z]{20,}$/.test(text) ? kindOfId(text, description) : undefined;
-  if (own === "https_edge") return found([{ path: `edges/${text}`, name: text, of: titleOf(own) }]);
-  if (own !== undefined) return found([{ path: `objects/${own}/${text}`, name: text, of: titleOf(own) }]);
-  if (text.startsWith("req_")) return found([{ path: `traffic/${text}`, name: text, of: "Request" }]);
+  if (own === "https_edge") return found([object(`edges/${text}`, text, titleOf(own))]);
+  if (own !== undefined) return found([object(`objects/${own}/${text}`, text, titleOf(own))]);
+  if (text.startsWith("req_")) return found([object(`traffic/${text}`, text, "Request")]);
+  // A key that may not list some kind of service finds no services.
+  const services = (await newestServices(text, most, description).catch(() => undefined))?.services ?? [];
+  found(
+    services.slice(0, most).map((one) => {
+      const open = (): void => go(linkToService(one).slice(2));
+      return { key: `service ${one.id}`, name: nameOf(one), of: "Service", icon: Globe, open };
+    }),
+  );
   const kinds = [...description.kinds.values()].filter((kind) => kind.list !== undefined && kind.parents === 0);
-  let left = mostHits;
+  let left = mostHits - services.length;
   const look = async (): Promise<void> => {
     for (let kind = kinds.shift(); kind && left > 0 && !isOver(); kind = kinds.shift()) {
       const { name } = kind;
@@ -123,11 +199,9 @@ async function find(
       const items = page?.items ?? [];
       left -= items.length;
       found(
-        items.map((one) => ({
-          path: name === "https_edge" ? `edges/${one.id}` : `objects/${name}/${one.id}`,
-          name: labelOf(one),
-          of: titleOf(name),
-        })),
+        items.map((one) =>
+          object(name === "https_edge" ? `edges/${one.id}` : `objects/${name}/${one.id}`, labelOf(one), titleOf(name)),
+        ),
       );
     }
   };

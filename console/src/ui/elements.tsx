@@ -1,6 +1,6 @@
 /** Small components of both pages. */
 import type { ComponentChildren, InputHTMLAttributes } from "preact";
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Check, Copy as CopyIcon, Moon, Sun, X } from "lucide";
 import { timeText } from "./format.ts";
 import type { Tone } from "./format.ts";
@@ -156,6 +156,7 @@ interface DialogProps {
 /** A modal dialog. Escape closes it and returns the focus to its previous element. */
 export function Dialog({ title, children, onClose }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
+  const titleId = useId();
   useLayoutEffect(() => {
     const before = document.activeElement;
     element.current?.showModal();
@@ -164,9 +165,9 @@ export function Dialog({ title, children, onClose }: DialogProps) {
     };
   }, []);
   return (
-    <dialog ref={element} onClose={onClose} aria-labelledby="dialog-title">
+    <dialog ref={element} onClose={onClose} aria-labelledby={titleId}>
       <header>
-        <h2 id="dialog-title" class="grow">
+        <h2 id={titleId} class="grow">
           {title}
         </h2>
         <button type="button" class="plain tiny" onClick={() => element.current?.close()} aria-label="Close">

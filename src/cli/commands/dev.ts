@@ -111,6 +111,7 @@ export const dev = defineCommand({
     const inspection = await makeInspection(values, false);
     const agent = await publishLocally(platform, upstream, published, inspection, log);
     const inspectorUrl = await inspection?.open();
+    const ports = isAlone ? await servePorts(platform, agent, inspection, log) : undefined;
     const end = Promise.race([stopped, agent.told, agent.ended]);
     const url = await Promise.race([agent.online, end]);
     if (typeof url === "string") {
@@ -131,6 +132,7 @@ export const dev = defineCommand({
     }
     const ending = await end;
     inspection?.drain();
+    ports?.stop();
     // Stop the edge first: its open requests need the agent to drain.
     await platform.stop();
     await agent.close();
@@ -219,6 +221,18 @@ async function publishLocally(
   return { ...agent, server, online: online.promise, told: told.promise };
 }
 
+/** Serves the ports of services that are published in the console. */
+async function servePorts(platform: Platform, agent: LocalAgent, inspection: Inspection | undefined, log: Log) {
+  const { serveWantedPorts } = await import("../platform/served-ports.ts");
+  return serveWantedPorts({
+    postern: await apiOf(platform),
+    agent,
+    prepare: async (tunnel) => (inspection ? await inspection.watch(tunnel) : tunnel),
+    clock: systemClock,
+    log,
+  });
+}
+
 /** Chooses the ports to listen on. Reports each default port that is in use and replaced. */
 async function freePorts(values: Pick<ValuesOf<typeof own>, "apiListen" | "httpsListen" | "agentListen">) {
   const found = { apiListen: values.apiListen, httpsListen: values.httpsListen, agentListen: values.agentListen };
@@ -260,9 +274,12 @@ function urlOfLastRun(directory: string, platform: Platform): string | undefined
 }
 
 /** Returns a link that logs in to the console once. */
-async function linkOf({ apiUrl, apiKey }: Platform): Promise<string> {
-  const api = await openApi({ data: "", config: undefined, apiUrl, apiKey });
-  return (await api.consoleLinks.create()).url;
+async function linkOf(platform: Platform): Promise<string> {
+  return (await (await apiOf(platform)).consoleLinks.create()).url;
+}
+
+function apiOf({ apiUrl, apiKey }: Platform) {
+  return openApi({ data: "", config: undefined, apiUrl, apiKey });
 }
 
 function startReport(

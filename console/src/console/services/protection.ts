@@ -1,0 +1,130 @@
+/** Who may use a service, as a form: addresses, and a login. */
+import type { LoginAddresses } from "../../../../sdk/src/index.ts";
+import type { JsonObject } from "../api.ts";
+
+export type Login = "" | "development" | "password" | "google" | "github" | "microsoft" | "openid" | "saml";
+
+export interface Protection {
+  /** Addresses or ranges, separated by spaces; "": all. */
+  readonly ranges: string;
+  readonly login: Login;
+  /** E-mail domains of people with access, separated by spaces; "": all. */
+  readonly domains: string;
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly metadataUrl: string;
+  readonly user: string;
+  readonly password: string;
+}
+
+export const noProtection: Protection = {
+  ranges: "",
+  login: "",
+  domains: "",
+  issuer: "",
+  clientId: "",
+  clientSecret: "",
+  metadataUrl: "",
+  user: "",
+  password: "",
+};
+
+export type Development = LoginAddresses["development_provider"];
+
+/** Logins with their names in a sentence. */
+export const logins: readonly (readonly [login: Login, name: string])[] = [
+  ["", "no login"],
+  ["development", "a test login"],
+  ["password", "a password"],
+  ["google", "Google"],
+  ["github", "GitHub"],
+  ["microsoft", "Microsoft"],
+  ["openid", "OpenID Connect"],
+  ["saml", "SAML"],
+];
+
+/** Whether the login's provider reports e-mail addresses that a rule can use. */
+export function hasDomains(login: Login): boolean {
+  return login === "google" || login === "github" || login === "microsoft";
+}
+
+export function wordsOf(text: string): readonly string[] {
+  return text.split(/[\s,]+/).filter((one) => one !== "");
+}
+
+const range = /^(?:\d{1,3}(?:\.\d{1,3}){3}(?:\/\d{1,2})?|[0-9a-f:.]*:[0-9a-f:.]*(?:\/\d{1,3})?)$/i;
+const domain = /^(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}$/i;
+
+/** Returns what is missing or wrong, as a sentence for each field. */
+export function faultsOf(value: Protection): Partial<Record<keyof Protection, string>> {
+  const { login } = value;
+  const wrongRange = wordsOf(value.ranges).find((one) => !range.test(one));
+  const wrongDomain = wordsOf(value.domains).find((one) => !domain.test(one));
+  const needsClient = login === "openid";
+  const isHalf = hasDomains(login) && (value.clientId === "") !== (value.clientSecret === "");
+  const faults = {
+    ranges: wrongRange !== undefined && `${wrongRange} is not an address or a range, such as 203.0.113.0/24.`,
+    domains: hasDomains(login) && wrongDomain !== undefined && `${wrongDomain} is not a domain, such as acme.com.`,
+    issuer:
+      login === "openid" &&
+      URL.parse(value.issuer)?.protocol !== "https:" &&
+      "Enter the https:// URL of the provider, such as https://login.example.com.",
+    clientId: (needsClient || isHalf) && value.clientId === "" && "Enter the client ID that the provider gave you.",
+    clientSecret:
+      (needsClient || isHalf) && value.clientSecret === "" && "Enter the client secret that the provider gave you.",
+    metadataUrl:
+      login === "saml" &&
+      URL.parse(value.metadataUrl)?.protocol !== "https:" &&
+      "Enter the https:// URL of the provider's metadata.",
+    user: login === "password" && !/^[^:]+$/.test(value.user) && "Enter a user name without a colon.",
+    password:
+      login === "password" &&
+      (value.password.length < 8 || value.password.length > 128) &&
+      "Enter a password of 8 to 128 characters.",
+  };
+  return Object.fromEntries(Object.entries(faults).filter(([, text]) => text));
+}
+
+/** Returns the modules of a route that demand the login. */
+export function loginModules(value: Protection, development: Development | undefined): JsonObject {
+  const { login, clientId, clientSecret, issuer } = value;
+  const scopes = ["openid", "email", "profile"];
+  const client = { client_id: clientId, client_secret: clientSecret };
+  if (login === "development") return development ? { oidc: { ...development, scopes } } : {};
+  if (login === "openid") return { oidc: { issuer, ...client, scopes } };
+  if (login === "saml") return { saml: { idp_metadata_url: value.metadataUrl } };
+  if (login === "password") return { traffic_policy: { value: passwordPolicy(value) } };
+  if (!hasDomains(login)) return {};
+  const domains = wordsOf(value.domains);
+  return {
+    oauth: {
+      provider: {
+        [login]: {
+          ...(clientId !== "" && client),
+          ...(domains.length > 0 && { email_domains: domains }),
+        },
+      },
+    },
+  };
+}
+
+function passwordPolicy({ user, password }: Protection): string {
+  // Policies evaluate `${`. A password is a plain text.
+  const credentials = [`${user}:${password}`.replaceAll("${", () => "$${")];
+  const action = { type: "basic-auth", config: { credentials, realm: "Postern" } };
+  return JSON.stringify({ on_http_request: [{ actions: [action] }] });
+}
+
+/** Returns an IP policy and its rules as objects of a document. `name` is their prefix. */
+export function rangeObjects(name: string, ranges: string): JsonObject {
+  const words = wordsOf(ranges);
+  if (words.length === 0) return {};
+  const policy = `${name}-visitors`;
+  const rule = (cidr: string, at: number) =>
+    [`${name}-${at + 1}`, { ip_policy_id: policy, cidr, action: "allow" }] as const;
+  return {
+    ip_policy: { [policy]: { description: `access to ${name}` } },
+    ip_policy_rule: Object.fromEntries(words.map(rule)),
+  };
+}
