@@ -629,7 +629,8 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
   });
 
   it("the console's page shows the whole configuration at a revision, and changes nothing there", async () => {
-    await visit("history");
+    const [edge] = await routeId();
+    await visit(`history/${edge}`);
     await page.locator("summary", { hasText: "publish shop" }).click();
     await button("Show the state at this revision").click();
     await page.getByText(/the state at revision \d+/).waitFor();

@@ -96,9 +96,10 @@ describe("the inspector's page", { skip: skipWithout("chromium"), timeout: 120_0
     platform.request(`${url}${path}`, { headers, ...(body !== undefined && { method: "POST", body }) });
 
   it("the inspector's page shows what to send before the first request, and shows requests automatically", async () => {
-    await page.getByText(`curl ${url}`).waitFor();
+    await page.getByText(`curl --cacert postern-ca.pem ${url}`).waitFor();
     await assertAccessible(page, "the empty page");
     await ask("/orders?page=2", { cookie: "basket=7" });
+    await row("/orders?page=2").getByText(new URL(url).host).waitFor();
     await row("/orders?page=2").click();
     await page.getByRole("region", { name: "Query" }).getByText("page").waitFor();
     await page.getByRole("region", { name: "Response body" }).getByText('"said":').waitFor();
@@ -108,6 +109,29 @@ describe("the inspector's page", { skip: skipWithout("chromium"), timeout: 120_0
       await page.locator("dt").getByText(part, { exact: true }).waitFor();
     }
     watched.assertQuiet();
+  });
+
+  it("the inspector's page shows all filters whole at 1280 px, and many tunnels in a menu", async () => {
+    await page.setViewportSize({ width: 1280, height: 800 });
+    const cut = await page.locator(".filters select, .filters input").evaluateAll((all) => {
+      const edge = all[0]?.closest("section")?.getBoundingClientRect().right ?? 0;
+      return all.filter((one) => one.getBoundingClientRect().right > edge || one.scrollWidth > one.clientWidth).length;
+    });
+    assert.equal(cut, 0);
+    await page.route("**/api/tunnels", async (route) => {
+      const response = await route.fetch();
+      const body = (await response.json()) as { tunnels: { name: string }[] };
+      const [first] = body.tunnels;
+      const tunnels = Array.from({ length: 40 }, (_, at) => ({ ...first, name: `tunnel ${at}` }));
+      await route.fulfill({ response, json: { ...body, tunnels } });
+    });
+    await page.reload();
+    await page.getByText("40 tunnels").click();
+    assert.equal(await page.locator(".tunnel-menu a").count(), 40);
+    await assertAccessible(page, "the menu of tunnels");
+    await page.unrouteAll({ behavior: "wait" });
+    await page.reload();
+    await row("/orders?page=2").waitFor();
   });
 
   it("P9: the inspector's page shows markup of services and visitors as text, and executes none of it", async () => {
@@ -410,15 +434,19 @@ describe("the inspector's page", { skip: skipWithout("chromium"), timeout: 120_0
     assert.equal(rebound.status, 403);
   });
 
-  it("the pages load at most 150 KB of gzipped files at first", () => {
+  it("the pages load at most 150 KB of gzipped files at first, of which 90 KB are JavaScript", () => {
     const dist = join(import.meta.dirname, "../../console/dist");
     for (const name of ["index.html", "inspector.html"]) {
       const text = readFileSync(join(dist, name), "utf8");
       const files = [...text.matchAll(/(?:src|href)="\.?\/(assets\/[^"]+)"/g)].map(([, file]) => `${file}.gz`);
       const known = readdirSync(join(dist, "assets"));
       assert.ok(files.every((file) => known.includes(file.slice("assets/".length))));
-      const bytes = [`${name}.gz`, ...files].reduce((sum, file) => sum + statSync(join(dist, file)).size, 0);
+      const sizeOf = (some: readonly string[]): number =>
+        some.reduce((sum, file) => sum + statSync(join(dist, file)).size, 0);
+      const bytes = sizeOf([`${name}.gz`, ...files]);
       assert.ok(bytes <= 150_000, `${name}: ${bytes} bytes`);
+      const code = sizeOf(files.filter((file) => file.endsWith(".js.gz")));
+      assert.ok(code > 0 && code <= 90_000, `${name}: ${code} bytes of JavaScript`);
     }
   });
 

@@ -1,6 +1,7 @@
 /** Login with a link, or with an API key that is exchanged for a session. */
 import { useState } from "preact/hooks";
 import { Command, TextInput } from "../ui/elements.tsx";
+import { Logo } from "../ui/icon.tsx";
 import { logIn, provider, session, whyOut } from "./api.ts";
 
 export function SignIn() {
@@ -24,7 +25,9 @@ export function SignIn() {
           void submit();
         }}
       >
-        <h1>Postern</h1>
+        <h1 class="brand">
+          <Logo /> Postern
+        </h1>
         {whyOut.value !== "" && (
           <p class="notice warn" role="alert">
             {whyOut.value}

@@ -3,7 +3,7 @@ import { Tag } from "../ui/elements.tsx";
 import { clockText, durationText, statusTone } from "../ui/format.ts";
 import { emptyFilter } from "./filter.ts";
 import type { Filter } from "./filter.ts";
-import { msOf } from "../exchange/model.ts";
+import { fieldOf, msOf } from "../exchange/model.ts";
 import type { Exchange } from "../exchange/model.ts";
 import { comparedId, exchanges, filter, lookFor, select, selectedId, shown, tunnels } from "./store.ts";
 
@@ -99,7 +99,7 @@ export function List() {
 }
 
 function Row({ exchange }: { readonly exchange: Exchange }) {
-  const { id, request, start, duration, replay_of, outcome } = exchange;
+  const { id, request, start, duration, replay_of, outcome, tunnel_name } = exchange;
   const isSelected = selectedId.value === id;
   return (
     <li class={`arrives ${comparedId.value === id ? "compared" : ""}`}>
@@ -114,8 +114,15 @@ function Row({ exchange }: { readonly exchange: Exchange }) {
       >
         <Outcome exchange={exchange} />
         <span class="mono method">{request.method || "?"}</span>
-        <span class="mono cut grow" title={request.uri}>
-          {request.uri}
+        <span class="grow what">
+          <span class="mono cut" title={request.uri}>
+            {request.uri}
+          </span>
+          <span class="muted cut where">
+            {[fieldOf(request.headers, "host"), tunnel_name]
+              .filter((one) => one !== undefined && one !== "")
+              .join(" · ")}
+          </span>
         </span>
         {replay_of !== undefined && <Tag tone="info">replay</Tag>}
         <span class="muted small figures">{outcome === "open" ? "…" : durationText(msOf(duration))}</span>

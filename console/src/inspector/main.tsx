@@ -5,7 +5,9 @@ import "../ui/requests.css";
 import "../exchange/exchange.css";
 import "./inspector.css";
 import { Command, Failure, ThemeButton } from "../ui/elements.tsx";
+import { Logo } from "../ui/icon.tsx";
 import type { Live } from "../ui/live.ts";
+import { curl, curlWithAuthority } from "../ui/shell.ts";
 import { startTheme } from "../ui/theme.ts";
 import { startVisible } from "../ui/visible.ts";
 import { Detail, isEditing } from "./detail.tsx";
@@ -44,20 +46,12 @@ function Top({ live }: { readonly live: Live }) {
   const tone = live.state.value === "live" ? (isPaused.value ? "warn" : "good") : "bad";
   return (
     <header class="top">
+      <Logo />
       <strong>Inspector</strong>
       <span class={`tag ${tone}`} role="status">
         {states[live.state.value]}
       </span>
-      <span class="grow cut muted small">
-        {tunnels.value.map(({ name, public_url, config }) => (
-          <span key={name}>
-            <a href={visitedUrl(public_url)} target="_blank" rel="noreferrer">
-              {public_url || name}
-            </a>{" "}
-            → {config.addr}{" "}
-          </span>
-        ))}
-      </span>
+      <Tunnels />
       <button type="button" class="plain" aria-pressed={isPaused.value} onClick={togglePause} title="p">
         {isPaused.value ? "Go on" : "Pause"}
       </button>
@@ -69,6 +63,28 @@ function Top({ live }: { readonly live: Live }) {
       </button>
       <ThemeButton />
     </header>
+  );
+}
+
+/** Maximum number of tunnels beside each other. More of them are in a menu. */
+const tunnelsInLine = 2;
+
+function Tunnels() {
+  const all = tunnels.value;
+  const links = all.map(({ name, public_url, config }) => (
+    <li key={name} class="cut">
+      <a href={visitedUrl(public_url)} target="_blank" rel="noreferrer">
+        {public_url || name}
+      </a>{" "}
+      → {config.addr}
+    </li>
+  ));
+  if (all.length <= tunnelsInLine) return <ul class="tunnels grow muted small">{links}</ul>;
+  return (
+    <details class="tunnel-menu grow small">
+      <summary>{all.length} tunnels</summary>
+      <ul class="panel muted">{links}</ul>
+    </details>
   );
 }
 
@@ -102,9 +118,14 @@ function Nothing() {
       ) : (
         <p>The agent does not capture requests of this tunnel: start it without --inspect false.</p>
       )}
-      {tunnel && tunnel.public_url !== "" && <Command text={`curl ${visitedUrl(tunnel.public_url)}`} />}
+      {tunnel && tunnel.public_url !== "" && <Command text={curlOf(visitedUrl(tunnel.public_url))} />}
     </main>
   );
+}
+
+/** A server below localhost is on this machine, and its certificate comes from its own CA. */
+function curlOf(url: string): string {
+  return URL.parse(url)?.hostname.endsWith(".localhost") === true ? curlWithAuthority(url) : curl(url);
 }
 
 /** Keys with a function outside of text fields. */

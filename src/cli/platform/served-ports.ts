@@ -30,8 +30,8 @@ interface ServedPortsOptions {
  * server that no other machine can reach: anyone who may write a backend can publish any loopback port.
  */
 export function serveWantedPorts({ postern, agent, prepare, clock, log }: ServedPortsOptions): { stop(): void } {
-  /** Port and labels of each running tunnel, by the id of its backend. */
-  const running = new Map<string, string>();
+  /** Names of the running tunnels. */
+  const running = new Set<string>();
   let seen: unknown;
   let isBusy = false;
 
@@ -39,25 +39,24 @@ export function serveWantedPorts({ postern, agent, prepare, clock, log }: Served
     const { revision } = (await postern.revisions.list({ limit: 1 }).page()).items[0] ?? {};
     if (revision === seen) return;
     const { items } = await postern.backends.tunnelGroup.list({ limit: most, filter }).page();
+    // Backends with the same labels and port share a tunnel.
     const asked = new Map(
-      items.flatMap(({ id, metadata, labels }) => {
+      items.flatMap(({ metadata, labels }) => {
         const port = wanted.exec(metadata)?.[1];
-        return port === undefined || Number(port) < 1 || Number(port) > 65_535
-          ? []
-          : [[id, { port, labels, text: JSON.stringify([port, labels]) }] as const];
+        if (port === undefined || Number(port) < 1 || Number(port) > 65_535) return [];
+        return [[nameOf(port, labels), { port, labels }] as const];
       }),
     );
-    for (const [id, text] of running) {
-      if (asked.get(id)?.text === text) continue;
-      await agent.remove(nameOf(id));
-      running.delete(id);
+    for (const name of running) {
+      if (asked.has(name)) continue;
+      await agent.remove(name);
+      running.delete(name);
     }
-    for (const [id, { port, labels, text }] of asked) {
-      if (running.has(id)) continue;
+    for (const [name, { port, labels }] of asked) {
+      if (running.has(name)) continue;
       const publish = { kind: "labels", labels } as const;
-      const upstream = parseUpstream(port);
-      await agent.add(await prepare({ name: nameOf(id), upstream, metadata: "postern dev", publish }));
-      running.set(id, text);
+      await agent.add(await prepare({ name, upstream: parseUpstream(port), metadata: "postern dev", publish }));
+      running.add(name);
     }
     seen = revision;
   };
@@ -82,6 +81,7 @@ function isExpected(error: unknown): error is Error {
   return error instanceof TunnelFailure || error instanceof PosternError || error instanceof PosternConnectionError;
 }
 
-function nameOf(backendId: string): string {
-  return `service ${backendId}`;
+function nameOf(port: string, labels: Readonly<Record<string, string>>): string {
+  const pairs = Object.entries(labels).map((pair) => pair.join("="));
+  return `port ${port} for ${pairs.toSorted().join(", ")}`;
 }

@@ -1,0 +1,159 @@
+/** What people come to the console for, found by visible text only, with the number of clicks and filled fields. */
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import type { Browser, Page } from "playwright-core";
+import { startChromium } from "../support/chromium.ts";
+import { enterConsole } from "../support/console.ts";
+import { eventually } from "../support/eventually.ts";
+import type { WatchedPage } from "../support/pages.ts";
+import { startPlatform } from "../support/platform.ts";
+import type { TestPlatform } from "../support/platform.ts";
+import { skipWithout } from "../support/programs.ts";
+import { startHttpService } from "../support/services.ts";
+import type { HttpService } from "../support/services.ts";
+
+/** A person who reads the page, clicks on what it shows, and types into labelled fields. */
+class Visitor {
+  clicks = 0;
+  fields = 0;
+  readonly #page: Page;
+
+  constructor(page: Page) {
+    this.#page = page;
+  }
+
+  async click(text: string | RegExp): Promise<void> {
+    this.clicks += 1;
+    const options = { name: text, exact: typeof text === "string" };
+    const target = this.#page.getByRole("button", options).or(this.#page.getByRole("link", options));
+    await target
+      .or(this.#page.getByText(text, { exact: true }))
+      .first()
+      .click();
+  }
+
+  async fill(label: string, text: string): Promise<void> {
+    this.fields += 1;
+    await this.#page.getByLabel(label, { exact: true }).fill(text);
+  }
+
+  async choose(label: string, option: string): Promise<void> {
+    this.fields += 1;
+    await this.#page.getByLabel(label, { exact: true }).selectOption(option);
+  }
+
+  async see(text: string | RegExp): Promise<void> {
+    await this.#page.getByText(text).first().waitFor();
+  }
+}
+
+describe("a person at the console", { skip: skipWithout("chromium"), timeout: 240_000 }, () => {
+  let platform: TestPlatform;
+  let service: HttpService;
+  let chromium: Browser;
+  let watched: WatchedPage;
+  let shop: string;
+  const begin = async (): Promise<Visitor> => {
+    await watched.page.goto(`${platform.apiUrl}/#/overview`);
+    await watched.page.getByRole("heading", { name: "Overview" }).waitFor();
+    return new Visitor(watched.page);
+  };
+  const status = async (): Promise<number> => (await platform.request(`https://${shop}/cart`)).status;
+  before(async () => {
+    [platform, chromium] = await Promise.all([
+      startPlatform({ drainMs: 50, allowLocalUpstreams: true }),
+      startChromium(),
+    ]);
+    service = await startHttpService((_request, response) => response.end("the shop"));
+    await platform.startAgent({ upstream: service.port, labels: { service: "shop" } });
+    shop = `shop.localhost:${platform.httpsPort}`;
+    watched = await enterConsole(chromium, platform);
+  });
+  after(async () => {
+    await chromium?.close();
+    await platform?.stop();
+    await service?.stop();
+  });
+
+  it("a person at the console publishes a service with 3 clicks and 1 field", async () => {
+    const visitor = await begin();
+    await visitor.click("Services");
+    await visitor.click("Publish a service");
+    await visitor.fill("Public name and port", shop);
+    await visitor.click("Apply");
+    await visitor.see("An agent is online");
+    await eventually(status, (code) => code === 200);
+    assert.deepEqual([visitor.clicks, visitor.fields], [3, 1]);
+  });
+
+  it("a person at the console protects a service with a password with 4 clicks and 3 fields", async () => {
+    const visitor = await begin();
+    await visitor.click("Services");
+    await visitor.click(new RegExp(shop));
+    await visitor.click("Protect …");
+    await visitor.choose("How visitors log in", "a password");
+    await visitor.fill("User", "ada");
+    await visitor.fill("Password", "long enough");
+    await visitor.click("Apply");
+    await eventually(status, (code) => code === 401);
+    assert.deepEqual([visitor.clicks, visitor.fields], [4, 3]);
+  });
+
+  it("a person at the console undoes the change with 4 clicks", async () => {
+    const visitor = await begin();
+    await visitor.click("History");
+    await visitor.click("protect the service");
+    await visitor.click("Undo this …");
+    await visitor.click("Go back");
+    await visitor.see("Done, as revision");
+    await eventually(status, (code) => code === 200);
+    assert.deepEqual([visitor.clicks, visitor.fields], [4, 0]);
+  });
+
+  it("a person at the console finds out why a visitor was denied, and lets the visitor in, with 4 clicks", async () => {
+    const visitor = await begin();
+    await visitor.click("Services");
+    await visitor.click(new RegExp(shop));
+    await visitor.click("Protect …");
+    await visitor.fill("Who has access", "192.0.2.0/24");
+    await visitor.click("Apply");
+    await eventually(status, (code) => code === 403);
+    const asked = await begin();
+    await asked.click(/shop\.localhost\/cart.*/);
+    await asked.see("no rule allows the source");
+    await asked.click(/^Let 127\.0\.0\.1 pass/);
+    await asked.click("Review …");
+    await asked.click("Apply");
+    await eventually(status, (code) => code === 200);
+    assert.deepEqual([asked.clicks, asked.fields], [4, 0]);
+  });
+
+  it("a person at the console invites an agent with 3 clicks", async () => {
+    const visitor = await begin();
+    await visitor.click("Nodes and agents");
+    await visitor.click(/^Invite an agent/);
+    await visitor.see("The code expires after");
+    await watched.page.getByRole("main").getByRole("button", { name: "Invite an agent" }).click();
+    await visitor.see(/npx postern join pj1_/);
+    assert.equal(visitor.clicks + 1, 3);
+  });
+
+  it("a person at the console sees what goes on while a slow network delivers the page, and when the server goes away", async () => {
+    await watched.page.route("**/endpoints?*", async (route) => {
+      await eventually(
+        () => watched.page.getByRole("status", { name: "Loading" }).count(),
+        (count) => count > 0,
+      );
+      await route.continue();
+    });
+    const visitor = await begin();
+    await visitor.click("Services");
+    await visitor.see(shop);
+    await watched.page.unrouteAll({ behavior: "wait" });
+    await watched.context.setOffline(true);
+    await platform.restart();
+    await watched.context.setOffline(false);
+    await visitor.see(shop);
+    watched.assertQuiet();
+  });
+});
