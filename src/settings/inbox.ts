@@ -1,7 +1,6 @@
 /** Read by the control plane. */
 import { count } from "./kinds/number.ts";
 import { one } from "./setting.ts";
-import type { ValuesOf } from "./setting.ts";
 
 export const inboxSettings = {
   inboxMaxMessages: one(
@@ -15,5 +14,3 @@ export const inboxSettings = {
     { default: 10_240 },
   ),
 } as const;
-
-export type InboxSettings = ValuesOf<typeof inboxSettings>;

@@ -78,7 +78,7 @@ describe("an inbox of each provider", { timeout: 240_000 }, () => {
   const gotOf = (provider: string): readonly ReceivedRequest[] =>
     world.received.filter(({ url }) => url.split("?")[0] === `/${provider}`);
 
-  it("stores a valid webhook, rejects a forged one, and signs anew what it delivers late", async () => {
+  it("an inbox stores a valid webhook, rejects a forged one, and signs anew what it delivers late", async () => {
     const sent: Sent[] = [];
     for (const provider of signed) sent.push(await send(provider));
     const agent = await world.startAgent();

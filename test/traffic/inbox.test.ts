@@ -20,7 +20,7 @@ describe("an inbox", { timeout: 120_000 }, () => {
   const post = (path: string, body: string, headers: Readonly<Record<string, string>> = {}) =>
     world.platform.request(`https://${world.host}${path}`, { method: "POST", headers, body });
 
-  it("stores a webhook while no agent is connected, and delivers it unchanged once the agent is there", async () => {
+  it("an inbox stores a webhook while no agent is connected, and delivers it unchanged once the agent is there", async () => {
     const { host } = world;
     const provider = "github";
     await world.route("/late", {
@@ -49,7 +49,7 @@ describe("an inbox", { timeout: 120_000 }, () => {
     await agent.close();
   });
 
-  it("delivers the messages of a line one after the other, and a failing one holds up only its own line", async () => {
+  it("an inbox delivers the messages of a line one after the other, and a failing one holds up only its own line", async () => {
     await world.route("/lines", {
       inbox: { enabled: true, order_by: "json.decode(body).line", first_retry_seconds: 1, max_retry_seconds: 1 },
     });
@@ -78,7 +78,7 @@ describe("an inbox", { timeout: 120_000 }, () => {
     await agent.close();
   });
 
-  it("drops a second message with the same name, and stores one with another body under the same unsigned id", async () => {
+  it("an inbox drops a second message with the same name, and stores one with another body under the same unsigned id", async () => {
     await world.route("/twice", {
       webhook_verification: { enabled: true, provider: "github", secret },
       inbox: { enabled: true, respond_status: 200, respond_body: "taken", respond_content_type: "text/plain" },
@@ -109,7 +109,7 @@ describe("an inbox", { timeout: 120_000 }, () => {
     await agent.close();
   });
 
-  it("passes other methods to the service directly, and rejects an expression that does not compile", async () => {
+  it("an inbox passes other methods to the service directly, and rejects an expression that does not compile", async () => {
     const agent = await world.startAgent();
     const answer = await world.platform.request(`https://${world.host}/twice`, { method: "GET" });
     assert.equal(answer.status, 403, "webhook verification comes first");
@@ -125,7 +125,7 @@ describe("an inbox", { timeout: 120_000 }, () => {
     await agent.close();
   });
 
-  it("retries until the message is dead, shows it with its attempts, and delivers it again on request", async () => {
+  it("an inbox retries until the message is dead, shows it with its attempts, and delivers it again on request", async () => {
     const route = await world.route("/dying", {
       webhook_verification: { enabled: true, provider: "stripe", secret },
       inbox: { enabled: true, max_attempts: 2, first_retry_seconds: 1 },
@@ -173,7 +173,7 @@ describe("an inbox", { timeout: 120_000 }, () => {
     await agent.close();
   });
 
-  it("holds messages while its deliveries are paused, ends one with 410, and discards one", async () => {
+  it("an inbox holds messages while its deliveries are paused, ends one with 410, and discards one", async () => {
     const route = await world.route("/paused", { inbox: { enabled: true } });
     const agent = await world.startAgent();
     const before = world.received.length;
@@ -199,7 +199,7 @@ describe("an inbox", { timeout: 120_000 }, () => {
     await agent.close();
   });
 
-  it("answers 503 and calls no service while the control plane is away, and works again after it", async () => {
+  it("an inbox answers 503 and calls no service while the control plane is away, and works again after it", async () => {
     const agent = await world.startAgent();
     world.answer = (_request, response) => response.end();
     const before = world.received.length;

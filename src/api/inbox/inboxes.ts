@@ -6,7 +6,6 @@ import type { Metrics } from "../../lib/metrics.ts";
 import { Refusal } from "../../lib/errors.ts";
 import type { InboxEvent } from "../../routing/planes/traffic.ts";
 import { httpsEdgeRoute } from "../../resources/https-edge-route.ts";
-import type { InboxSettings } from "../../settings/inbox.ts";
 import type { Job } from "../../storage/cluster/jobs.ts";
 import type { InboxQueries } from "../../storage/inbox/inbox-queries.ts";
 import type { ClaimedMessage } from "../../storage/inbox/messages.ts";
@@ -22,6 +21,7 @@ import { InboxDeliveries } from "./deliveries.ts";
 import { Lane } from "./lane.ts";
 import type { LaneContext } from "./lane.ts";
 import { InboxLimits } from "./limits.ts";
+import type { InboxSettings } from "./limits.ts";
 
 /** Between two looks for messages that another node has left. */
 const lookMs = 2_000;

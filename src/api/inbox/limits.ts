@@ -1,7 +1,9 @@
-import type { InboxSettings } from "../../settings/inbox.ts";
+import type { ControlPlaneSettings } from "../../settings/control-plane.ts";
 import type { Usage } from "../../storage/inbox/inbox-store.ts";
 
 const megabyte = 1_048_576;
+
+export type InboxSettings = Pick<ControlPlaneSettings, "inboxMaxMessages" | "inboxMaxBytes">;
 
 /** What each account stores, with what is on its way to the disk. Read again periodically, because other nodes store. */
 export class InboxLimits {

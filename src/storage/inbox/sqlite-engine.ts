@@ -71,7 +71,7 @@ class Thread {
   #start(): Worker {
     closeSync(openSync(this.#file, "a", 0o600));
     const program = new URL("./sqlite-thread.ts", import.meta.url);
-    const started = startThreadProgram(program, { name: "inbox", workerData: this.#file });
+    const started = startThreadProgram(program, { name: "inboxes", workerData: this.#file });
     let failure: unknown = new Error("the thread of the inboxes has stopped");
     started.on("message", ({ call, rows, error }: FromThread) => {
       const one = this.#waiting.get(call);

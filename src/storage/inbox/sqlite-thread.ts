@@ -16,6 +16,8 @@ const statement = preparing((sql) => {
 
 function open(file: string): DatabaseSync {
   const opened = connect(file);
+  // Names of messages are random, so their pages change often: fewer checkpoints write each page less often.
+  opened.exec("pragma wal_autocheckpoint = 8000");
   for (const text of tablesOf("sqlite")) opened.exec(text);
   return opened;
 }

@@ -2,12 +2,13 @@
 import type { InboxEngine } from "./engine.ts";
 
 const kinds = {
-  sqlite: { sequence: "integer primary key autoincrement", bytes: "blob" },
-  postgres: { sequence: "bigint generated always as identity primary key", bytes: "bytea" },
+  // Rows of tables with `byKey` are stored in the order of the primary key, without a second tree.
+  sqlite: { sequence: "integer primary key autoincrement", bytes: "blob", byKey: "without rowid" },
+  postgres: { sequence: "bigint generated always as identity primary key", bytes: "bytea", byKey: "" },
 } as const;
 
 export function tablesOf(dialect: InboxEngine["dialect"]): readonly string[] {
-  const { sequence, bytes } = kinds[dialect];
+  const { sequence, bytes, byKey } = kinds[dialect];
   return [
     `create table if not exists inbox_messages (
       seq ${sequence},
@@ -45,7 +46,8 @@ export function tablesOf(dialect: InboxEngine["dialect"]): readonly string[] {
     `create index if not exists inbox_backlog on inbox_messages (account_id, route_id, state, received_ms)
       where state in ('waiting', 'blocked', 'sending', 'dead')`,
     "create index if not exists inbox_purge on inbox_messages (purge_ms) where purge_ms is not null",
-    `create table if not exists inbox_bodies (seq bigint primary key, sealed ${bytes} not null)`,
+    `create table if not exists inbox_bodies (seq ${dialect === "sqlite" ? "integer" : "bigint"} primary key,
+      sealed ${bytes} not null)`,
     `create table if not exists inbox_attempts (
       seq bigint not null,
       number integer not null,
@@ -55,14 +57,14 @@ export function tablesOf(dialect: InboxEngine["dialect"]): readonly string[] {
       error text,
       node text not null,
       primary key (seq, number)
-    )`,
+    ) ${byKey}`,
     `create table if not exists inbox_keys (
       route_id text not null,
       key text not null,
       until_ms bigint not null,
       message_id text not null,
       primary key (route_id, key)
-    )`,
+    ) ${byKey}`,
     "create index if not exists inbox_keys_by_age on inbox_keys (until_ms)",
     `create table if not exists inbox_usage (
       account_id text primary key,

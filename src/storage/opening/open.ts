@@ -368,7 +368,9 @@ function storeOf(
   writer: Writer,
   published: Published,
   node: Node | undefined,
-  rest: Pick<Store, "history" | "feed" | "jobs" | "inbox" | "createAccount" | "settledNow" | "derivedKeys" | "close">,
+  rest: Pick<Store, "history" | "feed" | "jobs" | "createAccount" | "settledNow" | "derivedKeys" | "close"> & {
+    readonly inbox: Store["inbox"];
+  },
 ): Store {
   return {
     ...readerOf(state),
