@@ -23,6 +23,7 @@ import { Table } from "./table.tsx";
 import { Logins } from "./logins.tsx";
 import { Overview } from "./overview.tsx";
 import { Failed } from "./parts.tsx";
+import { Inbox } from "./inbox.tsx";
 import { Invite } from "./invite.tsx";
 import { Publish } from "./publish/publish.tsx";
 import { Published } from "./published.tsx";
@@ -147,6 +148,8 @@ function View({ description }: { readonly description: Description }) {
       return <Explain description={description} />;
     case "logins":
       return <Logins />;
+    case "inbox":
+      return <Inbox />;
     case "webhooks":
       return <Webhooks description={description} />;
     case "events":

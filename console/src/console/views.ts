@@ -29,6 +29,12 @@ const publish: MenuItem = {
   key: "p",
   doc: "Give a local port a public address, and choose who may use it.",
 };
+const inbox: MenuItem = {
+  path: "inbox",
+  name: "Inbox",
+  key: "b",
+  doc: "Webhooks that wait, that were delivered, and that could not be delivered.",
+};
 const explain: MenuItem = {
   path: "explain",
   name: "Explain",
@@ -77,7 +83,7 @@ const parts: readonly (Omit<MenuPart, "items"> & { readonly items: readonly (Men
     key: "t",
     icon: Activity,
     doc: "Requests as they arrive, with the reason for each decision.",
-    items: [explain, webhooks],
+    items: [inbox, explain, webhooks],
   },
   {
     path: "access",

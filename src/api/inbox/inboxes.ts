@@ -52,6 +52,16 @@ export interface Inboxes extends EdgeObserver {
 }
 
 const unreadable = (): Promise<never> => Promise.reject(new Refusal("inbox_unreadable"));
+/** Edges end their deliveries when they stop. Maximum time to wait for one that does not. */
+const stopMs = 3_000;
+
+async function withinReason(clock: Clock, work: Promise<unknown>): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const late = clock.after(stopMs, resolve);
+  await Promise.race([work, promise]);
+  late.cancel();
+}
+
 const noInboxes: Inboxes = {
   receive: () => undefined,
   read: unreadable,
@@ -83,6 +93,7 @@ class OpenInboxes implements Inboxes {
   #purging: Job | undefined;
   #isPurging = false;
   #isLooking = false;
+  #looked: Promise<void> = Promise.resolve();
   #looks = 0;
   readonly #backlogs = new Backlogs();
   #isStopped = false;
@@ -100,6 +111,7 @@ class OpenInboxes implements Inboxes {
       deliveries: this.#deliveries,
       counters: this.#counters,
       clock,
+      log: options.log,
       random: Math.random,
       configOf: (routeId) => (this.#paused.has(routeId) ? undefined : this.#routes.get(routeId)),
       dead: (message, result) => this.#tellDead(message, result),
@@ -155,8 +167,9 @@ class OpenInboxes implements Inboxes {
     this.#looking?.cancel();
     this.#sweeping?.cancel();
     this.#purging?.end();
-    for (const lane of this.#lanes.values()) lane.stop();
+    const lanes = Promise.all(Array.from(this.#lanes.values(), (lane) => lane.stop()));
     await this.#begun?.catch(() => undefined);
+    await Promise.all([this.#looked, withinReason(this.#options.clock, lanes)]);
   }
 
   async #put(message: ReceivedWebhook, body: Uint8Array): Promise<InboxOutcome> {
@@ -200,14 +213,11 @@ class OpenInboxes implements Inboxes {
     if (this.#isLooking || this.#isStopped) return;
     this.#isLooking = true;
     const looked = this.#lookNow().catch((error: unknown) => {
-      this.#options.log.warn("inboxes not read", { error });
+      if (!this.#isStopped) this.#options.log.warn("inboxes not read", { error });
     });
-    letGo(
-      "task",
-      looked.then(() => {
-        this.#isLooking = false;
-      }),
-    );
+    this.#looked = looked.then(() => {
+      this.#isLooking = false;
+    });
   }
 
   async #lookNow(): Promise<void> {
@@ -278,7 +288,7 @@ class OpenInboxes implements Inboxes {
     const config = route?.doc[inboxName] as InboxConfig | null | undefined;
     if (!config || config.enabled === false) {
       this.#routes.delete(routeId);
-      this.#lanes.get(routeId)?.stop();
+      letGo("task", this.#lanes.get(routeId)?.stop() ?? Promise.resolve());
       this.#lanes.delete(routeId);
       return;
     }

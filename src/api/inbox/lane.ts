@@ -1,6 +1,6 @@
 /** Delivers the messages of one route: claims those that are due, within the route's bounds. */
-import { letGo } from "../../lib/boundary.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
+import type { Log } from "../../lib/log.ts";
 import type { InboxStore } from "../../storage/inbox/inbox-store.ts";
 import type { ClaimedMessage } from "../../storage/inbox/messages.ts";
 import type { InboxResult, StoredRequest } from "../../traffic/inbox.ts";
@@ -21,6 +21,7 @@ export interface LaneContext {
   readonly deliveries: InboxDeliveries;
   readonly counters: InboxCounters;
   readonly clock: Clock;
+  readonly log: Log;
   readonly random: () => number;
   /** Returns the present configuration of the route's inbox; undefined if nothing is to be delivered now. */
   configOf(routeId: string): InboxConfig | undefined;
@@ -37,6 +38,7 @@ export class Lane {
   /** Whether something may have become due during the present claim. */
   #isWoken = false;
   #isStopped = false;
+  readonly #work = new Set<Promise<void>>();
   #timer: Timer | undefined;
   /** Pause between probes while no service can be reached; 0 while it can. */
   #probeMs = 0;
@@ -63,7 +65,7 @@ export class Lane {
       return;
     }
     this.#isClaiming = true;
-    letGo("task", this.#claim(), () => this.#sleep(lastProbeMs));
+    this.#run(this.#claim(), () => this.#sleep(lastProbeMs));
   }
 
   /** A service may be back. */
@@ -73,9 +75,11 @@ export class Lane {
     this.wake();
   }
 
-  stop(): void {
+  /** Resolves when nothing of the lane runs any more. */
+  async stop(): Promise<void> {
     this.#isStopped = true;
     this.#timer?.cancel();
+    await Promise.all(this.#work);
   }
 
   async #claim(): Promise<void> {
@@ -137,10 +141,22 @@ export class Lane {
         this.wake();
       }
     });
-    letGo("task", done, () => {
+    this.#run(done, () => {
       ended();
       this.#sleep(lastProbeMs);
     });
+  }
+
+  /** Runs work until it ends. It fails if the database does not answer; leases then return its messages. */
+  #run(work: Promise<void>, failed: () => void): void {
+    const done = work
+      .catch((error: unknown) => {
+        if (this.#isStopped) return;
+        this.#context.log.warn("inbox not delivered", { route: this.routeId, error });
+        failed();
+      })
+      .finally(() => this.#work.delete(done));
+    this.#work.add(done);
   }
 
   async #deliver(message: ClaimedMessage, config: InboxConfig): Promise<boolean> {
