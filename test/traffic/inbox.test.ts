@@ -85,7 +85,7 @@ for (const database of databases) {
       await agent.close();
     });
 
-    it("an inbox drops a second message with the same name, and stores one with another body under the same unsigned id", async () => {
+    it("S9: an inbox drops a second message with the same name, and stores one with another body under the same unsigned id", async () => {
       await world.route("/twice", {
         webhook_verification: { enabled: true, provider: "github", secret },
         inbox: { enabled: true, respond_status: 200, respond_body: "taken", respond_content_type: "text/plain" },
@@ -206,7 +206,7 @@ for (const database of databases) {
       await agent.close();
     });
 
-    it("an inbox answers 503 and calls no service while the control plane is away, and works again after it", async () => {
+    it("S9: an inbox answers 503 and calls no service while the control plane is away, and works again after it", async () => {
       const agent = await world.startAgent();
       world.answer = (_request, response) => response.end();
       const before = world.received.length;

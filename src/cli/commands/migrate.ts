@@ -1,7 +1,10 @@
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
 import { writeDirectly } from "../terminal/guarded-output.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { silentLog } from "../../lib/log.ts";
 import { settings } from "../../settings/settings.ts";
+import { inboxFile, isUrl } from "../../storage/place.ts";
 import { moveDatabase } from "../../storage/move/move.ts";
 import type { Moved, MoveOptions } from "../../storage/move/move.ts";
 import { findSealingKey } from "../../storage/sealing/sealing-key.ts";
@@ -23,6 +26,7 @@ export const migrate = defineCommand({
   notes: [
     "FROM and TO have the format of --database. Other users of this machine can see the arguments of commands: store passwords in a",
     "file, and name it in the URL with ?passfile=.",
+    "Webhooks in inboxes are not moved.",
   ],
   async run({ data, sealingKey, json }, [from = "", to = ""]) {
     const moved = await moveDatabase({
@@ -39,6 +43,12 @@ export const migrate = defineCommand({
       .catch((error: unknown) => {
         throw failureOf(error);
       });
+    const webhooks = isUrl(from) ? undefined : inboxFile(resolve(data, from));
+    if (webhooks !== undefined && existsSync(webhooks)) {
+      process.stderr.write(
+        `postern: the webhooks of inboxes in "${webhooks}" were not moved: start the server on the old database until they are delivered\n`,
+      );
+    }
     process.stdout.write(json ? `${JSON.stringify(reportOf(moved))}\n` : textOf(moved));
     return exitCodes.fine;
   },
