@@ -38,6 +38,7 @@ import { explainEndpointOperation } from "./traffic/explain-endpoint.ts";
 import { explainOperations } from "./traffic/explain-operations.ts";
 import { exchangeOperations } from "./traffic/exchange-operations.ts";
 import { endedConnections } from "./traffic/connections.ts";
+import { exportOperation } from "./traffic/export-operation.ts";
 import { endedOperations } from "./traffic/ended-traffic.ts";
 import { endedRequests } from "./traffic/requests.ts";
 import { seriesOperation } from "./series/operation.ts";
@@ -106,8 +107,9 @@ export function makeOperations(input: OperationsInput): Operations {
     ...revisionOperations(context),
     seriesOperation({ series: input.series, queries, clock }),
     ...inboxOperations({ store, inboxes: () => input.inboxes, log: input.log }),
-    ...endedOperations(endedRequests, queries, needs.clock),
-    ...endedOperations(endedConnections, queries, needs.clock),
+    exportOperation(queries, clock),
+    ...endedOperations(endedRequests, queries, clock),
+    ...endedOperations(endedConnections, queries, clock),
     ...exchangeOperations({ liveObjects, queries, log: input.log }),
     ...explainOperations({ store, queries }),
     explainEndpointOperation({ store, liveObjects, queries }),

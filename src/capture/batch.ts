@@ -1,5 +1,5 @@
 /** What passes between a traffic thread and the capture thread: plain data. */
-import type { RequestTrace } from "../routing/planes/questions.ts";
+import type { RequestTrace, WholeRecords } from "../routing/planes/questions.ts";
 import type { CaptureQuery } from "./query.ts";
 
 /** Records that a traffic thread hands over together. */
@@ -15,6 +15,7 @@ export interface CapturePageQuery extends CaptureQuery {
   readonly limit: number;
   /** Only requests whose id sorts before this one. */
   readonly beforeId?: string | undefined;
+  readonly whole?: WholeRecords | undefined;
 }
 
 export interface CapturePage {

@@ -281,6 +281,7 @@ function httpContext(options: EdgeOptions, ports: PublicPorts, parts: HttpParts)
     allowEncodedSlashes: options.allowEncodedSlashes,
     trustsProxy: networksOf(options.trustedForwarders),
     routeFailed: observers.failing.note,
+    capturedBytes: observers.capture?.bodyBytes,
     finished: observers.exchangeFinished,
   };
 }

@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -10,6 +13,8 @@ import { databases } from "../support/postgres.ts";
 const policy = `on_http_request:
   - expressions: ["req.url.path == '/denied'"]
     actions: [{ type: deny, config: { status_code: 403 } }]
+  - expressions: ["req.url.path == '/export'"]
+    actions: [{ type: forward-internal, config: { url: "https://service.internal" } }]
   - actions: [{ type: custom-response, config: { status_code: 200, body: hello } }]
 `;
 
@@ -17,11 +22,18 @@ for (const database of databases) {
   describe(`capture on ${database.name}`, () => {
     let platform: TestPlatform;
     let stored: Awaited<ReturnType<typeof database.create>>;
+    const service = createServer((request, response) => {
+      request.resume().on("end", () => response.setHeader("set-cookie", "a=canary-set-cookie").end("done"));
+    });
     let endpointId = "";
 
     before(async () => {
       stored = await database.create();
       platform = await startPlatform({ database: stored.url });
+      service.listen(0, "127.0.0.1");
+      await once(service, "listening");
+      const { port } = service.address() as AddressInfo;
+      await platform.startAgent({ upstream: port, url: "https://service.internal" });
       const url = "https://app.capture.test";
       const capture = { redact_headers: ["x-key"], redact_query: ["token"] };
       const made = await platform.api("POST", "/endpoints", { url, type: "cloud", traffic_policy: policy, capture });
@@ -31,6 +43,7 @@ for (const database of databases) {
     after(async () => {
       await platform.stop();
       await stored.drop();
+      service.close();
     });
 
     const requests = async (query: string) => {
@@ -71,6 +84,44 @@ for (const database of databases) {
       );
       assert.ok(files.length > 0);
       for (const file of files) assert.equal(readFileSync(join(directory, file)).includes("canary"), false);
+    });
+
+    it("exports requests as JSON Lines and HAR, with header fields and bodies only for the scope exchanges", async () => {
+      const capture = { body_bytes: 4, redact_headers: ["x-key"], redact_query: ["token"] };
+      const patched = await platform.api("PATCH", `/endpoints/${endpointId}`, { capture });
+      assert.equal(patched.status, 200, patched.text);
+      assert.equal(patched.body.capture.body_bytes, 4);
+      const sent = { method: "POST", body: "123456", headers: { "x-shown": "shown", "x-key": "canary-key" } };
+      for (let count = 0; count < 120; count += 1) await platform.request("https://app.capture.test/export", sent);
+      await eventually(
+        () => requests("path=/export"),
+        (list) => list.length === 100 && list.every(({ captured }) => captured),
+      );
+      const key = await platform.api("POST", "/api_keys", { scopes: ["read"] });
+      const exported = async (query: string, token?: string) => {
+        const answer = await fetch(`${platform.apiUrl}/requests/export?path=/export&${query}`, {
+          headers: { authorization: `Bearer ${token ?? platform.apiKey}`, "service-version": "2" },
+        });
+        const text = await answer.text();
+        assert.equal(answer.status, 200, text);
+        assert.equal(text.includes("canary"), false);
+        return text;
+      };
+      const lines = (await exported(""))
+        .trimEnd()
+        .split("\n")
+        .map((line) => JSON.parse(line));
+      assert.equal(new Set(lines.map(({ id }) => id)).size, 120);
+      assert.equal(Buffer.from(lines[0].body, "base64").toString(), "1234");
+      assert.ok(lines[0].headers.some(([name, value]: [string, string]) => name === "x-shown" && value === "shown"));
+      const plain = await exported("", key.body.token);
+      assert.equal(plain.trimEnd().split("\n").length, 120);
+      assert.equal(plain.includes("x-shown") || plain.includes("MTIzNA"), false);
+      const { entries } = JSON.parse(await exported("format=har")).log;
+      assert.equal(entries.length, 120);
+      assert.equal(entries[0].request.url, "https://app.capture.test/export");
+      const empty = JSON.parse(await exported("format=har&status=500"));
+      assert.deepEqual(empty.log.entries, []);
     });
 
     it("returns requests from before a restart", async () => {

@@ -2311,6 +2311,15 @@ export const operations: readonly Operation[] = [
     answers: "nothing",
   },
   {
+    id: "exportRequests",
+    group: ["requests", "export"],
+    verb: "get",
+    method: "GET",
+    path: "/requests/export",
+    query: ["format", "outcome", "text", "since", "until", "module", "rule", "source_ip", "status", "path", "user"],
+    answers: "nothing",
+  },
+  {
     id: "listRequests",
     group: ["requests"],
     verb: "list",

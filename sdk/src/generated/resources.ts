@@ -332,6 +332,37 @@ export interface RequestsListOptions extends ReadOptions {
   readonly user?: string | undefined;
 }
 
+export interface RequestsExportGetOptions extends ReadOptions {
+  /** `jsonl` (default) for JSON Lines, or `har` for an HTTP archive. */
+  readonly format?: string | undefined;
+  /** Only entries with this outcome. */
+  readonly outcome?: string | undefined;
+  /**
+   * Only entries with this text in their id, method, host and path, address, event type or status. Case does not
+   * matter.
+   */
+  readonly text?: string | undefined;
+  /**
+   * Only entries that began at or after this time: RFC 3339, or a time ago, such as `24h` or `30m`. A series begins
+   * with the step that contains it, by default an hour before its end.
+   */
+  readonly since?: string | undefined;
+  /** Only entries that began before this time, in the same form. A series ends with the step that contains it. */
+  readonly until?: string | undefined;
+  /** Only entries on which this module acted, such as `ip_restriction`. */
+  readonly module?: string | undefined;
+  /** Only entries in which the object with this id decided, such as a rule of an IP policy. */
+  readonly rule?: string | undefined;
+  /** Only entries from this address. */
+  readonly source_ip?: string | undefined;
+  /** Only entries with this status; 0 for those without a response. */
+  readonly status?: string | undefined;
+  /** Only entries with this canonical path. `*` at its end stands for any rest. */
+  readonly path?: string | undefined;
+  /** Only entries of the visitor with this e-mail address or id. */
+  readonly user?: string | undefined;
+}
+
 export interface RequestsExchangeGetOptions extends ReadOptions {
   /** `exchange_id` of a replay, instead of the request itself. */
   readonly exchange_id?: string | undefined;
@@ -1789,6 +1820,7 @@ export interface Inboxes {
 
 /** `/requests` */
 export interface Requests {
+  readonly export: RequestsExport;
   readonly exchange: RequestsExchange;
   /**
    * List recent requests, newest first: all that were denied, answered at the edge or failed, and a sample of the
@@ -1802,6 +1834,15 @@ export interface Requests {
    * it once. `POST /requests/{id}/replay`
    */
   replay(id: string, options?: CallOptions): Promise<Exchange>;
+}
+
+/** `/requests/export` */
+export interface RequestsExport {
+  /**
+   * Export captured requests, newest first, as JSON Lines or as an HTTP archive (HAR). Header fields and bodies need
+   * the scope `exchanges`. `GET /requests/export`
+   */
+  get(options?: RequestsExportGetOptions): Promise<void>;
 }
 
 /** `/requests/{id}/exchange` */

@@ -323,6 +323,7 @@ const queryDocs: Readonly<Record<string, string>> = {
   source_ip: "Only entries from this address.",
   path: "Only entries with this canonical path. `*` at its end stands for any rest.",
   user: "Only entries of the visitor with this e-mail address or id.",
+  format: "`jsonl` (default) for JSON Lines, or `har` for an HTTP archive.",
   exchange_id: "`exchange_id` of a replay, instead of the request itself.",
   secrets: "`true` includes the secrets that the key may read.",
   issuer: "Issuer of an OpenID provider.",

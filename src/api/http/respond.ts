@@ -1,5 +1,8 @@
 /** Writes replies and errors as responses. */
-import type { IncomingMessage } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { letGo, reportFailure } from "../../lib/boundary.ts";
 import { Refusal } from "../../lib/errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
@@ -42,9 +45,10 @@ export function makeResponder(options: RespondOptions): Responder {
     // Browsers must not guess the content type, and caches must not store the response unless it allows that.
     headers.push("x-content-type-options", "nosniff", "cache-control", reply.cacheControl ?? "no-store");
     headers.push(...cors.fields(request));
-    if (body !== undefined) headers.push("content-type", reply.contentType ?? "application/json");
+    if (body !== undefined || reply.stream !== undefined)
+      headers.push("content-type", reply.contentType ?? "application/json");
     const length = reply.contentLength ?? String(Buffer.byteLength(body ?? ""));
-    if (status !== 204 && status !== 304) headers.push("content-length", length);
+    if (status !== 204 && status !== 304 && reply.stream === undefined) headers.push("content-length", length);
     if (reply.etag !== undefined) headers.push("etag", reply.etag);
     if (reply.revision !== undefined) headers.push("postern-revision", String(reply.revision));
     if (allowance) {
@@ -59,6 +63,7 @@ export function makeResponder(options: RespondOptions): Responder {
     }
     response.writeHead(status, headers);
     if (request.method === "HEAD") response.end();
+    else if (reply.stream !== undefined) sendPieces(response, reply.stream);
     // A text with as many bytes as characters is ASCII. Node then writes it with the head in one copy, while UTF-8
     // takes two.
     else response.end(body, typeof body === "string" && Number(length) === body.length ? "latin1" : "utf8");
@@ -79,6 +84,13 @@ export function makeResponder(options: RespondOptions): Responder {
       send(exchange, errorBody(error, operationId, named), headersOf(error));
     },
   };
+}
+
+/** Sends pieces at the client's pace. An error cuts the response, so that the client sees that it is incomplete. */
+function sendPieces(response: ServerResponse, pieces: AsyncIterable<string>): void {
+  letGo("exchange", pipeline(Readable.from(pieces), response), (error) => {
+    if ((error as NodeJS.ErrnoException).code !== "ERR_STREAM_PREMATURE_CLOSE") reportFailure("exchange", error);
+  });
 }
 
 /** Whether the client already has this version (RFC 9110 §13.1.2). Whole tags are compared weakly. */

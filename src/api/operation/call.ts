@@ -42,6 +42,8 @@ export interface Reply {
   readonly status: number;
   /** Default: no body. */
   readonly body?: string | Buffer;
+  /** A long body, in pieces that are made while it is sent. */
+  readonly stream?: AsyncIterable<string>;
   /** Length of `body` in decimal, if already known. */
   readonly contentLength?: string;
   readonly contentType?: string;

@@ -52,10 +52,10 @@ export function makeReplies({
         return found ? { name: "requests", requests: [found], more: false } : { name: "unknown" };
       }
       case "requests": {
-        const { accountId, limit, beforeId, since, until, outcome, text, filter } = question;
+        const { accountId, limit, beforeId, since, until, outcome, text, filter, whole } = question;
         const recent = requests.list(accountId, limit, beforeId, question);
         const wanted = { ...filter, outcome: outcome as Outcome | undefined, text };
-        const page = await captured?.({ accountId, limit, beforeId, since, until, filter: wanted });
+        const page = await captured?.({ accountId, limit, beforeId, since, until, filter: wanted, whole });
         const { found, more } = joinNewest(limit, [recent, ...(page ? [page] : [])]);
         return { name: "requests", requests: found, more };
       }

@@ -53,6 +53,10 @@ export interface HttpContext {
   readonly trustsProxy: ((source: string) => boolean) | undefined;
   /** The configuration in effect. */
   readonly configuration?: { readonly revision: number };
+  /** Returns how many bytes of the request's body are captured. Absent without capture. */
+  readonly capturedBytes?:
+    | ((exchange: Pick<FinishedExchange, "routeId" | "siteId" | "accountId" | "route">) => number)
+    | undefined;
   /** Called when a module of a route has thrown. */
   readonly routeFailed?: (route: CompiledRoute, error: unknown) => void;
   /**
@@ -105,6 +109,8 @@ export interface FinishedExchange {
     ReceivedRequest,
     "scheme" | "httpVersion" | "websocket" | "headers" | "target" | "hostField" | "upgrade"
   >;
+  /** Start of the body, if it is captured. */
+  readonly capturedBody: Buffer | undefined;
   /** Last response head of the upstream. `fields.received()` has the upstream's fields. */
   readonly responded: Pick<ResponseRead, "status" | "fields"> | undefined;
   /** The user who was logged in. */

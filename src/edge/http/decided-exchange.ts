@@ -59,6 +59,7 @@ export abstract class DecidedExchange extends ExchangeRecord implements Exchange
       this.#deny(step);
       return;
     }
+    this.captureEarlyBody();
     const { headers } = this.request;
     const before = stripRequest(headers, this.shared.trusted);
     for (const [name, value] of this.shared.ownFields ?? none) headers.append(name, value);

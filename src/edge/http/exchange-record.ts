@@ -47,6 +47,8 @@ export class ExchangeRecord implements FinishedExchange {
   watcher: ExchangeWatcher | undefined;
   waitedMs: number | undefined;
   responded: ResponseRead | undefined;
+  capturedBody: Buffer | undefined;
+  #early: Buffer | undefined;
   tunnel: ServingTunnel | undefined;
   /** Whether the exchange is over. */
   isOver = false;
@@ -115,6 +117,27 @@ export class ExchangeRecord implements FinishedExchange {
   received(byteCount: number): void {
     this.bytesIn += byteCount;
     this.shared.context.counters.bytesIn += byteCount;
+  }
+
+  /** Copies the start of the body if it is captured. Bytes that arrived with the head wait for the route. */
+  captureBody(bytes: Buffer): void {
+    if (this.site === undefined) {
+      this.#early ??= bytes;
+      return;
+    }
+    const most = this.shared.context.capturedBytes?.(this) ?? 0;
+    const start = this.capturedBody;
+    const room = most - (start?.length ?? 0);
+    if (room <= 0) return;
+    const piece = bytes.subarray(0, room);
+    this.capturedBody = start === undefined ? Buffer.from(piece) : Buffer.concat([start, piece]);
+  }
+
+  protected captureEarlyBody(): void {
+    const early = this.#early;
+    if (early === undefined) return;
+    this.#early = undefined;
+    this.captureBody(early);
   }
 
   sent(byteCount: number): void {

@@ -116,6 +116,7 @@ export class HttpExchange
   requestBody(bytes: Buffer): void {
     const { length } = bytes;
     this.received(length);
+    if (this.status !== 101) this.captureBody(bytes);
     if (this.isOver) {
       this.#client.requestConsumed(length);
     } else if (this.bytesIn > this.shared.context.limits.maxBodyBytes && this.status !== 101) {

@@ -57,6 +57,8 @@ export type EdgeQuestion =
       readonly since?: number | undefined;
       readonly until?: number | undefined;
       readonly filter?: TrafficFilter | undefined;
+      /** Adds the whole record to each captured request. The content is its header fields and body. */
+      readonly whole?: WholeRecords | undefined;
       /** Selects this outcome only. */
       readonly outcome?: string | undefined;
       /** Selects those whose identifying texts contain it, case-insensitive. */
@@ -83,6 +85,8 @@ export type EdgeQuestion =
       readonly port?: number;
       readonly source: string;
     };
+
+export type WholeRecords = "with content" | "without content";
 
 /** Every given condition must hold. */
 export interface TrafficFilter {
@@ -150,6 +154,8 @@ export interface RequestTrace {
   readonly id: string;
   /** Whether it was captured with its header fields. */
   readonly captured?: true;
+  /** The whole record as JSON, if the question asked for it. */
+  readonly whole?: string | undefined;
   /** E-mail address or id of the logged-in visitor. */
   readonly user?: string | undefined;
   /** When it ended, milliseconds since 1970. */

@@ -9,6 +9,7 @@ import { CaptureStore } from "../../../capture/store/capture-store.ts";
 import { readPage } from "../../../capture/store/page.ts";
 import type { CapturePlaces } from "../../../capture/store/read-records.ts";
 import { traceOf } from "../../../capture/trace.ts";
+import { wholeText } from "../../../capture/whole.ts";
 import { contain } from "../../../lib/boundary.ts";
 import { systemClock } from "../../../lib/clock.ts";
 import type { FromCapture, ToCapture } from "./capture-messages.ts";
@@ -80,6 +81,9 @@ function ruleFor(note: string): WritingRule {
 }
 
 async function pageOf(query: CapturePageQuery): Promise<CapturePage> {
+  const { whole } = query;
   const { records, more } = await readPage(options, query);
-  return { found: records.map(traceOf), more };
+  if (whole === undefined) return { found: records.map(traceOf), more };
+  const withContent = whole === "with content";
+  return { found: records.map((one) => ({ ...traceOf(one), whole: wholeText(one, withContent) })), more };
 }

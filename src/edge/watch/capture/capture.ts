@@ -34,6 +34,8 @@ export interface CaptureLimits {
 }
 
 export interface Capture {
+  /** Returns how many bytes of the request's body are captured. */
+  bodyBytes(exchange: Parameters<ReturnType<typeof makeCaptureRules>>[0]): number;
   note(exchange: FinishedExchange): void;
   /** Hands over the waiting records. */
   flush(): void;
@@ -67,6 +69,7 @@ export function makeCapture({ line, clock, metrics, random, place, ...options }:
     line.send(batch);
   };
   return {
+    bodyBytes: (exchange) => ruleFor(exchange)?.bodyBytes ?? 0,
     note(exchange) {
       const { accountId } = exchange;
       if (accountId === undefined) return;

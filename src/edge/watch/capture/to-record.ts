@@ -35,7 +35,7 @@ export function toRecord(exchange: FinishedExchange, accountId: string, place: C
       path: exchange.path,
       headers: request.headers.received(),
       redacted: noNames,
-      body: undefined,
+      body: exchange.capturedBody,
       websocket: request.websocket,
       upgrade: request.upgrade,
     },

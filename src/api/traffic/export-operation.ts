@@ -1,0 +1,86 @@
+/** The operation that streams captured requests, newest first. */
+import type { Clock } from "../../lib/clock.ts";
+import { Refusal } from "../../lib/errors.ts";
+import type { EdgeQuestion } from "../../routing/planes/questions.ts";
+import type { EdgeQueries } from "../edges/queries.ts";
+import { once } from "../objects/pages.ts";
+import type { Call, Operation } from "../operation/call.ts";
+import { readTrafficQuery, requestQuery, trafficQuery } from "./filter-query.ts";
+import { harEnd, harEntry, harStart } from "./har.ts";
+import { endedRequests } from "./requests.ts";
+
+const pageSize = 100;
+const formats = ["jsonl", "har"] as const;
+const mediaTypes = { jsonl: "application/x-ndjson", har: "application/json" } as const;
+
+export function exportOperation(queries: Pick<EdgeQueries, "ask">, clock: Pick<Clock, "now">): Operation {
+  return {
+    id: "exportRequests",
+    method: "GET",
+    takes: "nothing",
+    path: "/requests/export",
+    query: ["format", ...trafficQuery, ...requestQuery],
+    summary:
+      "Export captured requests, newest first, as JSON Lines or as an HTTP archive (HAR). Header fields and bodies need the scope `exchanges`.",
+    status: 200,
+    produces: mediaTypes.jsonl,
+    exampleReply: '{"id":"req_0f6yvqk3c5a9m2x7p4r8t1w6z0b","method":"GET","path":"/orders","status_code":200}\n',
+    refusals: ["edge_silent"],
+    async run(call) {
+      const format = readFormat(call);
+      const pages = pagesOf(call, queries, clock);
+      // The first page is read before the response begins, so that a failure has a status.
+      const first = await pages.next();
+      return { status: 200, contentType: mediaTypes[format], stream: written(format, first, pages) };
+    },
+  };
+}
+
+function readFormat(call: Call): (typeof formats)[number] {
+  const given = once(call, "format") ?? "jsonl";
+  const format = formats.find((one) => one === given);
+  if (format === undefined) {
+    throw new Refusal("query_invalid", `${call.operation.id}: "format" must be one of ${formats.join(", ")}`);
+  }
+  return format;
+}
+
+/** Yields pages of lines. */
+async function* pagesOf(
+  call: Call,
+  queries: Pick<EdgeQueries, "ask">,
+  clock: Pick<Clock, "now">,
+): AsyncGenerator<readonly string[], undefined> {
+  const { accountId, scope } = call.principal;
+  const whole = (scope?.exchanges ?? true) ? "with content" : "without content";
+  const asked = readTrafficQuery(call, endedRequests.outcomes, clock.now());
+  let beforeId: string | undefined;
+  for (;;) {
+    const question: EdgeQuestion = { name: "requests", accountId, limit: pageSize, beforeId, whole, ...asked };
+    const answer = await queries.ask(question);
+    if (answer.name !== "requests") return undefined;
+    yield answer.requests.flatMap(({ whole: line }) => (line === undefined ? [] : [line]));
+    beforeId = answer.requests.at(-1)?.id;
+    if (!answer.more || beforeId === undefined) return undefined;
+  }
+}
+
+async function* written(
+  format: (typeof formats)[number],
+  first: IteratorResult<readonly string[], undefined>,
+  rest: AsyncIterable<readonly string[]>,
+): AsyncGenerator<string> {
+  const isHar = format === "har";
+  let isFirst = true;
+  const render = (lines: readonly string[]): string => {
+    if (!isHar) return lines.map((line) => `${line}\n`).join("");
+    const entries = lines.map(harEntry).join(",");
+    const comma = isFirst || entries === "" ? "" : ",";
+    if (entries !== "") isFirst = false;
+    return comma + entries;
+  };
+  if (isHar) yield harStart;
+  if (first.done !== true) yield render(first.value);
+  for await (const lines of rest) yield render(lines);
+  if (isHar) yield harEnd;
+}
