@@ -14,6 +14,7 @@ import { ReplayedExchange } from "./replayed-exchange.ts";
 import type { Replaying } from "./replayed-exchange.ts";
 import { Settling } from "./settling.ts";
 import { Tally } from "./tally.ts";
+import { Unaffected } from "./unaffected.ts";
 import { openWorld } from "./world.ts";
 import type { BacktestConfigurations, World } from "./world.ts";
 
@@ -21,6 +22,7 @@ import type { BacktestConfigurations, World } from "./world.ts";
 interface Place {
   readonly present: World;
   readonly candidate: World;
+  readonly unaffected: Unaffected;
 }
 
 /** Further edges share the state of the last one. */
@@ -50,7 +52,8 @@ export class Backtest {
 
   /** Tries one record. Records come in the order in which their requests arrived. */
   try(record: CapturedRequest): Promise<void> | undefined {
-    const { present, candidate } = this.#placeOf(record);
+    const place = this.#placeOf(record);
+    const { present } = place;
     const host = hostOf(record);
     const before = present.siteAt(host, record.siteId);
     if (before?.id !== record.siteId) {
@@ -70,17 +73,21 @@ export class Backtest {
     }
     present.current = one;
     const running = one.run();
-    if (running !== undefined) return running.then(() => this.#tryCandidate(candidate, head, record, one, parts));
-    return this.#tryCandidate(candidate, head, record, one, parts);
+    if (running !== undefined) return running.then(() => this.#tryCandidate(place, head, record, one, parts));
+    return this.#tryCandidate(place, head, record, one, parts);
   }
 
   #tryCandidate(
-    world: World,
+    { candidate: world, unaffected }: Place,
     head: Buffer,
     record: CapturedRequest,
     before: ReplayedExchange,
     parts: PresentParts,
   ): Promise<void> | undefined {
+    if (unaffected.covers(before)) {
+      this.#unchanged(record, before);
+      return undefined;
+    }
     const given = { record, isPresent: false, before, parts: new CandidateParts(parts) };
     const after = this.#open(world, head, given) as ReplayedExchange;
     world.current = after;
@@ -88,6 +95,13 @@ export class Backtest {
     if (running !== undefined) return running.then(() => this.#compare(record, before, after, world));
     this.#compare(record, before, after, world);
     return undefined;
+  }
+
+  #unchanged(record: CapturedRequest, before: ReplayedExchange): void {
+    this.#settling.add(record, before);
+    if (isOtherwise(record, before)) this.#tally.differentlyRecorded += 1;
+    if (before.unknown === undefined) this.#tally.same += 1;
+    else this.#tally.cannotTell(before.unknown);
   }
 
   #compare(record: CapturedRequest, before: ReplayedExchange, after: ReplayedExchange, candidate: World): void {
@@ -128,12 +142,7 @@ export class Backtest {
       world.context,
       record.request.scheme,
     );
-    const configurationOf: Replaying["configurationOf"] = (module, { owner, siteId }) =>
-      JSON.stringify([
-        world.table.object("https_edge_route", owner)?.doc[module],
-        world.table.object("https_edge", siteId ?? "")?.doc[module],
-      ]);
-    return new ReplayedExchange(client, request, { ...given, configurationOf });
+    return new ReplayedExchange(client, request, { ...given, configurationOf: world.configurationOf });
   }
 
   #placeOf({ nodeId, edge }: CapturedRequest): Place {
@@ -143,13 +152,13 @@ export class Backtest {
     const last = [...this.#places.values()].at(-1);
     if (last !== undefined && this.#places.size >= maxPlaces) return last;
     const { revision, objects, changes } = this.#configurations;
-    const place = {
+    const worlds = {
       present: openWorld(this.#configurations, this.#clock),
       candidate: openWorld(this.#configurations, this.#clock),
     };
-    place.present.table.load(revision, objects);
-    place.candidate.table.load(revision, objects);
-    place.candidate.table.change(revision + 1, changes);
+    worlds.present.table.load(revision, objects);
+    worlds.candidate.table.load(revision, objects);
+    const place = { ...worlds, unaffected: new Unaffected(worlds.candidate, revision, objects, changes) };
     this.#places.set(key, place);
     return place;
   }

@@ -296,6 +296,11 @@ export class ReplayedExchange extends DecidedExchange implements Replay {
     return this.#response === undefined ? "" : textOfFields(this.#response.headers.entries());
   }
 
+  /** Whether a rule has forwarded it to an internal endpoint. */
+  get isForwarded(): boolean {
+    return this.steps.some(({ forwardTo }) => forwardTo !== undefined);
+  }
+
   /** The object with the rules that run now. */
   get owner(): string {
     return this.steps.findLast(({ by }) => by === "router")?.decidedBy?.id ?? this.route?.id ?? "";

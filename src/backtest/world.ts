@@ -40,6 +40,8 @@ export interface World {
   current: Replay | undefined;
   /** The site at a lower-case host. Of several endpoints with this URL, the one with the id, or the first. */
   siteAt(host: string, siteId: string): Site | undefined;
+  /** Returns a text that is equal for equal configurations of a module on a route. */
+  configurationOf(module: string, route: { readonly owner: string; readonly siteId: string | undefined }): string;
 }
 
 export function openWorld({ accountId, settings }: BacktestConfigurations, clock: ReplayClock): World {
@@ -65,18 +67,49 @@ export function openWorld({ accountId, settings }: BacktestConfigurations, clock
     }
     return undefined;
   };
+  const configurations = new Map<string, string>();
+  const sites = new Map<string, Site | undefined>();
+  const findSite = (host: string, siteId: string): Site | undefined => {
+    const pool = table.pool(host).flatMap((one) => httpSite(one) ?? []);
+    return pool.find(({ id }) => id === siteId) ?? pool[0] ?? httpSite(table.serving(host));
+  };
+  // The table no longer changes once requests are decided.
+  table.subscribe(() => {
+    configurations.clear();
+    sites.clear();
+  });
   const world: World = {
     table,
     current: undefined,
     siteAt(host, siteId) {
-      const pool = table.pool(host).flatMap((one) => httpSite(one) ?? []);
-      return pool.find(({ id }) => id === siteId) ?? pool[0] ?? httpSite(table.serving(host));
+      const key = `${host} ${siteId}`;
+      let site = sites.get(key);
+      if (site === undefined && !sites.has(key)) remember(sites, key, (site = findSite(host, siteId)));
+      return site;
+    },
+    configurationOf(module, { owner, siteId = "" }) {
+      const key = `${module} ${owner} ${siteId}`;
+      let text = configurations.get(key);
+      if (text === undefined) {
+        const ofRoute = table.object("https_edge_route", owner)?.doc[module];
+        const ofEdge = table.object("https_edge", siteId)?.doc[module];
+        remember(configurations, key, (text = JSON.stringify([ofRoute, ofEdge])));
+      }
+      return text;
     },
     context: contextOf(settings, clock, logins, (account, name) =>
       account === accountId ? (internalSite(account, name) ?? agentsEndpoint(account, name)) : undefined,
     ),
   };
   return world;
+}
+
+/** Clients choose host names, so the number of remembered ones is bounded. */
+const maxRemembered = 10_000;
+
+function remember<T>(values: Map<string, T>, key: string, value: T): void {
+  if (values.size >= maxRemembered) values.clear();
+  values.set(key, value);
 }
 
 /** An internal endpoint of an agent. Its own rules are not part of the configuration. */
