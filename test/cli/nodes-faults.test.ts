@@ -196,8 +196,17 @@ describe("servers on one database", { skip: skipWithoutPostgres, timeout: 120_00
     const host = "jumps.example.com";
     const agent = startCommand(
       [
-        ...["http", String(service.port), "--url", `https://${host}`, "--json", "--inspector", "off"],
-        ...["--server", `localhost:${first.agents.port}`, "--ca", ca],
+        "http",
+        String(service.port),
+        "--url",
+        `https://${host}`,
+        "--json",
+        "--inspector",
+        "off",
+        "--server",
+        `localhost:${first.agents.port}`,
+        "--ca",
+        ca,
       ],
       {
         env: {
