@@ -48,6 +48,38 @@ describe(
     const readiness = (node: ServerNode): Promise<readonly number[]> =>
       Promise.all(["traffic", "writes", "all"].map(async (of) => (await node.call("GET", `/readyz?of=${of}`)).status));
 
+    /** Sends requests for each host to each server, one after the other, until `stop`, which returns the failures. */
+    const visitAll = async (hosts: readonly string[]): Promise<{ stop(): Promise<readonly string[]> }> => {
+      const over = new AbortController();
+      const failures: string[] = [];
+      let answers = 0;
+      const visit = async (node: ServerNode, host: string): Promise<void> => {
+        while (!over.signal.aborted) {
+          const answer = await node.ask("h1", { host }).catch((error: unknown) => ({ status: 0, text: String(error) }));
+          answers += 1;
+          if (answer.text !== "served")
+            failures.push(`${host} at ${nodes.indexOf(node)}: ${answer.status} ${answer.text}`);
+          await new Promise((resume) => setTimeout(resume, 20));
+        }
+      };
+      const all = nodes.flatMap((node) => hosts.map((host) => ({ node, host })));
+      for (const { node, host } of all) {
+        await eventually(
+          () => node.ask("h1", { host }),
+          ({ status }) => status === 200,
+        );
+      }
+      const visits = all.map(({ node, host }) => visit(node, host));
+      return {
+        async stop() {
+          over.abort();
+          await Promise.all(visits);
+          assert.ok(answers > 100, `only ${answers} answers`);
+          return failures;
+        },
+      };
+    };
+
     it("servers on one database: agents of a server that is cut off are served without a failed request, open sessions at other servers, and leave it after its return", async () => {
       const [away, ...others] = nodes;
       const [first, second] = others;
@@ -63,30 +95,12 @@ describe(
           agent: { connections: 2, otherServers: [at(first), at(second)] },
         }),
       ];
-      let answers = 0;
-      const failures: string[] = [];
-      const over = new AbortController();
-      const visit = async (node: ServerNode, host: string): Promise<void> => {
-        while (!over.signal.aborted) {
-          const answer = await node.ask("h1", { host }).catch((error: unknown) => ({ status: 0, text: String(error) }));
-          answers += 1;
-          if (answer.text !== "served")
-            failures.push(`${host} at ${nodes.indexOf(node)}: ${answer.status} ${answer.text}`);
-          await new Promise((resume) => setTimeout(resume, 20));
-        }
-      };
-      for (const node of nodes)
-        for (const host of [staying, moving]) {
-          await eventually(
-            () => node.ask("h1", { host }),
-            ({ status }) => status === 200,
-          );
-        }
       await eventually(
         () => sessionsAt(away),
         (count) => count === 3,
       );
-      const visits = nodes.flatMap((node) => [staying, moving].map((host) => visit(node, host)));
+      const visits = await visitAll([staying, moving]);
+      let failures: readonly string[] = [];
       try {
         relay.blackhole();
         await eventually(
@@ -115,12 +129,51 @@ describe(
           (count) => count === 2,
         );
       } finally {
-        over.abort();
-        await Promise.all(visits);
+        failures = await visits.stop();
       }
       assert.deepEqual(failures, []);
-      assert.ok(answers > 100);
       for (const agent of agents) await agent.close();
     });
+
+    for (const isLong of [false, true]) {
+      it(`servers on one database: a crash of the database${isLong ? " and an outage longer than the leases" : ""}, which empties the presence of agents, fails no request`, async () => {
+        const hosts = nodes.map((_node, at) => `crash-${at}-${isLong}.example.com`);
+        const agents = await Promise.all(
+          nodes.map((node, at) =>
+            node.agent({ upstream: service.port, url: `https://${hosts[at]}`, agent: { connections: 1 } }),
+          ),
+        );
+        const visits = await visitAll(hosts);
+        let failures: readonly string[] = [];
+        try {
+          await database.crash();
+          if (isLong) {
+            for (const node of nodes) {
+              await eventually(
+                () => lease(node),
+                (held) => held === "0",
+              );
+            }
+          }
+          await database.start();
+          for (const node of nodes) {
+            await eventually(
+              async () => `${await lease(node)} of ${await memberCount(node)}`,
+              (state) => state === "1 of 3",
+            );
+          }
+          // By now each server has written its agents again, and has read everything.
+          await new Promise((resume) => setTimeout(resume, 15_000));
+          for (const node of nodes) {
+            const { body } = await node.call("GET", "/tunnels");
+            assert.equal((body["tunnels"] as readonly unknown[]).length, nodes.length);
+          }
+        } finally {
+          failures = await visits.stop();
+          for (const agent of agents) await agent.close();
+        }
+        assert.deepEqual(failures, []);
+      });
+    }
   },
 );

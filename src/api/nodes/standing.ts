@@ -23,11 +23,17 @@ export interface StandingOptions {
 
 /** Interval between two rounds of questions. The first one follows the end of the lease after this time. */
 const askEveryMs = 1_000;
+/**
+ * Consecutive rounds in which another node is a member, before this one counts as excluded. After an outage of the database
+ * the nodes join again within two seconds of each other.
+ */
+const roundsToExclude = 3;
 
 export function watchStanding({ node, edges, others, queries, clock, log }: StandingOptions): EdgeObserver {
   let standing: Standing = "member";
   let timer: Timer | undefined;
   let isAsking = false;
+  let rounds = 0;
 
   const change = (next: Standing): void => {
     if (standing === next) return;
@@ -36,7 +42,8 @@ export function watchStanding({ node, edges, others, queries, clock, log }: Stan
   };
   const ask = async (): Promise<void> => {
     const standings = await Promise.all(others().map((line) => queries.standing(line)));
-    if (standing !== "cut_off" || !standings.includes("member")) return;
+    rounds = standings.includes("member") ? rounds + 1 : 0;
+    if (standing !== "cut_off" || rounds < roundsToExclude) return;
     log.warn("only this node is cut off from the database: its agents are asked to connect to other nodes");
     change("excluded");
   };
@@ -54,6 +61,7 @@ export function watchStanding({ node, edges, others, queries, clock, log }: Stan
       timer = undefined;
       return change("member");
     }
+    if (standing === "member") rounds = 0;
     if (standing === "member") change("cut_off");
     timer ??= clock.every(askEveryMs, look);
   });

@@ -1,0 +1,73 @@
+import assert from "node:assert/strict";
+import { setImmediate as turn } from "node:timers/promises";
+import { describe, it } from "node:test";
+import { makeManualClock } from "../../../test/support/clock.ts";
+import { silentLog } from "../../lib/log.ts";
+import type { Standing } from "../../routing/planes/questions.ts";
+import type { EdgeLine } from "../edges/edges.ts";
+import { watchStanding } from "./standing.ts";
+
+/** A node with one edge, beside another node. */
+function start() {
+  const clock = makeManualClock();
+  const told: string[] = [];
+  let isAlive = true;
+  let watch: () => void = () => undefined;
+  let other: Standing | undefined = "member";
+  const line: EdgeLine = {
+    edgeId: "own",
+    send: (message) => void (message.type === "standing" && told.push(message.standing)),
+  };
+  const observer = watchStanding({
+    node: { isAlive: () => isAlive, onRenewal: (given) => void (watch = given) },
+    edges: { joined: () => [line] },
+    others: () => [{ edgeId: "other", send() {} }],
+    queries: { standing: async () => other },
+    clock,
+    log: silentLog,
+  });
+  return {
+    told,
+    lease(held: boolean): void {
+      isAlive = held;
+      watch();
+    },
+    others: (standing: Standing | undefined) => void (other = standing),
+    restartEdge: () => observer.receive({ type: "hello", edgeId: "own" }, line),
+    async pass(seconds: number): Promise<void> {
+      for (let second = 0; second < seconds; second += 1) {
+        clock.pass(1_000);
+        for (let step = 0; step < 3; step += 1) await turn();
+      }
+    },
+  };
+}
+
+describe("the standing of a node", () => {
+  it("the standing of a node whose lease is over becomes excluded when another one is a member, and member with the next lease", async () => {
+    const node = start();
+    node.lease(false);
+    assert.deepEqual(node.told, ["cut_off"]);
+    await node.pass(5);
+    assert.deepEqual(node.told, ["cut_off", "excluded"]);
+    node.restartEdge();
+    node.lease(true);
+    await node.pass(5);
+    assert.deepEqual(node.told, ["cut_off", "excluded", "excluded", "member"]);
+  });
+
+  it("the standing of a node stays cut off while all nodes have lost their leases or do not answer, and while it joins soon after the others", async () => {
+    for (const other of ["cut_off", undefined] as const) {
+      const node = start();
+      node.others(other);
+      node.lease(false);
+      await node.pass(60);
+      assert.deepEqual(node.told, ["cut_off"]);
+      node.others("member");
+      await node.pass(2);
+      node.lease(true);
+      await node.pass(10);
+      assert.deepEqual(node.told, ["cut_off", "member"]);
+    }
+  });
+});
