@@ -195,19 +195,9 @@ describe("servers on one database", { skip: skipWithoutPostgres, timeout: 120_00
     writeFileSync(ca, first.agents.ca);
     const host = "jumps.example.com";
     const agent = startCommand(
-      [
-        "http",
-        String(service.port),
-        "--url",
-        `https://${host}`,
-        "--json",
-        "--inspector",
-        "off",
-        "--server",
-        `localhost:${first.agents.port}`,
-        "--ca",
-        ca,
-      ],
+      `http ${service.port} --url https://${host} --server localhost:${first.agents.port} --ca ${ca} --json --inspector off`.split(
+        " ",
+      ),
       {
         env: {
           HOME: directory,

@@ -3,6 +3,8 @@ import assert from "node:assert/strict";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, it } from "node:test";
 import type { KyselyPlugin } from "kysely";
+import { systemClock } from "../../src/lib/clock.ts";
+import type { Clock } from "../../src/lib/clock.ts";
 import { Refusal } from "../../src/lib/errors.ts";
 import { silentLog } from "../../src/lib/log.ts";
 import { CommitInDoubt } from "../../src/storage/database/database.ts";
@@ -12,8 +14,10 @@ import { openPostgres } from "../../src/storage/postgres/postgres.ts";
 import { openSqlite } from "../../src/storage/sqlite/sqlite.ts";
 import type { Change, Store, StoredObject } from "../../src/storage/store.ts";
 import { makeManualClock } from "../support/clock.ts";
+import { eventually } from "../support/eventually.ts";
 import type { ManualClock } from "../support/clock.ts";
 import { databases } from "../support/postgres.ts";
+import { skipWithoutPostgres } from "../support/programs.ts";
 import { contextFor, create, declarations, defaultAccount, sealingKey } from "./declarations.ts";
 import { closedAtEnd, keepingLog, open } from "./fixture.ts";
 import { execute, snapshot } from "./sql.ts";
@@ -599,3 +603,48 @@ for (const database of databases) {
     });
   });
 }
+
+describe("retention with three nodes", { skip: skipWithoutPostgres, timeout: 120_000 }, () => {
+  it("D10: retention with three nodes prunes at one of them, and all verify the same history", async () => {
+    const place = await (databases.find(({ name }) => name === "postgres") as (typeof databases)[number]).create();
+    const before = makeManualClock();
+    const first = await open(place.url, { clock: before });
+    const past = await makePast(first, before, 160);
+    await first.close();
+    // Leases are renewed in real time. Timers of minutes, which prune, follow the test.
+    const slow = makeManualClock();
+    let aheadMs = 0;
+    const clock: Clock = {
+      now: () => before.now() + aheadMs,
+      monotonic: () => systemClock.monotonic() + aheadMs,
+      after: (ms, run) => (ms >= 60_000 ? slow : systemClock).after(ms, run),
+      every: (ms, run) => (ms >= 60_000 ? slow : systemClock).every(ms, run),
+    };
+    const leases = (): Promise<string> =>
+      execute("postgres", place.url, "select min(renewed_at) as at from nodes").then(([row]) => String(row?.["at"]));
+    const logs = [keepingLog(), keepingLog(), keepingLog()];
+    const nodes: Store[] = [];
+    for (const { log } of logs) nodes.push(await open(place.url, { cluster: true, clock, log, historyDays: 10 }));
+    const pruners = (): number[] =>
+      logs.flatMap(({ lines }, at) => (lines.some(({ event }) => event === "history pruned") ? [at] : []));
+    while (!nodes.some(({ history }) => history.oldest > 100)) {
+      const renewed = await leases();
+      aheadMs += 65 * 60 * 1000;
+      await eventually(leases, (at) => at !== renewed);
+      await eventually(leases, (at) => at !== renewed);
+      slow.pass(65 * 60 * 1000);
+      await delay(300);
+    }
+    assert.equal(pruners().length, 1);
+    for (const node of nodes) {
+      assert.deepEqual(await node.history.verify(), { revisions: node.revision });
+      await assert.rejects(node.history.changesOf(defaultAccount(node), 100), isPruned);
+      await assertPast(node, past, [100, 150, 160]);
+    }
+    for (const node of nodes) {
+      await create(node, defaultAccount(node), "user", { name: `after pruning, ${nodes.indexOf(node)}` });
+    }
+    for (const node of nodes) await node.close();
+    await place.drop();
+  });
+});
