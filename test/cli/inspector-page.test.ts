@@ -391,8 +391,10 @@ describe("the inspector's page", { skip: skipWithout("chromium"), timeout: 120_0
     await page.reload();
     await row("/below").click();
     await page.getByRole("heading", { name: "GET /below" }).waitFor();
+    await page.getByText(/^\d+ tunnels$/).click();
     const link = page.getByRole("link", { name: at, exact: true });
     assert.equal(await link.getAttribute("href"), `https://any.wild.example.net:${platform.httpsPort}`);
+    await page.getByText(/^\d+ tunnels$/).click();
     await page.getByRole("button", { name: "Copy as curl" }).click();
     await page.getByRole("button", { name: "Copied" }).waitFor();
     const curl = (await page.evaluate("navigator.clipboard.readText()")) as string;
