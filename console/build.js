@@ -29,9 +29,9 @@ await build({
 for (const file of globSync("**/*.{js,css,html,svg}", { cwd: fresh })) {
   writeFileSync(join(fresh, `${file}.gz`), gzipSync(readFileSync(join(fresh, file)), { level: 9 }));
 }
-// The bundle contains the icons without the comment with their licence.
+// The bundle contains the icons without the comment with their license.
 const icons = dirname(createRequire(import.meta.url).resolve("lucide/package.json"));
-writeFileSync(join(fresh, "licence-of-icons.txt"), readFileSync(join(icons, "LICENSE")));
+writeFileSync(join(fresh, "license-of-icons.txt"), readFileSync(join(icons, "LICENSE")));
 writeFileSync(join(fresh, "built"), "");
 try {
   rmSync(dist, { recursive: true, force: true });
