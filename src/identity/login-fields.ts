@@ -1,8 +1,8 @@
 import { f } from "../schema/fields.ts";
 import type { StringFormat } from "../schema/fields.ts";
 import type { LoginRouteConfig } from "./engine.ts";
-import { machineClientFields } from "../schema/machine-clients.ts";
-import type { MachineClientBlock } from "../schema/machine-clients.ts";
+import { machineClientFields } from "../traffic/machine-client-fields.ts";
+import type { MachineClientBlock } from "../traffic/machine-client-fields.ts";
 import { machineClientsOf } from "../traffic/machine-clients.ts";
 
 const cookiePrefix: StringFormat = {

@@ -3,7 +3,7 @@ import type { StringFormat } from "../schema/fields.ts";
 import type { Logins } from "../identity/engine.ts";
 import { githubNeeds, oauthLogin } from "../identity/oauth-login-config.ts";
 import { authCheckInterval, loginConfig, loginFields } from "../identity/login-fields.ts";
-import { machineClientIssue } from "../schema/machine-clients.ts";
+import { machineClientIssue } from "../traffic/machine-client-fields.ts";
 import { emailAddresses, emailDomains, scopes } from "../schema/login-fields.ts";
 import { defineModule } from "../traffic/module.ts";
 

@@ -1,7 +1,7 @@
 import { idpUrl } from "../lib/server-names.ts";
 import { f } from "../schema/fields.ts";
 import { checkPlace } from "../identity/methods/provider-place.ts";
-import { machineClientIssue } from "../schema/machine-clients.ts";
+import { machineClientIssue } from "../traffic/machine-client-fields.ts";
 import type { Logins } from "../identity/engine.ts";
 import { requestSigningPair } from "../identity/saml/requests/signing-pair.ts";
 import { loginConfig, loginFields } from "../identity/login-fields.ts";

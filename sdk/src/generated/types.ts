@@ -1784,6 +1784,17 @@ export interface EndpointMachineClients {
   readonly redirect_uris: readonly string[];
   /** Scopes that clients can request. (at most 20) */
   readonly scopes: readonly string[];
+  /** Requests that need a scope besides the first one of `scopes`. (at most 50) */
+  readonly scope_rules: readonly {
+    /** The scope, one of `scopes`. (at most 64 bytes; oauth scope) */
+    readonly scope: string;
+    /**
+     * Whether a request needs the scope: an expression over `req.method`, `req.path`, `mcp.method` and `mcp.tool`. The
+     * last two are of the JSON-RPC call in the body. A body that cannot be read clearly needs the scope of every rule
+     * about them. (at most 1024 bytes; scope expression)
+     */
+    readonly expression: string;
+  }[];
   /** Minutes until an access token expires. (1 to 1440) */
   readonly access_token_minutes: number;
   /** Days until the client needs a new login. (1 to 365) */
@@ -1813,6 +1824,17 @@ export interface EndpointMachineClientsReplace {
   readonly redirect_uris?: readonly string[] | null | undefined;
   /** Scopes that clients can request. (at most 20) */
   readonly scopes?: readonly string[] | null | undefined;
+  /** Requests that need a scope besides the first one of `scopes`. (at most 50) */
+  readonly scope_rules?: readonly {
+    /** The scope, one of `scopes`. (at most 64 bytes; oauth scope) */
+    readonly scope: string;
+    /**
+     * Whether a request needs the scope: an expression over `req.method`, `req.path`, `mcp.method` and `mcp.tool`. The
+     * last two are of the JSON-RPC call in the body. A body that cannot be read clearly needs the scope of every rule
+     * about them. (at most 1024 bytes; scope expression)
+     */
+    readonly expression: string;
+  }[] | null | undefined;
   /** Minutes until an access token expires. (1 to 1440) */
   readonly access_token_minutes?: number | null | undefined;
   /** Days until the client needs a new login. (1 to 365) */

@@ -5,6 +5,7 @@ import type { FixedAnswer } from "../../traffic/step.ts";
 import type { LoginContext } from "./context.ts";
 import type { GuardOptions } from "./guard.ts";
 import type { MachineClients } from "../../traffic/machine-clients.ts";
+import type { ScopeFacts } from "../../traffic/scope-rules.ts";
 import { refusalAnswer } from "../browser/pages.ts";
 import { originOf } from "../browser/settings.ts";
 import type { Grant } from "../sessions/grant.ts";
@@ -43,10 +44,16 @@ export function tokenFault(
   return undefined;
 }
 
-/** A token must have the first scope of the route. */
-export function missingScopes(grant: Grant, { scopes }: MachineClients): readonly string[] {
-  const [least] = scopes;
-  return least === undefined || grant.scopes.includes(least) ? [] : [least];
+/** A token must have the first scope of the route, and those of the rules that match. */
+export function missingScopes(
+  grant: Grant,
+  { scopes: [least = ""], scopeRules }: MachineClients,
+  facts: ScopeFacts,
+): readonly string[] {
+  const has = (scope: string): boolean => grant.scopes.includes(scope);
+  const missing = has(least) ? [] : [least];
+  for (const rule of scopeRules) if (!has(rule.scope) && rule.needs(facts)) missing.push(rule.scope);
+  return missing;
 }
 
 /** The path of a request as the path of a resource: "" for the whole host, and for unusual or long paths. */

@@ -24,6 +24,9 @@ import type { Challenge } from "./bearer.ts";
 import { expiresAt } from "../sessions/records.ts";
 import { requestKind, wantsPage } from "../browser/request-kind.ts";
 import { pathOfRequest } from "../browser/return-path.ts";
+import type { Grant } from "../sessions/grant.ts";
+import { toolCallIn } from "../../traffic/scope-rules.ts";
+import type { ToolCall } from "../../traffic/scope-rules.ts";
 import { cookieHash, isAccessToken, isSessionCookie } from "../sessions/session.ts";
 import type { KeptAssertion, Session, SessionRecord } from "../sessions/session.ts";
 import { originOf } from "../browser/settings.ts";
@@ -55,6 +58,8 @@ export interface GuardOptions {
 }
 
 const dayMs = 86_400_000;
+/** Maximum size of a call that scope rules read. */
+const maxCallBytes = 1024 * 1024;
 const wellFormedButUnknown = "the session is unknown here";
 
 export class Guard implements CompiledModule, LoginGuard, AssertionPlace {
@@ -96,7 +101,7 @@ export class Guard implements CompiledModule, LoginGuard, AssertionPlace {
     return this.#onceKnown(exchange, method.known(), () => this.#rehearsed(exchange));
   }
 
-  #rehearsed(exchange: Exchange): Step {
+  #rehearsed(exchange: Exchange): Step | Promise<Step> {
     const { options } = this;
     if (options.optionsPassthrough && exchange.request.method === "OPTIONS") return this.#passedOptions;
     const { host } = exchange.request;
@@ -118,9 +123,12 @@ export class Guard implements CompiledModule, LoginGuard, AssertionPlace {
     const verdict = this.verdictOf(session);
     if (!verdict.admits) return this.#unlisted(exchange, session, verdict);
     const lacking = this.#lacksScope(exchange, session);
-    if (lacking !== undefined) return lacking;
-    this.#describe(exchange, session.record.identity, session);
-    return this.#passedStep(session, verdict);
+    const passed = (): Step => {
+      this.#describe(exchange, session.record.identity, session);
+      return this.#passedStep(session, verdict);
+    };
+    if (lacking instanceof Promise) return lacking.then(resumed((step: Step | undefined) => step ?? passed()));
+    return lacking ?? passed();
   }
 
   /** Decides as for a new login: the verdict of the lists, and the fields that the service would receive. */
@@ -253,7 +261,21 @@ export class Guard implements CompiledModule, LoginGuard, AssertionPlace {
       return this.#unlisted(exchange, session, verdict);
     }
     const lacking = this.#lacksScope(exchange, session);
-    if (lacking !== undefined) return lacking;
+    if (lacking instanceof Promise) {
+      return lacking.then(
+        resumed((step: Step | undefined) => {
+          if (step !== undefined) return step;
+          // The session can end while the body arrives.
+          return session.ended
+            ? this.#turnAway(exchange, "the session has expired")
+            : this.#admitted(exchange, session, verdict);
+        }),
+      );
+    }
+    return lacking ?? this.#admitted(exchange, session, verdict);
+  }
+
+  #admitted(exchange: Exchange, session: Session, verdict: Verdict): Step | Promise<Step> {
     const { clock, open, assertions } = this.#context;
     session.touch(clock);
     open.add(exchange, session, this.#endsAfter(session));
@@ -344,10 +366,22 @@ export class Guard implements CompiledModule, LoginGuard, AssertionPlace {
     return ofSession > 0 ? Math.min(ofSession, ofToken) : ofToken;
   }
 
-  #lacksScope(exchange: Exchange, { record: { grant } }: Session): Step | undefined {
+  /** Returns the refusal of a request whose token lacks a scope. Reads the body only for rules about it. */
+  #lacksScope(exchange: Exchange, { record: { grant } }: Session): Step | undefined | Promise<Step | undefined> {
     const { machines } = this.options;
     if (grant === undefined || machines === undefined) return undefined;
-    const missing = missingScopes(grant, machines);
+    if (!machines.readsBody) return this.#lacking(exchange, grant, machines, undefined);
+    return exchange
+      .body(maxCallBytes)
+      .then(resumed((body: Buffer) => this.#lacking(exchange, grant, machines, toolCallIn(body))));
+  }
+
+  #lacking(exchange: Exchange, grant: Grant, machines: MachineClients, call: ToolCall | undefined): Step | undefined {
+    const missing = missingScopes(grant, machines, {
+      method: exchange.request.method,
+      path: exchange.request.path,
+      call,
+    });
     if (missing.length === 0) return undefined;
     const scope = [...new Set([...grant.scopes, ...missing])].join(" ");
     const why = `the token of "${grant.name}" lacks the scope ${missing.join(" ")}`;

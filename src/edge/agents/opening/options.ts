@@ -69,7 +69,15 @@ const firstLogin = "oauth";
 const httpPlaces: readonly Place[] = ["https_route", "https_edge"];
 
 /** Members of both kinds of logins. */
-const loginMembers = ["client_id", "client_secret", "sealed_client_secret", "scopes", "allow_emails", "allow_domains"];
+const loginMembers = [
+  "client_id",
+  "client_secret",
+  "sealed_client_secret",
+  "scopes",
+  "allow_emails",
+  "allow_domains",
+  "machine_clients",
+];
 
 const mutualTls: Translation = {
   module: "mutual_tls",
@@ -92,6 +100,7 @@ const samlMembers = [
   "cookie_prefix",
   "inactivity_timeout",
   "maximum_duration",
+  "machine_clients",
 ];
 
 /** A policy as text, or in the older form as an object (agent-protocol, "Options of a tunnel"). */
@@ -148,12 +157,13 @@ export const translations: Readonly<Record<string, Translation>> = {
     members: ["provider", ...loginMembers],
     config: (option) => ({
       provider: { [text(option["provider"], "provider").toLowerCase()]: { ...clientOf(option), ...allowedOf(option) } },
+      ...machineClientsIn(option),
     }),
   },
   oidc: {
     module: "oidc",
     members: ["issuer_url", ...loginMembers],
-    config: (option) => ({ issuer: text(option["issuer_url"], "issuer_url"), ...clientOf(option) }),
+    config: (option) => ({ issuer: text(option["issuer_url"], "issuer_url"), ...clientOf(option), ...machineClientsIn(option) }),
     internal: allowedOf,
   },
   saml: {
@@ -168,6 +178,11 @@ export const translations: Readonly<Record<string, Translation>> = {
     config: (option) => ({ provider: text(option["provider"], "provider"), secret: text(option["secret"], "secret") }),
   },
 };
+
+/** Has the same form in a route's module. */
+function machineClientsIn({ machine_clients }: Option): Option {
+  return machine_clients === undefined || machine_clients === null ? {} : { machine_clients };
+}
 
 /**
  * Returns equal text for tunnels of one protocol whose options have the same effect on traffic. The text reveals

@@ -1,6 +1,7 @@
 /** The block `machine_clients` of a login: clients that are not browsers and get tokens for the route. */
-import { f } from "./fields.ts";
-import type { Issue, StringFormat } from "./fields.ts";
+import { f } from "../schema/fields.ts";
+import type { Issue, StringFormat } from "../schema/fields.ts";
+import { scopeExpression } from "./scope-rules.ts";
 import { redirectIssue } from "../lib/redirect-uris.ts";
 
 const visible: StringFormat = {
@@ -32,6 +33,7 @@ export interface MachineClientBlock {
   readonly client_ids: readonly string[];
   readonly redirect_uris: readonly string[];
   readonly scopes: readonly string[];
+  readonly scope_rules: readonly { readonly scope: string; readonly expression: string }[];
   readonly access_token_minutes: number;
   readonly refresh_token_days: number;
   readonly consent: "always" | "once" | "never";
@@ -63,6 +65,17 @@ export const machineClientFields = {
         f.string("A scope.", { minBytes: 1, maxBytes: 64, format: scope }),
         { unique: true, minItems: 1, maxItems: 20, default: ["access"] },
       ),
+      scope_rules: f.list(
+        "Requests that need a scope besides the first one of `scopes`.",
+        f.object("A rule.", {
+          scope: f.string("The scope, one of `scopes`.", { required: true, maxBytes: 64, format: scope }),
+          expression: f.string(
+            "Whether a request needs the scope: an expression over `req.method`, `req.path`, `mcp.method` and `mcp.tool`. The last two are of the JSON-RPC call in the body. A body that cannot be read clearly needs the scope of every rule about them.",
+            { required: true, maxBytes: 1024, format: scopeExpression },
+          ),
+        }),
+        { maxItems: 50 },
+      ),
       access_token_minutes: f.uint32("Minutes until an access token expires.", { min: 1, max: 1440, default: 60 }),
       refresh_token_days: f.uint32("Days until the client needs a new login.", { min: 1, max: 365, default: 30 }),
       consent: f.oneOf(
@@ -82,7 +95,7 @@ export function machineClientIssue({
   readonly machine_clients: MachineClientBlock | null;
 }): Issue | undefined {
   if (!block) return undefined;
-  const { registration, client_ids, consent } = block;
+  const { registration, client_ids, consent, scopes, scope_rules } = block;
   const onlyListed = registration.every((one) => one === "listed");
   if (consent === "never" && !onlyListed) {
     return {
@@ -93,5 +106,7 @@ export function machineClientIssue({
   if (onlyListed && client_ids.length === 0) {
     return { path: "machine_clients.client_ids", message: 'must name a client, because registration is only "listed"' };
   }
-  return undefined;
+  const foreign = scope_rules.findIndex((rule) => !scopes.includes(rule.scope));
+  if (foreign < 0) return undefined;
+  return { path: `machine_clients.scope_rules[${foreign}].scope`, message: "must be one of scopes" };
 }
