@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { after, before, describe, it } from "node:test";
 import type { Browser } from "../support/browser.ts";
 import { errorCode } from "../../src/lib/errors.ts";
@@ -28,6 +29,23 @@ const ada: Person = { id: "4711", name: "Ada Lovelace", login: "ada", email: "ad
 const machine_clients = { enabled: true };
 const lists = { email_addresses: ["ada@example.com"] };
 const bearer = (token: string) => ({ accept: "application/json", authorization: `Bearer ${token}` });
+
+describe("the guide of logins for programs", () => {
+  it("the guide of logins for programs has a configuration that routes accept and clients discover", async () => {
+    const guide = readFileSync(new URL("../../docs/guides/logins.md", import.meta.url), "utf8");
+    const section = guide.slice(guide.indexOf("## Programs and MCP clients"));
+    const config = JSON.parse(/```json\n([^]*?)```/.exec(section)?.[1] ?? "") as object;
+    const world = await startLoginWorld();
+    try {
+      await world.route("/guide", config);
+      const { resource, challenge } = await discover(world.browser(), `${world.origin()}/guide`);
+      assert.equal(resource, `${world.origin()}/guide`);
+      assert.match(challenge, /scope="access"/);
+    } finally {
+      await world.stop();
+    }
+  });
+});
 
 for (const { name, create } of databases) {
   for (const http of ["h1", "h2"] as const) {

@@ -163,7 +163,11 @@ export const translations: Readonly<Record<string, Translation>> = {
   oidc: {
     module: "oidc",
     members: ["issuer_url", ...loginMembers],
-    config: (option) => ({ issuer: text(option["issuer_url"], "issuer_url"), ...clientOf(option), ...machineClientsIn(option) }),
+    config: (option) => ({
+      issuer: text(option["issuer_url"], "issuer_url"),
+      ...clientOf(option),
+      ...machineClientsIn(option),
+    }),
     internal: allowedOf,
   },
   saml: {
