@@ -3,7 +3,8 @@ import { newId } from "../lib/ids.ts";
 import { Refusal } from "../lib/errors.ts";
 import { sameWork } from "../lib/heartbeat.ts";
 import { compileMessageExpression, messageExpressionIssue } from "../policy/message-expression.ts";
-import type { Issue } from "../schema/fields.ts";
+import { f } from "../schema/fields.ts";
+import type { StringFormat } from "../schema/fields.ts";
 import { defineModule } from "../traffic/module.ts";
 import type { Exchange } from "../traffic/exchange.ts";
 import type { Inbox, InboxOutcome, StoredRequest } from "../traffic/inbox.ts";
@@ -28,6 +29,28 @@ const refusals: Readonly<Record<Exclude<InboxOutcome, "stored" | "duplicate">, S
   },
 };
 
+const byProvider = "provider";
+
+const messageName: StringFormat = {
+  name: "inbox-message-name",
+  example: "json.decode(body).id",
+  check: (text) => (text === "" || text === byProvider ? undefined : messageExpressionIssue(text)),
+};
+const lineName: StringFormat = {
+  name: "inbox-line-name",
+  example: "json.decode(body).customer",
+  check: (text) => (text === "" ? undefined : messageExpressionIssue(text)),
+};
+
+const dedupe = f.string(
+  'Which messages are the same: "provider" for the id that the provider gives a delivery, an expression, or empty for none. The server answers a second message with the same value and drops it. In expressions, `body` is the body as text, up to 64 KiB.',
+  { maxBytes: 1024, default: byProvider, format: messageName },
+);
+const order_by = f.string(
+  "Expression. The server delivers messages with the same value one after the other, in the order in which they arrived. A failing message holds up only the messages with its value. Empty: in any order.",
+  { maxBytes: 1024, format: lineName },
+);
+
 /** Returns the module with the edge's line to the storage. Without it, nothing can be stored. */
 export function inboxWith(inbox: Inbox | undefined) {
   return defineModule({
@@ -36,8 +59,7 @@ export function inboxWith(inbox: Inbox | undefined) {
     on: ["https_route"],
     doc: "Stores webhooks and answers the provider immediately. The server delivers them to the backend, in order of arrival, and retries until the service accepts them.",
     acts: { request: ["refuse", "answer"] },
-    fields: inboxFields,
-    rules: [({ dedupe }) => expressionIssue("dedupe", dedupe), ({ order_by }) => expressionIssue("order_by", order_by)],
+    fields: { dedupe, order_by, ...inboxFields },
     compile(config, scope) {
       const { clock, accountId, ownerId: routeId } = scope;
       const keyOf = keysOf(config.dedupe, scope);
@@ -101,14 +123,6 @@ function storedRequest({ request, connection, receivedAt }: Exchange): StoredReq
     localPort: connection.localPort,
     receivedAt,
   };
-}
-
-const byProvider = "provider";
-
-function expressionIssue(path: string, source: string): Issue | undefined {
-  if (source === "" || (path === "dedupe" && source === byProvider)) return undefined;
-  const issue = messageExpressionIssue(source);
-  return issue === undefined ? undefined : { path, message: `must ${issue}` };
 }
 
 type KeyOf = (exchange: Exchange, body: Buffer, facts: DeliveryFacts) => string;

@@ -1995,6 +1995,18 @@ export interface EndpointTrafficPolicyReplace {
 export interface EndpointInbox {
   /** True if the module is applied to traffic, false to disable. */
   readonly enabled: boolean;
+  /**
+   * Which messages are the same: "provider" for the id that the provider gives a delivery, an expression, or empty for
+   * none. The server answers a second message with the same value and drops it. In expressions, `body` is the body as
+   * text, up to 64 KiB. (at most 1024 bytes; inbox message name)
+   */
+  readonly dedupe: string;
+  /**
+   * Expression. The server delivers messages with the same value one after the other, in the order in which they
+   * arrived. A failing message holds up only the messages with its value. Empty: in any order. (at most 1024 bytes;
+   * inbox line name)
+   */
+  readonly order_by: string;
   /** Status that the provider gets once the message is stored. (200 to 299) */
   readonly respond_status: number;
   /** Body that the provider gets once the message is stored. (at most 4096 bytes) */
@@ -2003,18 +2015,8 @@ export interface EndpointInbox {
   readonly respond_content_type: string;
   /** Methods of the requests to store. Other requests go to the backend directly. (at most 5) */
   readonly methods: readonly ("POST" | "PUT" | "PATCH" | "DELETE" | "GET")[];
-  /**
-   * Which messages are the same: "provider" for the id that the provider gives a delivery, an expression, or empty for
-   * none. The server answers a second message with the same value and drops it. (at most 1024 bytes)
-   */
-  readonly dedupe: string;
   /** Hours for which the server remembers these values. (1 to 8760) */
   readonly dedupe_hours: number;
-  /**
-   * Expression. The server delivers messages with the same value one after the other, in the order in which they
-   * arrived. A failing message holds up only the messages with its value. Empty: in any order. (at most 1024 bytes)
-   */
-  readonly order_by: string;
   /**
    * Sign messages anew with the route's webhook provider and secret when they are delivered, so that the service
    * accepts them late. The original fields follow with the prefix `Postern-Original-`.
@@ -2043,6 +2045,18 @@ export interface EndpointInbox {
 export interface EndpointInboxReplace {
   /** True if the module is applied to traffic, false to disable. */
   readonly enabled?: boolean | null | undefined;
+  /**
+   * Which messages are the same: "provider" for the id that the provider gives a delivery, an expression, or empty for
+   * none. The server answers a second message with the same value and drops it. In expressions, `body` is the body as
+   * text, up to 64 KiB. (at most 1024 bytes; inbox message name)
+   */
+  readonly dedupe?: string | null | undefined;
+  /**
+   * Expression. The server delivers messages with the same value one after the other, in the order in which they
+   * arrived. A failing message holds up only the messages with its value. Empty: in any order. (at most 1024 bytes;
+   * inbox line name)
+   */
+  readonly order_by?: string | null | undefined;
   /** Status that the provider gets once the message is stored. (0 to 299) */
   readonly respond_status?: number | null | undefined;
   /** Body that the provider gets once the message is stored. (at most 4096 bytes) */
@@ -2051,18 +2065,8 @@ export interface EndpointInboxReplace {
   readonly respond_content_type?: string | null | undefined;
   /** Methods of the requests to store. Other requests go to the backend directly. (at most 5) */
   readonly methods?: readonly ("POST" | "PUT" | "PATCH" | "DELETE" | "GET")[] | null | undefined;
-  /**
-   * Which messages are the same: "provider" for the id that the provider gives a delivery, an expression, or empty for
-   * none. The server answers a second message with the same value and drops it. (at most 1024 bytes)
-   */
-  readonly dedupe?: string | null | undefined;
   /** Hours for which the server remembers these values. (0 to 8760) */
   readonly dedupe_hours?: number | null | undefined;
-  /**
-   * Expression. The server delivers messages with the same value one after the other, in the order in which they
-   * arrived. A failing message holds up only the messages with its value. Empty: in any order. (at most 1024 bytes)
-   */
-  readonly order_by?: string | null | undefined;
   /**
    * Sign messages anew with the route's webhook provider and secret when they are delivered, so that the service
    * accepts them late. The original fields follow with the prefix `Postern-Original-`.

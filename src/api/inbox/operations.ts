@@ -90,6 +90,7 @@ export function inboxOperations(needs: Needs): Operation[] {
     ...(["pause", "resume"] as const).map((verb): Operation => ({
       ...shared,
       id: `${verb}Inbox`,
+      verb: "command",
       method: "POST",
       takes: "anything",
       status: 204,
@@ -117,7 +118,7 @@ function changes(needs: Needs): Operation[] {
   } as const;
   return (["deliver", "discard"] as const).flatMap((verb): Operation[] => {
     const name = verb === "deliver" ? "deliver" : "discard";
-    const shared = { method: "POST", takes: "anything" } as const;
+    const shared = { verb: "command", method: "POST", takes: "anything" } as const;
     return [
       {
         ...shared,

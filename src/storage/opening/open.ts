@@ -369,7 +369,7 @@ function storeOf(
   published: Published,
   node: Node | undefined,
   rest: Pick<Store, "history" | "feed" | "jobs" | "createAccount" | "settledNow" | "derivedKeys" | "close"> & {
-    readonly inbox: Store["inbox"];
+    readonly inbox: InboxStore | undefined;
   },
 ): Store {
   return {

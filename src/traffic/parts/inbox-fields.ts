@@ -1,4 +1,4 @@
-/** Fields of the module that stores webhooks. The control plane reads them to deliver. */
+/** Fields of the module that stores webhooks, except its expressions. The control plane reads them to deliver. */
 import { f } from "../../schema/fields.ts";
 import type { StoredOf } from "../../schema/fields.ts";
 
@@ -21,20 +21,12 @@ export const inboxFields = {
     f.oneOf("A method.", ["POST", "PUT", "PATCH", "DELETE", "GET"]),
     { maxItems: 5, unique: true, default: ["POST", "PUT", "PATCH"] },
   ),
-  dedupe: f.string(
-    'Which messages are the same: "provider" for the id that the provider gives a delivery, an expression, or empty for none. The server answers a second message with the same value and drops it.',
-    { maxBytes: 1024, default: "provider" },
-  ),
   dedupe_hours: f.uint32("Hours for which the server remembers these values.", {
     min: 1,
     max: 8760,
     default: 72,
     zeroIsUnset: true,
   }),
-  order_by: f.string(
-    "Expression. The server delivers messages with the same value one after the other, in the order in which they arrived. A failing message holds up only the messages with its value. Empty: in any order.",
-    { maxBytes: 1024 },
-  ),
   resign: f.boolean(
     "Sign messages anew with the route's webhook provider and secret when they are delivered, so that the service accepts them late. The original fields follow with the prefix `Postern-Original-`.",
     { default: true },
