@@ -2057,7 +2057,7 @@ export interface EndpointInboxReplace {
    * inbox line name)
    */
   readonly order_by?: string | null | undefined;
-  /** Status that the provider gets once the message is stored. (0 to 299) */
+  /** Status that the provider gets once the message is stored. (200 to 299) */
   readonly respond_status?: number | null | undefined;
   /** Body that the provider gets once the message is stored. (at most 4096 bytes) */
   readonly respond_body?: string | null | undefined;
@@ -2065,26 +2065,26 @@ export interface EndpointInboxReplace {
   readonly respond_content_type?: string | null | undefined;
   /** Methods of the requests to store. Other requests go to the backend directly. (at most 5) */
   readonly methods?: readonly ("POST" | "PUT" | "PATCH" | "DELETE" | "GET")[] | null | undefined;
-  /** Hours for which the server remembers these values. (0 to 8760) */
+  /** Hours for which the server remembers these values. (1 to 8760) */
   readonly dedupe_hours?: number | null | undefined;
   /**
    * Sign messages anew with the route's webhook provider and secret when they are delivered, so that the service
    * accepts them late. The original fields follow with the prefix `Postern-Original-`.
    */
   readonly resign?: boolean | null | undefined;
-  /** Number of attempts before a message is dead. Attempts that reach no service do not count. (0 to 100) */
+  /** Number of attempts before a message is dead. Attempts that reach no service do not count. (1 to 100) */
   readonly max_attempts?: number | null | undefined;
-  /** Pause after the first failed attempt, seconds. Each further pause is twice as long. (0 to 86400) */
+  /** Pause after the first failed attempt, seconds. Each further pause is twice as long. (1 to 86400) */
   readonly first_retry_seconds?: number | null | undefined;
-  /** Longest pause between attempts, seconds. (0 to 604800) */
+  /** Longest pause between attempts, seconds. (1 to 604800) */
   readonly max_retry_seconds?: number | null | undefined;
-  /** Maximum time for one attempt, seconds. (0 to 600) */
+  /** Maximum time for one attempt, seconds. (1 to 600) */
   readonly timeout_seconds?: number | null | undefined;
-  /** Maximum number of messages that are delivered at the same time. (0 to 64) */
+  /** Maximum number of messages that are delivered at the same time. (1 to 64) */
   readonly concurrency?: number | null | undefined;
   /** Maximum number of deliveries per second on each node; 0 for no limit. (0 to 10000) */
   readonly rate_per_second?: number | null | undefined;
-  /** Hours for which delivered messages are kept. (0 to 8760) */
+  /** Hours for which delivered messages are kept. (1 to 8760) */
   readonly retain_hours?: number | null | undefined;
 }
 

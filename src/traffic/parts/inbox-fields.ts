@@ -12,7 +12,6 @@ export const inboxFields = {
     min: 200,
     max: 299,
     default: 202,
-    zeroIsUnset: true,
   }),
   respond_body: f.string("Body that the provider gets once the message is stored.", { maxBytes: 4096 }),
   respond_content_type: f.string("Media type of `respond_body`.", { maxBytes: 128 }),
@@ -25,7 +24,6 @@ export const inboxFields = {
     min: 1,
     max: 8760,
     default: 72,
-    zeroIsUnset: true,
   }),
   resign: f.boolean(
     "Sign messages anew with the route's webhook provider and secret when they are delivered, so that the service accepts them late. The original fields follow with the prefix `Postern-Original-`.",
@@ -35,31 +33,26 @@ export const inboxFields = {
     min: 1,
     max: 100,
     default: 12,
-    zeroIsUnset: true,
   }),
   first_retry_seconds: f.uint32("Pause after the first failed attempt, seconds. Each further pause is twice as long.", {
     min: 1,
     max: 86_400,
     default: 5,
-    zeroIsUnset: true,
   }),
   max_retry_seconds: f.uint32("Longest pause between attempts, seconds.", {
     min: 1,
     max: 604_800,
     default: 3600,
-    zeroIsUnset: true,
   }),
   timeout_seconds: f.uint32("Maximum time for one attempt, seconds.", {
     min: 1,
     max: 600,
     default: 30,
-    zeroIsUnset: true,
   }),
   concurrency: f.uint32("Maximum number of messages that are delivered at the same time.", {
     min: 1,
     max: 64,
     default: 8,
-    zeroIsUnset: true,
   }),
   rate_per_second: f.uint32("Maximum number of deliveries per second on each node; 0 for no limit.", {
     max: 10_000,
@@ -68,7 +61,6 @@ export const inboxFields = {
     min: 1,
     max: 8760,
     default: 72,
-    zeroIsUnset: true,
   }),
 } as const;
 
