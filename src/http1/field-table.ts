@@ -14,6 +14,13 @@ export const oddKind = 0x200;
 /** The line is not `name: value` with one space, so it must be rewritten. */
 export const untidyKind = 0x400;
 
+/** Field lines as received: positions relative to the same origin as `start`, and the bytes from there. */
+export interface RawFields {
+  readonly start: number;
+  readonly ints: Int32Array;
+  readonly bytes: Buffer;
+}
+
 /** Small enough that a long-lived message pins at most 16 KiB. */
 const slabInts = 4 * 1024;
 let intSlab = new Int32Array(slabInts);
@@ -227,6 +234,15 @@ export class FieldTable {
     const fields: (readonly [string, string])[] = [];
     for (let index = 0; index < this.#count; index += 1) fields.push([this.nameAt(index), this.valueAt(index)]);
     return fields;
+  }
+
+  /** The fields of `received` in their raw form: `intsPerField` integers for each, which point into `bytes`. */
+  get raw(): RawFields {
+    const size = this.#count * intsPerField;
+    const ints = this.#ints.subarray(this.#base, this.#base + size);
+    const start = size === 0 ? 0 : (ints[0] as number);
+    const end = size === 0 ? 0 : (ints[size - intsPerField + 3] as number);
+    return { start, ints, bytes: this.#bytes.subarray(start, end) };
   }
 
   /** An upper bound for the bytes that `write` produces. */

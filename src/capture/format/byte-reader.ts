@@ -52,6 +52,12 @@ export class ByteReader {
     return known;
   }
 
+  shorts(): Uint16Array {
+    const values = new Uint16Array(this.number());
+    for (let index = 0; index < values.length; index += 1) values[index] = this.byte() | (this.byte() << 8);
+    return values;
+  }
+
   bytes(): Buffer {
     const start = this.#skip(this.number());
     return Buffer.from(this.#bytes.subarray(start, this.#at));

@@ -80,6 +80,19 @@ export class ByteWriter {
     this.#at += bytes.length;
   }
 
+  /** Whole numbers below 65,536, as `ByteReader.shorts` reads them. */
+  shorts(count: number, at: (index: number) => number): void {
+    this.number(count);
+    this.#reserve(2 * count);
+    const bytes = this.#bytes;
+    for (let index = 0; index < count; index += 1) {
+      const value = at(index);
+      bytes[this.#at] = value & 0xff;
+      bytes[this.#at + 1] = value >> 8;
+      this.#at += 2;
+    }
+  }
+
   #reserve(count: number): void {
     const needed = this.#at + count;
     if (needed <= this.#bytes.length) return;

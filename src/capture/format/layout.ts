@@ -6,6 +6,9 @@ export const idPrefix = "req_";
 export const httpVersions: readonly CapturedRequest["request"]["httpVersion"][] = ["1.0", "1.1", "2"];
 export const outcomes: readonly Outcome[] = ["forwarded", "answered", "denied", "failed"];
 
+/** Stands for the names of header fields that follow as received. No name has a line break. */
+export const rawMark = "\n";
+
 /** Parts of a record that are present, and its booleans. */
 export const flags = {
   route: 0x01,

@@ -2,7 +2,7 @@
 import type { HeaderPairs } from "../../traffic/header-list.ts";
 import type { CapturedRequest } from "../record.ts";
 import { ByteReader } from "./byte-reader.ts";
-import { flags, httpVersions, idPrefix, outcomes } from "./layout.ts";
+import { flags, httpVersions, idPrefix, outcomes, rawMark } from "./layout.ts";
 
 export interface NotedRecord {
   readonly record: CapturedRequest;
@@ -81,7 +81,20 @@ class RecordReader {
   }
 
   #fields(): HeaderPairs {
-    return this.#lines(this.#in.word()).map((name) => [name, this.#in.word()] as const);
+    const names = this.#in.word();
+    if (names === rawMark) return this.#rawFields();
+    return this.#lines(names).map((name) => [name, this.#in.word()] as const);
+  }
+
+  #rawFields(): HeaderPairs {
+    const places = this.#in.shorts();
+    const bytes = this.#in.bytes();
+    const fields: (readonly [string, string])[] = [];
+    for (let at = 0; at < places.length; at += 4) {
+      const name = bytes.latin1Slice(places[at] as number, places[at + 1] as number).toLowerCase();
+      fields.push([name, bytes.latin1Slice(places[at + 2] as number, places[at + 3] as number)]);
+    }
+    return fields;
   }
 
   #connection(set: number): CapturedRequest["connection"] {

@@ -2,7 +2,45 @@
 import type { HeaderPairs } from "../../traffic/header-list.ts";
 import type { CapturedRequest } from "../record.ts";
 import { ByteWriter } from "./byte-writer.ts";
-import { flags, httpVersions, idPrefix, outcomes } from "./layout.ts";
+import { flags, httpVersions, idPrefix, outcomes, rawMark } from "./layout.ts";
+
+/**
+ * Header fields as received: positions of name and value in `bytes`, five integers for each field, the first four of
+ * which count. Copying these costs a fraction of making texts.
+ */
+export interface RawFields {
+  /** Position of the first of `bytes`. */
+  readonly start: number;
+  readonly ints: Int32Array;
+  readonly bytes: Uint8Array;
+}
+
+/** A record whose header fields may be raw. */
+export interface NotedRequest extends Omit<CapturedRequest, "request" | "upstream"> {
+  readonly request: Omit<CapturedRequest["request"], "headers"> & { readonly headers: HeaderPairs | RawFields };
+  readonly upstream:
+    | (Omit<NonNullable<CapturedRequest["upstream"]>, "headers"> & { readonly headers: HeaderPairs | RawFields })
+    | undefined;
+}
+
+const intsPerField = 5;
+/** Texts of parts that many records share. */
+const texts = new WeakMap<object, string>();
+
+function textOf(part: object): string {
+  let text = texts.get(part);
+  if (text === undefined) texts.set(part, (text = JSON.stringify(part)));
+  return text;
+}
+
+function tlsText(tls: NonNullable<CapturedRequest["connection"]["tls"]>): string {
+  let text = texts.get(tls);
+  if (text === undefined) {
+    const { version, cipher, serverName, alpn, ja4, offeredAlpn } = tls;
+    texts.set(tls, (text = [version, cipher, serverName, alpn, ja4, ...offeredAlpn].join("\n")));
+  }
+  return text;
+}
 
 export class RecordWriter {
   readonly #out = new ByteWriter();
@@ -25,7 +63,7 @@ export class RecordWriter {
   }
 
   /** @param note a text for the reader of the record, which most records share */
-  add(record: CapturedRequest, note = ""): void {
+  add(record: NotedRequest, note = ""): void {
     const out = this.#out;
     this.#count += 1;
     out.word(note);
@@ -41,7 +79,7 @@ export class RecordWriter {
     out.number(record.revision);
     this.#request(record.request);
     this.#connection(record.connection);
-    if (record.visitor !== undefined) out.word(JSON.stringify(record.visitor));
+    if (record.visitor !== undefined) out.word(textOf(record.visitor));
     this.#decision(record.decision);
     const { upstream } = record;
     if (upstream !== undefined) {
@@ -54,7 +92,7 @@ export class RecordWriter {
     out.number(record.bytesOut);
   }
 
-  #request(request: CapturedRequest["request"]): void {
+  #request(request: NotedRequest["request"]): void {
     const out = this.#out;
     out.word(request.method);
     out.byte(httpVersions.indexOf(request.httpVersion));
@@ -71,8 +109,18 @@ export class RecordWriter {
   }
 
   /** Clients send the same names in the same order with most requests, so the list of names is one word. */
-  #fields(fields: HeaderPairs): void {
+  #fields(fields: HeaderPairs | RawFields): void {
     const out = this.#out;
+    if ("ints" in fields) {
+      const { ints, start, bytes } = fields;
+      out.word(rawMark);
+      out.shorts(
+        (ints.length / intsPerField) * 4,
+        (at) => (ints[(at >> 2) * intsPerField + (at & 3)] as number) - start,
+      );
+      out.bytes(bytes);
+      return;
+    }
     let names = "";
     for (let at = 0; at < fields.length; at += 1) names += at === 0 ? fields[at]?.[0] : `\n${fields[at]?.[0]}`;
     out.word(names);
@@ -88,20 +136,20 @@ export class RecordWriter {
     out.number(connection.localPort);
     out.difference(this.#lastAt - Math.round(connection.startedAt * 1000));
     if (tls === undefined) return;
-    const { version, cipher, serverName, alpn, offeredAlpn, ja4, clientCertificate } = tls;
-    out.word([version, cipher, serverName, alpn, ja4, ...offeredAlpn].join("\n"));
+    const { clientCertificate } = tls;
+    out.word(tlsText(tls));
     out.word(clientCertificate === undefined ? "" : clientCertificate.toString("base64"));
   }
 
   #decision(decision: CapturedRequest["decision"]): void {
     const out = this.#out;
     out.number(decision.steps.length);
-    for (const step of decision.steps) out.word(JSON.stringify(step));
+    for (const step of decision.steps) out.word(textOf(step));
     out.byte(outcomes.indexOf(decision.outcome));
     out.number(decision.status);
     if (decision.errorCode !== undefined) out.word(decision.errorCode);
     if (decision.backendId !== undefined) out.word(decision.backendId);
-    if (decision.tunnel !== undefined) out.word(JSON.stringify(decision.tunnel));
+    if (decision.tunnel !== undefined) out.word(textOf(decision.tunnel));
   }
 }
 
@@ -109,7 +157,7 @@ function isEnd(character: string | undefined): boolean {
   return character === undefined || character === "?";
 }
 
-function flagsOf({ routeId, request, connection, visitor, decision, upstream, cutShort }: CapturedRequest): number {
+function flagsOf({ routeId, request, connection, visitor, decision, upstream, cutShort }: NotedRequest): number {
   return (
     (routeId === undefined ? 0 : flags.route) |
     (request.scheme === "https" ? flags.https : 0) |

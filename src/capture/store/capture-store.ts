@@ -130,6 +130,8 @@ export class CaptureStore {
       this.#isFailing = false;
     } catch (error) {
       this.#failed(error, waiting);
+      // The next record begins another segment, whose folder is made again if it was removed.
+      if (writer.size === 0) this.#forget(writer);
     }
     this.#list.grown(accountId, writer.name.number, writer.size, (file) => this.#files.has(file));
   }
@@ -147,6 +149,11 @@ export class CaptureStore {
       this.#failed(error, 0);
     }
     this.#list.grown(accountId, writer.name.number, writer.size, (file) => this.#files.has(file));
+  }
+
+  #forget(writer: SegmentWriter): void {
+    this.#files.delete(writer.file);
+    for (const [key, open] of this.#open) if (open.writer === writer) this.#open.delete(key);
   }
 
   #keysOf(accountId: string): AccountKeys {

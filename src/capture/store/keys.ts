@@ -11,6 +11,7 @@ export interface CaptureKey {
 const keyBytes = 32;
 const dayMs = 86_400_000;
 const hashBytes = 8;
+const maxHashes = 2_000;
 
 /** The keys of one account, for sealing and for hashing secret values. */
 export class AccountKeys {
@@ -20,6 +21,8 @@ export class AccountKeys {
   readonly #accountId: string;
   #hashKey: KeyObject | undefined;
   #hashDay = Number.NaN;
+  /** Clients send the same credentials with many requests. */
+  readonly #hashes = new Map<string, string>();
 
   /** @param keys oldest first; the last one seals, all open */
   constructor(accountId: string, keys: readonly CaptureKey[]) {
@@ -51,8 +54,14 @@ export class AccountKeys {
     if (day !== this.#hashDay || this.#hashKey === undefined) {
       this.#hashDay = day;
       this.#hashKey = this.#derive(this.#newest, `hash ${day}`);
+      this.#hashes.clear();
     }
-    return createHmac("sha256", this.#hashKey).update(value).digest().toString("hex", 0, hashBytes);
+    let hash = this.#hashes.get(value);
+    if (hash !== undefined) return hash;
+    hash = createHmac("sha256", this.#hashKey).update(value).digest().toString("hex", 0, hashBytes);
+    if (this.#hashes.size >= maxHashes) this.#hashes.clear();
+    this.#hashes.set(value, hash);
+    return hash;
   }
 
   #derive({ key }: CaptureKey, use: string): KeyObject {

@@ -233,13 +233,11 @@ export interface ExplanationReport {
 
 /** Returns steps without their responses. */
 export function stepReports(steps: readonly Step[]): readonly StepReport[] {
-  return steps.map(({ by, outcome, reason, decidedBy, rule }) => ({
-    by,
-    outcome,
-    reason,
-    ...(decidedBy && { decidedBy }),
-    ...(rule && { rule }),
-  }));
+  return steps.map(stepReport);
+}
+
+export function stepReport({ by, outcome, reason, decidedBy, rule }: Step): StepReport {
+  return { by, outcome, reason, ...(decidedBy && { decidedBy }), ...(rule && { rule }) };
 }
 
 /** Returns the outcome of an exchange that `last` has ended with `answer`. Both are undefined if it went upstream. */

@@ -9,7 +9,7 @@ import type { Metrics } from "../../../lib/metrics.ts";
 import type { RoutingTable } from "../../../routing/sites/compiled.ts";
 import type { FinishedExchange } from "../../http/context.ts";
 import { makeCaptureRules } from "./rules.ts";
-import { toRecord } from "./to-record.ts";
+import { noteOf } from "./to-record.ts";
 import type { CapturePlace } from "./to-record.ts";
 
 export interface CaptureOptions {
@@ -79,7 +79,7 @@ export function makeCapture({ line, clock, metrics, random, place, ...options }:
       if (line.waitingBytes + records.length >= limits.waiting) {
         dropped += 1;
         lost.set(accountId, (lost.get(accountId) ?? 0) + 1);
-      } else records.add(toRecord(exchange, accountId, (at ??= place())), rule.note);
+      } else records.add(noteOf(exchange, accountId, (at ??= place())), rule.note);
       if (records.length >= limits.batch) flush();
       else timer ??= clock.after(limits.lingerMs, flush);
     },

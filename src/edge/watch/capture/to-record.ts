@@ -1,6 +1,11 @@
+import type { NotedRequest, RawFields } from "../../../capture/format/record-writer.ts";
 import type { CapturedRequest } from "../../../capture/record.ts";
-import { codeOf, outcomeOf, stepReports } from "../../../routing/planes/questions.ts";
+import { codeOf, outcomeOf, stepReport } from "../../../routing/planes/questions.ts";
+import type { FieldTable } from "../../../http1/field-table.ts";
+import type { HeaderPairs } from "../../../traffic/header-list.ts";
 import type { ConnectionFacts } from "../../../traffic/exchange.ts";
+import type { StepReport } from "../../../routing/planes/questions.ts";
+import type { Step } from "../../../traffic/step.ts";
 import type { Visitor } from "../../../traffic/login.ts";
 import type { FinishedExchange } from "../../http/context.ts";
 
@@ -15,6 +20,17 @@ const noNames: readonly string[] = Object.freeze([]);
 
 /** Converts a finished exchange of an account. Secret values are still in clear: the capture thread hashes them. */
 export function toRecord(exchange: FinishedExchange, accountId: string, place: CapturePlace): CapturedRequest {
+  const noted = noteOf(exchange, accountId, place);
+  const { responded } = exchange;
+  return {
+    ...noted,
+    request: { ...noted.request, headers: exchange.request.headers.received() },
+    upstream: noted.upstream && { ...noted.upstream, headers: responded?.fields.received() ?? [] },
+  };
+}
+
+/** Like `toRecord`, with the header fields as they were received, which costs the traffic thread the least. */
+export function noteOf(exchange: FinishedExchange, accountId: string, place: CapturePlace): NotedRequest {
   const { request, steps, status, cutShort, responded, waitedMs = 0 } = exchange;
   const last = steps.at(-1);
   return {
@@ -33,7 +49,7 @@ export function toRecord(exchange: FinishedExchange, accountId: string, place: C
       authority: request.hostField,
       target: request.target,
       path: exchange.path,
-      headers: request.headers.received(),
+      headers: fieldsOf(request.headers),
       redacted: noNames,
       body: exchange.capturedBody,
       websocket: request.websocket,
@@ -42,14 +58,14 @@ export function toRecord(exchange: FinishedExchange, accountId: string, place: C
     connection: connectionOf(exchange.connection),
     visitor: exchange.login && visitorOf(exchange.login),
     decision: {
-      steps: stepReports(steps),
+      steps: steps.map(reportOf),
       outcome: cutShort ? "failed" : outcomeOf(last, last?.answer, status),
       status,
       errorCode: codeOf(last?.answer),
       backendId: steps.findLast(({ by, outcome }) => by === "backend" && outcome !== "skipped")?.decidedBy?.id,
       tunnel: exchange.tunnel,
     },
-    upstream: responded && { status: responded.status, headers: responded.fields.received(), waitedMs },
+    upstream: responded && { status: responded.status, headers: fieldsOf(responded.fields), waitedMs },
     durationMs: exchange.durationMs,
     bytesIn: exchange.bytesIn,
     bytesOut: exchange.bytesOut,
@@ -57,7 +73,29 @@ export function toRecord(exchange: FinishedExchange, accountId: string, place: C
   };
 }
 
+/** Most steps are made once, when a module is compiled, and connections carry many requests. */
+const reports = new WeakMap<Step, StepReport>();
+const connections = new WeakMap<ConnectionFacts, CapturedRequest["connection"]>();
+
+function reportOf(step: Step): StepReport {
+  let report = reports.get(step);
+  if (report === undefined) reports.set(step, (report = stepReport(step)));
+  return report;
+}
+
 function connectionOf(facts: ConnectionFacts): CapturedRequest["connection"] {
+  let connection = connections.get(facts);
+  if (connection === undefined) connections.set(facts, (connection = describe(facts)));
+  return connection;
+}
+
+/** Positions of raw fields have 16 bits. */
+function fieldsOf(fields: FieldTable): HeaderPairs | RawFields {
+  const { raw } = fields;
+  return raw.bytes.length < 0x1_0000 ? raw : fields.received();
+}
+
+function describe(facts: ConnectionFacts): CapturedRequest["connection"] {
   const { tls, hello } = facts;
   return {
     source: facts.source,
