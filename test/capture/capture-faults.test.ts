@@ -38,7 +38,7 @@ async function readable(place: string) {
 }
 
 describe("captured requests on the disk", () => {
-  it("S2: are readable up to the last flush after kill -9 at any moment, and after the next start", async () => {
+  it("S2: captured requests are readable up to the last flush after kill -9 at any moment, and after the next start", async () => {
     const place = directory();
     let least = 0;
     for (let run = 0; run < 12; run += 1) {
@@ -64,7 +64,7 @@ describe("captured requests on the disk", () => {
     }
   });
 
-  it("S3: are lost and counted while the disk is full, and written again afterwards, with the gap reported", async () => {
+  it("S3: captured requests are lost and counted while the disk is full, and written again afterwards, with the gap reported", async () => {
     const place = directory();
     const { status, stdout, stderr } = spawnSync(
       "bash",
@@ -81,7 +81,7 @@ describe("captured requests on the disk", () => {
     assert.deepEqual(ids.slice(0, 10), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
   });
 
-  it("S3: leave traffic unharmed when their folder is removed, and are written again", async () => {
+  it("S3: captured requests leave traffic unharmed when their folder is removed, and are written again", async () => {
     const platform = await startPlatform({ captureRequests: true });
     try {
       const folder = join(platform.directory, "capture");
@@ -118,7 +118,7 @@ describe("captured requests on the disk", () => {
     ["edge", { edges: 2 }, 1],
     ["node", {}, databases.length > 1 ? 2 : 1],
   ] as const) {
-    it(`are found regardless of the ${where} that served them`, async () => {
+    it(`captured requests are found regardless of the ${where} that served them`, async () => {
       const platform = await startPlatform({ captureRequests: true, ...options }, count);
       try {
         const traffic_policy = answering;

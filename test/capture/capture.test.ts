@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { createServer } from "node:http";
+import { createServer } from "../../src/lib/http.ts";
 import type { AddressInfo } from "node:net";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -53,7 +53,7 @@ for (const database of databases) {
     };
 
     for (const http of ["h1", "h2"] as const) {
-      it(`returns requests over ${http} by time, path, status and module, and finds each by its id`, async () => {
+      it(`capture returns requests over ${http} by time, path, status and module, and finds each by its id`, async () => {
         const headers = { authorization: "Bearer canary-authorization", "x-key": "canary-key" };
         for (const path of [`/a${http}`, "/denied", `/a${http}?token=canary-query`]) {
           await platform.request(`https://app.capture.test${path}`, { http, headers });
@@ -75,7 +75,7 @@ for (const database of databases) {
       });
     }
 
-    it("K4: returns no secret, and has none on the disk", async () => {
+    it("K4: capture returns no secret, and has none on the disk", async () => {
       const { text } = await platform.api("GET", "/requests");
       assert.equal(text.includes("canary"), false);
       const directory = join(platform.directory, "capture");
@@ -86,7 +86,7 @@ for (const database of databases) {
       for (const file of files) assert.equal(readFileSync(join(directory, file)).includes("canary"), false);
     });
 
-    it("exports requests as JSON Lines and HAR, with header fields and bodies only for the scope exchanges", async () => {
+    it("capture exports requests as JSON Lines and HAR, with header fields and bodies only for the scope exchanges", async () => {
       const capture = { body_bytes: 4, redact_headers: ["x-key"], redact_query: ["token"] };
       const patched = await platform.api("PATCH", `/endpoints/${endpointId}`, { capture });
       assert.equal(patched.status, 200, patched.text);
@@ -124,7 +124,7 @@ for (const database of databases) {
       assert.deepEqual(empty.log.entries, []);
     });
 
-    it("returns requests from before a restart", async () => {
+    it("capture returns requests from before a restart", async () => {
       const before = await requests("path=/a*");
       await platform.restart();
       const afterwards = await eventually(
@@ -135,7 +135,7 @@ for (const database of databases) {
       assert.ok(afterwards.every(({ captured }) => captured));
     });
 
-    it("captures nothing where it is off", async () => {
+    it("capture stores nothing where it is off", async () => {
       await platform.api("PATCH", `/endpoints/${endpointId}`, { capture: { enabled: false } });
       await platform.request("https://app.capture.test/off");
       const [one] = await requests("path=/off");

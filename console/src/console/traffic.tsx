@@ -9,24 +9,37 @@ import type { Description } from "./description.ts";
 import { trafficChanges } from "./live.ts";
 import { Failed, Head, ListFilter } from "./parts.tsx";
 import { go, place } from "./router.ts";
+import { Histogram } from "./traffic-histogram.tsx";
 import { Trace } from "./trace.tsx";
 import { useData, useSettled } from "./use-data.ts";
 import { visitedUrl } from "../ui/visited-url.ts";
 
+/** Time ranges by the text of `since`. */
+const ranges = [
+  ["", "All times"],
+  ["15m", "Last 15 minutes"],
+  ["1h", "Last hour"],
+  ["24h", "Last 24 hours"],
+  ["7d", "Last 7 days"],
+] as const;
 const outcomes = ["forwarded", "answered", "denied", "failed"];
 
 export function Traffic({ description }: { readonly description: Description }) {
   const [outcome, setOutcome] = useState("");
   const [text, setText] = useState("");
   const asked = useSettled(text.trim());
+  const [since, setSince] = useState("");
+  const [path, setPath] = useState("");
+  const askedPath = useSettled(path.trim());
+  const filter = { outcome, text: asked, since, path: askedPath };
   const [pages, setPages] = useState(1);
-  useEffect(() => setPages(1), [asked, outcome]);
+  useEffect(() => setPages(1), [asked, outcome, since, askedPath]);
   const { value, error, again } = useData(
-    () => requestsUpTo(pages, outcome, asked),
-    [trafficChanges.value, outcome, asked, pages],
+    () => requestsUpTo(pages, filter),
+    [trafficChanges.value, outcome, asked, since, askedPath, pages],
   );
   const [id] = place.value.rest;
-  const isFiltered = outcome !== "" || asked !== "";
+  const isFiltered = Object.values(filter).some((one) => one !== "");
   return (
     <section aria-label="Traffic" class={`split ${id === undefined ? "" : "chosen"}`}>
       <div class="side-list">
@@ -47,7 +60,16 @@ export function Traffic({ description }: { readonly description: Description }) 
               <option key={one}>{one}</option>
             ))}
           </select>
+          <select aria-label="Time range" value={since} onChange={(event) => setSince(event.currentTarget.value)}>
+            {ranges.map(([value, label]) => (
+              <option key={value} value={value}>
+                {label}
+              </option>
+            ))}
+          </select>
+          <ListFilter class="grow" label="Path" placeholder="/path or /path*" value={path} onText={setPath} />
         </div>
+        {value !== undefined && <Histogram requests={value.items} />}
         <Failed error={error} again={again} />
         {value?.items.length === 0 &&
           (isFiltered ? <p class="empty">No stored request matches the filter.</p> : <NoTraffic />)}
@@ -76,10 +98,9 @@ export function Traffic({ description }: { readonly description: Description }) 
 /** Returns the newest matching requests, up to a number of pages. */
 async function requestsUpTo(
   pages: number,
-  outcome: string,
-  text: string,
+  wanted: Readonly<Record<"outcome" | "text" | "since" | "path", string>>,
 ): Promise<{ readonly items: readonly Request[]; readonly more: boolean }> {
-  const filter = { ...(outcome !== "" && { outcome }), ...(text !== "" && { text }) };
+  const filter = Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== ""));
   const items: Request[] = [];
   let before: string | undefined;
   for (let at = 0; at < pages; at += 1) {
