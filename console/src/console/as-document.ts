@@ -6,14 +6,21 @@ import type { Description, Kind, Schema } from "./description.ts";
 /** Placeholder for a secret that stays unchanged. */
 const unchanged: Json = { $unchanged: true };
 
+/** Returns a document as YAML, see `documentOf`. */
+export function asDocument(...given: Parameters<typeof documentOf>): string | undefined {
+  const document = documentOf(...given);
+  const [kind] = given;
+  return document && `objects:\n  ${kind.name}:\n    NAME: ${JSON.stringify(document.objects[kind.name]?.["NAME"])}\n`;
+}
+
 /** Returns a document with the object, or with `input`. Returns undefined for kinds that documents cannot contain. */
-export function asDocument(
+export function documentOf(
   kind: Kind,
   parents: readonly string[],
   object: ApiObject | undefined,
   input: JsonObject,
   description: Description,
-): string | undefined {
+): { readonly objects: Readonly<Record<string, JsonObject>> } | undefined {
   const { api, resolve } = description;
   const held = api.components.schemas["Document"]?.properties?.["objects"]?.properties ?? {};
   if (!(kind.name in held)) return undefined;
@@ -26,7 +33,7 @@ export function asDocument(
     // Values that the API never returns cannot be copied.
     else if (object && required.includes(name)) fields[name] = unchanged;
   }
-  return `objects:\n  ${kind.name}:\n    NAME: ${JSON.stringify({ ...(object && { id: object.id }), ...fields })}\n`;
+  return { objects: { [kind.name]: { NAME: { ...(object && { id: object.id }), ...fields } } } };
 }
 
 /** Returns the ids in the path of the kind, by their names. */

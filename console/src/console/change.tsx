@@ -4,7 +4,8 @@ import { Dialog, Failure, Tag, TextInput } from "../ui/elements.tsx";
 import { Diff } from "../ui/diff.tsx";
 import { call, explainError } from "./api.ts";
 import type { ApiObject, JsonObject } from "./api.ts";
-import { asDocument } from "./as-document.ts";
+import { asDocument, documentOf } from "./as-document.ts";
+import { TryOnTraffic } from "./backtest.tsx";
 import { Copies } from "./copies.tsx";
 import type { Description, Kind } from "./description.ts";
 import { titleOf } from "./description.ts";
@@ -104,6 +105,12 @@ export function Review({ change, description, onFaults, onDone, onClose }: Revie
               />
             )}
             <Consequences answer={answer} />
+            {answer && input !== null && !isNothing && affectsTraffic.has(kind.name) && (
+              <TryOnTraffic
+                document={documentOf(kind, change.parents, object, { ...before, ...patch }, description)}
+                description={description}
+              />
+            )}
             <div class="field">
               <label for="change-reason">Why</label>
               <TextInput
@@ -135,6 +142,20 @@ export function Review({ change, description, onFaults, onDone, onClose }: Revie
     </Dialog>
   );
 }
+
+/** Kinds whose changes are worth trying on captured requests. */
+const affectsTraffic: ReadonlySet<string> = new Set([
+  "https_edge",
+  "https_edge_route",
+  "cloud_endpoint",
+  "ip_policy_rule",
+  "ip_restriction",
+  "static_backend",
+  "tunnel_group_backend",
+  "failover_backend",
+  "weighted_backend",
+  "http_response_backend",
+]);
 
 /** Shows the further effects of the change that the server reports. */
 function Consequences({ answer }: { readonly answer: Tried | undefined }) {
