@@ -21,7 +21,9 @@ const rule = { enabled: true, sample: 1, hours: 24, redactHeaders: [], redactQue
 for (const database of databases) {
   describe(`backtests (${database.name})`, () => {
     const directory = mkdtempSync(join(tmpdir(), "backtest-"));
-    const starting = startApi(database, { backtests: backtestRunner(() => ({ directory, keys }), backtestSettings) });
+    const starting = startApi(database, {
+      backtests: () => backtestRunner(() => ({ directory, keys }), backtestSettings),
+    });
 
     after(async () => {
       await (await starting).stop();

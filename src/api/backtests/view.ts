@@ -1,4 +1,5 @@
 /** Backtests as clients see them. */
+import { timestamp } from "../../lib/clock.ts";
 import type { BacktestCause, BacktestExample, BacktestReport, Decision } from "../../routing/planes/backtests.ts";
 import { steps } from "../traffic/steps.ts";
 import type { KeptBacktest } from "./jobs.ts";
@@ -33,11 +34,11 @@ export function viewOfBacktest(backtest: KeptBacktest, uri: string): Record<stri
     uri,
     status,
     error: error ?? null,
-    created_at: new Date(createdAt).toISOString(),
+    created_at: timestamp(createdAt),
     revision: job.revision,
     changed_objects: changeCount,
-    since: new Date(job.since).toISOString(),
-    until: new Date(job.until).toISOString(),
+    since: timestamp(job.since),
+    until: timestamp(job.until),
     first_request_at: timeOrNull(report.firstAt),
     last_request_at: timeOrNull(report.lastAt),
     tried: report.tried,
