@@ -95,7 +95,7 @@ export interface ControlPlaneOptions extends ControlPlaneSettings {
   /** Keys of this server, shared with the other nodes if there are any. */
   readonly serverKeys?: ServerKeys | undefined;
   /** Runs backtests of this node's captured requests. Default: there are no captured requests. */
-  readonly backtests?: BacktestRunner;
+  readonly backtests?: (captureKeys: () => readonly DerivedKey[]) => BacktestRunner;
   /** Authorities of the certificates of event receivers, PEM. Default: the system's. */
   readonly eventsCa?: string;
 }
@@ -113,6 +113,8 @@ export interface ControlPlane {
   stop(): Promise<void>;
 }
 
+/** Purpose of the keys of captured requests. */
+const capturePurpose = "captured requests";
 const defaultLimits = { wrongKeysPerMinute: 60, maxConnections: 4_096 };
 
 /**
@@ -134,7 +136,7 @@ export async function startControlPlane(
     const firstStart = await ensureFirstTokens(store, options.bootstrap, options.log);
     const sharedKeys = store.node && options.serverKeys && (await shareKeys(store, options.serverKeys, options.clock));
     const served = await serve({ ...options, serverKeys: sharedKeys ?? options.serverKeys }, store, links);
-    const captureKeys = store.derivedKeys("captured requests");
+    const captureKeys = store.derivedKeys(capturePurpose);
     return { ...served, captureKeys, ...(firstStart && { firstStart }), ...(sharedKeys && { sharedKeys }) };
   } catch (error) {
     await store.close();
@@ -319,7 +321,7 @@ async function startApi(options: ControlPlaneOptions, store: Store, grounds: Gro
       sharedCallback: options.oidcSharedCallback,
       developmentProvider: options.developmentProvider,
       codes: front?.codes,
-      backtests: options.backtests ?? withoutRecords,
+      backtests: options.backtests?.(() => store.derivedKeys(capturePurpose)) ?? withoutRecords,
     }),
   });
   letGo(

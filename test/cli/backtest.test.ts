@@ -45,7 +45,7 @@ describe("postern backtest", () => {
 
   before(async () => {
     api = await startApi(sqlite, {
-      backtests: backtestRunner(() => ({ directory: records, keys }), backtestSettings),
+      backtests: () => backtestRunner(() => ({ directory: records, keys }), backtestSettings),
     });
     writeFileSync(join(directory, "now.yaml"), documentWith("192.0.2.0/24"));
     writeFileSync(join(directory, "narrow.yaml"), documentWith("192.0.2.0/25"));

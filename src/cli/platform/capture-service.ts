@@ -20,7 +20,10 @@ export interface CaptureServiceOptions extends Pick<
   readonly edges: () => readonly Pick<Supervised<unknown>, "tell">[];
 }
 
-const folder = "capture";
+/** @param data the server's data directory */
+export function captureDirectory(data: string): string {
+  return join(data, "capture");
+}
 
 export class CaptureService {
   readonly #options: CaptureServiceOptions;
@@ -32,7 +35,7 @@ export class CaptureService {
   /** Starts the thread if an earlier run of the server has captured requests. */
   constructor(options: CaptureServiceOptions) {
     this.#options = options;
-    this.#directory = join(options.data, folder);
+    this.#directory = captureDirectory(options.data);
     if (hasEntries(this.#directory)) this.wanted();
   }
 

@@ -2,6 +2,7 @@
 import type { Clock } from "../../lib/clock.ts";
 import type { KeyedCertificate } from "../../lib/certificates/x509.ts";
 import type { Log } from "../../lib/log.ts";
+import { idpHostOf } from "../../lib/server-names.ts";
 import { controlPlaneSettings } from "../../settings/control-plane.ts";
 import { edgeSettings } from "../../settings/edge.ts";
 import type { ListenAddress } from "../../settings/kinds/address.ts";
@@ -16,7 +17,7 @@ import type { SharedKeys, ServerKeys } from "../../api/nodes/shared-keys.ts";
 import type { PeerOptions } from "../../edge/edge-options.ts";
 import type { UnixPlace } from "../../edge/peers/unix-transport.ts";
 import type { AccessLogFile } from "./access-log-file.ts";
-import { CaptureService } from "./capture-service.ts";
+import { captureDirectory, CaptureService } from "./capture-service.ts";
 import { openPeerRoom } from "./peer-room.ts";
 import { trafficHeap } from "./threads/heap.ts";
 import { holdBundledThreads } from "./threads/hold-programs.ts";
@@ -162,6 +163,14 @@ function controlPlaneOptions(
     developmentProvider,
     serverKeys: { authority: kept.authority, tunnelSecret: kept.tunnelSecret },
     bootstrap: { apiKey: kept.apiKey, authtoken: kept.authtoken },
+    captureDirectory: captureDirectory(settings.data),
+    backtestSettings: {
+      ...sliceOf(edgeSettings, settings),
+      httpsPort: settings.httpsPort ?? (settings.httpsListen.port || 443),
+      takesDefaultPorts: settings.httpsPort === undefined,
+      idpHost: idpHostOf(settings),
+      oauthApps: settings.oauthApps ?? {},
+    },
   };
 }
 

@@ -4,6 +4,8 @@ import { startControlPlane } from "../../../api/control-plane.ts";
 import type { DevelopmentProvider } from "../../../api/logins/addresses-operation.ts";
 import type { SharedKeys, ServerKeys } from "../../../api/nodes/shared-keys.ts";
 import type { CaptureKey } from "../../../capture/store/keys.ts";
+import type { BacktestSettings } from "../../../backtest/settings.ts";
+import { backtestRunner } from "../../../backtest/start.ts";
 import { systemClock } from "../../../lib/clock.ts";
 import type { Downward, Upward } from "../../../routing/planes/messages.ts";
 import type { ControlPlaneSettings } from "../../../settings/control-plane.ts";
@@ -19,6 +21,9 @@ export interface ControlPlaneThreadOptions {
   readonly developmentProvider: DevelopmentProvider | undefined;
   readonly serverKeys: ServerKeys;
   readonly bootstrap: { readonly apiKey: string; readonly authtoken: string };
+  /** Directory of the captured requests. */
+  readonly captureDirectory: string;
+  readonly backtestSettings: BacktestSettings;
 }
 
 export interface ControlPlanePorts {
@@ -30,12 +35,20 @@ export interface ControlPlanePorts {
 }
 
 const { options, ports, refused } = workerData as ThreadData<ControlPlaneThreadOptions>;
-const { settings, sealingKeys, ...given } = options;
+const { settings, sealingKeys, captureDirectory: directory, backtestSettings, ...given } = options;
 const links = ports.map(() => controlPlanePortLink());
 await runThread<ControlPlanePorts, Downward, Upward>(links, "ends", async (log) => {
   const sealingKey = sealingKeys.map((key) => Buffer.from(key));
   const controlPlane = await startControlPlane(
-    { ...settings, ...given, sealingKey, refused: new Set(refused), clock: systemClock, log },
+    {
+      ...settings,
+      ...given,
+      sealingKey,
+      refused: new Set(refused),
+      clock: systemClock,
+      log,
+      backtests: (keys) => backtestRunner(() => ({ directory, keys: keys() }), backtestSettings),
+    },
     links,
   );
   const { address, sharedKeys, captureKeys } = controlPlane;
