@@ -91,6 +91,7 @@ const allowed: Record<string, { readonly values: readonly string[]; readonly typ
       "storage",
       "api",
       "edge",
+      "backtest",
       "agent",
       "capture",
       "inspector",

@@ -25,6 +25,7 @@ const ofPlanes = Object.keys({ ...controlPlaneSettings, ...edgeSettings }).filte
 
 /** Files of src/settings that each folder may import, besides the vocabulary. The command line may import all. */
 const slices: Readonly<Record<string, readonly string[]>> = {
+  backtest: ["webhooks.ts"],
   traffic: ["webhooks.ts"],
   modules: ["webhooks.ts"],
   storage: ["storage.ts"],

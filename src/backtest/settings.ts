@@ -11,7 +11,7 @@ export interface BacktestSettings extends WebhookSettings {
   /** Whether a Host may name the scheme's default port although no site advertises it. */
   readonly takesDefaultPorts: boolean;
   readonly idpHost: string;
-  readonly oauthApps: ManagedApps;
+  readonly oauthApps?: ManagedApps | undefined;
   readonly allowLocalUpstreams: boolean;
   readonly loginIssuer: readonly string[];
   readonly loginMaxSessions: number;

@@ -143,7 +143,7 @@ function openLogins(settings: BacktestSettings, clock: ReplayClock, table: () =>
     settings: {
       idpHost: settings.idpHost,
       httpsPort: () => settings.httpsPort,
-      apps: settings.oauthApps,
+      apps: settings.oauthApps ?? {},
       ca: undefined,
       allowLocal: settings.allowLocalUpstreams,
       issuers: settings.loginIssuer,

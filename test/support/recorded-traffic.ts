@@ -55,7 +55,6 @@ export const backtestSettings: BacktestSettings = {
   takesDefaultPorts: true,
   allowLocalUpstreams: true,
   idpHost: "idp.apps.example.com",
-  oauthApps: {},
 };
 
 /** Tries the records with the objects and the changes. `null` deletes an object. */

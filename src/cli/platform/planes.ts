@@ -169,7 +169,6 @@ function controlPlaneOptions(
       httpsPort: settings.httpsPort ?? (settings.httpsListen.port || 443),
       takesDefaultPorts: settings.httpsPort === undefined,
       idpHost: idpHostOf(settings),
-      oauthApps: settings.oauthApps ?? {},
     },
   };
 }

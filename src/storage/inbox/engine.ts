@@ -1,6 +1,6 @@
 /**
  * The database of inboxes, as both kinds offer it. On SQLite it is a separate file with its own thread, so that no
- * webhook waits for a write of the API, and no write of the API for a webhook (decision 104).
+ * webhook waits for a write of the API, and no write of the API for a webhook (decision 48).
  */
 
 export type Row = Readonly<Record<string, unknown>>;
