@@ -31,7 +31,14 @@ const clock = makeManualClock();
 const now = clock.now();
 const logins = testLogins(clock);
 const saml = makeSamlLogins({ clock, log: silentLog, placeOf: () => undefined, failed: () => {} });
-const modules = modulesWith(defaultsOf(webhookSettings), { logins, saml, policies: { internalEndpoint: () => true } });
+let stored = 0;
+const modules = modulesWith(defaultsOf(webhookSettings), {
+  logins,
+  saml,
+  policies: { internalEndpoint: () => true },
+  // Has space for one webhook.
+  inbox: { put: async () => (stored++ === 0 ? "stored" : "full") },
+});
 after(async () => {
   logins.close();
   await saml.close();
@@ -105,6 +112,20 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
   ],
   webhook_verification: [
     { on: "https_route", config: { provider: "zoom", secret: "s" }, exchanges: [{ method: "POST" }, validation] },
+  ],
+  inbox: [
+    {
+      on: "https_route",
+      config: {
+        dedupe: "",
+        order_by: "",
+        methods: ["POST"],
+        respond_status: 202,
+        respond_body: "",
+        respond_content_type: "",
+      },
+      exchanges: [{}, { method: "POST", body }, { method: "POST", body }],
+    },
   ],
   oauth: [
     {

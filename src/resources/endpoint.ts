@@ -2,6 +2,7 @@ import { concealedPolicy } from "../policy/concealment.ts";
 import { maxPolicyBytes } from "../policy/document.ts";
 import { f } from "../schema/fields.ts";
 import { defineResource } from "../schema/resource.ts";
+import { captureField } from "./capture.ts";
 
 /** Read-only fields of every endpoint. */
 export const servedFields = {
@@ -43,6 +44,7 @@ export const endpoint = defineResource({
       sensitive: concealedPolicy,
     }),
     pooling_enabled: f.boolean("Whether other endpoints can serve the same URL; false for an edge."),
+    capture: captureField,
     ...servedFields,
   },
   operations: ["get", "list"],

@@ -9,7 +9,7 @@ import { movableClock } from "../support/clock.ts";
 import type { MovableClock } from "../support/clock.ts";
 import { startOwnIssuer } from "../support/own-issuer.ts";
 import type { Claims, OwnIssuer } from "../support/own-issuer.ts";
-import { databases } from "../support/postgres.ts";
+import { databases, withoutPatience } from "../support/postgres.ts";
 import { skipWithoutPostgres } from "../support/programs.ts";
 
 const sqlite = databases[0] as (typeof databases)[number];
@@ -160,7 +160,7 @@ describe("the word of the team's identity provider at the console", () => {
     if (!postgres) return context.skip(skipWithoutPostgres || "");
     plain();
     const database = await postgres.create();
-    const options = { databaseUrl: database.url, cluster: true, clock, ...team(issuer) } as const;
+    const options = { databaseUrl: withoutPatience(database.url), cluster: true, clock, ...team(issuer) } as const;
     const one = await startApi(postgres, options);
     const others = { ...options, bootstrap: { apiKey: one.apiKey } };
     const other = await startApi(postgres, others);
@@ -217,7 +217,7 @@ describe("the word of the team's identity provider at the console", () => {
     if (!postgres) return context.skip(skipWithoutPostgres || "");
     plain();
     const database = await postgres.create();
-    const options = { databaseUrl: database.url, cluster: true, clock, ...team(issuer) } as const;
+    const options = { databaseUrl: withoutPatience(database.url), cluster: true, clock, ...team(issuer) } as const;
     const one = await startApi(postgres, options);
     const other = await startApi(postgres, { ...options, bootstrap: { apiKey: one.apiKey } });
     try {

@@ -72,6 +72,7 @@ for (const database of databases) {
           uri: `${api.baseUrl}/endpoints/${id}`,
           created_at: "",
           updated_at: "",
+          capture: null,
           bindings: ["public"],
           region: "",
           public_url: body.url,

@@ -217,13 +217,14 @@ describe("the habits of public clients", () => {
 
   it("every field is sent, also when it was never set: null, an empty list or map, or an empty text", async () => {
     const bare = await api.ok("POST", "/edges/https", {});
-    const shown = { description: "", metadata: "", hostports: [], routes: [], mutual_tls: null, tls_termination: null };
+    const modulesOff = { mutual_tls: null, tls_termination: null };
+    const shown = { description: "", metadata: "", hostports: [], capture: null, routes: [], ...modulesOff };
     const { id, uri, created_at, ...rest } = bare;
     assert.deepEqual(rest, shown);
     assert.ok(id && uri && created_at);
     const one = await api.ok("POST", `/edges/https/${id}/routes`, { match_type: "path_prefix", match: "/" });
     const modules = Object.entries(one).filter(([, value]) => value === null);
-    assert.equal(modules.length, 14);
+    assert.equal(modules.length, 16);
     assert.deepEqual([one.description, one.metadata], ["", ""]);
     const page = await api.ok("GET", "/event_subscriptions");
     assert.deepEqual(page, { event_subscriptions: [], uri: `${api.baseUrl}/event_subscriptions`, next_page_uri: null });

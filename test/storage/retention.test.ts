@@ -16,7 +16,7 @@ import type { Change, Store, StoredObject } from "../../src/storage/store.ts";
 import { makeManualClock } from "../support/clock.ts";
 import { eventually } from "../support/eventually.ts";
 import type { ManualClock } from "../support/clock.ts";
-import { databases } from "../support/postgres.ts";
+import { databases, withoutPatience } from "../support/postgres.ts";
 import { skipWithoutPostgres } from "../support/programs.ts";
 import { contextFor, create, declarations, defaultAccount, sealingKey } from "./declarations.ts";
 import { closedAtEnd, keepingLog, open } from "./fixture.ts";
@@ -478,7 +478,7 @@ for (const database of databases) {
       const past = await makePast(first, clock, 240);
       await first.close();
       const { log, lines } = keepingLog();
-      const store = await open(place.url, { clock, log, historyDays: 10 });
+      const store = await open(withoutPatience(place.url), { clock, log, historyDays: 10 });
       const account = defaultAccount(store);
       const isDone = (): boolean => lines.some(({ event }) => event === "history pruned");
       let written = 0;

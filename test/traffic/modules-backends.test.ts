@@ -147,7 +147,7 @@ for (const protocol of protocols) {
       slow.close();
     });
 
-    it(`backends over ${protocol}: tunnel group: tries another tunnel when a service cannot be dialled, and sends no body twice`, async () => {
+    it(`backends over ${protocol}: tunnel group: tries another tunnel when a service cannot be dialled, also for a request with a body`, async () => {
       const agent = await withoutService({ half: protocol });
       const held: ServerResponse[] = [];
       await serving({ half: protocol }, (request, response) => {
@@ -166,7 +166,7 @@ for (const protocol of protocols) {
       const statuses = new Set<number>();
       for (let at = 0; at < 6; at += 1)
         statuses.add((await fixture.ask(protocol, { method: "POST", body: "x" })).status);
-      assert.deepEqual(statuses, new Set([200, 502]));
+      assert.deepEqual(statuses, new Set([200]));
       agent.close();
     });
 

@@ -2317,7 +2317,7 @@ export const operations: readonly Operation[] = [
     method: "GET",
     path: "/requests/export",
     query: ["format", "outcome", "text", "since", "until", "module", "rule", "source_ip", "status", "path", "user"],
-    answers: "nothing",
+    answers: "text",
   },
   {
     id: "listRequests",

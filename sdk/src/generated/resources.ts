@@ -1842,7 +1842,7 @@ export interface RequestsExport {
    * Export captured requests, newest first, as JSON Lines or as an HTTP archive (HAR). Header fields and bodies need
    * the scope `exchanges`. `GET /requests/export`
    */
-  get(options?: RequestsExportGetOptions): Promise<void>;
+  get(options?: RequestsExportGetOptions): Promise<string>;
 }
 
 /** `/requests/{id}/exchange` */

@@ -3067,6 +3067,11 @@ export interface Endpoint {
   readonly traffic_policy: string;
   /** Whether other endpoints can serve the same URL; false for an edge. */
   readonly pooling_enabled: boolean;
+  /**
+   * Whether the server captures requests here, see the capture guide. Null: as the edge, then the account, then the
+   * server says.
+   */
+  readonly capture: Capture | null;
   /** The region of the endpoint. (at most 255 bytes) */
   readonly region: string;
   /** Its URL. (at most 2048 bytes) */

@@ -80,7 +80,7 @@ function describe(operation: Operation, shared: Examples): JsonSchema {
         description: operation.summary,
         headers: successHeaders(operation),
         ...(operation.replySchema && { content: answerContent(operation, shared) }),
-        ...(operation.open && { content: openContent(operation) }),
+        ...((operation.open || operation.produces !== undefined) && { content: openContent(operation) }),
       },
       ...(isConditional(operation) && {
         304: { description: "The object still has the ETag of `If-None-Match`.", headers: successHeaders(operation) },

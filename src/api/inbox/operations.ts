@@ -251,10 +251,12 @@ async function setPause(call: Call, needs: Needs, isPaused: boolean): Promise<Re
   return { status: 204 };
 }
 
+const messageId = /^[a-z]+_[0-9a-z]{27}$/;
+
 async function theMessage(call: Call, needs: Needs): Promise<MessageRow> {
   const [id = ""] = call.parameters;
   const { accountId } = call.principal;
-  const [found] = await needs.inboxes().read((queries) => queries.find(accountId, id));
+  const found = messageId.test(id) && (await needs.inboxes().read((queries) => queries.find(accountId, id)))[0];
   if (found) return found;
   throw new Refusal("not_found", `${call.operation.id}: there is no message ${JSON.stringify(id.slice(0, 64))}`);
 }

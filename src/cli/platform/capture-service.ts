@@ -58,8 +58,9 @@ export class CaptureService {
 
   async #start(): Promise<void> {
     const { maxBytes, edges, ...shared } = this.#options;
-    const keys = await shared.keys();
-    if (this.#isStopped) return;
+    // Without keys the server has not started.
+    const keys = await shared.keys().catch(() => undefined);
+    if (keys === undefined || this.#isStopped) return;
     const thread = supervise<CaptureThreadOptions, undefined>({
       ...shared,
       name: "capture",

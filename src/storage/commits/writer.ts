@@ -4,7 +4,7 @@
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { timestamp } from "../../lib/clock.ts";
-import type { Clock } from "../../lib/clock.ts";
+import type { Clock, Timer } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
 import type { Log } from "../../lib/log.ts";
 import { Availability } from "./availability.ts";
@@ -80,6 +80,8 @@ export class Writer {
   #isTrying = false;
   /** Whether the batch that is being stored takes longer than its callers wait. */
   #isOverdue = false;
+  /** Ends when the batch is stored, before its callers continue. */
+  #patience: Timer | undefined;
   #closed = false;
 
   constructor(options: WriterOptions) {
@@ -183,12 +185,14 @@ export class Writer {
   async #tryBatch(batch: WaitingWrite[]): Promise<boolean> {
     const { clock, database } = this.#options;
     const since = clock.monotonic();
-    const overdue =
-      database.patienceMs &&
-      clock.after(database.patienceMs, () => {
-        this.#isOverdue = true;
-        this.#giveUp(silent);
-      });
+    const { patienceMs } = database;
+    this.#patience =
+      patienceMs === undefined
+        ? undefined
+        : clock.after(patienceMs, () => {
+            this.#isOverdue = true;
+            this.#giveUp(silent);
+          });
     try {
       await this.#process(batch);
       this.#availability.tryLater();
@@ -199,7 +203,7 @@ export class Writer {
       if (this.#availability.isSilent) this.#giveUp(silent);
       return false;
     } finally {
-      if (overdue) overdue.cancel();
+      this.#patience?.cancel();
       this.#isOverdue = false;
     }
   }
@@ -231,6 +235,7 @@ export class Writer {
         return await this.#attempt(waiting, cursors, head);
       });
       if (!outcome && waiting.length === 0) await this.#commits.probe();
+      this.#patience?.cancel();
       run.reply();
     } catch (error) {
       this.#cursors = new Map([...cursors, ...this.#cursors]);
