@@ -1,4 +1,4 @@
-import type { Command } from "./command/command.ts";
+import type { Command, CommandEntry } from "./command/command.ts";
 import { commands } from "./commands.ts";
 import { Failure, exitCodes } from "./process/exit.ts";
 import { guardOutput } from "./terminal/guarded-output.ts";
@@ -47,6 +47,8 @@ async function run(args: readonly string[]): Promise<number> {
     return exitCodes.usage;
   }
   if (first === "help" || first === "--help" || first === "-h") return await printHelp(args.slice(1));
+  const asksForHelp = args.some((one) => one === "--help" || one === "-h");
+  if (asksForHelp && args.length === 2 && membersOf(first).length > 0) return await printHelp([first]);
   const { command, rest } = await find(first === "--version" ? ["version"] : args);
   if (rest.some((one) => one === "--help" || one === "-h")) return await printHelpOf(command);
   const { values, positionals } = await readSettings(command.settings, {
@@ -71,9 +73,9 @@ async function find(args: readonly string[]): Promise<{ readonly command: Comman
     return { command, rest: rest.slice(command.taken ?? 0) };
   }
   const [given = "", second = ""] = args;
-  const group = Object.keys(commands).filter((name) => name.startsWith(`${given} `));
-  if (group.length > 0) {
-    const words = group.map((name) => name.slice(given.length + 1)).join(", ");
+  const members = membersOf(given);
+  if (members.length > 0) {
+    const words = members.map(([name]) => name).join(", ");
     const what = second === "" || second.startsWith("-") ? "" : `no "${second}", but `;
     throw new Failure("usage", `\`postern ${given}\` takes ${what}one of ${words}`);
   }
@@ -82,8 +84,23 @@ async function find(args: readonly string[]): Promise<{ readonly command: Comman
   throw new Failure("usage", `unknown command "${given}"${meant}: \`postern help\` lists all commands`);
 }
 
+/** Returns the commands of two words that begin with `group`, by their second words. */
+function membersOf(group: string): (readonly [name: string, entry: CommandEntry])[] {
+  const start = `${group} `;
+  return Object.entries(commands).flatMap(([name, entry]) =>
+    name.startsWith(start) ? [[name.slice(start.length), entry] as const] : [],
+  );
+}
+
 async function printHelp(args: readonly string[]): Promise<number> {
   const words = args.filter((one) => !one.startsWith("-"));
+  const [group = ""] = words;
+  const members = membersOf(group);
+  if (words.length === 1 && members.length > 0 && !Object.hasOwn(commands, group)) {
+    const { renderGroup } = await import("./command/help.ts");
+    process.stdout.write(renderGroup(group, Object.fromEntries(members)));
+    return exitCodes.fine;
+  }
   if (words.length > 0) return await printHelpOf((await find(words)).command);
   const { renderOverview } = await import("./command/help.ts");
   process.stdout.write(renderOverview(commands));

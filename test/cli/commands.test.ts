@@ -50,6 +50,20 @@ describe("the command line", () => {
     }
   });
 
+  for (const args of [
+    ["inbox", "--help"],
+    ["help", "inbox"],
+    ["inbox", "-h"],
+  ]) {
+    it(`\`postern ${args.join(" ")}\` lists the commands that begin with this word`, async () => {
+      const ended = await runSharedCommand(args);
+      assert.equal(ended.code, 0, ended.stderr);
+      assert.match(ended.stdout, /^Usage: postern inbox COMMAND \[OPTIONS\]\n\n {2}list +List the webhooks/);
+      assert.match(ended.stdout, /^ {2}tail +Print webhooks/m);
+      assert.doesNotMatch(ended.stdout, /agent/);
+    });
+  }
+
   for (const [what, args, sentence] of [
     ["no command", [], /^$/],
     ["an unknown command", ["tunnel"], /unknown command "tunnel": /],

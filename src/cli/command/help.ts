@@ -6,20 +6,37 @@ import type { Command, CommandEntry } from "./command.ts";
 /** Width of the help text, columns. */
 const width = 100;
 
+type Entries = Readonly<Record<string, CommandEntry>>;
+
 /** Returns the text of `postern help`. */
-export function renderOverview(commands: Readonly<Record<string, CommandEntry>>): string {
-  const rows = [...Object.entries(commands).map(([name, { doc }]) => [name, doc] as const), helpRow];
-  const column = Math.max(...rows.map(([name]) => name.length)) + 3;
+export function renderOverview(commands: Entries): string {
   return [
     "Postern publishes local services through a server, and one API controls access.",
     "",
     "Usage: postern COMMAND [OPTIONS]",
     "",
-    ...rows.map(([name, doc]) => `  ${bold(name)}${" ".repeat(column - name.length)}${doc}`),
+    ...commandLines([...Object.entries(commands).map(([name, { doc }]) => [name, doc] as const), helpRow]),
     "",
     "Run `postern COMMAND --help` for the options of a command. Start with `postern dev`.",
     "",
   ].join("\n");
+}
+
+/** Returns the text of `postern GROUP --help`, for commands with two words. */
+export function renderGroup(group: string, commands: Entries): string {
+  return [
+    `Usage: postern ${group} COMMAND [OPTIONS]`,
+    "",
+    ...commandLines(Object.entries(commands).map(([name, { doc }]) => [name, doc] as const)),
+    "",
+    `Run \`postern ${group} COMMAND --help\` for the options of a command.`,
+    "",
+  ].join("\n");
+}
+
+function commandLines(rows: readonly (readonly [name: string, doc: string])[]): string[] {
+  const column = Math.max(...rows.map(([name]) => name.length)) + 3;
+  return rows.map(([name, doc]) => `  ${bold(name)}${" ".repeat(column - name.length)}${doc}`);
 }
 
 const helpRow = ["help", "Print this list, or the help of one command."] as const;
