@@ -66,6 +66,8 @@ for (const database of databases) {
         for (const path of ["/plan", "/apply"]) {
           fails(await api.request("POST", path, { body }), "objects.static_backend.b.address", why);
         }
+        const fix = address in local ? /--allow-local-upstreams/ : /use another address/;
+        fails(await api.request("POST", "/backends/static", { body: { address } }), "address", fix);
       }
       for (const address of fine) await api.ok("POST", "/backends/static", { address });
     });

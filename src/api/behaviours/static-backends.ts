@@ -23,7 +23,11 @@ export function staticBackendBehaviour({ allowLocalUpstreams }: UpstreamRules) {
       if (literal === undefined || address === previous?.doc.address) return { doc };
       const forbidden = forbiddenAddress(literal, allowLocalUpstreams);
       if (forbidden === undefined) return { doc };
-      const why = `must be an address that this server may connect to: "${literal}" is ${forbidden}`;
+      const isLocal = forbiddenAddress(literal, true) === undefined;
+      const fix = isLocal
+        ? "publish the service with an agent, or start the server with --allow-local-upstreams"
+        : "use another address";
+      const why = `must be an address that this server may connect to: "${literal}" is ${forbidden} (${fix})`;
       throw new Refusal("address_forbidden", `the backend would get no requests: "address" ${why}`, { address: why });
     },
   });
