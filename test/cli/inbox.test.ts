@@ -31,7 +31,7 @@ describe("postern http --inbox", { timeout: 180_000 }, () => {
     ]);
     const server = ["--server", `127.0.0.1:${platform.agentPort}`, "--token", platform.authtoken];
     const ca = ["--ca", join(platform.directory, "trusted.pem"), "--api-url", apiUrl(), "--inspector", "off"];
-    const asked = ["http", String(servicePort), "--inbox", "--url", `https://${host}`, ...webhooks];
+    const asked = ["http", String(servicePort), "--inbox", "--url", `https://${host}:8443`, ...webhooks];
     return startCommand([...asked, ...server, ...ca], access());
   };
   const post = async (provider: Provider, body: string): Promise<number> => {
@@ -47,7 +47,7 @@ describe("postern http --inbox", { timeout: 180_000 }, () => {
 
   it("delivers ten webhooks of three providers in order, with valid signatures, after the laptop was closed", async () => {
     const first = start();
-    assert.match(await first.firstLine(), /^https:\/\/laptop\.example\.com → /);
+    assert.match(await first.firstLine(), /^https:\/\/laptop\.example\.com:8443 → /);
     await first.end();
 
     const providers: readonly Provider[] = ["github", "stripe", "slack"];

@@ -47,7 +47,7 @@ export async function openAgentInbox(
   webhooks: readonly InboxWebhook[],
   log: Log,
 ): Promise<AgentInbox> {
-  const { host, wanted, labels } = planOf(tunnel, webhooks);
+  const { host, publicHost, wanted, labels } = planOf(tunnel, webhooks);
   const routeIds: string[] = [];
   try {
     const backendId = await backendOf(api, labels);
@@ -66,7 +66,7 @@ export async function openAgentInbox(
   }
   return {
     tunnel: { ...tunnel, publish: { kind: "labels", labels }, options: {} },
-    url: `https://${host}`,
+    url: `https://${publicHost}`,
     routeIds,
     async waiting() {
       try {
@@ -113,7 +113,7 @@ function planOf({ publish, options, trafficPolicy }: TunnelOptions, webhooks: re
     wanted.set(path, { inbox, webhook_verification: { provider, secret } });
   if (verification) wanted.set("/", { inbox, webhook_verification: verification });
   else if (!wanted.has("/")) wanted.set("/", webhooks.length === 0 ? { inbox } : {});
-  return { host: url.hostname, wanted, labels: { [labelName]: url.hostname } };
+  return { host: url.hostname, publicHost: url.host, wanted, labels: { [labelName]: url.hostname } };
 }
 
 async function backendOf(api: Postern, labels: Readonly<Record<string, string>>): Promise<string> {
