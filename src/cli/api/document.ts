@@ -160,8 +160,7 @@ function readText(path: string): string {
 }
 
 function unreadable(name: string, error: unknown): Failure {
-  const code = (error as NodeJS.ErrnoException).code ?? String(error);
-  return new Failure("usage", `cannot read "${name}": ${code}`, { cause: error });
+  return new Failure("usage", `cannot read "${name}": ${(error as Error).message}`, { cause: error });
 }
 
 function readBytes(from: string | number, name: string): Buffer {

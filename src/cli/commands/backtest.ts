@@ -21,8 +21,8 @@ export const backtest = defineCommand({
   most: 1,
   settings: {
     ...apiSettings,
-    since: flagOnly(one("Try the requests of this time before now.", duration, { default: "24h" })),
-    until: flagOnly(optional("Skip the requests of this time before now.", duration)),
+    since: flagOnly(one("Try the requests of the last TIME, such as 1h.", duration, { default: "24h" })),
+    until: flagOnly(optional("Skip the requests of the last TIME, such as 30m.", duration)),
     filter: flagOnly(
       many(`Try only requests with this property; repeatable. Names: ${filters.join(", ")}.`, named("NAME=VALUE")),
     ),

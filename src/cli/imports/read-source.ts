@@ -15,7 +15,7 @@ export function readSourceBytes(path: string, maxBytes: number): Buffer {
     // A named pipe without a writer would block.
     handle = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch (error) {
-    throw new ImportIssue(place, `cannot read the file: ${(error as NodeJS.ErrnoException).code}`, { cause: error });
+    throw new ImportIssue(place, `cannot read the file: ${(error as Error).message}`, { cause: error });
   }
   try {
     const stat = fstatSync(handle);

@@ -19,7 +19,9 @@ export function renderExplanation(given: Explanation): string {
   const width = Math.max(0, ...told.steps.map(({ by }) => by.length));
   for (const { by, outcome, reason, decided_by: decider, rule } of told.steps) {
     const mark = style(colours[outcome], marks[outcome], process.stdout);
-    const who = decider ? `  [${decider.kind} ${decider.id}, revision ${decider.revision}]` : "";
+    // Rules that an agent sets for its tunnel belong to no stored object, so they have no revision.
+    const since = decider && decider.revision > 0 ? `, revision ${decider.revision}` : "";
+    const who = decider ? `  [${decider.kind} ${decider.id}${since}]` : "";
     lines.push(`${mark} ${by.padEnd(width)}  ${reason}${who}`);
     if (rule) lines.push(...ruleLines(rule, " ".repeat(width + 6)));
   }
