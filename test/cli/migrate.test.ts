@@ -5,7 +5,9 @@ import { once } from "node:events";
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { describe, it } from "node:test";
+import { tablesOf } from "../../src/storage/inbox/tables.ts";
 import { startBalancer } from "../support/balancer.ts";
 import { freePorts, root, runCommand, startCommand } from "../support/command.ts";
 import { eventually } from "../support/eventually.ts";
@@ -65,6 +67,19 @@ describe("postern migrate", { timeout: 120_000 }, () => {
     const report = JSON.parse(moved.stdout) as { readonly revision: number; readonly history_broken_at: null };
     assert.ok(report.revision > 0);
     assert.equal(report.history_broken_at, null);
+    assert.equal(moved.stderr, "");
+    const inboxes = new DatabaseSync(join(directory, "postern-inbox.db"));
+    for (const text of tablesOf("sqlite")) inboxes.exec(text);
+    const insert = inboxes.prepare(`insert into inbox_messages (id, state, account_id, route_id, received_ms, due_ms,
+      provider, event_type, method, path, source, request_id, bytes) values (?, ?, '', '', 0, 0, '', '', '', '', '', '', 0)`);
+    for (const state of ["delivered", "waiting", "blocked", "dead"]) insert.run(`inbox_${state}`, state);
+    inboxes.close();
+    const warned = await runCommand(["migrate", "postern.db", "fourth.db", "--data", directory], { env });
+    assert.equal(warned.code, 0, warned.stderr);
+    assert.match(
+      warned.stderr,
+      /^postern: ".*postern-inbox\.db" has undelivered webhooks \(2\), which were not moved: /,
+    );
     const back = await runCommand(["migrate", "other.db", "third.db", "--data", directory], { env });
     assert.match(back.stdout, new RegExp(`^Moved everything up to revision ${report.revision}\\.\n`));
     assert.match(back.stdout, /Every row was read back unchanged, and the history is intact/);

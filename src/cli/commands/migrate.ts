@@ -1,10 +1,10 @@
-import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { writeDirectly } from "../terminal/guarded-output.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { silentLog } from "../../lib/log.ts";
 import { settings } from "../../settings/settings.ts";
 import { inboxFile, isUrl } from "../../storage/place.ts";
+import { undeliveredIn } from "../../storage/inbox/undelivered.ts";
 import { moveDatabase } from "../../storage/move/move.ts";
 import type { Moved, MoveOptions } from "../../storage/move/move.ts";
 import { findSealingKey } from "../../storage/sealing/sealing-key.ts";
@@ -44,9 +44,10 @@ export const migrate = defineCommand({
         throw failureOf(error);
       });
     const webhooks = isUrl(from) ? undefined : inboxFile(resolve(data, from));
-    if (webhooks !== undefined && existsSync(webhooks)) {
+    const waiting = webhooks === undefined ? 0 : undeliveredIn(webhooks);
+    if (waiting > 0) {
       process.stderr.write(
-        `postern: the webhooks of inboxes in "${webhooks}" were not moved: start the server on the old database until they are delivered\n`,
+        `postern: "${webhooks}" has undelivered webhooks (${waiting}), which were not moved: to deliver them, start the server on the old database, then migrate to an empty database again\n`,
       );
     }
     process.stdout.write(json ? `${JSON.stringify(reportOf(moved))}\n` : textOf(moved));
