@@ -15,7 +15,7 @@ export const agentSettings = {
     count("sessions", 1, 16),
   ),
   ca: optional(
-    "PEM file with the CA that signs the server's certificate, or `system` for the system's CAs. Default: the local server's CA if the agent uses its address, else the system's.",
+    "PEM file with the CA that signs the server's certificate, or `system` for the system's CAs. Default: the local server's CA if the command uses its address, else the system's.",
     named("FILE"),
   ),
   authtoken: optional("Agent token (default: the local server's).", named("TOKEN"), {

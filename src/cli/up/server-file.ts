@@ -9,7 +9,7 @@ export type ServerFileValues = Readonly<Record<string, string | number | boolean
 export function renderServerFile(values: ServerFileValues): string {
   const lines = Object.entries(values).map(([key, value]) => `${key}: ${JSON.stringify(value)}`);
   return [
-    "# Settings of `postern serve`, written by `postern up`. All settings: docs/reference/settings.md.",
+    "# Settings of `postern serve`, written by `postern up`. All settings: postern serve --help",
     "# Restart the server after a change.",
     "",
     ...lines,
