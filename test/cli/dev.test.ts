@@ -137,7 +137,10 @@ describe("postern dev", { skip: skipWithout("curl") }, () => {
     const at = ["--inspector", new URL(facts.inspector_url).host];
     const added = await runCommand(["agent", "add", "more", String(upstream.port), ...at]);
     assert.equal(await curl(facts.ca_file, added.stdout.trim()), "my own service");
-    assert.equal((await runCommand(["agent", "stop", ...at])).code, 0);
+    const stopped = await runCommand(["agent", "stop", ...at]);
+    assert.equal(stopped.code, 0, stopped.stderr);
+    assert.match(stopped.stdout, /^stopped the agent with its inspector at port \d+\n/);
+    assert.ok(stopped.stdout.includes(`\n  ${facts.url}\n`), stopped.stdout);
     assert.equal((await dev.finished).code, 0);
     await upstream.stop();
   });
