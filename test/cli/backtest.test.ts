@@ -97,5 +97,6 @@ describe("postern backtest", () => {
   it("postern backtest says how to capture requests if there are none", async () => {
     const { stdout } = await postern(["backtest", "narrow.yaml", "--since", "1ms"]);
     assert.match(stdout, /^No captured requests from .+ Set `capture` on the account, edge or route/);
+    assert.match(stdout, /A request is available about a second after it ended\.$/m);
   });
 });

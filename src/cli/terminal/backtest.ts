@@ -48,8 +48,12 @@ export function renderBacktest(given: Backtest, output: NodeJS.WritableStream): 
 }
 
 function noRequests({ since, until, skipped }: Backtest): string {
-  const others = skipped > 0 ? ` ${count(skipped, "request")} went to endpoints of agents.` : "";
-  return `No captured requests from ${since} to ${until}.${others} Set \`capture\` on the account, edge or route to capture requests.\n`;
+  const others = skipped > 0 ? `\n${skippedLine(skipped)}` : "";
+  return `No captured requests from ${since} to ${until}. Set \`capture\` on the account, edge or route to capture requests. A request is available about a second after it ended.${others}\n`;
+}
+
+function skippedLine(skipped: number): string {
+  return `Skipped ${count(skipped, "request")} that no edge decides now, such as requests to endpoints of agents.`;
 }
 
 function notes({ unknown_reasons: reasons, skipped, gaps, decided_otherwise_before: drifted }: Backtest): string[] {
@@ -57,7 +61,7 @@ function notes({ unknown_reasons: reasons, skipped, gaps, decided_otherwise_befo
   if (drifted > 0) {
     lines.push(`  ${count(drifted, "request")} came before the last change, which decides differently already.`);
   }
-  if (skipped > 0) lines.push(`  Skipped ${count(skipped, "request")} to endpoints of agents.`);
+  if (skipped > 0) lines.push(`  ${skippedLine(skipped)}`);
   if (gaps > 0) lines.push(`  The captured data has ${count(gaps, "gap")}.`);
   return lines.length > 0 ? ["", ...lines] : [];
 }
