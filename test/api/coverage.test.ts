@@ -56,7 +56,8 @@ for (const database of databases) {
         const { path, body, status = operation.status } = await callFor(operation);
         const response = await api.request(method, path, { ...(body && { body }) });
         assert.equal(response.status, status, response.text);
-        assert.equal(response.headers["content-type"] ?? "", status === 204 ? "" : "application/json");
+        const { produces = "application/json" } = operation;
+        assert.equal(response.headers["content-type"] ?? "", status === 204 ? "" : produces);
         const isWrite = method !== "GET" && operation.verb !== "command" && !operation.reads && status < 300;
         if (isWrite) assert.match(response.headers["postern-revision"] ?? "", /^[0-9]+$/);
         assert.match(response.headers["ratelimit-remaining"] ?? "", /^[0-9]+$/);
