@@ -1,4 +1,4 @@
-/** Overview: problems first, then traffic over time, then what is connected. */
+/** The overview page: problems, traffic over time, and connected agents. */
 import { useState } from "preact/hooks";
 import type { Endpoint, Request } from "../../../sdk/src/index.ts";
 import { Command, Tag } from "../ui/elements.tsx";

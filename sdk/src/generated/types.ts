@@ -3736,7 +3736,7 @@ export interface InboxMessage {
   readonly state: "waiting" | "blocked" | "sending" | "dead" | "delivered" | "refused" | "discarded";
   /** When it was stored. */
   readonly received_at: string;
-  /** When the next attempt is due; null if there is none. */
+  /** Time of the next attempt. Null if no attempt is planned. */
   readonly next_attempt_at: string | null;
   /** When it was delivered, refused, dead or discarded. */
   readonly ended_at: string | null;
@@ -3777,7 +3777,7 @@ export interface InboxMessageDetail {
   readonly state: "waiting" | "blocked" | "sending" | "dead" | "delivered" | "refused" | "discarded";
   /** When it was stored. */
   readonly received_at: string;
-  /** When the next attempt is due; null if there is none. */
+  /** Time of the next attempt. Null if no attempt is planned. */
   readonly next_attempt_at: string | null;
   /** When it was delivered, refused, dead or discarded. */
   readonly ended_at: string | null;

@@ -28,7 +28,7 @@ const messageProperties = {
       "`waiting` for its next attempt, `blocked` by an earlier message of its line, `sending` now, `dead` after the last attempt, `delivered`, `refused` by the service with 410, or `discarded`.",
   },
   received_at: time("When it was stored."),
-  next_attempt_at: timeOrNull("When the next attempt is due; null if there is none."),
+  next_attempt_at: timeOrNull("Time of the next attempt. Null if no attempt is planned."),
   ended_at: timeOrNull("When it was delivered, refused, dead or discarded."),
   attempts: number("Number of attempts so far."),
   provider: text("Webhook provider that signed it; empty without verification."),

@@ -18,7 +18,7 @@ export interface Wishes extends Protection {
 
 export const noWishes: Wishes = { ...noProtection, protocol: "https", host: "", target: "3000", machine: "here" };
 
-/** Returns what is missing or wrong, as a sentence for each field. */
+/** Returns an error sentence for each missing or invalid field. */
 export function wishFaults(wishes: Wishes): Partial<Record<keyof Wishes, string>> {
   const { protocol, host, target, machine } = wishes;
   const [name = "", port = ""] = host.split(/:(?=\d*$)/);

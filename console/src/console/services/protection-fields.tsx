@@ -122,7 +122,7 @@ export function LoginFields({ value, development, faults, onChange }: Props) {
   );
 }
 
-/** Shows what is wrong with a field, or how to fill it. */
+/** Shows the error of a field, or a hint. */
 export function Hint({ fault, help }: { readonly fault: string | undefined; readonly help: string }) {
   return fault === undefined ? (
     <span class="muted small">{help}</span>

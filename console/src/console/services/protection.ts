@@ -56,7 +56,7 @@ export function wordsOf(text: string): readonly string[] {
 const range = /^(?:\d{1,3}(?:\.\d{1,3}){3}(?:\/\d{1,2})?|[0-9a-f:.]*:[0-9a-f:.]*(?:\/\d{1,3})?)$/i;
 const domain = /^(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}$/i;
 
-/** Returns what is missing or wrong, as a sentence for each field. */
+/** Returns an error sentence for each missing or invalid field. */
 export function faultsOf(value: Protection): Partial<Record<keyof Protection, string>> {
   const { login } = value;
   const wrongRange = wordsOf(value.ranges).find((one) => !range.test(one));

@@ -1,4 +1,4 @@
-/** Services: public addresses, with what is behind each of them, whichever objects that are. */
+/** Collects services: public addresses with their edges, routes, backends, tunnels and endpoints. */
 import type { Endpoint, HTTPSEdge, TCPEdge, TLSEdge } from "../../../../sdk/src/index.ts";
 import { call, postern } from "../api.ts";
 import type { ApiObject, JsonObject } from "../api.ts";
