@@ -67,7 +67,10 @@ export class Http2Connection {
 
   fromServer(bytes: Buffer): void {
     if (this.#isBlind) return;
-    if (!this.#preamble) return this.#forth.frames.read(bytes);
+    if (!this.#preamble) {
+      this.#forth.frames.read(bytes);
+      return;
+    }
     const held = Buffer.concat([this.#preamble, bytes]);
     const length = preambleLength(held);
     this.#preamble = length === undefined ? held : undefined;
@@ -78,7 +81,10 @@ export class Http2Connection {
     if (this.#isBlind) return;
     const isOwn = this.#isSilent && bytes[0] === http1Byte;
     this.#isSilent = false;
-    if (!isOwn) return this.#back.frames.read(bytes);
+    if (!isOwn) {
+      this.#back.frames.read(bytes);
+      return;
+    }
     this.#isBlind = true;
     this.#watch.ownAnswer(bytes);
   }

@@ -43,6 +43,7 @@ export class FrameReader {
   /** Remaining body and padding of the DATA frame. */
   #body = 0;
   #padding = 0;
+  #isStopped = false;
 
   /** @param fromClient the bytes start with the client preface */
   constructor(handler: FrameHandler, fromClient = true) {
@@ -50,9 +51,16 @@ export class FrameReader {
     if (!fromClient) this.#mode = inHeader;
   }
 
-  read(bytes: Buffer): void {
+  /** Stops reading behind the current frame, until the next `read`. */
+  stop(): void {
+    this.#isStopped = true;
+  }
+
+  /** Returns the number of bytes that were read: all of them, if nothing stops the reader. */
+  read(bytes: Buffer): number {
     let at = 0;
-    while (at < bytes.length && !this.#handler.isDone) {
+    this.#isStopped = false;
+    while (at < bytes.length && !this.#isStopped && !this.#handler.isDone) {
       switch (this.#mode) {
         case inData:
           at = this.#readData(bytes, at);
@@ -72,6 +80,7 @@ export class FrameReader {
           at = this.#readWhole(bytes, at);
       }
     }
+    return at;
   }
 
   /** Reads the preface, a header or a frame in place if it is complete. */

@@ -1,5 +1,6 @@
 /** Runs long work on a thread that also carries traffic: in short slices, between which other work runs. */
-import { contain, letGo } from "./boundary.ts";
+import { contain, endUnit, letGo } from "./boundary.ts";
+import type { Unit } from "./boundary.ts";
 
 /** Work that yields at points where other work may run. */
 export type Steps<Result> = Generator<undefined, Result, undefined>;
@@ -29,50 +30,82 @@ export function* oneAfterAnother<Result>(works: readonly Steps<Result>[]): Steps
   return results;
 }
 
-/** Runs one slice of a piece of work, and returns whether the work has ended. */
-type Slice = () => boolean;
+/** A piece of work. If a slice throws, `broke` is called, and the work has ended. */
+export interface SlicedWork extends Unit {
+  /** Runs one slice, and returns whether the work has ended. */
+  slice(): boolean;
+}
 
 /** By owner. Each turn runs one slice; the owners take turns, and the work of one owner runs in order. */
-const waiting = new Map<string, Slice[]>();
+const waiting = new Map<string, SlicedWork[]>();
 
 /** When the last slice ended, by `performance.now()`. */
 let endedAt = 0;
 
-/** Runs the steps in slices. @param owner owner of the work: one owner's work never delays another's for long */
+/** Runs the steps in slices. @param owner see `addWork` */
 export function runInSlices<Result>(owner: string, steps: Steps<Result>): Promise<Result> {
   const { promise, resolve, reject } = Promise.withResolvers<Result>();
   const slice = (): boolean => {
     const end = performance.now() + sliceMs;
-    try {
-      for (;;) {
-        const { done, value } = steps.next();
-        if (done) {
-          resolve(value);
-          return true;
-        }
-        if (performance.now() >= end) return false;
+    for (;;) {
+      const { done, value } = steps.next();
+      if (done) {
+        resolve(value);
+        return true;
       }
-    } catch (error) {
-      reject(error as Error);
-      return true;
+      if (performance.now() >= end) return false;
     }
   };
-  if (waiting.size === 0) setImmediate(runSlice);
-  const own = waiting.get(owner);
-  if (own) own.push(slice);
-  else waiting.set(owner, [slice]);
+  addWork(owner, { slice, broke: reject });
   return promise;
 }
 
+/** Runs the slices of `work`. @param owner owner of the work: one owner's work never delays another's for long */
+export function addWork(owner: string, work: SlicedWork): void {
+  if (waiting.size === 0) setImmediate(runSlice);
+  const own = waiting.get(owner);
+  if (own) own.push(work);
+  else waiting.set(owner, [work]);
+}
+
+/** Requests of the connection that this thread reads at the moment, and when the second of them began. */
+const share = { requests: 0, began: 0 };
+
+/**
+ * Begins the share of one connection in this turn. The requests that it sent at once occupy the thread for one slice at
+ * most; the others run in further slices. Most connections have one request in a turn, which costs no look at the clock.
+ */
+export function beginShare(): void {
+  share.requests = 0;
+}
+
+/** Counts a request that has run. Returns whether the share is used up. */
+export function spendShare(): boolean {
+  share.requests += 1;
+  if (share.requests < 2) return false;
+  const now = performance.now();
+  if (share.requests === 2) share.began = now;
+  return now - share.began >= sliceMs;
+}
+
 function runSlice(): void {
-  const [owner, slices] = waiting.entries().next().value as [string, Slice[]];
+  const [owner, works] = waiting.entries().next().value as [string, [SlicedWork, ...SlicedWork[]]];
+  if (hasEnded(works[0])) works.shift();
   waiting.delete(owner);
-  if (slices[0]?.() === true) slices.shift();
   // Moves the owner behind the others.
-  if (slices.length > 0) waiting.set(owner, slices);
+  if (works.length > 0) waiting.set(owner, works);
   if (waiting.size === 0) return;
   endedAt = performance.now();
   setImmediate(runNextSlice);
+}
+
+function hasEnded(work: SlicedWork): boolean {
+  try {
+    return work.slice();
+  } catch (error) {
+    endUnit("task", work, error);
+    return true;
+  }
 }
 
 /** Runs the next slice now if the turn had no other work, and after a pause if it had. */

@@ -13,7 +13,11 @@ describe("an edge with hostile visitors", () => {
     "D2: an edge with hostile visitors of every kind answers all honest ones, with logins, policies and every module",
     { timeout: 600_000 },
     async () => {
-      const { lines, stalledAt, code, stderr } = await runHarness("hostile-beside-honest.ts", ["--seconds", "16"]);
+      const { lines, stalledAt, code, stderr } = await runHarness("hostile-beside-honest.ts", [
+        "--seconds",
+        "16",
+        "--full-priority",
+      ]);
       assert.deepEqual({ code, stalledAt }, { code: 0, stalledAt: undefined }, stderr);
       const { alone, beside, failures, escaped, hostile } = lines.at(-1) as {
         readonly alone: Half;

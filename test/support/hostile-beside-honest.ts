@@ -1,14 +1,18 @@
 /**
  * Hostile visitors beside honest ones, on an edge with logins, policies and every module: `node
- * test/support/hostile-beside-honest.ts [--seconds N] [--seed N] [--families A,B]`. For half of the time the honest
+ * test/support/hostile-beside-honest.ts [--seconds N] [--seed N] [--families A,B] [--full-priority]`. For half of the time the honest
  * visitors are alone. Honest and hostile visitors run in separate threads, so that only the edge can delay them. The
  * last line reports how long honest requests took in both halves and how many failed. For each family it also reports
- * what was sent, and the CPU time of the edge's thread. Run it for an hour with `--seconds 3600`.
+ * what was sent, and the CPU time of the edge's thread. Run it for an hour with `--seconds 3600`. Hostile visitors have
+ * the lowest priority of the processor, because they have computers of their own; `--full-priority` changes that on a
+ * machine that is too busy to run them.
  */
 import { once } from "node:events";
+import { readlinkSync } from "node:fs";
 import { Agent, request as requestHttps } from "node:https";
 import { connect as connectHttp2 } from "node:http2";
 import type { IncomingMessage } from "node:http";
+import { constants, setPriority } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
@@ -27,6 +31,7 @@ interface Given {
   readonly seed: number;
   /** Names of families; empty for all of them. */
   readonly families: readonly string[];
+  readonly hasFullPriority: boolean;
 }
 
 /** What honest visitors saw since the last report. */
@@ -55,6 +60,7 @@ async function report(): Promise<void> {
       seconds: { type: "string", default: "60" },
       seed: { type: "string", default: "1" },
       families: { type: "string", default: "" },
+      "full-priority": { type: "boolean", default: false },
     },
   });
   const escaped: string[] = [];
@@ -70,6 +76,7 @@ async function report(): Promise<void> {
     token: busy.token,
     seed: Number(values.seed),
     families: values.families.split(",").filter((name) => name !== ""),
+    hasFullPriority: values["full-priority"],
   };
   const start = async (role: Given["role"]): Promise<Worker> => {
     const worker = new Worker(new URL(import.meta.url), { workerData: { ...given, role } satisfies Given });
@@ -191,7 +198,8 @@ async function beHonest({ ports, ca }: Given): Promise<void> {
   }
 }
 
-async function beHostile({ ports, ca, token, seed, families: names }: Given): Promise<void> {
+async function beHostile({ ports, ca, token, seed, families: names, hasFullPriority }: Given): Promise<void> {
+  if (!hasFullPriority) lowerPriority();
   const puts: (() => void)[] = [];
   const edge = {
     edge: { https: { port: ports.https }, http: { port: ports.http }, agent: { port: ports.agent } },
@@ -228,6 +236,13 @@ async function beHostile({ ports, ca, token, seed, families: names }: Given): Pr
   });
   parentPort?.postMessage("ready");
   for (let at = 0; at < hostileConnections; at += 1) attack(at).catch(fail);
+}
+
+/** Lowers the priority of this thread, on Linux. */
+function lowerPriority(): void {
+  if (process.platform !== "linux") return;
+  const thread = Number(readlinkSync("/proc/thread-self").split("/").at(-1));
+  setPriority(thread, constants.priority.PRIORITY_LOW);
 }
 
 function fail(error: unknown): never {

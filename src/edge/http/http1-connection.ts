@@ -6,6 +6,8 @@ import type { TrafficId } from "../../lib/traffic-ids.ts";
 import type { RefusalName } from "../../lib/errors.ts";
 import type { SocketReader, TurnReader } from "../../lib/io/turn-reader.ts";
 import { readInTurns } from "../../lib/io/turn-reader.ts";
+import { addWork } from "../../lib/slices.ts";
+import type { SlicedWork } from "../../lib/slices.ts";
 import { UnreadRest } from "../../lib/unread-rest.ts";
 import { cutSocket } from "../../lib/io/socket-stream.ts";
 import type { ConnectionFacts } from "../../traffic/exchange.ts";
@@ -56,7 +58,7 @@ export function serveHttp1(
   return connection;
 }
 
-class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, SocketReader, Timed {
+class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, SlicedWork, SocketReader, Timed {
   expiresAt: number;
   place = -1;
   isBlocked = false;
@@ -209,6 +211,15 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
 
   begin(): void {
     this.#exchange?.start();
+  }
+
+  shareSpent(): void {
+    addWork(this.#shared.facts.source, this);
+  }
+
+  slice(): boolean {
+    if (this.#reader.state === betweenRequests) this.#next();
+    return true;
   }
 
   bodyBytes(bytes: Buffer): void {

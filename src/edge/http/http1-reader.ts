@@ -6,6 +6,7 @@ import { fault, targetTooLong, tooLarge } from "../../http1/read-fields.ts";
 import { readRequestHead } from "../../http1/read-request.ts";
 import type { RequestRead } from "../../http1/read-request.ts";
 import type { RefusalName } from "../../lib/errors.ts";
+import { beginShare, spendShare } from "../../lib/slices.ts";
 import type { HttpLimits } from "./context.ts";
 
 /** States of an HTTP/1.1 connection. */
@@ -31,6 +32,8 @@ export interface RequestReceiver {
   bodyBytes(bytes: Buffer): void;
   bodyEnded(trailers: FieldTable | undefined): void;
   bodyMalformed(why: string): void;
+  /** Called when the requests that the client sent at once use up its share of a turn. */
+  shareSpent(): void;
   /** Called when the input is not a request. */
   malformed(reason: RefusalName, why: string): void;
 }
@@ -43,6 +46,8 @@ export class Http1Reader {
   readonly #receiver: RequestReceiver;
   readonly #body = new BodyReader();
   #isReading = false;
+  /** Whether other connections go before the next request. */
+  #mustWait = false;
   /** Incomplete head. */
   #head: HeadBuffer | undefined;
   /** Bytes that were read after the current request. */
@@ -67,6 +72,8 @@ export class Http1Reader {
 
   #readOn(first: Buffer): void {
     this.#isReading = true;
+    this.#mustWait = false;
+    beginShare();
     let bytes: Buffer | undefined = first;
     while (bytes !== undefined) {
       const at = this.#advance(bytes);
@@ -78,6 +85,7 @@ export class Http1Reader {
       bytes = this.#takeHeld();
     }
     this.#isReading = false;
+    if (this.#mustWait && this.hasHeld) this.#receiver.shareSpent();
   }
 
   /** Continues with bytes that were already read. Returns false if a caller further up the stack continues instead. */
@@ -119,8 +127,9 @@ export class Http1Reader {
       switch (this.state) {
         case betweenRequests:
         case inHead:
-          if (this.#receiver.isBlocked) return at;
+          if (this.#receiver.isBlocked || this.#mustWait) return at;
           at = this.#readHead(bytes, at);
+          this.#mustWait = spendShare();
           break;
         case inBody:
           at = this.#readBody(bytes, at);

@@ -8,6 +8,8 @@ import type { Timed } from "../../lib/deadlines.ts";
 import { WindowBudget } from "../../lib/io/receive-window.ts";
 import { readInTurns } from "../../lib/io/turn-reader.ts";
 import type { SocketReader, TurnReader } from "../../lib/io/turn-reader.ts";
+import { addWork, beginShare, spendShare } from "../../lib/slices.ts";
+import type { SlicedWork } from "../../lib/slices.ts";
 import { checkFrame } from "../../http2/check-frame.ts";
 import { DataReceiver } from "./data-receiver.ts";
 import type { Faults } from "./faults.ts";
@@ -56,7 +58,7 @@ export function serveHttp2(
   return connection;
 }
 
-class Http2Connection implements Faults, FrameHandler, ServedConnection, SocketReader, Timed {
+class Http2Connection implements Faults, FrameHandler, ServedConnection, SlicedWork, SocketReader, Timed {
   expiresAt: number;
   place = -1;
   isDone = false;
@@ -76,6 +78,8 @@ class Http2Connection implements Faults, FrameHandler, ServedConnection, SocketR
   readonly #bornAt: number;
   /** Time at which our SETTINGS were sent, in `Clock.monotonic`. */
   readonly #greetedAt: number;
+  /** Bytes that wait for a slice, in order. */
+  #unread: readonly Buffer[] = none;
   #settingsSeen = false;
   #isClosed = false;
   #blockedSince = Infinity;
@@ -116,11 +120,41 @@ class Http2Connection implements Faults, FrameHandler, ServedConnection, SocketR
 
   receive(bytes: Buffer): void {
     if (this.isDone) return;
-    this.#reader.read(bytes);
-    if (!this.#output.isFull) return;
+    if (this.#unread.length > 0) {
+      this.#unread = [...this.#unread, bytes];
+      return;
+    }
+    this.#read(bytes);
+    if (this.#unread.length > 0) addWork(this.#shared.facts.source, this);
+  }
+
+  /** Other connections go first where what this one sent at once needs more time than its share of a turn. */
+  slice(): boolean {
+    const [bytes, ...others] = this.#unread;
+    this.#unread = others;
+    if (bytes === undefined || this.isDone) return true;
+    this.#read(bytes);
+    if (this.#unread.length > 0) return false;
+    this.#resume();
+    return true;
+  }
+
+  #read(bytes: Buffer): void {
+    beginShare();
+    const end = this.#reader.read(bytes);
+    if (this.isDone) return;
+    if (end < bytes.length) this.#unread = [bytes.subarray(end), ...this.#unread];
     // Responses pile up because the client does not read them.
-    this.#blockedSince = Math.min(this.#blockedSince, this.#context.deadlines.now);
-    this.#socket.pause();
+    if (this.#output.isFull) this.#blockedSince = Math.min(this.#blockedSince, this.#context.deadlines.now);
+    if (this.#mustPause) this.#socket.pause();
+  }
+
+  get #mustPause(): boolean {
+    return this.#output.isFull || this.#unread.length > 0;
+  }
+
+  #resume(): void {
+    if (!this.#mustPause && this.#socket.isPaused()) this.#socket.resume();
   }
 
   get mayBeAsked(): boolean {
@@ -201,9 +235,12 @@ class Http2Connection implements Faults, FrameHandler, ServedConnection, SocketR
       case frameType.headers:
         this.#headers.headers(flags, streamId, bytes, start, end);
         if (this.#isRetiring) this.retire();
+        if (spendShare()) this.#reader.stop();
         return;
       case frameType.continuation:
-        return this.#headers.continuation(flags, streamId, bytes, start, end);
+        this.#headers.continuation(flags, streamId, bytes, start, end);
+        if (spendShare()) this.#reader.stop();
+        return;
       case frameType.settings:
         return this.#settings(flags, bytes, start, end);
       case frameType.windowUpdate:
@@ -300,7 +337,7 @@ class Http2Connection implements Faults, FrameHandler, ServedConnection, SocketR
   drained(): void {
     this.#blockedSince = Infinity;
     if (this.isDone) return;
-    if (this.#socket.isPaused()) this.#socket.resume();
+    this.#resume();
     this.#streams.resume();
   }
 
@@ -397,3 +434,4 @@ class Http2Connection implements Faults, FrameHandler, ServedConnection, SocketR
 }
 
 const noBytes = Buffer.alloc(0);
+const none: readonly Buffer[] = [];
