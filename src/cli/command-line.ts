@@ -54,6 +54,7 @@ async function run(args: readonly string[]): Promise<number> {
   const { values, positionals } = await readSettings(command.settings, {
     args: rest,
     env: process.env,
+    command: command.name,
     known: settings,
   });
   if (positionals.length < command.least || positionals.length > command.most) {

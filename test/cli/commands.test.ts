@@ -70,7 +70,11 @@ describe("the command line", () => {
     ["half of a command", ["config"], /`postern config` takes one of init, check, edit, add-authtoken, upgrade/],
     ["the wrong half of a command", ["agent", "stats"], /`postern agent` takes no "stats", but one of status, tunnels/],
     ["a command written wrongly", ["aply"], /unknown command "aply" \(did you mean "apply"\?\): /],
-    ["an unknown option", ["serve", "--verbose"], /unknown option --verbose/],
+    [
+      "an unknown option",
+      ["serve", "--verbose"],
+      /`postern serve` has no option --verbose, see `postern serve --help`/,
+    ],
     ["too many operands", ["tcp", "3000", "4000"], /takes PORT\|HOST:PORT/],
     ["targets without paths", ["http", "3000", "4000", "--server", "a", "--token", "x"], /must begin with a path/],
     ["no port to publish", ["http"], /takes PORT\|HOST:PORT\|URL/],

@@ -31,7 +31,13 @@ describe("errors of commands", { timeout: 60_000 }, () => {
     code: RefusalName,
     message: RegExp,
   ])[] = [
-    ["an option that there is not", () => ["http", "--no-such"], 2, "command_usage", /unknown option --no-such/],
+    [
+      "an option that there is not",
+      () => ["http", "--no-such"],
+      2,
+      "command_usage",
+      /`postern http` has no option --no-such/,
+    ],
     ["no command", () => ["htp"], 2, "command_usage", /unknown command "htp" \(did you mean "http"\?\)/],
     [
       "a file that is wrong",

@@ -307,7 +307,12 @@ async function tunnelsOfFlags([kind = "", ...args]: readonly string[]): Promise<
   const { settings } = await import("../../src/settings/settings.ts");
   const command = await commands[kind]?.load([]);
   assert.ok(command);
-  const { values, positionals } = await readSettings(command.settings, { args, env: {}, known: settings });
+  const { values, positionals } = await readSettings(command.settings, {
+    args,
+    env: {},
+    command: "http",
+    known: settings,
+  });
   const made = tunnelsOf("web", kind as "http", positionals, withSharing(values as never).values, readAnyFile);
   return JSON.parse(JSON.stringify(made.map(plain)));
 }

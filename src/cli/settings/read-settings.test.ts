@@ -15,7 +15,7 @@ describe("settings", () => {
     return join(directory, name);
   };
   const read = async (args: string[], env: Record<string, string> = {}) =>
-    (await readSettings(settings, { args, env, known: settings })).values;
+    (await readSettings(settings, { args, env, command: "serve", known: settings })).values;
   const refused = async (args: string[], env: Record<string, string> = {}): Promise<string> => {
     try {
       await read(args, env);
@@ -66,7 +66,7 @@ describe("settings", () => {
   for (const [what, args, message] of [
     ["a value missing", ["--domain"], /--domain needs a value/],
     ["a flag in the value's place", ["--domain", "--json"], /--domain needs a value/],
-    ["an unknown flag", ["--domian", "x"], /unknown option --domian: did you mean --domain\?/],
+    ["an unknown flag", ["--domian", "x"], /`postern serve` has no option --domian: did you mean --domain\?/],
     ["a flag given twice", ["--domain", "a", "--domain", "b"], /--domain may be given only once/],
     ["a value that is not one of those listed", ["--log-level", "loud"], /--log-level must be one of debug.*"loud"/],
     ["a port out of range", ["--api-listen", "127.0.0.1:70000"], /--api-listen must be a port.*"127.0.0.1:70000"/],

@@ -10,6 +10,8 @@ import type { Setting, Settings, ValuesOf } from "../../settings/setting.ts";
 export interface Sources {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Name of the command, for messages. */
+  readonly command: string;
   /** Settings of all commands. Other keys in the file are refused. */
   readonly known: Settings;
 }
@@ -24,7 +26,7 @@ export interface Given<S extends Settings> {
  * then defaults. Throws a `Failure` (usage) that names the setting, the source of the value, and the allowed values.
  */
 export async function readSettings<const S extends Settings>(settings: S, sources: Sources): Promise<Given<S>> {
-  const flags = readFlags(settings, sources.args);
+  const flags = readFlags(settings, sources);
   const file = await fileOf(settings, flags, sources);
   const values: Record<string, unknown> = {};
   for (const [name, setting] of Object.entries(settings)) {
@@ -68,7 +70,7 @@ interface Flags {
   readonly positionals: readonly string[];
 }
 
-function readFlags(settings: Settings, args: readonly string[]): Flags {
+function readFlags(settings: Settings, { args, command }: Sources): Flags {
   const names = new Map<
     string,
     { readonly name: string; readonly type: "string" | "boolean"; bare?: string | undefined; short?: string }
@@ -91,7 +93,7 @@ function readFlags(settings: Settings, args: readonly string[]): Flags {
     if (token.kind !== "option") continue;
     const known = names.get(token.name);
     if (!known || (!token.rawName.startsWith("--") && token.rawName !== `-${known.short}`))
-      throw new Failure("usage", unknownFlag(token.rawName, names.keys()));
+      throw new Failure("usage", unknownFlag(command, token.rawName, names.keys()));
     if (
       known.type === "string" &&
       (token.value === undefined || (!token.inlineValue && /^--?[a-z]/.test(token.value)))
@@ -103,12 +105,13 @@ function readFlags(settings: Settings, args: readonly string[]): Flags {
   return { texts, positionals };
 }
 
-function unknownFlag(given: string, known: Iterable<string>): string {
+function unknownFlag(command: string, given: string, known: Iterable<string>): string {
   const near = nearest(
     given,
     [...known].map((flag) => `--${flag}`),
   );
-  return `unknown option ${given}${near ? `: did you mean ${near}?` : ", see --help"}`;
+  const advice = near ? `: did you mean ${near}?` : `, see \`postern ${command} --help\``;
+  return `\`postern ${command}\` has no option ${given}${advice}`;
 }
 
 function fromFlags(name: string, setting: Setting<unknown>, given: ReadonlyMap<string, string[]>): Found | undefined {

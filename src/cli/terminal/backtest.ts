@@ -62,7 +62,11 @@ function notes({ unknown_reasons: reasons, skipped, gaps, decided_otherwise_befo
     lines.push(`  ${count(drifted, "request")} came before the last change, which decides differently already.`);
   }
   if (skipped > 0) lines.push(`  ${skippedLine(skipped)}`);
-  if (gaps > 0) lines.push(`  The captured data has ${count(gaps, "gap")}.`);
+  if (gaps > 0) {
+    lines.push(
+      `  Requests are missing at ${count(gaps, "place")} of the captured data: dropped under load, or damaged.`,
+    );
+  }
   return lines.length > 0 ? ["", ...lines] : [];
 }
 
