@@ -3,6 +3,7 @@ import { isFieldValue, isHttpToken } from "../lib/http-token.ts";
 import { colon, cr, lf, lowerByte, space } from "./bytes.ts";
 import { known, knownNames } from "./known-fields.ts";
 import { putBytes, putLatin1 } from "./slab.ts";
+import { noBytes } from "../lib/no-bytes.ts";
 
 /** Integers per field: start and end of its name, start and end of its value, kind. */
 export const intsPerField = 5;
@@ -353,8 +354,6 @@ function pushPairs(fields: readonly string[], pairs: (readonly [string, string])
 export function emptyFields(): FieldTable {
   return new FieldTable(noBytes, 0);
 }
-
-const noBytes = Buffer.alloc(0);
 
 /** Whether a field frames its message or belongs to this connection alone (RFC 9110 §7.6.1). */
 export function isHopByHop(id: number): boolean {

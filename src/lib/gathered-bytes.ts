@@ -2,12 +2,13 @@
  * Shorter pieces are copied together. As a separate object, each would cost several times its content, and would keep
  * the whole block of its socket in memory.
  */
+import { noBytes } from "./no-bytes.ts";
+
 const smallBytes = 4096;
 /** Minimum memory of a single waiting piece: the object and its entry in a queue. */
 export const leastPieceBytes = 256;
 const firstBlockBytes = 1024;
 const maxBlockBytes = 64 * 1024;
-const noBytes = Buffer.alloc(0);
 
 /**
  * Buffered bytes, in order, until the whole is needed or they can be sent. However small the pieces are, they take

@@ -8,6 +8,10 @@ export const maxJsonDepth = 32;
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
 /** Thrown for bytes that are not one acceptable JSON object. The message contains the reason, never the content. */
 export class JsonIssue extends Error {}
 
@@ -24,9 +28,9 @@ export function parseJsonObject(bytes: Uint8Array): JsonObject {
   } catch (error) {
     throw new JsonIssue(`is not valid JSON${position(error)}`);
   }
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw new JsonIssue("is not a JSON object");
+  if (!isJsonObject(value)) throw new JsonIssue("is not a JSON object");
   checkNames(text);
-  return value as JsonObject;
+  return value;
 }
 
 /** Returns the position where V8 stopped, without the excerpt in its message. */

@@ -1,9 +1,8 @@
 /** Strict parser for times (RFC 3339 §5.6): `Date.parse` accepts February 30th as March 2nd. */
+import { minuteMs } from "./durations.ts";
 
 const form =
   /^(?<year>\d{4})-(?<month>\d\d)-(?<day>\d\d)T(?<hour>\d\d):(?<minute>\d\d):(?<second>\d\d)(?:\.(?<fraction>\d+))?(?:Z|(?<sign>[+-])(?<offsetHour>\d\d):(?<offsetMinute>\d\d))$/i;
-
-const minuteMs = 60_000;
 
 /**
  * Returns milliseconds since 1970, truncated. Returns undefined if `text` does not have this form, or is not a date of

@@ -2,9 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { makeManualClock } from "../../test/support/clock.ts";
 import { makeSettledTime } from "./settled-time.ts";
-
-const hourMs = 3_600_000;
-const dayMs = 24 * hourMs;
+import { dayMs, hourMs } from "./durations.ts";
 
 describe("settled time", () => {
   for (const days of [400, -400]) {

@@ -11,13 +11,14 @@ import type { Issue } from "../schema/fields.ts";
 import type { ActionDeclaration, ActionScope, CompiledAction, Layer, Phase } from "./language/action.ts";
 import { actions, actionsByName, unsupportedActions } from "./actions/index.ts";
 import type { CompiledActionOf } from "./compiled.ts";
-import { isObject, pathOf } from "./findings.ts";
+import { pathOf } from "./findings.ts";
 import type { Findings, Keys } from "./findings.ts";
 import { tellsSecret } from "./lint/secret-uses.ts";
 import type { Taint } from "./lint/taint.ts";
 import { didYouMean, fieldReason, shortened } from "./policy-issue.ts";
 import { compileTemplate } from "./language/template.ts";
 import { textsAsWritten } from "./language/unquoted.ts";
+import { isJsonObject } from "../lib/json.ts";
 
 export const maxActions = 20;
 
@@ -92,7 +93,7 @@ function oneLogin(authId: string, at: string, inRule: string | undefined, { find
 function compileAction(given: unknown, keys: Keys, reader: ActionReader): CompiledActionOf | undefined {
   const { findings, phase, layer } = reader;
   const path = pathOf(keys);
-  if (!isObject(given)) {
+  if (!isJsonObject(given)) {
     findings.malformed(path, keys, "must be an action: type, config");
     return undefined;
   }
@@ -135,7 +136,7 @@ function configured(
 ): CompiledAction | undefined {
   const { findings } = reader;
   const path = pathOf(keys);
-  if (!isObject(given)) {
+  if (!isJsonObject(given)) {
     findings.wrong(path, "must be an object", "policy_config_unreadable");
     return undefined;
   }

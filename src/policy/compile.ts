@@ -21,13 +21,14 @@ import { actions } from "./actions/index.ts";
 import { compileActions } from "./compile-actions.ts";
 import type { CompiledExpression, CompiledPolicy, CompiledRule } from "./compiled.ts";
 import { environmentOf } from "./environment.ts";
-import { Findings, isObject, pathOf } from "./findings.ts";
+import { Findings, pathOf } from "./findings.ts";
 import type { Keys, OlderName } from "./findings.ts";
 import { unguardedIndexes } from "./lint/unguarded-index.ts";
 import { Taint } from "./lint/taint.ts";
 import { phaseNamed, phasesOf } from "./phases.ts";
 import { didYouMean, shortened } from "./policy-issue.ts";
 import type { PolicyIssue, PolicyWarning } from "./policy-issue.ts";
+import { isJsonObject } from "../lib/json.ts";
 
 export const policyModuleName = "traffic_policy";
 
@@ -165,7 +166,7 @@ class PolicyReader {
     const { phase, environment } = reader;
     const path = pathOf(keys);
     const rule: CompiledRule = { phase, index, label: `${phase}[${index}]`, key: "", expressions: [], actions: [] };
-    if (!isObject(given)) {
+    if (!isJsonObject(given)) {
       this.findings.malformed(path, keys, "must be a rule: name, expressions, actions");
       return rule;
     }

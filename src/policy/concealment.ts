@@ -9,6 +9,7 @@ import { secretMask } from "../schema/concealment.ts";
 import type { Concealment, Field, Fields, ObjectField } from "../schema/fields.ts";
 import { actionsByName } from "./actions/index.ts";
 import { idsInPolicy, secretsInPolicy } from "./mentions.ts";
+import { isJsonObject } from "../lib/json.ts";
 
 /** Formats of texts that cannot be a credential. */
 const harmless: ReadonlySet<string> = new Set(["cidr", "duration", "header-name"]);
@@ -51,18 +52,18 @@ function hasAction(text: string, types: ReadonlySet<string>): boolean {
   if (!policy) return true;
   const rules = Object.entries(policy).flatMap(([phase, given]) => (responsePhases.has(phase) ? [] : given));
   return rules.some((one) => {
-    const actions = isObject(one) ? one["actions"] : undefined;
-    return Array.isArray(actions) && actions.some((given) => isObject(given) && types.has(String(given["type"])));
+    const actions = isJsonObject(one) ? one["actions"] : undefined;
+    return Array.isArray(actions) && actions.some((given) => isJsonObject(given) && types.has(String(given["type"])));
   });
 }
 
 function ruleHoldsSecret(given: unknown): boolean {
-  const actions = isObject(given) ? given["actions"] : undefined;
+  const actions = isJsonObject(given) ? given["actions"] : undefined;
   return Array.isArray(actions) && actions.some(actionHoldsSecret);
 }
 
 function actionHoldsSecret(given: unknown): boolean {
-  if (!isObject(given)) return false;
+  if (!isJsonObject(given)) return false;
   const { type, config } = given;
   const fields = typeof type === "string" ? actionsByName.get(type)?.config : undefined;
   return valueHoldsSecret({ type: "object", fields: fields ?? {} }, config);
@@ -80,7 +81,7 @@ function valueHoldsSecret(field: Pick<ObjectField, "type" | "fields"> | Field | 
   if (Array.isArray(value)) {
     return value.some((item) => valueHoldsSecret(field?.type === "list" ? field.of : undefined, item));
   }
-  if (!isObject(value)) return false;
+  if (!isJsonObject(value)) return false;
   return Object.entries(value).some(([name, inner]) => {
     const known = field?.type === "object" ? fieldOf(field.fields, name) : field?.type === "map" ? field.of : undefined;
     const isNamed = field?.type === "map" && credentialName.test(name);
@@ -94,7 +95,7 @@ function isWrittenOut(text: string): boolean {
 }
 
 function rule(given: unknown): unknown {
-  if (!isObject(given)) return masked(given);
+  if (!isJsonObject(given)) return masked(given);
   return Object.fromEntries(
     Object.entries(given).map(([name, value]) => {
       if (name === "name") return [name, value];
@@ -105,7 +106,7 @@ function rule(given: unknown): unknown {
 }
 
 function action(given: unknown): unknown {
-  if (!isObject(given)) return masked(given);
+  if (!isJsonObject(given)) return masked(given);
   const { type, config, ...rest } = given;
   const fields = typeof type === "string" ? actionsByName.get(type)?.config : undefined;
   return {
@@ -116,7 +117,7 @@ function action(given: unknown): unknown {
 }
 
 function configured(fields: Fields, given: unknown): unknown {
-  if (!isObject(given)) return masked(given);
+  if (!isJsonObject(given)) return masked(given);
   return Object.fromEntries(Object.entries(given).map(([name, value]) => [name, shown(fieldOf(fields, name), value)]));
 }
 
@@ -152,7 +153,7 @@ function isHarmless({ format }: Extract<Field, { readonly type: "string" }>, tex
 function masked(value: unknown): unknown {
   if (typeof value === "string") return value === "" ? "" : secretMask;
   if (Array.isArray(value)) return value.map(masked);
-  if (!isObject(value)) return value;
+  if (!isJsonObject(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, masked(inner)]));
 }
 
@@ -164,7 +165,7 @@ function flat(value: unknown): unknown {
 function hasMask(value: unknown): boolean {
   if (value === secretMask) return true;
   if (Array.isArray(value)) return value.some(hasMask);
-  return isObject(value) && Object.values(value).some(hasMask);
+  return isJsonObject(value) && Object.values(value).some(hasMask);
 }
 
 function read(text: string): JsonObject | undefined {
@@ -173,8 +174,4 @@ function read(text: string): JsonObject | undefined {
   } catch {
     return undefined;
   }
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -90,7 +90,3 @@ function placeOf(source: string, { line, column }: Issue): PlaceInText {
 export function pathOf(keys: Keys): string {
   return keys.map((key, at) => (typeof key === "number" ? `[${key}]` : at === 0 ? key : `.${key}`)).join("");
 }
-
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}

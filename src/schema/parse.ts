@@ -19,6 +19,7 @@ import { emptyValue, inputName } from "./doc.ts";
 import type { Doc } from "./doc.ts";
 import { concealed, isSealedField, isStandIn, secretMask } from "./concealment.ts";
 import { add, checkRules, maxShown, shown, wrong } from "./issues.ts";
+import { isJsonObject } from "../lib/json.ts";
 
 /** Purpose of the input: a new object, a change of some fields, or a whole module. */
 export type Mode = "create" | "update" | "replace";
@@ -126,7 +127,7 @@ function isContradicted(body: Readonly<Record<string, unknown>>, key: string, { 
 function isEmpty({ type }: Field, value: unknown): boolean {
   if (value === null) return true;
   if (type === "list" || type === "refList") return Array.isArray(value) && value.length === 0;
-  if (type === "map" || type === "object") return isObject(value) && Object.keys(value).length === 0;
+  if (type === "map" || type === "object") return isJsonObject(value) && Object.keys(value).length === 0;
   return value === (type === "integer" || type === "number" ? 0 : "");
 }
 
@@ -268,11 +269,11 @@ function noneTwice(values: readonly unknown[], path: string, issues: Issue[]): v
 }
 
 function readMap(field: MapField, given: unknown, path: string, issues: Issue[], previous: unknown): unknown {
-  if (!isObject(given)) return wrong(field, "must be an object", given, path, issues);
+  if (!isJsonObject(given)) return wrong(field, "must be an object", given, path, issues);
   const entries = Object.entries(given);
   if (!countIsRight(field, entries.length, path, issues)) return undefined;
   const map: Record<string, unknown> = {};
-  const kept = isObject(previous) ? previous : {};
+  const kept = isJsonObject(previous) ? previous : {};
   for (const [key, item] of entries) {
     const itemPath = `${path}.${key.slice(0, maxShown)}`;
     const name = readString({ ...field.key, required: true }, key, itemPath, issues);
@@ -289,9 +290,9 @@ function readMap(field: MapField, given: unknown, path: string, issues: Issue[],
 
 /** Replaces the whole object. Only server-set fields are taken from `previous`. */
 function readObject(field: ObjectField, given: unknown, path: string, issues: Issue[], previous: unknown): unknown {
-  if (!isObject(given)) return wrong(field, "must be an object", given, path, issues);
+  if (!isJsonObject(given)) return wrong(field, "must be an object", given, path, issues);
   const before = issues.length;
-  const kept = isObject(previous) ? previous : undefined;
+  const kept = isJsonObject(previous) ? previous : undefined;
   const value = readFields(field.fields, given, "replace", kept, noNames, `${path}.`, issues);
   if (issues.length === before) checkRules(field.rules ?? [], value, path, issues);
   return value;
@@ -314,8 +315,4 @@ function readId(id: string, path: string, issues: Issue[]): string | undefined {
   if (Buffer.byteLength(id) <= 255) return id;
   add(issues, { path, message: "must be an id, is longer than 255 bytes" });
   return undefined;
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -4,8 +4,7 @@ import { types } from "../cel/checking/types.ts";
 import { standardFunctions } from "../cel/functions/standard.ts";
 import { compile } from "../cel/program.ts";
 import type { StringFormat } from "../schema/fields.ts";
-import { JsonIssue, parseJsonObject } from "../lib/json.ts";
-import type { JsonObject } from "../lib/json.ts";
+import { JsonIssue, isJsonObject, parseJsonObject } from "../lib/json.ts";
 
 /** What rules read of a request. */
 export interface ScopeFacts {
@@ -75,7 +74,7 @@ export function toolCallIn(body: Buffer): ToolCall | undefined {
   try {
     const message = parseJsonObject(body);
     const params = message["params"];
-    const named = isObject(params) ? params : {};
+    const named = isJsonObject(params) ? params : {};
     if ([...Object.keys(message), ...Object.keys(named)].some(isMisspelt)) return undefined;
     const [method, tool] = [message["method"], named["name"]];
     return {
@@ -92,8 +91,4 @@ function isMisspelt(name: string): boolean {
   // Long s and the Kelvin sign fold to ASCII letters in some parsers.
   const folded = name.toLowerCase().replaceAll("\u017f", "s");
   return folded !== name && read.has(folded);
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -5,6 +5,7 @@
 import { member, memberKey } from "./json-message.ts";
 import type { JsonObject } from "./json-message.ts";
 import type { Proofs } from "./proofs.ts";
+import { isJsonObject } from "../lib/json.ts";
 
 interface SecretPlace {
   readonly option: string;
@@ -62,7 +63,7 @@ function replaceSecrets(
   for (const place of secretPlaces) {
     const key = memberKey(result, place.option);
     const holder = key === undefined ? undefined : result[key];
-    if (key === undefined || !isObject(holder)) continue;
+    if (key === undefined || !isJsonObject(holder)) continue;
     if (place.list === undefined) {
       result = { ...result, [key]: replace(holder, place) };
       continue;
@@ -70,14 +71,10 @@ function replaceSecrets(
     const listKey = memberKey(holder, place.list) ?? place.list;
     const list = member(holder, place.list);
     if (!Array.isArray(list)) continue;
-    const replaced = list.map((one: unknown) => (isObject(one) ? replace(one, place) : one));
+    const replaced = list.map((one: unknown) => (isJsonObject(one) ? replace(one, place) : one));
     result = { ...result, [key]: { ...holder, [listKey]: replaced } };
   }
   return result;
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function without(object: JsonObject, name: string): JsonObject {

@@ -18,11 +18,11 @@ import { systemWrite } from "../operation/system-write.ts";
 import { clientKey } from "./clients.ts";
 import { hashOf, isSame, newFamily, newGrantToken, readGrantToken } from "./stored-grant.ts";
 import type { GrantToken, StoredGrant } from "./stored-grant.ts";
+import { dayMs } from "../../lib/durations.ts";
 
 type Asked<Name extends AuthorizationQuestion["name"]> = Extract<AuthorizationQuestion, { readonly name: Name }>;
 
 const codeMs = 60_000;
-const dayMs = 86_400_000;
 /** Maximum number of sessions of a user that are compared with a client. */
 const maxCompared = 1_000;
 

@@ -17,6 +17,7 @@ import { candidateOf } from "./candidate.ts";
 import type { BacktestJobs, KeptBacktest } from "./jobs.ts";
 import { backtestRequestSchema, backtestSchema, exampleBacktest, exampleBacktestRequest } from "./schemas.ts";
 import { viewOfBacktest } from "./view.ts";
+import { dayMs } from "../../lib/durations.ts";
 
 const filterFields = {
   outcome: f.nullableOneOf("Outcome at their time.", ["forwarded", "answered", "denied", "failed"]),
@@ -34,8 +35,6 @@ const fields = {
   until: f.nullableString("End of the requests to try, RFC 3339. Default: now.", { maxBytes: 64 }),
   filter: f.object("Which requests to try. Every given condition must hold.", filterFields, { nullable: true }),
 } satisfies Fields;
-
-const dayMs = 86_400_000;
 
 export function backtestOperations(context: ObjectContext, jobs: BacktestJobs): Operation[] {
   const schemas = {

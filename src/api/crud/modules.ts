@@ -14,6 +14,7 @@ import { dryRunQuery } from "../objects/dry-run.ts";
 import { modulesOf } from "../operation/declarations.ts";
 import { pastObject, pastQuery, readRevision } from "../history/past.ts";
 import { theOne } from "../objects/lookup.ts";
+import { isJsonObject } from "../../lib/json.ts";
 
 export function moduleOperations(resource: ResourceDeclaration, context: ObjectContext): Operation[] {
   return modulesOf(resource).flatMap(([module, field]) => {
@@ -105,7 +106,8 @@ async function drop(resource: ResourceDeclaration, name: string, call: Call, con
 function unwrap(body: JsonObject, fields: Fields): JsonObject {
   const rest = Object.keys(body).filter((key) => !pathNames.has(key));
   const inner = body["module"];
-  if (rest.length === 1 && rest[0] === "module" && !Object.hasOwn(fields, "module") && isObject(inner)) return inner;
+  if (rest.length === 1 && rest[0] === "module" && !Object.hasOwn(fields, "module") && isJsonObject(inner))
+    return inner;
   return Object.fromEntries(rest.map((key) => [key, body[key]]));
 }
 
@@ -117,10 +119,6 @@ function relativeTo(name: string, error: unknown): unknown {
   const details = Object.entries(error.details).map(([path, message]) => [strip(path), message]);
   const message = error.message.replace(`"${name}.`, '"');
   return new Refusal(error.reason, message, Object.fromEntries(details));
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function requireBlock(object: StoredObject, name: string): void {

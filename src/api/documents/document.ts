@@ -5,6 +5,7 @@ import type { Issue } from "../../schema/fields.ts";
 import type { ResourceDeclaration } from "../../schema/resource.ts";
 import type { StoredObject } from "../../storage/store.ts";
 import { resources } from "../operation/declarations.ts";
+import { isJsonObject } from "../../lib/json.ts";
 
 /** Maximum number of objects in one document. It limits the size of the commit. */
 export const maxDocumentObjects = 10_000;
@@ -55,7 +56,8 @@ export function readDocument(body: JsonObject, issues: Issue[]): Document {
   if (typeof prune !== "boolean") issues.push({ path: "prune", message: "must be true or false" });
   const objects = body["objects"];
   const entries = new Map<string, Entry>();
-  if (!isObject(objects)) issues.push({ path: "objects", message: "must be an object: kind, then name, then fields" });
+  if (!isJsonObject(objects))
+    issues.push({ path: "objects", message: "must be an object: kind, then name, then fields" });
   else for (const [kind, named] of Object.entries(objects)) readKind(text, kind, named, entries, issues);
   return { name: text, prune: prune === true, entries };
 }
@@ -69,7 +71,7 @@ function readKind(document: string, kind: string, named: unknown, entries: Map<s
     return;
   }
   if (named === null) return;
-  if (!isObject(named)) {
+  if (!isJsonObject(named)) {
     issues.push({ path: `objects.${kind}`, message: "must be an object: names and fields" });
     return;
   }
@@ -99,7 +101,7 @@ function faultOf(name: string, key: string, given: unknown, entries: ReadonlyMap
   }
   const other = entries.get(key);
   if (other) return `must not have the name of another object: ${other.path}`;
-  if (given !== null && !isObject(given)) return "must be an object: its fields";
+  if (given !== null && !isJsonObject(given)) return "must be an object: its fields";
   if (given !== null && given["id"] !== undefined && typeof given["id"] !== "string") return "must have a valid id";
   return undefined;
 }
@@ -115,8 +117,4 @@ export function storedKey(object: StoredObject): string | undefined {
 
 export function isId(text: string): boolean {
   return idPattern.test(text);
-}
-
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

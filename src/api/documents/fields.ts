@@ -5,7 +5,7 @@ import { concealed, holdsSecret, isSealedField, isStandIn } from "../../schema/c
 import type { Field, Fields, Issue } from "../../schema/fields.ts";
 import { emptyValue, inputName } from "../../schema/doc.ts";
 import type { Doc } from "../../schema/doc.ts";
-import { isObject } from "./document.ts";
+import { isJsonObject } from "../../lib/json.ts";
 
 /** Placeholder for an unchanged secret, so that documents need not contain it. */
 const unchangedSecret = Object.freeze({ $unchanged: true });
@@ -80,9 +80,9 @@ function resolveValue(field: Field, given: unknown, present: unknown, path: stri
         ? given.map((item: unknown) => (typeof item === "string" ? resolution.idOf(item) : item))
         : given;
     case "object":
-      if (!isObject(given)) return given;
-      checkKeptBeside(field.fields, given, isObject(present) ? present : undefined, path, resolution);
-      return resolveFields(field.fields, given, isObject(present) ? present : undefined, `${path}.`, resolution);
+      if (!isJsonObject(given)) return given;
+      checkKeptBeside(field.fields, given, isJsonObject(present) ? present : undefined, path, resolution);
+      return resolveFields(field.fields, given, isJsonObject(present) ? present : undefined, `${path}.`, resolution);
     case "list":
       if (!Array.isArray(given)) return given;
       return given.map((item: unknown, index) => {
@@ -90,10 +90,10 @@ function resolveValue(field: Field, given: unknown, present: unknown, path: stri
         return resolveValue(field.of, item, before, `${path}[${index}]`, resolution);
       });
     case "map":
-      if (!isObject(given)) return given;
+      if (!isJsonObject(given)) return given;
       return Object.fromEntries(
         Object.entries(given).map(([key, item]) => {
-          const before = isObject(present) ? present[key] : undefined;
+          const before = isJsonObject(present) ? present[key] : undefined;
           const value = resolveValue(field.of, item, before, `${path}.${key}`, resolution);
           return [field.keysTo ? resolution.idOf(key) : key, value];
         }),
@@ -163,16 +163,16 @@ export function givenSecrets(fields: Fields, given: JsonObject, at = ""): string
     const key = inputName(name, field);
     const value = given[key] ?? (field.alias === undefined ? undefined : given[field.alias]);
     if (value === undefined || field.live || field.internal) return [];
-    if (field.type === "object" && isObject(value)) return givenSecrets(field.fields, value, `${at}${key}.`);
+    if (field.type === "object" && isJsonObject(value)) return givenSecrets(field.fields, value, `${at}${key}.`);
     return givesSecret(field, value) ? [at + key] : [];
   });
 }
 
 function givesSecret(field: Field, value: unknown): boolean {
   if (isSealedField(field)) return typeof value === "string" && !isStandIn(field, value);
-  if (field.type === "object") return isObject(value) && givenSecrets(field.fields, value).length > 0;
+  if (field.type === "object") return isJsonObject(value) && givenSecrets(field.fields, value).length > 0;
   if (field.type !== "list" && field.type !== "map") return false;
-  return isObject(value) || Array.isArray(value)
+  return isJsonObject(value) || Array.isArray(value)
     ? Object.values(value).some((item) => givesSecret(field.of, item))
     : false;
 }

@@ -10,8 +10,9 @@ import type { Layer } from "../../policy/language/action.ts";
 import { surveyPolicy } from "../../policy/survey.ts";
 import type { Field, Fields } from "../../schema/fields.ts";
 import { inputName } from "../../schema/doc.ts";
-import { isObject } from "./document.ts";
+
 import type { Document, Entry } from "./document.ts";
+import { isJsonObject } from "../../lib/json.ts";
 
 /** Maximum number of steps to compile the policies of one document. A step takes half a microsecond. */
 const documentSteps = 40_000_000;
@@ -44,7 +45,7 @@ function layerOf({ resource, fields }: Entry): Layer {
 function policiesIn(fields: Fields, given: JsonObject): string[] {
   return Object.entries(fields).flatMap(([name, field]: [string, Field]) => {
     const value = given[inputName(name, field)];
-    if (field.type === "object") return isObject(value) ? policiesIn(field.fields, value) : [];
+    if (field.type === "object") return isJsonObject(value) ? policiesIn(field.fields, value) : [];
     return field.type === "string" && field.format === policyText && typeof value === "string" ? [value] : [];
   });
 }

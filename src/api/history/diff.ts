@@ -6,6 +6,7 @@ import { emptyValue, inputName } from "../../schema/doc.ts";
 import type { Doc } from "../../schema/doc.ts";
 import { concealed } from "../../schema/concealment.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
+import { isJsonObject } from "../../lib/json.ts";
 
 export type Action = "create" | "update" | "delete" | "unchanged";
 
@@ -59,7 +60,7 @@ function compare(
     const was = (before ? before[key] : emptyValue(field)) ?? null;
     const is = (after ? after[key] : emptyValue(field)) ?? null;
     if (!isGiven(telling, path) && (was === is || isDeepStrictEqual(was, is))) continue;
-    if (field.type === "object" && isObject(was) && isObject(is)) {
+    if (field.type === "object" && isJsonObject(was) && isJsonObject(is)) {
       compare(field.fields, before && was, after && is, `${path}.`, telling, changes);
     } else {
       changes.push({
@@ -98,10 +99,6 @@ function redacted(field: Field, value: unknown, telling: Telling): unknown {
     default:
       return value;
   }
-}
-
-function isObject(value: unknown): value is Doc {
-  return typeof value === "object" && value !== null;
 }
 
 const anyValue = { description: "Format as in requests; `***` replaces a secret, null means unset." };

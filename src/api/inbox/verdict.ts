@@ -1,8 +1,7 @@
 import type { Verdict } from "../../storage/inbox/messages.ts";
 import type { InboxResult } from "../../traffic/inbox.ts";
 import type { InboxConfig } from "../../traffic/parts/inbox-fields.ts";
-
-const hourMs = 3_600_000;
+import { hourMs } from "../../lib/durations.ts";
 
 /**
  * Decides how a message continues after an attempt.

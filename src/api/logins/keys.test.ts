@@ -5,9 +5,9 @@ import { openServerStore, storeBut } from "../../../test/support/store.ts";
 import { silentLog } from "../../lib/log.ts";
 import type { Store } from "../../storage/store.ts";
 import { keepLoginKeys } from "./keys.ts";
+import { dayMs } from "../../lib/durations.ts";
 
 const kinds: ReadonlySet<string> = new Set(["login_key"]);
-const dayMs = 86_400_000;
 
 describe("keys of logins", () => {
   const clock = makeManualClock(Date.UTC(2026, 0, 2));

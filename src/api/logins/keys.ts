@@ -10,10 +10,10 @@ import { requestSigningPair } from "../../identity/saml/requests/signing-pair.ts
 import { newKeyPair } from "../../lib/certificates/x509.ts";
 import type { Store, StoredObject } from "../../storage/store.ts";
 import { systemWrite } from "../operation/system-write.ts";
+import { dayMs } from "../../lib/durations.ts";
 
 const kind = "login_key";
 const kinds: ReadonlySet<string> = new Set([kind]);
-const dayMs = 86_400_000;
 const checkMs = 60_000;
 
 interface Rotation {

@@ -8,9 +8,9 @@ import type { IdpMetadata } from "../../identity/saml/metadata/idp-metadata.ts";
 import { askerOf, makeMetadataBook } from "./metadata-book.ts";
 import type { MetadataAsker, MetadataBook } from "./metadata-book.ts";
 import { makeMetadataLook } from "./metadata-look.ts";
+import { dayMs } from "../../lib/durations.ts";
 
 const kinds: ReadonlySet<string> = new Set(["saml_metadata"]);
-const dayMs = 86_400_000;
 const url = "https://id.example/metadata";
 const metadata: IdpMetadata = {
   entityId: "https://id.example",

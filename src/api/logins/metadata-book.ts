@@ -7,6 +7,7 @@ import { metadataSpace, samlMetadata } from "../../resources/saml-metadata.ts";
 import { emptyDoc } from "../../schema/doc.ts";
 import type { Draft, StoredObject, Store } from "../../storage/store.ts";
 import { systemWrite } from "../operation/system-write.ts";
+import { dayMs } from "../../lib/durations.ts";
 
 /** A login whose provider's metadata has an address. */
 export interface MetadataAsker extends MetadataAddress {
@@ -36,7 +37,6 @@ export const routeKind = "https_edge_route";
 export const metadataKind = samlMetadata.name;
 /** Maximum clock difference between nodes. */
 const clockErrorMs = 5 * 60_000;
-const dayMs = 86_400_000;
 const keptMs = 7 * dayMs;
 
 /** Returns the asker of stored metadata. Undefined for a route, which registers its own asker. */

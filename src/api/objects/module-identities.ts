@@ -5,6 +5,7 @@ import type { ModuleOwner } from "../../traffic/module.ts";
 import type { Doc } from "../../schema/doc.ts";
 import type { ResourceDeclaration } from "../../schema/resource.ts";
 import { modulesOf } from "../operation/declarations.ts";
+import { isJsonObject } from "../../lib/json.ts";
 
 /** By module name: a function that returns the module's identity for its owner. */
 export type ModuleIdentities = ReadonlyMap<string, (owner: ModuleOwner) => Doc>;
@@ -37,7 +38,7 @@ export function blankModuleIdentities(
 
 function lackingIdentity(resource: ResourceDeclaration, body: JsonObject, present: Doc | undefined) {
   return modulesOf(resource).filter(
-    ([module]) => "identify" in module && isObject(body[module.name]) && !present?.[module.name],
+    ([module]) => "identify" in module && isJsonObject(body[module.name]) && !present?.[module.name],
   );
 }
 
@@ -59,8 +60,4 @@ export function identified(
     done = { ...done, [name]: { ...(doc[name] as Doc), ...make(owner) } };
   }
   return done;
-}
-
-function isObject(value: unknown): boolean {
-  return typeof value === "object" && value !== null;
 }

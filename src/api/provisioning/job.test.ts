@@ -5,8 +5,8 @@ import { certificateJob } from "../../resources/certificate-job.ts";
 import { emptyDoc } from "../../schema/doc.ts";
 import type { Reader, StoredObject } from "../../storage/store.ts";
 import { isDue } from "./job.ts";
+import { hourMs } from "../../lib/durations.ts";
 
-const hourMs = 3_600_000;
 const now = Date.UTC(2026, 0, 2);
 const domain = { id: "rd_1", account_id: "ac_1", kind: "reserved_domain", doc: { certificate_id: null } };
 

@@ -1,4 +1,5 @@
 /** The three resolutions of the stored history. */
+import { dayMs, hourMs, minuteMs } from "../../lib/durations.ts";
 
 export interface Level {
   /** Prefix of its files. */
@@ -13,10 +14,6 @@ export interface Level {
   /** Maximum number of services of an account in one step, besides the sum of the others. */
   readonly maxServices: number;
 }
-
-const minuteMs = 60_000;
-const hourMs = 60 * minuteMs;
-const dayMs = 24 * hourMs;
 
 export const minutes: Level = {
   name: "minute",

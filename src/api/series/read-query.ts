@@ -6,6 +6,7 @@ import type { Call } from "../operation/call.ts";
 import { floorTo, levelOf } from "./levels.ts";
 import type { MetricName } from "./metrics.ts";
 import { isMetric, metricNames } from "./metrics.ts";
+import { minuteMs } from "../../lib/durations.ts";
 
 export type Grouping = "none" | "service" | "reason";
 export const groupings: readonly Grouping[] = ["none", "service", "reason"];
@@ -22,7 +23,6 @@ export interface SeriesQuery {
   readonly limit: number;
 }
 
-const minuteMs = 60_000;
 /** Steps by their names, which are how the query gives them. */
 export const steps: Readonly<Record<string, number>> = {
   "1m": minuteMs,

@@ -21,8 +21,8 @@ import { CaptureStore } from "./capture-store.ts";
 import type { CaptureStoreOptions } from "./capture-store.ts";
 import { readRecords } from "./read-records.ts";
 import type { CaptureGap } from "./read-records.ts";
+import { hourMs } from "../../lib/durations.ts";
 
-const hourMs = 3_600_000;
 const keys = [{ id: "0a", key: Buffer.alloc(32, 7) }];
 const rule: CaptureRule = {
   enabled: true,

@@ -8,6 +8,7 @@ import { AccountKeys } from "./keys.ts";
 import type { CapturePlaces } from "./read-records.ts";
 import { SegmentList } from "./segment-list.ts";
 import { SegmentWriter } from "./segment-writer.ts";
+import { hourMs } from "../../lib/durations.ts";
 
 export interface CaptureStoreOptions extends CapturePlaces {
   /** Maximum bytes of all segments. */
@@ -25,7 +26,6 @@ export interface CaptureCounts {
   readonly bytes: number;
 }
 
-const hourMs = 3_600_000;
 const defaultFlushMs = 1_000;
 /** Bytes with which a segment is full. */
 const segmentBytes = 4 * 1024 * 1024;

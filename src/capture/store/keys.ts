@@ -1,6 +1,7 @@
 /** Keys of captured data. Each account has a key of its own, derived from a data key of the database. */
 import { createHmac, createSecretKey, hkdfSync } from "node:crypto";
 import type { KeyObject } from "node:crypto";
+import { dayMs } from "../../lib/durations.ts";
 
 /** A key from which the accounts' keys are derived. Plain data, so that it can cross threads. */
 export interface CaptureKey {
@@ -9,7 +10,6 @@ export interface CaptureKey {
 }
 
 const keyBytes = 32;
-const dayMs = 86_400_000;
 const hashBytes = 8;
 const maxHashes = 2_000;
 

@@ -3,8 +3,8 @@ import { mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { accountDirectory, readSegmentName, segmentFile } from "./segment-name.ts";
 import type { SegmentName } from "./segment-name.ts";
+import { hourMs } from "../../lib/durations.ts";
 
-const hourMs = 3_600_000;
 const mode = 0o700;
 
 interface Listed {

@@ -1,5 +1,6 @@
 /** Judges the state of a server: one line per subject, and whether the operator must act. */
 import type { ServerState } from "./collect.ts";
+import { dayMs } from "../../lib/durations.ts";
 
 export type Level = "fine" | "warning" | "critical";
 
@@ -9,7 +10,6 @@ export interface Check {
   readonly message: string;
 }
 
-const dayMs = 86_400_000;
 /** Certificates are renewed a month before they expire, so fewer days indicate failed attempts. */
 const warningDays = 21;
 const criticalDays = 7;

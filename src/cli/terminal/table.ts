@@ -1,6 +1,7 @@
 /** Formats API objects as text for people: several as a table, one as its fields. */
 import { visibleLine } from "../../lib/visible-text.ts";
 import { style as styled } from "./guarded-output.ts";
+import { isJsonObject } from "../../lib/json.ts";
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -62,11 +63,11 @@ export function renderObject(object: Row, indent = ""): string {
   return entries
     .map(([name, value]) => {
       const label = style("dim", name);
-      if (isObject(value) && !isRef(value) && Object.keys(value).length > 0) {
+      if (isJsonObject(value) && !isRef(value) && Object.keys(value).length > 0) {
         return `${indent}${label}\n${renderObject(value, `${indent}  `)}`;
       }
-      if (Array.isArray(value) && value.some((one) => isObject(one) && !isRef(one))) {
-        const items = value.map((one: unknown) => renderObject(isObject(one) ? one : { "": one }, `${indent}    `));
+      if (Array.isArray(value) && value.some((one) => isJsonObject(one) && !isRef(one))) {
+        const items = value.map((one: unknown) => renderObject(isJsonObject(one) ? one : { "": one }, `${indent}    `));
         return `${indent}${label}\n${items.map((item) => item.replace(/^( *) {2}/, "$1- ")).join("\n")}`;
       }
       if (typeof value === "string" && value.includes("\n")) {
@@ -85,17 +86,13 @@ function cell(value: unknown): string {
   if (typeof value === "string") return visibleLine(value);
   if (typeof value === "number" || typeof value === "boolean") return String(value);
   if (Array.isArray(value)) return value.map((one) => cell(one)).join(", ");
-  if (!isObject(value)) return "";
+  if (!isJsonObject(value)) return "";
   if (isRef(value)) return cell(value["id"]);
   const { enabled, ...rest } = value;
   if (typeof enabled === "boolean") return enabled ? "on" : "off";
   return Object.entries(rest)
     .map(([name, one]) => `${visibleLine(name)}=${cell(one)}`)
     .join(", ");
-}
-
-function isObject(value: unknown): value is Row {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function isRef(value: Row): boolean {

@@ -5,8 +5,7 @@ import type { FieldTable } from "../../http1/field-table.ts";
 import { Holding } from "./holding.ts";
 import type { HoldingExchange } from "./holding.ts";
 import type { ResponseBody } from "./response-stages.ts";
-
-const noBytes = Buffer.alloc(0);
+import { noBytes } from "../../lib/no-bytes.ts";
 
 /**
  * Buffers a response's body while its hooks decide. Normally it holds at most one window, for which the upstream gets

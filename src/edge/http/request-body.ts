@@ -6,8 +6,8 @@ import type { ClientSide } from "./client-side.ts";
 import { Holding } from "./holding.ts";
 import type { HoldingExchange } from "./holding.ts";
 import type { ReceivedRequest } from "./received-request.ts";
+import { noBytes } from "../../lib/no-bytes.ts";
 
-const noBytes = Buffer.alloc(0);
 const noPieces: readonly Buffer[] = [];
 /** Maximum size of a forwarded body that stays available until the response begins, bytes. */
 const maxReplayedBytes = 16 * 1024;

@@ -23,6 +23,7 @@ import { Http2Output } from "./output.ts";
 import { PeerSettings, renderSettings } from "../../http2/peer-settings.ts";
 import type { Http2Stream } from "./stream.ts";
 import { maxStreams, StreamSet } from "./stream-set.ts";
+import { noBytes } from "../../lib/no-bytes.ts";
 
 /** Initial receive window of a stream, bytes. A window that limits the client's rate grows (D1). */
 const streamWindowBytes = 64 * 1024;
@@ -433,5 +434,4 @@ class Http2Connection implements Faults, FrameHandler, ServedConnection, SlicedW
   }
 }
 
-const noBytes = Buffer.alloc(0);
 const none: readonly Buffer[] = [];

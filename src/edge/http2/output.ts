@@ -8,6 +8,7 @@ import type { TurnTask } from "../../lib/turn.ts";
 import { trafficIdLength } from "../../lib/traffic-ids.ts";
 import type { TrafficId } from "../../lib/traffic-ids.ts";
 import { flag, frameHeaderBytes, frameType, maxFrameBytes, putFrameHeader, putUint32 } from "../../http2/frames.ts";
+import { noBytes } from "../../lib/no-bytes.ts";
 
 /** Memory reserved for the frames of one turn, bytes. It grows as needed, and the unused part is released. */
 const regionBytes = 4096;
@@ -181,5 +182,3 @@ export class Http2Output implements TurnTask {
     this.#limit = slab.used = slab.used + region;
   }
 }
-
-const noBytes = Buffer.alloc(0);

@@ -14,9 +14,9 @@ import type { NoStream } from "../../tunnel/server-hooks.ts";
 import { makePeers } from "./peers.ts";
 import type { Peers } from "./peers.ts";
 import type { PeerPlace } from "./transport.ts";
+import { dayMs } from "../../lib/durations.ts";
 
 const now = Date.now();
-const dayMs = 86_400_000;
 const leaf: LeafOptions = {
   names: ["peer.postern.internal"],
   commonName: "edge_stranger",

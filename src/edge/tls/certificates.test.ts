@@ -9,9 +9,9 @@ import type { KeyedCertificate } from "../../lib/certificates/x509.ts";
 import type { Site } from "../../routing/sites/compiled.ts";
 import type { ResourceObject } from "../../schema/object.ts";
 import { makeCertificates } from "./certificates.ts";
+import { dayMs } from "../../lib/durations.ts";
 
 const start = Date.UTC(2030, 0, 1);
-const dayMs = 86_400_000;
 const authority = await createAuthority({ commonName: "Own", now: start, days: 1000 });
 const shop = siteOf("shop.example.com");
 

@@ -7,6 +7,7 @@ import type { KeyedCertificate } from "../../lib/certificates/x509.ts";
 import { Lru } from "../../lib/collections/lru.ts";
 import { makeRate } from "../../lib/rate.ts";
 import type { ServerCertificate } from "./server-certificate.ts";
+import { dayMs } from "../../lib/durations.ts";
 
 /** Leaf certificates of the server's own authority. Issued on first use of a name and renewed before they end. */
 export interface OwnCertificates {
@@ -28,7 +29,6 @@ export interface OwnCertificates {
   replaceAuthority(authority: KeyedCertificate): void;
 }
 
-const dayMs = 24 * 60 * 60 * 1000;
 const lifetimeDays = 90;
 /** Time before its end at which a leaf is renewed. It is used until the new one is ready. */
 const renewMs = 30 * dayMs;

@@ -34,6 +34,7 @@ import { turnedAway } from "../browser/step.ts";
 import { groupsNamed, upstreamFields } from "./upstream-fields.ts";
 import { judge } from "../sessions/verdict.ts";
 import type { Lists, Verdict } from "../sessions/verdict.ts";
+import { dayMs } from "../../lib/durations.ts";
 
 export interface GuardOptions {
   readonly method: LoginMethod;
@@ -57,7 +58,6 @@ export interface GuardOptions {
   readonly machines?: MachineClients | undefined;
 }
 
-const dayMs = 86_400_000;
 /** Maximum size of a call that scope rules read. */
 const maxCallBytes = 1024 * 1024;
 const wellFormedButUnknown = "the session is unknown here";

@@ -17,6 +17,7 @@ import {
   tag,
   time,
 } from "./der.ts";
+import { dayMs } from "../durations.ts";
 
 /** A certificate and its private key (PKCS #8), both PEM. */
 export interface KeyedCertificate {
@@ -68,7 +69,6 @@ interface Plan {
 
 /** Peers whose clock is behind ours by at most this time accept a new certificate. */
 const backdateMs = 60 * 60 * 1000;
-const dayMs = 24 * 60 * 60 * 1000;
 /** RFC 5280, upper bound of a common name. */
 const maxCommonName = 64;
 const maxNames = 100;

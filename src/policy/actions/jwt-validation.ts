@@ -17,6 +17,7 @@ import type { PolicyContext } from "../language/context.ts";
 import { keySetsOf } from "../parts/outside.ts";
 import { findToken } from "../parts/request-token.ts";
 import type { Template } from "../language/template.ts";
+import { isJsonObject } from "../../lib/json.ts";
 
 const kinds = ["id_token", "access_token", "at+jwt", "it+jwt", "plain", "jwt"] as const;
 const required = { required: true } as const;
@@ -141,19 +142,15 @@ interface Checks {
 /** Converts `keys`, `sources` and `identification` to objects if they are lists of one object. */
 export function widenKeys(given: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const { jws } = given;
-  if (!isObject(jws)) return given;
+  if (!isJsonObject(jws)) return given;
   const keys = single(jws["keys"]);
-  if (!isObject(keys)) return given;
+  if (!isJsonObject(keys)) return given;
   const inner = Object.fromEntries(Object.entries(keys).map(([name, value]) => [name, single(value)] as const));
   return { ...given, jws: { ...jws, keys: inner } };
 }
 
 function single(value: unknown): unknown {
   return Array.isArray(value) && value.length === 1 ? (value[0] as unknown) : value;
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function sourceAt(index: number): string {

@@ -3,6 +3,7 @@
  * boolean. If an action needs a text, it gets the characters that the author wrote: "1.10", not "1.1".
  */
 import type { Field, Fields } from "../../schema/fields.ts";
+import { isJsonObject } from "../../lib/json.ts";
 
 /** The JSON types that YAML reads such texts as. */
 export const unquotedTypes: readonly string[] = ["string", "number", "boolean"];
@@ -29,11 +30,11 @@ function fieldNamed(fields: Fields, name: string): Field | undefined {
 /** Lists and maps that are too long stay as they are: parsing rejects them, so their values need no lookup. */
 function valueAsWritten(field: Field, value: unknown, keys: Keys, written: Written): unknown {
   if (field.type === "string")
-    return isObject(value) ? partsAsWritten(value, keys, written) : scalar(value, keys, written);
+    return isJsonObject(value) ? partsAsWritten(value, keys, written) : scalar(value, keys, written);
   if (field.type === "list" && Array.isArray(value) && value.length <= field.maxItems) {
     return value.map((item: unknown, at) => valueAsWritten(field.of, item, [...keys, at], written));
   }
-  if (!isObject(value)) return value;
+  if (!isJsonObject(value)) return value;
   if (field.type === "object") return textsAsWritten(field.fields, value, keys, written);
   if (field.type !== "map" || Object.keys(value).length > field.maxItems) return value;
   return mapped(value, (name, inner) => valueAsWritten(field.of, inner, [...keys, name], written));
@@ -53,8 +54,4 @@ function scalar(value: unknown, keys: Keys, written: Written): unknown {
 
 function mapped(value: Config, read: (name: string, inner: unknown) => unknown): Config {
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, read(name, inner)]));
-}
-
-function isObject(value: unknown): value is Config {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

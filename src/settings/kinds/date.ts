@@ -1,6 +1,5 @@
 import type { Kind } from "./kind.ts";
-
-const dayMs = 24 * 60 * 60 * 1000;
+import { dayMs } from "../../lib/durations.ts";
 
 /** A day in UTC, such as 2026-11-27. The value is its end, milliseconds since 1970. */
 export const date: Kind<number> = {

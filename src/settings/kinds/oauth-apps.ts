@@ -2,7 +2,7 @@
  * The server's own apps at OAuth providers, from the operator's file: provider → client and address of the provider.
  */
 import { readFileSync, statSync } from "node:fs";
-import { JsonIssue } from "../../lib/json.ts";
+import { JsonIssue, isJsonObject } from "../../lib/json.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { parseYamlObject } from "../../lib/yaml.ts";
 import type { Kind } from "./kind.ts";
@@ -66,7 +66,7 @@ function appOf(name: string, app: unknown): ManagedApp {
   if (!(oauthProviderNames as readonly string[]).includes(name)) {
     throw wrong(`there is no provider "${name}", use one of ${oauthProviderNames.join(", ")}`);
   }
-  if (!isObject(app)) throw wrong(`"${name}" must be a map of keys and values`);
+  if (!isJsonObject(app)) throw wrong(`"${name}" must be a map of keys and values`);
   const unknown = Object.keys(app).find((key) => !members.has(key));
   if (unknown !== undefined) throw wrong(`"${name}" has the unknown key "${unknown}", use ${[...members].join(", ")}`);
   const text = (key: string): string => {
@@ -88,8 +88,4 @@ function appOf(name: string, app: unknown): ManagedApp {
 
 function wrong(why: string): Error {
   return new Error(`must be a file of OAuth apps (${why})`);
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

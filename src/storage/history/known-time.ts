@@ -6,8 +6,8 @@ import type { Clock } from "../../lib/clock.ts";
 import type { Step } from "../database/database.ts";
 import { placeholder } from "../database/insert.ts";
 import type { Dialect } from "../database/insert.ts";
+import { dayMs } from "../../lib/durations.ts";
 
-const dayMs = 24 * 60 * 60 * 1000;
 /** Maximum age of the stored time, compared with the known one. */
 const storeEveryMs = 6 * 60 * 60 * 1000;
 /** A clock needs no confirmation for a tenth of the retention period. */

@@ -20,6 +20,7 @@ import { rowsWithPrior } from "./prior-row.ts";
 import type { Sealer } from "../sealing/sealing.ts";
 import type { Cursor } from "../store.ts";
 import { asWritten, walkChain } from "./verify.ts";
+import { dayMs } from "../../lib/durations.ts";
 
 export interface PrunerOptions {
   readonly database: Database;
@@ -47,7 +48,6 @@ export interface Pruner {
   stop(): Promise<void>;
 }
 
-const dayMs = 24 * 60 * 60 * 1000;
 /** Delay of the first check, because a start has enough other work. */
 const firstLookMs = 60 * 1000;
 /** Interval between checks for expired data. */

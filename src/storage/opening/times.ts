@@ -8,8 +8,7 @@ import { Unfit } from "../database/database.ts";
 import type { Database } from "../database/database.ts";
 import { KnownTime } from "../history/known-time.ts";
 import { newestAt } from "../history/prune.ts";
-
-const dayMs = 24 * 60 * 60 * 1000;
+import { dayMs } from "../../lib/durations.ts";
 
 /** @throws Unfit if the confirmed date is in the future by the server's clock */
 export async function readTimes(

@@ -13,6 +13,7 @@ import { parseFields } from "../../../schema/parse.ts";
 import type { Place, ResourceObject } from "../../../schema/object.ts";
 import { basicAuthOption, compileBasicAuth } from "./basic-auth.ts";
 import { terminationOption } from "./termination.ts";
+import { isJsonObject } from "../../../lib/json.ts";
 
 /** The tunnel that the options belong to. */
 export interface OptionsOwner {
@@ -246,7 +247,7 @@ export function compileOptions(
 /** The older `Policy` is the policy itself. */
 function optionOf(name: string, value: unknown, translation: Translation | undefined): Option | undefined {
   if (typeof value === "string") return translation?.fromText?.(value);
-  if (!isObject(value)) return undefined;
+  if (!isJsonObject(value)) return undefined;
   return name.toLowerCase() === olderPolicy ? { value: JSON.stringify(value) } : value;
 }
 
@@ -275,7 +276,7 @@ export function prepareOptions(
 }
 
 function compileOwn(name: string, value: unknown): CompiledModule {
-  if (!isObject(value)) throw unsupported(name, "it is not supported in this form");
+  if (!isJsonObject(value)) throw unsupported(name, "it is not supported in this form");
   const unread = Object.keys(value).find((key) => key !== "credentials" && !isNothing(value[key]));
   if (unread !== undefined) throw unsupported(name, `its "${unread}" is not supported`);
   try {
@@ -426,8 +427,4 @@ export function isUnset(value: unknown): boolean {
 /** Like `isUnset`, for values inside an option, where empty lists and objects also have no meaning. */
 export function isNothing(value: unknown): boolean {
   return isUnset(value) || (typeof value === "object" && Object.keys(value as object).length === 0);
-}
-
-function isObject(value: unknown): value is Option {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

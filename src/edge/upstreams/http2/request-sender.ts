@@ -17,6 +17,7 @@ import {
 import { PeerSettings, renderSettings } from "../../../http2/peer-settings.ts";
 import { renderRequestHead, renderTrailers } from "./request-head.ts";
 import type { RequestSink } from "./request-reader.ts";
+import { noBytes } from "../../../lib/no-bytes.ts";
 
 /**
  * Number of unconsumed response bytes that the service may send. The connection carries one request, so it also applies
@@ -25,7 +26,6 @@ import type { RequestSink } from "./request-reader.ts";
 export const windowBytes = 1024 * 1024;
 /** Maximum number of request bytes that wait for the service's windows before the sender must wait. */
 const maxQueuedBytes = 64 * 1024;
-const noBytes = Buffer.alloc(0);
 
 /** Sends requests to the service one after another within its windows, and the connection's own frames. */
 export class RequestSender implements RequestSink {

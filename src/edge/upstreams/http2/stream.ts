@@ -21,6 +21,7 @@ import type { BlockProgress } from "../../../http2/header-blocks.ts";
 import { HpackDecoder } from "../../../http2/hpack-decoder.ts";
 import { RequestSender, windowBytes } from "./request-sender.ts";
 import { ResponseWriter } from "./response-writer.ts";
+import { noBytes } from "../../../lib/no-bytes.ts";
 
 /** The part of an edge's upstream context that a stream needs. */
 interface Context {
@@ -33,7 +34,6 @@ interface Context {
 const agentAnswer = Buffer.from("HTTP/1.1 502 ");
 /** "H". No HTTP/2 frame begins with this byte, because its length would exceed the maximum. */
 const http1Byte = 0x48;
-const noBytes = Buffer.alloc(0);
 /** Shared by all connections, because a block is decoded synchronously. */
 const head = new HeadBuilder();
 
