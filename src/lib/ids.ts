@@ -32,6 +32,11 @@ export function endpointIdOf(tunnelId: string): string {
   return `ep_${tunnelId.slice(tunnelId.lastIndexOf("_") + 1)}`;
 }
 
+/** Whether this is the id of an endpoint. The owners of a host are endpoints, edges and routes of edges. */
+export function isEndpointId(id: string): boolean {
+  return id.startsWith("ep_");
+}
+
 /** Ensures that all later ids sort after `id`. Called for ids that are already stored. */
 export function continueAfter(id: string): void {
   const micros = Number.parseInt(id.slice(id.lastIndexOf("_") + 1).slice(0, timeDigits), 36);

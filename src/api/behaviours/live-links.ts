@@ -6,6 +6,7 @@ import { tunnel } from "../../resources/tunnel.ts";
 import type { LiveObjects } from "../edges/live-objects.ts";
 import type { Doc, DocOf } from "../../schema/doc.ts";
 import { behaviourOf } from "../objects/behaviour.ts";
+import { isEndpointId } from "../../lib/ids.ts";
 
 interface Online {
   readonly liveObjects: Pick<LiveObjects, "matchingTunnels" | "matchingBackends">;
@@ -15,7 +16,7 @@ export const applicationSessionBehaviour = behaviourOf(applicationSession, {
   live: ({ doc: { edge_id, route_id, identity } }) => {
     const claims = claimsOf(identity);
     // Endpoints of agents and cloud endpoints have neither edge nor routes.
-    if (route_id.startsWith("ep_")) return { edge: null, route: null, endpoint: route_id, claims };
+    if (isEndpointId(route_id)) return { edge: null, route: null, endpoint: route_id, claims };
     return { edge: edge_id || null, route: route_id || null, endpoint: null, claims };
   },
 });

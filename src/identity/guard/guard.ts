@@ -35,6 +35,7 @@ import { groupsNamed, upstreamFields } from "./upstream-fields.ts";
 import { judge } from "../sessions/verdict.ts";
 import type { Lists, Verdict } from "../sessions/verdict.ts";
 import { dayMs } from "../../lib/durations.ts";
+import { isEndpointId } from "../../lib/ids.ts";
 
 export interface GuardOptions {
   readonly method: LoginMethod;
@@ -491,6 +492,6 @@ export class Guard implements CompiledModule, LoginGuard, AssertionPlace {
 
   get #decidedBy(): { readonly kind: string; readonly id: string; readonly revision: number } {
     const { ownerId, revision } = this.options;
-    return { kind: ownerId.startsWith("ep_") ? "endpoint" : "https_edge_route", id: ownerId, revision };
+    return { kind: isEndpointId(ownerId) ? "endpoint" : "https_edge_route", id: ownerId, revision };
   }
 }

@@ -4,6 +4,7 @@ import type { RefusalName } from "../../lib/errors.ts";
 import type { Exchange } from "../../traffic/exchange.ts";
 import type { Identity } from "../calls/identity.ts";
 import type { Session, SessionRecord } from "./session.ts";
+import { isEndpointId } from "../../lib/ids.ts";
 
 export type LoginEventType = "login_completed.v0" | "login_refused.v0" | "login_ended.v0";
 
@@ -153,7 +154,7 @@ function sessionDetails(record: SessionRecord, isStored: boolean) {
 /** An agent's endpoint is a site without routes. */
 function placeOf(siteId: string | undefined, ownerId: string | undefined) {
   if (siteId === undefined || ownerId === undefined) return { siteId: null, routeId: null };
-  return ownerId.startsWith("ep_") ? { siteId: ownerId, routeId: null } : { siteId, routeId: ownerId };
+  return isEndpointId(ownerId) ? { siteId: ownerId, routeId: null } : { siteId, routeId: ownerId };
 }
 
 function requestDetails({ id, request, connection }: Exchange) {

@@ -7,6 +7,7 @@ import type { ResourceObject } from "../../schema/object.ts";
 import type { RoutingChange } from "../planes/messages.ts";
 import { docOf } from "../../schema/doc.ts";
 import { cloudEndpoint } from "../../resources/cloud-endpoint.ts";
+import { isEndpointId } from "../../lib/ids.ts";
 
 /** All kinds that an endpoint may have been converted to, with any URL. */
 const kinds = ["https_edge_route", "https_edge", "tls_edge", "tcp_edge"] as const;
@@ -85,5 +86,5 @@ export function isPooled({ doc }: ResourceObject): boolean {
 
 /** Returns the configured kind of an object that may represent a cloud endpoint. */
 export function configuredKind({ kind, id }: Pick<ResourceObject, "kind" | "id">): string {
-  return id.startsWith("ep_") ? cloudEndpoint.name : kind;
+  return isEndpointId(id) ? cloudEndpoint.name : kind;
 }

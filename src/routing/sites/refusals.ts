@@ -3,6 +3,7 @@ import type { RefusalName } from "../../lib/errors.ts";
 import { denied } from "../../traffic/step.ts";
 import type { Step } from "../../traffic/step.ts";
 import type { CompiledRoute, Site } from "./compiled.ts";
+import { isEndpointId } from "../../lib/ids.ts";
 
 const by = "router";
 
@@ -24,7 +25,7 @@ export const fellThrough: Step = refused("policy_fell_through", "no rule of the 
  * @param id of the edge, route or endpoint
  */
 export function withoutUpstream(id: string): Step {
-  return id.startsWith("ep_") ? fellThrough : noBackend;
+  return isEndpointId(id) ? fellThrough : noBackend;
 }
 
 /** Maximum number of internal endpoints to which one request or connection may be forwarded in turn. */

@@ -6,6 +6,7 @@ import type { ConnectionSite, RoutingTable, Site } from "../../../routing/sites/
 import type { ResourceObject } from "../../../schema/object.ts";
 import { makeClaims } from "./claims.ts";
 import type { Claims } from "./claims.ts";
+import { isEndpointId } from "../../../lib/ids.ts";
 
 /** By name, see `nameOf`. */
 export type EndpointHosts = Claims<string>;
@@ -59,7 +60,7 @@ export function servedByOthers(
 ): string | undefined {
   const other = sites.find(({ kind, pooled }) => pooled !== true || kind !== `${pool}_edge`);
   if (!other) return undefined;
-  return other.id.startsWith("ep_") ? `the cloud endpoint "${other.id}" serves it` : `the edge "${other.id}" serves it`;
+  return isEndpointId(other.id) ? `the cloud endpoint "${other.id}" serves it` : `the edge "${other.id}" serves it`;
 }
 
 /** Whether an edge or a reserved domain holds `host` itself and not through a wildcard. */
