@@ -59,6 +59,16 @@ since("of that time ready, and without a processor", threadWaits(first.pid), use
 since("CPU s of another", threadSeconds(other.pid), used.other);
 print(`CPU s of the agents: ${(cpuMicros(agents.pid as number) / 1e6 - used.agents).toFixed(2)}`);
 print(`CPU s of the database: ${(cluster.databaseSeconds() - used.database).toFixed(2)}`);
+const secondsOf = (now: ReadonlyMap<string, number>, then: ReadonlyMap<string, number>): number =>
+  [...now].reduce((sum, [thread, s]) => sum + s - (then.get(thread) ?? 0), 0);
+const spent =
+  secondsOf(threadSeconds(first.pid), used.first) +
+  secondsOf(threadSeconds(other.pid), used.other) +
+  cpuMicros(agents.pid as number) / 1e6 -
+  used.agents +
+  cluster.databaseSeconds() -
+  used.database;
+verdict("CPU ms of each name, in all processes", (spent * 1000) / (sessions * each), { atMost: 1.2 });
 print(`transactions: ${(await cluster.transactions()) - used.transactions}`);
 await stop(agents);
 await cluster.stop();

@@ -113,12 +113,15 @@ export async function listening(port: number, withinMs = 60_000): Promise<void> 
   }
 }
 
-/** Returns the user and system CPU time of a process and its descendants so far, microseconds. */
+/**
+ * Returns the user and system CPU time of a process and its descendants so far, microseconds. It includes descendants
+ * that have ended.
+ */
 export function cpuMicros(pid: number): number {
   let total = 0;
   for (const one of withDescendants(pid)) {
     const fields = afterName(one);
-    total += (Number(fields[11]) + Number(fields[12])) * 10_000;
+    for (const ticks of fields.slice(11, 15)) total += Number(ticks) * 10_000;
   }
   return total;
 }

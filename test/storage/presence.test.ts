@@ -286,5 +286,33 @@ if (postgres) {
       for (const node of [one, other]) await node.close();
       await place.drop();
     });
+
+    it("the presence of a storm is claimed, written and read without a look at all entries", async () => {
+      const place = await postgres.create();
+      const store = await open(place.url, { cluster: true });
+      const entries = (prefix: string): object[] =>
+        Array.from({ length: 300 }, (_, n) => ({ id: `${prefix}_${n}`, name: `${prefix}${n}.example.com` }));
+      const rows = (prefix: string): string =>
+        JSON.stringify(entries(prefix).map((one) => ({ ...one, body: "sealed", account_id: "a" })));
+      const claims = JSON.stringify(
+        entries("b").map((one) => ({ ...one, entry: (one as { id: string }).id, account_id: "a", replaces: [] })),
+      );
+      const node = `(select id from nodes), (select epoch from nodes)`;
+      const [looks] = await execute(
+        "postgres",
+        place.url,
+        `select presence_write(${node}, '${rows("a")}', '{}', '[]')`,
+        "begin",
+        `select presence_claims(${node}, '${claims}')`,
+        `select presence_write(${node}, '${rows("b")}', '{a_1}', '[{"id":"c_1","name":"c1.example.com"}]')`,
+        "select * from presence_since('another', 10, 1000)",
+        `select sum(seq_scan)::integer as whole, sum(idx_scan)::integer as single from pg_stat_xact_user_tables
+          where relname in ('presence', 'presence_names')`,
+      );
+      assert.equal(looks?.["whole"], 0);
+      assert.ok((looks?.["single"] as number) > 0);
+      await store.close();
+      await place.drop();
+    });
   });
 }

@@ -7,7 +7,7 @@ import { sql } from "kysely";
 import type { Transaction } from "../database/database.ts";
 
 /** Held while presence is written. Any number that nothing else in the same database uses. */
-const writeKey = "7205759403792796";
+export const writeKey = "7205759403792796";
 
 const texts = [
   "create sequence presence_changes",

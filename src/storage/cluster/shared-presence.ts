@@ -283,32 +283,34 @@ export class SharedPresence implements Presence {
   /** @param isWhole whether to read everything: missing entries have lapsed */
   async #read(isWhole: boolean): Promise<void> {
     const { node } = this.#lease.fence();
-    const from = this.#change;
-    const rows = await this.#shared.query<Row>(
-      "select id, node, change, case when node = $2 and body is not null then '' else body end as body, " +
-        "body is null and not exists (select 1 from nodes where nodes.id = node and nodes.epoch = presence.epoch) " +
-        "as lapsed from presence where change > $1 order by change",
-      [from, node],
-    );
-    const news: PresenceNews[] = [];
     const there = new Set<string>();
-    for (const { id, node: of, change, body, lapsed } of rows) {
-      this.#change = Math.max(this.#change, change);
-      const isOwn = of === node;
-      const isTold = this.#own.get(id)?.isTold === true;
-      if (body !== null && !isOwn) {
-        there.add(id);
-        if (isTold) news.push({ what: "taken", id });
-        const opened = this.#open(id, body);
-        if (opened !== undefined) news.push({ what: "put", id, node: of, body: opened });
-      } else if (this.#follower?.has(id) ?? !isTold) news.push({ what: lapsed && !isOwn ? "lapsed" : "removed", id });
-      else if (!isOwn && isTold) news.push({ what: "taken", id });
+    if (isWhole) this.#unheard = [];
+    for (;;) {
+      const rows = await this.#shared.query<Row>("select * from presence_since($1, $2, $3)", [
+        node,
+        this.#change,
+        batchEntries,
+      ]);
+      for (const { id, node: of, body } of rows) if (body !== null && of !== node) there.add(id);
+      this.#take(rows.flatMap((row) => this.#newsOf(row)));
+      if (rows.length < batchEntries) break;
     }
-    if (isWhole) {
-      this.#unheard = [];
-      for (const id of this.#follower?.ids() ?? []) if (!there.has(id)) news.push({ what: "lapsed", id });
+    if (!isWhole) return;
+    const missing = Array.from(this.#follower?.ids() ?? []).filter((id) => !there.has(id));
+    this.#take(missing.map((id) => ({ what: "lapsed", id })));
+  }
+
+  #newsOf({ id, node, change, body, lapsed }: Row): PresenceNews[] {
+    this.#change = Math.max(this.#change, change);
+    const isOwn = node === this.#lease.fence().node;
+    const isTold = this.#own.get(id)?.isTold === true;
+    if (body !== null && !isOwn) {
+      const opened = this.#open(id, body);
+      const news: PresenceNews[] = isTold ? [{ what: "taken", id }] : [];
+      return opened === undefined ? news : [...news, { what: "put", id, node, body: opened }];
     }
-    this.#take(news);
+    if (this.#follower?.has(id) ?? !isTold) return [{ what: lapsed && !isOwn ? "lapsed" : "removed", id }];
+    return !isOwn && isTold ? [{ what: "taken", id }] : [];
   }
 
   /** Returns undefined for a body that no node has written. */

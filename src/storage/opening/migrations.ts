@@ -2,6 +2,7 @@
 import { sql } from "kysely";
 import type { RawBuilder } from "kysely";
 import { createNodeTables } from "../cluster/tables.ts";
+import { writePresenceAsSets } from "../cluster/presence-sets.ts";
 import {
   claimManyAtOnce,
   createPresenceTables,
@@ -48,6 +49,7 @@ export const migrations: readonly Migration[] = [
   { name: "0010-packed", up: leaveToPack },
   { name: "0011-name-rule", up: prepareForNameRule },
   { name: "0012-known-time", up: createKnownTime },
+  { name: "0013-presence-as-sets", up: prepareForStorms },
 ];
 
 /** The fields recorded with a step. */
@@ -325,4 +327,8 @@ async function prepareForManyClaims(transaction: Transaction, { isSharable }: Co
 
 async function prepareForNameRule(transaction: Transaction, { isSharable }: ColumnTypes): Promise<void> {
   if (isSharable) await decideAsTheRule(transaction);
+}
+
+async function prepareForStorms(transaction: Transaction, { isSharable }: ColumnTypes): Promise<void> {
+  if (isSharable) await writePresenceAsSets(transaction);
 }
