@@ -15,10 +15,14 @@ import { useNameServers } from "../outbound/names/names.ts";
 import { exportOutboundCounters } from "../outbound/counters.ts";
 import type { ControlPlaneSettings } from "../settings/control-plane.ts";
 import type { BacktestRunner } from "../routing/planes/backtests.ts";
+import type { RecordingNode } from "../routing/planes/captured-blocks.ts";
 import { openStore } from "../storage/opening/open.ts";
 import { storedKinds } from "../storage/opening/stored-kinds.ts";
 import type { DerivedKey, Store } from "../storage/store.ts";
 import type { BehaviourNeeds } from "./behaviours.ts";
+import { keptMs, makeBacktestJobs } from "./backtests/jobs.ts";
+import type { BacktestJobs } from "./backtests/jobs.ts";
+import { recordingNodes } from "./backtests/other-nodes.ts";
 import { withoutRecords } from "./backtests/without-records.ts";
 import { openConsole } from "./console/console.ts";
 import type { ConsoleOptions } from "./console/console.ts";
@@ -207,6 +211,7 @@ async function serve(
     keepDirectory({ lineCount: links.length, nodes: directory, agents }),
   ]);
   const grounds = {
+    backtests: openBacktests(options, store, () => recordingNodes(directory?.linesByNode(), queries)),
     edges,
     metrics,
     queries,
@@ -244,6 +249,15 @@ async function serve(
   };
 }
 
+function openBacktests(
+  { backtests, clock, log }: ControlPlaneOptions,
+  store: Store,
+  others: () => readonly RecordingNode[],
+): BacktestJobs {
+  const runner = backtests?.(() => store.derivedKeys(capturePurpose)) ?? withoutRecords;
+  return makeBacktestJobs({ runner, others, shared: store.node?.results(keptMs), clock, log });
+}
+
 async function openEvents(
   options: ControlPlaneOptions,
   grounds: Pick<EventOptions, "store" | "metrics" | "edges" | "baseUrl">,
@@ -264,7 +278,7 @@ interface Grounds
   extends
     Pick<
       OperationsInput,
-      "queries" | "series" | "metrics" | "readiness" | "applied" | "nodes" | "problems" | "inboxes"
+      "queries" | "series" | "metrics" | "readiness" | "applied" | "nodes" | "problems" | "inboxes" | "backtests"
     >,
     Pick<BehaviourNeeds, "liveObjects" | "events" | "provisioning"> {
   readonly keys: KeyRing;
@@ -321,7 +335,7 @@ async function startApi(options: ControlPlaneOptions, store: Store, grounds: Gro
       sharedCallback: options.oidcSharedCallback,
       developmentProvider: options.developmentProvider,
       codes: front?.codes,
-      backtests: options.backtests?.(() => store.derivedKeys(capturePurpose)) ?? withoutRecords,
+      backtests: grounds.backtests,
     }),
   });
   letGo(

@@ -3,9 +3,8 @@ import type { Log } from "../lib/log.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import type { Networks } from "../lib/networks.ts";
 import type { Store } from "../storage/store.ts";
-import { makeBacktestJobs } from "./backtests/jobs.ts";
+import type { BacktestJobs } from "./backtests/jobs.ts";
 import { backtestOperations } from "./backtests/operations.ts";
-import type { BacktestRunner } from "../routing/planes/backtests.ts";
 import { consoleLinkOperation } from "./console/link-operation.ts";
 import type { Codes } from "./console/codes.ts";
 import type { AppliedRevisions } from "./edges/applied.ts";
@@ -76,7 +75,7 @@ export interface OperationsInput {
   readonly metricsFrom: Networks | undefined;
   /** Login codes of the console. Undefined if it is off. */
   readonly codes: Codes | undefined;
-  readonly backtests: BacktestRunner;
+  readonly backtests: BacktestJobs;
 }
 
 export interface Operations {
@@ -121,7 +120,7 @@ export function makeOperations(input: OperationsInput): Operations {
     loginAddressesOperation(store, { ...input, names, httpsPort }),
     deliveredEventsOperation(store, () => needs.events),
     ...declarativeOperations(context),
-    ...backtestOperations(context, makeBacktestJobs(input.backtests, clock)),
+    ...backtestOperations(context, input.backtests),
     consoleLinkOperation(input.codes, store),
     ...healthOperations({ metrics, queries, readiness, metricsFrom: input.metricsFrom }),
   ];

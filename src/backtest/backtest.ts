@@ -2,6 +2,7 @@
 import type { CapturedRequest } from "../capture/record.ts";
 import { ClientConnection } from "../edge/http/client-connection.ts";
 import type { BacktestExample, BacktestReport } from "../routing/planes/backtests.ts";
+import type { CaptureGap } from "../routing/planes/captured-blocks.ts";
 import type { RoutingChange } from "../routing/planes/messages.ts";
 import type { ConnectionFacts } from "../traffic/exchange.ts";
 import { causeOf } from "./causes.ts";
@@ -46,8 +47,10 @@ export class Backtest {
   }
 
   /** Some records are missing. */
-  gap(): void {
-    this.#tally.gaps += 1;
+  gap({ reason, nodeId, records = 0 }: CaptureGap): void {
+    const { lostNodes } = this.#tally;
+    if (reason === "unreached" && nodeId !== undefined) lostNodes.set(nodeId, (lostNodes.get(nodeId) ?? 0) + records);
+    else this.#tally.gaps += 1;
   }
 
   /** Tries one record. Records come in the order in which their requests arrived. */

@@ -1,9 +1,10 @@
 import { startThreadProgram } from "../lib/thread-programs.ts";
-import type { BacktestNews, BacktestRunner } from "../routing/planes/backtests.ts";
+import type { BacktestRunner } from "../routing/planes/backtests.ts";
+import type { BlockQuestion } from "../routing/planes/captured-blocks.ts";
 import type { CapturePlaces } from "../capture/store/read-records.ts";
 import { letGo } from "../lib/boundary.ts";
 import type { BacktestSettings } from "./settings.ts";
-import type { BacktestThreadData } from "./worker.ts";
+import type { BacktestThreadData, FromBacktest, ToBacktest } from "./worker.ts";
 
 /** Maximum heap of a backtest's thread, MiB. */
 const heapMiB = 1024;
@@ -11,14 +12,22 @@ const heapMiB = 1024;
 /** Runs each backtest in a thread of its own. */
 export function backtestRunner(places: () => CapturePlaces, settings: BacktestSettings): BacktestRunner {
   return {
-    start(job, told) {
-      const workerData: BacktestThreadData = { job, settings, places: places() };
+    start(job, others, told) {
+      const nodes = new Map(others.map((node) => [node.id, node]));
+      const workerData: BacktestThreadData = { job, settings, places: places(), others: [...nodes.keys()] };
       const thread = startThreadProgram(new URL("./worker.ts", import.meta.url), {
         name: "backtest",
         workerData,
         resourceLimits: { maxOldGenerationSizeMb: heapMiB },
       });
-      thread.on("message", (news: BacktestNews) => told(news));
+      const ask = async (nodeId: string, call: number, question: BlockQuestion): Promise<void> => {
+        const answer = await nodes.get(nodeId)?.ask(question);
+        thread.postMessage({ call, answer } satisfies ToBacktest);
+      };
+      thread.on("message", (message: FromBacktest) => {
+        if (message.type === "ask") letGo("task", ask(message.nodeId, message.call, message.question));
+        else told(message);
+      });
       thread.on("error", (error: Error) => told({ type: "failed", message: error.message }));
       return { stop: () => letGo("task", thread.terminate()) };
     },

@@ -47,6 +47,8 @@ export class Tally {
   unknown = 0;
   skipped = 0;
   gaps = 0;
+  /** Missing requests by node. */
+  readonly lostNodes = new Map<string, number>();
   differentlyRecorded = 0;
   firstAt = 0;
   lastAt = 0;
@@ -114,6 +116,7 @@ export class Tally {
       different,
       unknown,
       gaps: this.gaps,
+      lostNodes: Array.from(this.lostNodes, ([id, requests]) => ({ id, requests })),
       skipped,
       differentlyRecorded,
       differences: { ...this.#differences },

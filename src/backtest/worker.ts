@@ -1,10 +1,11 @@
-/** The thread of one backtest: reads the node's captured requests and tries them, at low priority. */
+/** The thread of one backtest: reads the captured requests of all nodes and tries them, at low priority. */
 import { readlinkSync } from "node:fs";
 import { setPriority } from "node:os";
 import { parentPort, workerData } from "node:worker_threads";
 import { readRecords } from "../capture/store/read-records.ts";
 import type { CapturePlaces } from "../capture/store/read-records.ts";
 import type { BacktestJob, BacktestNews } from "../routing/planes/backtests.ts";
+import type { BlockAnswer, BlockQuestion, CaptureGap, RecordingNode } from "../routing/planes/captured-blocks.ts";
 import { Backtest } from "./backtest.ts";
 import type { BacktestSettings } from "./settings.ts";
 
@@ -12,6 +13,17 @@ export interface BacktestThreadData {
   readonly job: BacktestJob;
   readonly settings: BacktestSettings;
   readonly places: CapturePlaces;
+  /** Ids of the other nodes. The thread that started this one asks them. */
+  readonly others: readonly string[];
+}
+
+export type FromBacktest =
+  | BacktestNews
+  | { readonly type: "ask"; readonly call: number; readonly nodeId: string; readonly question: BlockQuestion };
+
+export interface ToBacktest {
+  readonly call: number;
+  readonly answer: BlockAnswer | undefined;
 }
 
 /** Nice value of the thread. Traffic goes first. */
@@ -31,14 +43,33 @@ function yieldToTraffic(): void {
   }
 }
 
-const tell = (news: BacktestNews): void => parentPort?.postMessage(news);
+const tell = (news: FromBacktest): void => parentPort?.postMessage(news);
 
-async function run({ job, settings, places }: BacktestThreadData): Promise<void> {
+function nodesOf(ids: readonly string[]): readonly RecordingNode[] {
+  const waiting = new Map<number, (answer: BlockAnswer | undefined) => void>();
+  let lastCall = 0;
+  parentPort?.on("message", ({ call, answer }: ToBacktest) => {
+    waiting.get(call)?.(answer);
+    waiting.delete(call);
+  });
+  return ids.map((nodeId) => ({
+    id: nodeId,
+    ask: (question) =>
+      new Promise((resolve) => {
+        const call = (lastCall += 1);
+        waiting.set(call, resolve);
+        tell({ type: "ask", call, nodeId, question });
+      }),
+  }));
+}
+
+async function run({ job, settings, places, others }: BacktestThreadData): Promise<void> {
   const { accountId, since, until, filter } = job;
   const backtest = new Backtest({ ...job, settings });
   let count = 0;
   let toldAt = performance.now();
-  for await (const record of readRecords(places, { accountId, since, until, filter }, { gap: () => backtest.gap() })) {
+  const reading = { others: nodesOf(others), gap: (gap: CaptureGap) => backtest.gap(gap) };
+  for await (const record of readRecords(places, { accountId, since, until, filter }, reading)) {
     const trying = backtest.try(record);
     if (trying !== undefined) await trying;
     count += 1;
@@ -47,6 +78,7 @@ async function run({ job, settings, places }: BacktestThreadData): Promise<void>
     tell({ type: "progress", report: backtest.report });
   }
   tell({ type: "done", report: backtest.report });
+  parentPort?.close();
 }
 
 yieldToTraffic();

@@ -1,4 +1,5 @@
 /** What passes between a traffic thread and the capture thread: plain data. */
+import type { BlockAnswer, BlockQuestion } from "../routing/planes/captured-blocks.ts";
 import type { RequestTrace, WholeRecords } from "../routing/planes/questions.ts";
 import type { CaptureQuery } from "./query.ts";
 
@@ -30,4 +31,6 @@ export interface CaptureLine {
   send(batch: CaptureBatch): void;
   /** Resolves with undefined if nothing was ever captured here, or the capture thread fails. */
   ask(query: CapturePageQuery): Promise<CapturePage | undefined>;
+  /** Resolves with undefined if the capture thread fails, and with nothing if nothing was ever captured here. */
+  askBlocks(question: BlockQuestion): Promise<BlockAnswer | undefined>;
 }

@@ -156,6 +156,7 @@ function follow(
       standing: () => standing.current,
       series,
       captured: capturedPages(capture),
+      blocks: capture?.line.askBlocks,
     }),
     log,
   });

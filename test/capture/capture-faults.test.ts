@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { readRecords } from "../../src/capture/store/read-records.ts";
-import type { CaptureGap } from "../../src/capture/store/read-records.ts";
+import type { CaptureGap } from "../../src/routing/planes/captured-blocks.ts";
 import { eventually } from "../support/eventually.ts";
 import { startPlatform } from "../support/platform.ts";
 import { databases } from "../support/postgres.ts";

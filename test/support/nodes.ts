@@ -45,8 +45,13 @@ export interface NodeReply {
   readonly headers: Headers;
 }
 
-export async function startNode(database: string, env: Record<string, string> = {}): Promise<ServerNode> {
-  const data = mkdtempSync(join(tmpdir(), "postern-node-"));
+/** @param keptData data directory that stays when the server ends; default: a new one, which does not */
+export async function startNode(
+  database: string,
+  env: Record<string, string> = {},
+  keptData?: string,
+): Promise<ServerNode> {
+  const data = keptData ?? mkdtempSync(join(tmpdir(), "postern-node-"));
   const node = await startServer(["--cluster", "--data", data], apiKey, {
     ...freePorts,
     POSTERN_DATABASE: database,
@@ -60,7 +65,7 @@ export async function startNode(database: string, env: Record<string, string> = 
     ...node,
     async end(signal) {
       const finished = await node.end(signal);
-      rmSync(data, { recursive: true, force: true });
+      if (keptData === undefined) rmSync(data, { recursive: true, force: true });
       return finished;
     },
   };

@@ -73,7 +73,7 @@ function summaryOf({ status, tried, different, unknown }: Backtest): string {
   return `${tried} requests tried: ${different} different, ${unknown} unknown`;
 }
 
-function Counts({ found: { differences, unknown_reasons: reasons } }: { readonly found: Backtest }) {
+function Counts({ found: { differences, unknown_reasons: reasons, lost_nodes: lost } }: { readonly found: Backtest }) {
   const counts = (Object.keys(names) as Difference[]).filter((name) => differences[name] > 0);
   return (
     <>
@@ -83,6 +83,12 @@ function Counts({ found: { differences, unknown_reasons: reasons } }: { readonly
             {differences[name]}
           </Tag>{" "}
           {names[name]}
+        </p>
+      ))}
+      {lost.map(({ node_id: id, requests }) => (
+        <p key={id} class="small muted">
+          Node {id} stopped responding. The backtest lacks {requests > 0 ? `at least ${requests}` : "its"} captured
+          requests.
         </p>
       ))}
       {reasons.map(({ reason, requests }) => (

@@ -4612,6 +4612,13 @@ export interface Backtest {
   readonly decided_otherwise_before: number;
   /** Places in the captured data whose requests are missing. */
   readonly gaps: number;
+  /** Nodes that stopped answering. Their remaining captured requests were not tried. */
+  readonly lost_nodes: readonly {
+    /** Id of the node. */
+    readonly node_id: string;
+    /** Captured requests that are missing, as far as the node has listed them. */
+    readonly requests: number;
+  }[];
   /** Number of requests by difference. */
   readonly differences: {
     /** Requests that the candidate no longer allows: denied, or sent to a login. */

@@ -14,7 +14,7 @@ import { missing } from "../operation/missing-scope.ts";
 import { seesEverything, seesSecrets } from "../operation/scope.ts";
 import { stepSchema } from "../traffic/schemas.ts";
 import { candidateOf } from "./candidate.ts";
-import type { BacktestJobs, KeptBacktest } from "./jobs.ts";
+import type { BacktestJobs, BacktestState } from "./jobs.ts";
 import { backtestRequestSchema, backtestSchema, exampleBacktest, exampleBacktestRequest } from "./schemas.ts";
 import { viewOfBacktest } from "./view.ts";
 import { dayMs } from "../../lib/durations.ts";
@@ -67,7 +67,7 @@ export function backtestOperations(context: ObjectContext, jobs: BacktestJobs): 
       method: "GET",
       summary: "Get a backtest with its results so far. Results are available for an hour.",
       refusals: ["not_found"],
-      run: (call) => reply(call, 200, found(call, jobs), context),
+      run: async (call) => reply(call, 200, found(call, await jobs.find(...idOf(call))), context),
     },
     {
       ...one,
@@ -76,11 +76,7 @@ export function backtestOperations(context: ObjectContext, jobs: BacktestJobs): 
       summary: "Cancel a backtest. Its results so far stay available for an hour.",
       reads: true,
       refusals: ["not_found"],
-      run(call) {
-        const backtest = found(call, jobs);
-        jobs.cancel(backtest);
-        return reply(call, 200, backtest, context);
-      },
+      run: async (call) => reply(call, 200, found(call, await jobs.cancel(...idOf(call))), context),
     },
   ];
 }
@@ -101,8 +97,8 @@ async function create(call: Call, context: ObjectContext, jobs: BacktestJobs): P
   if (since >= until) found.push({ path: "since", message: "must be before until" });
   if (found.length > 0) throw inputRefusal(call.operation.id, found);
   const candidate = await candidateOf(call, context);
-  const { accountId, id: keyId } = call.principal;
-  const backtest = jobs.start(keyId, { ...candidate, accountId, since, until, filter: filterOf(doc["filter"]) });
+  const { accountId } = call.principal;
+  const backtest = await jobs.start({ ...candidate, accountId, since, until, filter: filterOf(doc["filter"]) });
   return reply(call, 201, backtest, context);
 }
 
@@ -129,14 +125,18 @@ function filterOf(given: unknown): BacktestFilter {
   return Object.fromEntries(Object.entries(set).filter(([, value]) => value !== null && value !== 0));
 }
 
-function found({ operation, principal, parameters }: Call, jobs: BacktestJobs): KeptBacktest {
-  const [id = ""] = parameters;
-  const backtest = jobs.find(principal.accountId, id);
+function idOf({ principal, parameters: [id = ""] }: Call): [accountId: string, id: string] {
+  return [principal.accountId, id];
+}
+
+function found(call: Call, backtest: BacktestState | undefined): BacktestState {
   if (backtest) return backtest;
+  const { operation } = call;
+  const [, id] = idOf(call);
   throw new Refusal("not_found", `${operation.id}: no backtest "${id.slice(0, 64)}"; results expire after an hour`);
 }
 
-function reply(call: Call, status: number, backtest: KeptBacktest, { store }: Pick<ObjectContext, "store">): Reply {
+function reply(call: Call, status: number, backtest: BacktestState, { store }: Pick<ObjectContext, "store">): Reply {
   const uri = `${call.baseUrl}/backtests/${backtest.id}`;
   return { status, body: JSON.stringify(viewOfBacktest(backtest, uri)), revision: store.revision };
 }

@@ -85,6 +85,13 @@ export const backtestSchema: JsonSchema = object("A backtest of a candidate conf
     "Requests that the present configuration decides in another way than when they arrived, because it has changed since.",
   ),
   gaps: count("Places in the captured data whose requests are missing."),
+  lost_nodes: list(
+    "Nodes that stopped answering. Their remaining captured requests were not tried.",
+    object("A node that stopped answering.", {
+      node_id: text("Id of the node."),
+      requests: count("Captured requests that are missing, as far as the node has listed them."),
+    }),
+  ),
   differences: object("Number of requests by difference.", mapped(differences)),
   unknown_reasons: list(
     "Why results are unknown.",
@@ -144,6 +151,7 @@ export const exampleBacktest = {
   skipped: 3,
   decided_otherwise_before: 0,
   gaps: 0,
+  lost_nodes: [],
   differences: {
     allowed_to_denied: 12,
     denied_to_allowed: 0,

@@ -2,7 +2,7 @@
 import { timestamp } from "../../lib/clock.ts";
 import type { BacktestCause, BacktestExample, BacktestReport, Decision } from "../../routing/planes/backtests.ts";
 import { steps } from "../traffic/steps.ts";
-import type { KeptBacktest } from "./jobs.ts";
+import type { BacktestState } from "./jobs.ts";
 
 export const noResults: BacktestReport = {
   tried: 0,
@@ -11,6 +11,7 @@ export const noResults: BacktestReport = {
   unknown: 0,
   skipped: 0,
   gaps: 0,
+  lostNodes: [],
   differentlyRecorded: 0,
   differences: {
     allowed_to_denied: 0,
@@ -27,7 +28,7 @@ export const noResults: BacktestReport = {
   lastAt: 0,
 };
 
-export function viewOfBacktest(backtest: KeptBacktest, uri: string): Record<string, unknown> {
+export function viewOfBacktest(backtest: BacktestState, uri: string): Record<string, unknown> {
   const { id, status, error, createdAt, job, changeCount, report = noResults } = backtest;
   return {
     id,
@@ -48,6 +49,7 @@ export function viewOfBacktest(backtest: KeptBacktest, uri: string): Record<stri
     skipped: report.skipped,
     decided_otherwise_before: report.differentlyRecorded,
     gaps: report.gaps,
+    lost_nodes: report.lostNodes.map(({ id: nodeId, requests }) => ({ node_id: nodeId, requests })),
     differences: report.differences,
     unknown_reasons: report.unknownReasons,
     causes: report.causes.map(viewOfCause),

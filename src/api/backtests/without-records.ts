@@ -3,7 +3,7 @@ import { noResults } from "./view.ts";
 
 /** Runs backtests where no requests are captured: they end immediately, without results. */
 export const withoutRecords: BacktestRunner = {
-  start(_job, told) {
+  start(_job, _others, told) {
     queueMicrotask(() => told({ type: "done", report: noResults }));
     return { stop() {} };
   },

@@ -24,6 +24,8 @@ export interface EdgeQueries extends EdgeObserver {
   ask(question: EdgeQuestion): Promise<EdgeAnswer>;
   /** Returns the ids of the edges of other nodes that have not reached the milestone after `timeoutMs`. */
   reached(milestone: { readonly revision: number; readonly change: number }, timeoutMs: number): Promise<string[]>;
+  /** Returns the answer of one edge. Undefined if it does not answer in time. */
+  askOne(line: EdgeLine, question: EdgeQuestion): Promise<EdgeAnswer | undefined>;
   /** Returns the standing of another node, according to one of its edges. Undefined if the edge does not answer in time. */
   standing(line: EdgeLine): Promise<Standing | undefined>;
   /** Returns the history of traffic of the other nodes, once for each of their edges that answers. */
@@ -100,6 +102,10 @@ export function makeEdgeQueries(
 ): EdgeQueries {
   const elsewhere = (): readonly EdgeLine[] => others()?.lines() ?? [];
   const { query, queryAll, answered } = makeCalls(clock);
+  const askOne = async (line: EdgeLine, question: EdgeQuestion, timeoutMs: number): Promise<EdgeAnswer | undefined> => {
+    const answer = await query(line, (call) => ({ type: "question", call, question }), timeoutMs);
+    return answer?.type === "answer" ? answer.answer : undefined;
+  };
   /** The line to the edge at which the agent of a session is connected. */
   const lineOfSession = new Map<string, EdgeLine>();
   const tell = async ({ id: sessionId }: StoredObject, command: AgentCommand): Promise<string | undefined> => {
@@ -137,10 +143,9 @@ export function makeEdgeQueries(
         return said?.name === "reached" && said.isReached ? [] : [edgeId];
       });
     },
+    askOne: (line, question) => askOne(line, question, questionTimeoutMs),
     async standing(line) {
-      const question = { name: "standing" } as const;
-      const answer = await query(line, (call) => ({ type: "question", call, question }), standingMs);
-      const said = answer?.type === "answer" ? answer.answer : undefined;
+      const said = await askOne(line, { name: "standing" }, standingMs);
       return said?.name === "standing" ? said.standing : undefined;
     },
     async series(question) {

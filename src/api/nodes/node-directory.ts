@@ -28,6 +28,8 @@ export interface NodeDirectory extends OtherNodes {
   lines(): readonly EdgeLine[];
   /** The edges of all other nodes, including nodes that are cut off from the database. */
   allLines(): readonly EdgeLine[];
+  /** The same edges by their nodes. */
+  linesByNode(): ReadonlyMap<string, readonly EdgeLine[]>;
   /** The edge of another node that has a session. */
   lineOf(sessionId: string): EdgeLine | undefined;
   readonly agents: Agents;
@@ -95,6 +97,7 @@ export function openNodeDirectory(options: NodeDirectoryOptions): NodeDirectory 
     follow: (told, taken) => others.follow(told, taken),
     lines: () => others.lines(),
     allLines: () => others.allLines(),
+    linesByNode: () => others.linesByNode(),
     lineOf: (sessionId) => others.lineOf(sessionId),
     agents: others.agents,
     address: () => (own.size > 0 ? [...own.values()].join(", ") : undefined),

@@ -70,6 +70,17 @@ export class NodeEntries {
     return Array.from(this.#edges.values(), ({ line }) => line);
   }
 
+  /** Returns the lines to all edges by their nodes. */
+  linesByNode(): ReadonlyMap<string, readonly EdgeLine[]> {
+    const edges = [...this.#edges.values()];
+    return new Map(
+      [...Map.groupBy(edges, ({ entry }) => entry.node ?? "")].map(([node, ofNode]) => [
+        node,
+        ofNode.map(({ line }) => line),
+      ]),
+    );
+  }
+
   lineOf(sessionId: string): EdgeLine | undefined {
     return this.agents.placeOfSession(sessionId)?.line;
   }

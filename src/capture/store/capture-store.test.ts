@@ -19,8 +19,9 @@ import type { CaptureFilter } from "../query.ts";
 import type { CaptureRule } from "../rule.ts";
 import { CaptureStore } from "./capture-store.ts";
 import type { CaptureStoreOptions } from "./capture-store.ts";
+import { answerBlocks } from "./disk-blocks.ts";
 import { readRecords } from "./read-records.ts";
-import type { CaptureGap } from "./read-records.ts";
+import type { CaptureGap, RecordingNode } from "../../routing/planes/captured-blocks.ts";
 import { hourMs } from "../../lib/durations.ts";
 
 const keys = [{ id: "0a", key: Buffer.alloc(32, 7) }];
@@ -192,6 +193,69 @@ describe("the store of captured requests", () => {
     const { ids, gaps } = await all(places);
     assert.deepEqual([ids, gaps.map(({ reason }) => reason)], [[], ["damaged"]]);
     await assert.rejects(readRecords({ directory, keys }, { accountId: "../ac_2" }).next(), /malformed/);
+  });
+
+  it("the store of captured requests is readable from another node, until that node goes away", async () => {
+    const [here, there] = [start(), start()];
+    for (const [at, { open }] of [here, there].entries()) {
+      const store = open();
+      for (let number = 1; number <= 400; number += 1) {
+        if (number % 2 === at) store.add(record(number), rule);
+        if (number % 100 === 0) store.flush();
+      }
+      store.close();
+    }
+    let answers = Infinity;
+    const node: RecordingNode = {
+      id: "nd_2",
+      async ask(question) {
+        answers -= 1;
+        return answers < 0 ? undefined : await answerBlocks(there.directory, question);
+      },
+    };
+    const read = async () => {
+      const gaps: CaptureGap[] = [];
+      const numbers: number[] = [];
+      const options = { others: [node], gap: (gap: CaptureGap) => void gaps.push(gap) };
+      for await (const { id } of readRecords(here.places, { accountId: "ac_1" }, options))
+        numbers.push(Number(id.slice(4)));
+      return { gaps, numbers };
+    };
+    const whole = await read();
+    assert.deepEqual([whole.numbers.length, whole.gaps], [400, []]);
+    assert.deepEqual(
+      whole.numbers,
+      whole.numbers.toSorted((one, other) => one - other),
+    );
+    answers = 1;
+    const cut = await read();
+    assert.deepEqual(
+      [cut.numbers.length, cut.gaps.map(({ reason, nodeId }) => `${reason} ${nodeId}`)[0]],
+      [200, "unreached nd_2"],
+    );
+    assert.equal(
+      cut.gaps.reduce((sum, { records = 0 }) => sum + records, 0),
+      200,
+    );
+    answers = 0;
+    const lost = await read();
+    assert.deepEqual([lost.numbers.length, lost.gaps.length, lost.gaps[0]?.records], [200, 1, undefined]);
+  });
+
+  it("P1: the store of captured requests gives another node nothing but blocks of segments", async () => {
+    const { open, directory } = start();
+    const store = open();
+    store.add(record(1), rule);
+    store.close();
+    for (const [accountId, segment] of [
+      ["ac_1", "../../keys"],
+      ["../ac_1", "0000000001-1-1-0a.requests"],
+    ] as const) {
+      const blocks = [{ segment, offset: 0, length: 10 }];
+      await assert.rejects(answerBlocks(directory, { want: "blocks", accountId, blocks }), /no segment|malformed/);
+    }
+    const huge = [{ segment: "0000000001-1-1-0a.requests", offset: 0, length: 1e9 }];
+    await assert.rejects(answerBlocks(directory, { want: "blocks", accountId: "ac_1", blocks: huge }), /too long/);
   });
 
   it("the store of captured requests is readable in order of arrival, either way, by time and by filter", async () => {

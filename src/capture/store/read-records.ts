@@ -1,38 +1,28 @@
-/** Reads one node's captured requests from its disk, in any thread of any process that has the keys. */
-import { open, readdir } from "node:fs/promises";
-import type { FileHandle } from "node:fs/promises";
-import { join } from "node:path";
+/** Reads captured requests from the disk of this node, and from other nodes, in any thread that has the keys. */
+import type { CaptureGap, RecordingNode, StoredBlock } from "../../routing/planes/captured-blocks.ts";
 import type { CapturedRequest } from "../record.ts";
 import { recordsIn } from "../format/record-reader.ts";
 import { matcherOf } from "../query.ts";
 import type { CaptureQuery } from "../query.ts";
 import { openBlock } from "./block.ts";
+import { diskBlocks } from "./disk-blocks.ts";
+import type { BlockSource } from "./disk-blocks.ts";
 import { AccountKeys } from "./keys.ts";
 import type { CaptureKey } from "./keys.ts";
-import { accountDirectory, blockContext, readSegmentName } from "./segment-name.ts";
-import type { SegmentName } from "./segment-name.ts";
-import { readIndex } from "./segment-index.ts";
-import type { BlockPlace, SegmentIndex } from "./segment-index.ts";
+import { nodeBlocks } from "./node-blocks.ts";
+import { blockContext, readSegmentName } from "./segment-name.ts";
 
 /** Where the records are, and the keys that open them: plain data that can cross threads. */
 export interface CapturePlaces {
   readonly directory: string;
-  /** Oldest first. */
+  /** Oldest first. All nodes of a cluster have the same ones. */
   readonly keys: readonly CaptureKey[];
-}
-
-/** A place without the records that belong there. */
-export interface CaptureGap {
-  readonly reason: "damaged" | "dropped" | "unreadable";
-  /** Arrival of the earliest and latest request around it, microseconds since 1970; undefined if unknown. */
-  readonly since: number | undefined;
-  readonly until: number | undefined;
-  /** Number of missing records; undefined if unknown. */
-  readonly records: number | undefined;
 }
 
 export interface ReadOptions {
   readonly newestFirst?: boolean;
+  /** Other nodes whose records are read, too. */
+  readonly others?: readonly RecordingNode[];
   /** Called for each place without its records. */
   readonly gap?: (gap: CaptureGap) => void;
 }
@@ -47,17 +37,19 @@ const maxWaiting = 20_000;
 export async function* readRecords(
   { directory, keys }: CapturePlaces,
   query: CaptureQuery,
-  { newestFirst = false, gap = () => {} }: ReadOptions = {},
+  { newestFirst = false, others = [], gap = () => {} }: ReadOptions = {},
 ): AsyncGenerator<CapturedRequest> {
+  const { accountId } = query;
   const fits = matcherOf(query);
   const sign = newestFirst ? -1 : 1;
-  const places = await blocksOf(directory, query, gap);
+  const disk: Source = { nodeId: undefined, blocks: diskBlocks(directory, accountId) };
+  const nodes = others.map((node): Source => ({ nodeId: node.id, blocks: nodeBlocks(node, accountId) }));
+  const places = await placesOf([disk, ...nodes], query, gap);
   places.sort((one, other) => (newestFirst ? other.maxAt - one.maxAt : one.minAt - other.minAt));
-  const accountKeys = new AccountKeys(query.accountId, keys);
+  const accountKeys = new AccountKeys(accountId, keys);
   let waiting: CapturedRequest[] = [];
   for (const [at, place] of places.entries()) {
-    for (const record of await recordsOf(place, query.accountId, accountKeys, gap))
-      if (fits(record)) waiting.push(record);
+    for (const record of await recordsOf(place, accountId, accountKeys, gap)) if (fits(record)) waiting.push(record);
     waiting.sort((one, other) => sign * (one.receivedAt - other.receivedAt));
     // All records of later blocks come after this time.
     const next = places[at + 1];
@@ -71,88 +63,54 @@ export async function* readRecords(
   }
 }
 
-interface PlacedBlock extends BlockPlace {
-  readonly file: string;
-  readonly name: SegmentName;
+interface Source {
+  /** Undefined for this node. */
+  readonly nodeId: string | undefined;
+  readonly blocks: BlockSource;
+}
+
+interface PlacedBlock extends StoredBlock {
+  readonly source: Source;
 }
 
 /** Returns the blocks that may have wanted records. */
-async function blocksOf(
-  directory: string,
-  { accountId, since = -Infinity, until = Infinity }: CaptureQuery,
+async function placesOf(
+  sources: readonly Source[],
+  { accountId, since, until }: CaptureQuery,
   gap: (gap: CaptureGap) => void,
 ): Promise<PlacedBlock[]> {
-  const places: PlacedBlock[] = [];
-  const ofAccount = accountDirectory(directory, accountId);
-  for (const entry of await segmentsIn(ofAccount)) {
-    const name = readSegmentName(entry);
-    if (name === undefined) continue;
-    const file = join(ofAccount, entry);
-    const { blocks, damaged } = await indexOf(file);
-    for (let left = damaged; left > 0; left -= 1) {
-      gap({ reason: "damaged", since: blocks[0]?.minAt, until: blocks.at(-1)?.maxAt, records: undefined });
-    }
-    for (const block of blocks) {
-      if (block.maxAt < since * 1000 || block.minAt >= until * 1000) continue;
-      if (block.dropped > 0) gap({ reason: "dropped", since: block.minAt, until: block.maxAt, records: block.dropped });
-      if (block.count > 0) places.push({ ...block, file, name });
-    }
-  }
-  return places;
-}
-
-async function segmentsIn(directory: string): Promise<readonly string[]> {
-  try {
-    return (await readdir(directory)).sort();
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
-    throw error;
-  }
-}
-
-/** A segment that was deleted in the meantime is empty. */
-async function indexOf(file: string): Promise<SegmentIndex> {
-  const handle = await openIfThere(file);
-  if (handle === undefined) return { blocks: [], damaged: 0, end: 0 };
-  try {
-    return await readIndex(handle);
-  } finally {
-    await handle.close();
-  }
-}
-
-async function openIfThere(file: string): Promise<FileHandle | undefined> {
-  try {
-    return await open(file, "r");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw error;
-  }
+  const lists = await Promise.all(sources.map(({ blocks }) => blocks.list({ accountId, since, until })));
+  for (const { gaps } of lists) for (const one of gaps) gap(one);
+  return sources.flatMap((source, at) => (lists[at]?.blocks ?? []).map((block) => ({ ...block, source })));
 }
 
 async function recordsOf(
-  { file, name, offset, length, minAt, maxAt, count }: PlacedBlock,
+  block: PlacedBlock,
   accountId: string,
   keys: AccountKeys,
   gap: (gap: CaptureGap) => void,
 ): Promise<readonly CapturedRequest[]> {
-  const at = { since: minAt, until: maxAt, records: count };
-  const key = keys.sealing(name.keyId);
-  if (key === undefined) {
+  const { segment, minAt, maxAt, count, source } = block;
+  const { nodeId } = source;
+  const at = { since: minAt, until: maxAt, records: count, ...(nodeId !== undefined && { nodeId }) };
+  const name = readSegmentName(segment);
+  const key = name && keys.sealing(name.keyId);
+  if (name === undefined || key === undefined) {
     gap({ reason: "unreadable", ...at });
     return [];
   }
-  const handle = await openIfThere(file);
-  if (handle === undefined) return [];
+  let bytes: Buffer | undefined;
   try {
-    const block = Buffer.allocUnsafe(length);
-    await handle.read(block, 0, length, offset);
-    const raw = openBlock(block, key, blockContext(accountId, name));
-    return Array.from(recordsIn(raw), ({ record }) => record);
+    bytes = await source.blocks.read(block);
+  } catch {
+    gap({ reason: nodeId === undefined ? "damaged" : "unreached", ...at });
+    return [];
+  }
+  if (bytes === undefined) return [];
+  try {
+    return Array.from(recordsIn(openBlock(bytes, key, blockContext(accountId, name))), ({ record }) => record);
   } catch {
     gap({ reason: "damaged", ...at });
     return [];
-  } finally {
-    await handle.close();
   }
 }

@@ -47,21 +47,29 @@ export function renderBacktest(given: Backtest, output: NodeJS.WritableStream): 
   return `${lines.join("\n")}\n`;
 }
 
-function noRequests({ since, until, skipped }: Backtest): string {
-  const others = skipped > 0 ? `\n${skippedLine(skipped)}` : "";
+function noRequests({ since, until, skipped, lost_nodes: lost }: Backtest): string {
+  const lines = [...(skipped > 0 ? [skippedLine(skipped)] : []), ...lost.map(lostLine)];
+  const others = lines.map((line) => `\n${line}`).join("");
   return `No captured requests from ${since} to ${until}. Set \`capture\` on the account, edge or route to capture requests. A request is available about a second after it ended.${others}\n`;
+}
+
+function lostLine({ node_id: id, requests }: Backtest["lost_nodes"][number]): string {
+  const missing = requests > 0 ? `at least ${count(requests, "captured request")}` : "its captured requests";
+  return `Node ${id} stopped responding. The backtest lacks ${missing}.`;
 }
 
 function skippedLine(skipped: number): string {
   return `Skipped ${count(skipped, "request")} that no edge decides now, such as requests to endpoints of agents.`;
 }
 
-function notes({ unknown_reasons: reasons, skipped, gaps, decided_otherwise_before: drifted }: Backtest): string[] {
+function notes(given: Backtest): string[] {
+  const { unknown_reasons: reasons, skipped, gaps, lost_nodes: lost, decided_otherwise_before: drifted } = given;
   const lines = reasons.map(({ reason, requests }) => `  Unknown for ${count(requests, "request")}: ${reason}.`);
   if (drifted > 0) {
     lines.push(`  ${count(drifted, "request")} came before the last change, which decides differently already.`);
   }
   if (skipped > 0) lines.push(`  ${skippedLine(skipped)}`);
+  lines.push(...lost.map((one) => `  ${lostLine(one)}`));
   if (gaps > 0) {
     lines.push(
       `  Requests are missing at ${count(gaps, "place")} of the captured data: dropped under load, or damaged.`,

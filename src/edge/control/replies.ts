@@ -1,4 +1,4 @@
-import type { CapturePage, CapturePageQuery } from "../../capture/batch.ts";
+import type { CaptureLine, CapturePage, CapturePageQuery } from "../../capture/batch.ts";
 import { joinNewest } from "../../lib/collections/join-newest.ts";
 import { timeOfId } from "../../lib/traffic-ids.ts";
 import type { EdgeAnswer, EdgeQuestion, Outcome, RequestTrace, Standing } from "../../routing/planes/questions.ts";
@@ -28,6 +28,8 @@ export interface RepliesOptions {
   readonly standing: () => Standing;
   readonly series: Pick<OwnSeries, "ask">;
   readonly captured: CapturedPages | undefined;
+  /** Reads the captured requests of this node for another node. */
+  readonly blocks: CaptureLine["askBlocks"] | undefined;
 }
 
 /** Returns the edge's replies to questions of the control plane. */
@@ -38,6 +40,7 @@ export function makeReplies({
   standing,
   series,
   captured,
+  blocks,
 }: RepliesOptions): (question: EdgeQuestion) => Promise<EdgeAnswer> {
   const { requests, connections } = traces;
   return async (question) => {
@@ -69,6 +72,10 @@ export function makeReplies({
       }
       case "series":
         return await series.ask(question);
+      case "captured_blocks": {
+        const answer = await blocks?.(question.question);
+        return answer ? { name: "captured_blocks", answer } : { name: "unknown" };
+      }
       case "explain_request":
         return await explainer.request(question);
       case "explain_connection":

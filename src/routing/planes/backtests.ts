@@ -1,5 +1,6 @@
 /** Backtests, as the control plane orders them from the thread that runs them: plain data. */
 import type { ResourceObject } from "../../schema/object.ts";
+import type { RecordingNode } from "./captured-blocks.ts";
 import type { RoutingChange } from "./messages.ts";
 import type { Outcome, StepReport } from "./questions.ts";
 
@@ -33,8 +34,11 @@ export interface BacktestFilter {
 
 /** Runs backtests. */
 export interface BacktestRunner {
-  /** Starts a backtest in its own thread. `told` is called with the results so far, and at the end. */
-  start(job: BacktestJob, told: (news: BacktestNews) => void): { stop(): void };
+  /**
+   * Starts a backtest in its own thread, on the captured requests of this node and of the others. `told` is called with
+   * the results so far, and at the end.
+   */
+  start(job: BacktestJob, others: readonly RecordingNode[], told: (news: BacktestNews) => void): { stop(): void };
 }
 
 export type BacktestNews =
@@ -108,6 +112,8 @@ export interface BacktestReport {
   readonly unknown: number;
   /** Places in the captured data whose requests are missing. */
   readonly gaps: number;
+  /** Nodes that stopped answering, with the number of their captured requests that are missing at least. */
+  readonly lostNodes: readonly { readonly id: string; readonly requests: number }[];
   /** Requests of agents' endpoints and of names that the configuration does not have. */
   readonly skipped: number;
   /** Requests that the present configuration decides in another way than the one in effect at their time. */

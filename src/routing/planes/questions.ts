@@ -3,6 +3,7 @@ import { errorCode } from "../../lib/errors.ts";
 import type { PackedTally } from "../../lib/tally.ts";
 import type { DescribedVisitor } from "../../traffic/login.ts";
 import type { HeaderPairs } from "../../traffic/header-list.ts";
+import type { BlockAnswer, BlockQuestion } from "./captured-blocks.ts";
 import type { Doc } from "../../schema/doc.ts";
 import type { Answer, Step } from "../../traffic/step.ts";
 
@@ -64,6 +65,8 @@ export type EdgeQuestion =
       /** Selects those whose identifying texts contain it, case-insensitive. */
       readonly text?: string | undefined;
     }
+  /** Of another node, about the captured requests of the edge's node. */
+  | { readonly name: "captured_blocks"; readonly question: BlockQuestion }
   | {
       readonly name: "explain_request";
       readonly accountId: string;
@@ -108,6 +111,7 @@ export type EdgeAnswer =
   | { readonly name: "reached"; readonly isReached: boolean }
   | { readonly name: "requests"; readonly requests: readonly RequestTrace[]; readonly more: boolean }
   | { readonly name: "connections"; readonly connections: readonly ConnectionTrace[]; readonly more: boolean }
+  | { readonly name: "captured_blocks"; readonly answer: BlockAnswer }
   | { readonly name: "explanation"; readonly explanation: ExplanationReport }
   /** The subject of the question is unknown. */
   | { readonly name: "unknown" }

@@ -2,6 +2,7 @@
 import type { NodeReport } from "./lease.ts";
 import type { Presence } from "./presence.ts";
 import type { NodeRow } from "./nodes.ts";
+import type { SharedResults } from "./shared-results.ts";
 
 export interface Membership {
   readonly id: string;
@@ -26,4 +27,6 @@ export interface Membership {
   /** Sessions and tunnels of each node. */
   readonly presence: Presence;
   list(): Promise<readonly NodeRow[]>;
+  /** Results that all nodes can read until `keepMs` after their last change. */
+  results(keepMs: number): SharedResults;
 }

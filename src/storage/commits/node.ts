@@ -10,6 +10,7 @@ import type { NodeReport } from "../cluster/lease.ts";
 import type { Membership } from "../cluster/membership.ts";
 import { listNodes } from "../cluster/nodes.ts";
 import { SharedPresence } from "../cluster/shared-presence.ts";
+import { sharedResults } from "../cluster/shared-results.ts";
 import { Superseded } from "../database/database.ts";
 import type { Database, Shared, Step } from "../database/database.ts";
 import type { Documents } from "../rows/documents.ts";
@@ -121,6 +122,7 @@ export function makeNode(options: NodeOptions): Node {
       describe: (report) => void (describe = report),
       presence,
       list: () => listNodes(shared),
+      results: (keepMs) => sharedResults(shared, options.sealer, keepMs),
     },
     jobs,
     isCutOff: () => lease.isCutOff(),

@@ -1,6 +1,7 @@
 /** A traffic thread's end of its line to the capture thread, which the main thread starts when it is first needed. */
 import type { MessagePort } from "node:worker_threads";
 import type { CaptureLine, CapturePage } from "../../../capture/batch.ts";
+import type { BlockAnswer, BlockQuestion } from "../../../routing/planes/captured-blocks.ts";
 import { systemClock } from "../../../lib/clock.ts";
 import type { FromCapture, ToCapture } from "./capture-messages.ts";
 
@@ -19,9 +20,26 @@ export function capturePortLine(wanted: () => void): CapturePortLine {
   let waitingBytes = 0;
   let waiting: ToCapture[] = [];
   let lastCall = 0;
-  const calls = new Map<number, (page: CapturePage | undefined) => void>();
+  const calls = new Map<number, (answer: CapturePage | BlockAnswer | undefined) => void>();
   const post = (to: MessagePort, message: ToCapture): void => {
     to.postMessage(message, message.type === "batch" ? [message.batch.bytes.buffer] : []);
+  };
+  const ask = <Answer extends CapturePage | BlockAnswer>(
+    message: (call: number) => ToCapture,
+  ): Promise<Answer | undefined> => {
+    const to = port;
+    if (to === undefined) return Promise.resolve(undefined);
+    const call = (lastCall += 1);
+    return new Promise((resolve) => {
+      const done = (answer: CapturePage | BlockAnswer | undefined): void => {
+        timer.cancel();
+        calls.delete(call);
+        resolve(answer as Answer | undefined);
+      };
+      const timer = systemClock.after(askMs, () => done(undefined));
+      calls.set(call, done);
+      post(to, message(call));
+    });
   };
   return {
     get waitingBytes() {
@@ -34,20 +52,10 @@ export function capturePortLine(wanted: () => void): CapturePortLine {
       if (!isWanted) wanted();
       isWanted = true;
     },
-    ask(query) {
-      const to = port;
-      if (to === undefined) return Promise.resolve(undefined);
-      const call = (lastCall += 1);
-      return new Promise((resolve) => {
-        const done = (page: CapturePage | undefined): void => {
-          timer.cancel();
-          calls.delete(call);
-          resolve(page);
-        };
-        const timer = systemClock.after(askMs, () => done(undefined));
-        calls.set(call, done);
-        post(to, { type: "ask", call, query });
-      });
+    ask: (query) => ask<CapturePage>((call) => ({ type: "ask", call, query })),
+    askBlocks(question) {
+      if (port === undefined) return Promise.resolve(nothing(question));
+      return ask<BlockAnswer>((call) => ({ type: "ask_blocks", call, question }));
     },
     attach(next) {
       port?.close();
@@ -56,7 +64,7 @@ export function capturePortLine(wanted: () => void): CapturePortLine {
       for (const done of Array.from(calls.values())) done(undefined);
       next.on("message", (message: FromCapture) => {
         if (message.type === "taken") waitingBytes -= message.length;
-        else calls.get(message.call)?.(message.page);
+        else calls.get(message.call)?.(message.answer);
       });
       // A port that waits for messages must not keep the thread alive.
       next.unref();
@@ -67,4 +75,9 @@ export function capturePortLine(wanted: () => void): CapturePortLine {
       waiting = [];
     },
   };
+}
+
+function nothing(question: BlockQuestion): BlockAnswer {
+  if (question.want === "list") return { is: "list", blocks: [], gaps: [], after: undefined };
+  return { is: "blocks", blocks: question.blocks.map(() => null) };
 }

@@ -6,12 +6,14 @@ import { recordsIn } from "../../../capture/format/record-reader.ts";
 import { ruleOfNote } from "../../../capture/rule.ts";
 import type { WritingRule } from "../../../capture/rule.ts";
 import { CaptureStore } from "../../../capture/store/capture-store.ts";
+import { answerBlocks } from "../../../capture/store/disk-blocks.ts";
 import { readPage } from "../../../capture/store/page.ts";
 import type { CapturePlaces } from "../../../capture/store/read-records.ts";
 import { traceOf } from "../../../capture/trace.ts";
 import { wholeText } from "../../../capture/whole.ts";
 import { contain } from "../../../lib/boundary.ts";
 import { systemClock } from "../../../lib/clock.ts";
+import type { BlockAnswer } from "../../../routing/planes/captured-blocks.ts";
 import type { FromCapture, ToCapture } from "./capture-messages.ts";
 import { runThread } from "./run-thread.ts";
 import type { ThreadData } from "./thread-messages.ts";
@@ -48,12 +50,15 @@ await runThread<undefined, never, never>([], "continues", (log) => {
 });
 
 function take(store: CaptureStore, port: MessagePort, message: ToCapture): void {
-  if (message.type === "ask") {
-    const { call, query } = message;
-    store.flush();
-    const answer = (page: CapturePage | undefined): void =>
-      port.postMessage({ type: "page", call, page } satisfies FromCapture);
-    pageOf(query).then(answer, (error: unknown) => {
+  if (message.type !== "batch") {
+    const { call } = message;
+    const isContinued =
+      message.type === "ask_blocks" && (message.question.want === "blocks" || message.question.after !== "");
+    if (!isContinued) store.flush();
+    const answer = (found: CapturePage | BlockAnswer | undefined): void =>
+      port.postMessage({ type: "answer", call, answer: found } satisfies FromCapture);
+    const finding = message.type === "ask" ? pageOf(message.query) : answerBlocks(options.directory, message.question);
+    finding.then(answer, (error: unknown) => {
       answer(undefined);
       contain("task", () => {
         throw error;
