@@ -1,4 +1,5 @@
 /** Logins that traffic policy rules require, as the server that runs the policy sees them. */
+import type { MachineClients } from "./machine-clients.ts";
 
 /** The login that visitors need. */
 export type AskedLogin = AskedCodeLogin | AskedSamlLogin;
@@ -11,6 +12,8 @@ interface Asked {
   readonly inactivityTimeout: number;
   /** Seconds; 0 means that the provider is contacted at login only. */
   readonly checkInterval: number;
+  /** Clients that are not browsers; undefined if only browsers are admitted. */
+  readonly machines: MachineClients | undefined;
 }
 
 /** A login with the authorization code flow. */

@@ -13,7 +13,7 @@ import type { SamlLogins } from "./saml-logins.ts";
  * issuer. Throws if the policy expects another entity id, or its metadata URL is not allowed.
  */
 export function askedSamlLogin(asked: AskedSamlLogin, saml: SamlLogins, logins: Logins, scope: Scope): LoginGuard {
-  const { authId, maximumDuration, inactivityTimeout, checkInterval, idpMetadata, idpMetadataUrl } = asked;
+  const { authId, maximumDuration, inactivityTimeout, checkInterval, machines, idpMetadata, idpMetadataUrl } = asked;
   const { nameIdFormat, forceAuthn, allowIdpInitiated, authorizedGroups } = asked;
   checkPlace("saml", idpMetadataUrl, logins.settings);
   const addresses = addressesOf(nameOfRule(scope, authId), logins.settings);
@@ -27,6 +27,7 @@ export function askedSamlLogin(asked: AskedSamlLogin, saml: SamlLogins, logins: 
         maximumDuration,
         inactivityTimeout,
         checkInterval,
+        machines,
         cookiePrefix: "",
         optionsPassthrough: false,
       },

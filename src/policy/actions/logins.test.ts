@@ -37,6 +37,7 @@ describe("logins of traffic policies", () => {
       allow_cors_preflight: true,
       email_addresses: ["ada@example.com"],
       email_domains: ["example.com"],
+      machine_clients: { enabled: true, scopes: ["access", "write"] },
     };
     const client = { client_id: "c", client_secret: "${secrets.get('vault', 'name')}" };
     for (const idle of ["idle_session_timeout", "idle_session_duration"]) {
@@ -59,6 +60,7 @@ describe("logins of traffic policies", () => {
       auth_id: "staff_1",
       max_session_duration: "8h",
       allow_cors_preflight: true,
+      machine_clients: { enabled: true, registration: ["listed"], client_ids: ["robot"], consent: "never" },
     };
     for (const idle of ["idle_session_timeout", "idle_session_duration"]) {
       assert.equal(faultOf("saml", { ...all, [idle]: "30m" }), "");
@@ -116,6 +118,24 @@ describe("logins of traffic policies", () => {
     ["saml", { ...metadata, nameid_format: "x" }, "policy_value_refused", /nameid_format must be one of/],
     ["saml", { ...metadata, auth_cookie_domain: "example.com" }, "policy_login_domain", /must be omitted/],
     ["openid-connect", { ...issuer, client_secret: "${secrets.get('a'" }, "policy_interpolation_invalid", /not closed/],
+    [
+      "oauth",
+      { ...github, machine_clients: { consent: "never" } },
+      "policy_value_refused",
+      /consent must not be "never"/,
+    ],
+    [
+      "openid-connect",
+      { ...issuer, machine_clients: { registration: ["listed"] } },
+      "policy_value_refused",
+      /client_ids must name a client/,
+    ],
+    [
+      "saml",
+      { ...metadata, machine_clients: { scope_rules: [{ scope: "access", expression: "mcp.tol == 'x'" }] } },
+      "policy_config_unreadable",
+      /expression must be an expression/,
+    ],
   ];
   for (const [type, config, reason, message] of refused) {
     it(`a traffic policy is rejected with ${reason} for ${type} ${JSON.stringify(config)}`, () => {

@@ -3,7 +3,7 @@ import { f } from "../../schema/fields.ts";
 import { defineAction } from "../language/action.ts";
 import { codeLoginAction } from "../parts/code-login.ts";
 import { compileClient } from "../parts/login-client.ts";
-import { codeLoginFields, idleField, noCookieDomain } from "../parts/login-fields.ts";
+import { codeLoginFields, idleField, machineClientRule, noCookieDomain } from "../parts/login-fields.ts";
 import { identityOf, loginResults } from "../parts/login.ts";
 
 const providers = ["amazon", "facebook", "github", "gitlab", "google", "linkedin", "microsoft", "twitch"] as const;
@@ -29,6 +29,7 @@ export const oauth = defineAction({
   },
   rules: [
     noCookieDomain,
+    machineClientRule,
     ({ client_id, client_secret }) => {
       if ((client_id === "") === (client_secret === "")) return undefined;
       return client_id === ""

@@ -4,7 +4,7 @@ import { providerUrl } from "../../schema/login-fields.ts";
 import { defineAction } from "../language/action.ts";
 import { codeLoginAction } from "../parts/code-login.ts";
 import { compileClient } from "../parts/login-client.ts";
-import { codeLoginFields, idleField, noCookieDomain } from "../parts/login-fields.ts";
+import { codeLoginFields, idleField, machineClientRule, noCookieDomain } from "../parts/login-fields.ts";
 import { identityOf, loginResults } from "../parts/login.ts";
 
 const sessionField = "current_session_id";
@@ -34,7 +34,7 @@ export const openidConnect = defineAction({
     ...codeLoginFields,
     idle_session_duration: idleField("idle_session_timeout"),
   },
-  rules: [noCookieDomain],
+  rules: [noCookieDomain, machineClientRule],
   terminating: "may",
   results: {
     name: "oidc",

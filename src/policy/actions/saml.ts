@@ -2,7 +2,7 @@ import { listOf, types } from "../../cel/checking/types.ts";
 import { f } from "../../schema/fields.ts";
 import { entityDescriptor, providerUrl, samlChoices } from "../../schema/login-fields.ts";
 import { defineAction } from "../language/action.ts";
-import { idleField, noCookieDomain, samlLoginFields, timesOf } from "../parts/login-fields.ts";
+import { idleField, machineClientRule, noCookieDomain, samlLoginFields, sharedOf } from "../parts/login-fields.ts";
 import { identityOf, loginAction, loginResults } from "../parts/login.ts";
 
 const sessionField = "current_session_id";
@@ -34,6 +34,7 @@ export const saml = defineAction({
   },
   rules: [
     noCookieDomain,
+    machineClientRule,
     ({ idp_metadata, idp_metadata_url }) =>
       idp_metadata === "" && idp_metadata_url === ""
         ? { path: "idp_metadata", message: "is required", reason: "policy_field_missing" }
@@ -46,7 +47,7 @@ export const saml = defineAction({
   },
   compile(config) {
     const login = {
-      ...timesOf(config, config.idle_session_timeout),
+      ...sharedOf(config, config.idle_session_timeout),
       provider: { kind: "saml" },
       idpMetadata: config.idp_metadata,
       idpMetadataUrl: config.idp_metadata_url,

@@ -4,7 +4,7 @@ import type { AskedCodeLogin } from "../../traffic/asked-login.ts";
 import type { CompiledAction } from "../language/action.ts";
 import { clientAt } from "./login-client.ts";
 import type { ClientTemplates } from "./login-client.ts";
-import { timesOf } from "./login-fields.ts";
+import { sharedOf } from "./login-fields.ts";
 import type { codeLoginFields } from "./login-fields.ts";
 import { loginAction } from "./login.ts";
 import type { LoginAction } from "./login.ts";
@@ -29,7 +29,7 @@ export function codeLoginAction(
     asked(place) {
       const client = templates && clientAt(templates, place);
       const login = {
-        ...timesOf(config, idle),
+        ...sharedOf(config, idle),
         provider,
         client,
         scopes: config.scopes,

@@ -5,6 +5,9 @@ import { emailAddresses, emailDomains, scopes } from "../../schema/login-fields.
 import { parseDuration } from "../language/duration.ts";
 import { duration } from "../language/formats.ts";
 import type { AskedLogin } from "../../traffic/asked-login.ts";
+import { machineClientFields, machineClientIssue } from "../../traffic/machine-client-fields.ts";
+import type { MachineClientBlock } from "../../traffic/machine-client-fields.ts";
+import { machineClientsOf } from "../../traffic/machine-clients.ts";
 
 const longest = 10 * 365 * 86_400;
 
@@ -48,6 +51,7 @@ export const codeLoginFields = {
   ),
   allow_cors_preflight: allowPreflight,
   auth_cookie_domain: cookieDomain,
+  ...machineClientFields,
   email_addresses: emailAddresses,
   email_domains: emailDomains,
 } as const;
@@ -68,6 +72,7 @@ export const samlLoginFields = {
   max_session_duration: longestSession,
   allow_cors_preflight: allowPreflight,
   auth_cookie_domain: cookieDomain,
+  ...machineClientFields,
 } as const;
 
 /** @param alias its name in the other kind of login */
@@ -83,22 +88,30 @@ export function noCookieDomain({ auth_cookie_domain: domain }: { readonly auth_c
   return { path: "auth_cookie_domain", message, reason: "policy_login_domain" } satisfies Issue;
 }
 
-interface Times {
+/** The rules of `machine_clients`, with the code of a refused value. */
+export function machineClientRule(config: { readonly machine_clients: MachineClientBlock | null }): Issue | undefined {
+  const issue = machineClientIssue(config);
+  return issue && { ...issue, reason: "policy_value_refused" };
+}
+
+interface Shared {
   readonly auth_id: string;
   readonly max_session_duration: string;
   readonly userinfo_refresh_interval?: string;
+  readonly machine_clients: MachineClientBlock | null;
 }
 
 /** @param idle "" for no limit */
-export function timesOf(
-  { auth_id, max_session_duration, userinfo_refresh_interval = "" }: Times,
+export function sharedOf(
+  { auth_id, max_session_duration, userinfo_refresh_interval = "", machine_clients }: Shared,
   idle: string,
-): Pick<AskedLogin, "authId" | "maximumDuration" | "inactivityTimeout" | "checkInterval"> {
+): Pick<AskedLogin, "authId" | "maximumDuration" | "inactivityTimeout" | "checkInterval" | "machines"> {
   const seconds = (text: string): number => parseDuration(text) ?? 0;
   return {
     authId: auth_id,
     maximumDuration: seconds(max_session_duration),
     inactivityTimeout: seconds(idle),
     checkInterval: seconds(userinfo_refresh_interval),
+    machines: machineClientsOf(machine_clients),
   };
 }
