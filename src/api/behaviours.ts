@@ -19,7 +19,7 @@ import { routeBehaviour } from "./behaviours/routes.ts";
 import { secretBehaviour } from "./behaviours/secrets.ts";
 import { staticBackendBehaviour } from "./behaviours/static-backends.ts";
 import type { UpstreamRules } from "./behaviours/static-backends.ts";
-import { apiKeyBehaviour, credentialBehaviour } from "./behaviours/tokens.ts";
+import { apiKeyBehaviour, credentialBehaviour, serviceTokenBehaviour } from "./behaviours/tokens.ts";
 import type { TokenRules } from "./behaviours/tokens.ts";
 import type { LiveObjects } from "./edges/live-objects.ts";
 import type { Behaviours } from "./objects/behaviour.ts";
@@ -36,6 +36,7 @@ export function makeBehaviours(needs: BehaviourNeeds): Behaviours {
     accountBehaviour,
     apiKeyBehaviour(needs),
     credentialBehaviour(needs),
+    serviceTokenBehaviour(needs),
     agentInvitationBehaviour(needs),
     ipRestrictionBehaviour,
     certificateBehaviour,

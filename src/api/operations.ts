@@ -48,6 +48,7 @@ import { requiringBody } from "./http/body.ts";
 import { scoped } from "./scopes/enforce.ts";
 import { makeBehaviours } from "./behaviours.ts";
 import { onlyCloudEndpoints } from "./extra-operations/fixed-endpoints.ts";
+import { rotateServiceTokenOperation } from "./extra-operations/service-tokens.ts";
 import { vaultSecretOperations } from "./extra-operations/vault-secrets.ts";
 import { sessionOperations } from "./extra-operations/session-commands.ts";
 import type { BehaviourNeeds } from "./behaviours.ts";
@@ -102,6 +103,7 @@ export function makeOperations(input: OperationsInput): Operations {
       .map((one) => (one.resource?.name === "cloud_endpoint" ? onlyCloudEndpoints(one, liveObjects) : one)),
     ...sessionOperations(liveObjects, queries, input.log),
     ...vaultSecretOperations(context),
+    rotateServiceTokenOperation(context),
     ...eventSourceOperations(context),
     ...revisionOperations(context),
     seriesOperation({ series: input.series, queries, clock }),

@@ -35,6 +35,7 @@ import type { LoginReport, LoginReports } from "./sessions/reports.ts";
 import { makeFlowSealer } from "./browser/sealing.ts";
 import { makeServerKeys } from "./guard/server-keys.ts";
 import type { ServerKeys } from "./guard/server-keys.ts";
+import { makeServiceTokens, serviceTokenKind } from "./sessions/service-tokens.ts";
 import { makeSessions } from "./sessions/sessions.ts";
 import type { LoginSettings } from "./browser/settings.ts";
 import { endTimedOut } from "./visits/time-outs.ts";
@@ -104,7 +105,7 @@ export interface LoginsOptions {
 }
 
 /** Kinds of objects that only logins use. The edge stores them here and nowhere else. */
-export const loginKinds: ReadonlySet<string> = new Set([sessionKind, loginKeyKind, metadataKind]);
+export const loginKinds: ReadonlySet<string> = new Set([sessionKind, loginKeyKind, metadataKind, serviceTokenKind]);
 
 const activityMs = 30_000;
 const maxUsed = 100_000;
@@ -118,12 +119,14 @@ export function makeLogins(options: LoginsOptions): Logins {
   /** Sessions ended here, so that a control plane that does not know yet cannot bring them back. */
   const endedHere = new Lru<string, string>(maxEnded);
   const sessions = makeSessions(clock, () => queueMicrotask(open.sweep));
+  const serviceTokens = makeServiceTokens(clock, () => queueMicrotask(open.sweep));
   const keys = makeServerKeys(makeFlowSealer(), makeAssertions(jobs, clock));
   const context: LoginContext = {
     settings,
     clock,
     log,
     sessions,
+    serviceTokens,
     sealer: keys.sealer,
     jobs,
     assertions: keys.assertions,
@@ -180,18 +183,27 @@ export function makeLogins(options: LoginsOptions): Logins {
       reports.activity(sessions.takeActivity());
       open.stop();
       sessions.stop();
+      serviceTokens.stop();
       jobs.close();
     },
   };
 }
 
 /** Applies the control plane's stored login objects. */
-function followStored({ sessions, reports, isEnded }: LoginContext, keys: ServerKeys): Pick<Logins, "load" | "change"> {
+function followStored(
+  { sessions, serviceTokens, reports, isEnded }: LoginContext,
+  keys: ServerKeys,
+): Pick<Logins, "load" | "change"> {
   return {
     load(objects, parts) {
       const ofKeys: ResourceObject[] = [];
-      for (const object of objects) if (object.kind === loginKeyKind) ofKeys.push(object);
+      const ofMachines: ResourceObject[] = [];
+      for (const object of objects) {
+        if (object.kind === loginKeyKind) ofKeys.push(object);
+        else if (object.kind === serviceTokenKind) ofMachines.push(object);
+      }
       keys.load(ofKeys);
+      serviceTokens.load(ofMachines);
       sessions.load(
         parts,
         (session) => reports.isUnstored(session.record.id),
@@ -207,6 +219,7 @@ function followStored({ sessions, reports, isEnded }: LoginContext, keys: Server
       const ofKeys = new Map<string, ResourceObject | null>();
       for (const { kind, id, object } of changes) {
         if (kind === loginKeyKind) ofKeys.set(id, object);
+        else if (kind === serviceTokenKind) serviceTokens.change(id, object);
         else if (kind === sessionKind) {
           const record = object ? recordOf(object) : undefined;
           if (record && !isEnded(record.id)) sessions.put(record);

@@ -6,15 +6,15 @@
 import { hash } from "node:crypto";
 import { randomText } from "./ids.ts";
 
-/** The part of the server that a token gives access to: the API, or the agent listener. */
-export const tokenPrefixes = { apiKey: "postern_ak", agent: "postern_at" } as const;
+/** What a token gives access to: the API, the agent listener, or services behind logins. */
+export const tokenPrefixes = { apiKey: "postern_ak", agent: "postern_at", service: "postern_st" } as const;
 
 export type TokenPrefix = (typeof tokenPrefixes)[keyof typeof tokenPrefixes];
 
 /** Maximum length of an accepted token, including tokens chosen by an operator. */
 export const maxTokenBytes = 512;
 
-const shape = /^(postern_a[kt])_([0-9a-z]{16})_([0-9a-z]{32})([0-9a-z]{7})$/;
+const shape = /^(postern_(?:a[kt]|st))_([0-9a-z]{16})_([0-9a-z]{32})([0-9a-z]{7})$/;
 
 /** Returns a new token. It is shown once. Only its `hashToken` and `fingerprint` are stored. */
 export function newToken(prefix: TokenPrefix): string {

@@ -32,6 +32,7 @@ import { loginKey } from "./login-key.ts";
 import { reservedAddr } from "./reserved-addr.ts";
 import { reservedDomain } from "./reserved-domain.ts";
 import { samlMetadata } from "./saml-metadata.ts";
+import { serviceToken } from "./service-token.ts";
 import { secret } from "./secret.ts";
 import { staticBackend } from "./static-backend.ts";
 import { tcpEdge } from "./tcp-edge.ts";
@@ -82,6 +83,7 @@ export const resources: readonly ResourceDeclaration[] = withDocumentKeys([
   eventSubscription,
   applicationUser,
   applicationSession,
+  serviceToken,
   usedMessage,
   samlMetadata,
   tunnelSession,

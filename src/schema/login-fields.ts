@@ -24,6 +24,14 @@ const emailDomain: StringFormat = {
   check: (text) => lowerCase(text) ?? domainIssue(text),
 };
 
+/** RFC 6749 §3.3: scope-token. */
+export const oauthScope: StringFormat = {
+  name: "oauth-scope",
+  example: "access",
+  check: (text) =>
+    /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(text) ? undefined : 'be a scope: visible ASCII without spaces, "\\" and quotes',
+};
+
 function domainIssue(domain: string): string | undefined {
   if (domain.startsWith("*.")) return "name one domain without subdomains";
   const issue = hostIssue(domain);

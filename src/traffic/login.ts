@@ -128,18 +128,34 @@ function setsLoginCookie(field: string): boolean {
   return isLoginCookie((sentAs.split("=", 1)[0] as string).trim());
 }
 
-/** RFC 6750 §2.1, with the prefix of our tokens. */
-const ownToken = /^bearer\s+(postern_oa_.*)$/i;
+/** RFC 6750 §2.1, with the prefixes of our tokens. */
+const ownToken = /^bearer\s+(postern_(?:oa|st)_.*)$/i;
+/** RFC 7617, as lenient as any service may be. */
+const basic = /^basic\s+([\w+/=-]+)$/i;
+/** A service token as the password, or as the user name without a password. */
+const inBasic = /^(?:[^:]*:(postern_st_\w*)|(postern_st_\w*):?)$/;
 
 /** Removes an access token of this server from a request's fields, and returns it. A service must never receive one. */
 export function cutAccessToken(headers: HeaderFields): string | undefined {
   const field = headers.get("authorization");
   if (field === undefined) return undefined;
-  const own = headers.getAll("authorization").filter((one) => ownToken.test(one.trim()));
+  const own = headers.getAll("authorization").flatMap((one) => tokenIn(one.trim()) ?? []);
   if (own.length === 0) return undefined;
   headers.delete("authorization");
   // Two fields are ambiguous, and no valid token has this form.
-  return own.length === 1 ? (ownToken.exec((own[0] as string).trim())?.[1] as string) : "";
+  return own.length === 1 ? own[0] : "";
+}
+
+/** Returns the token of this server in an Authorization field; "" if it is there in an unusual form. */
+function tokenIn(field: string): string | undefined {
+  const bearer = ownToken.exec(field)?.[1];
+  if (bearer !== undefined) return bearer;
+  const encoded = basic.exec(field)?.[1];
+  if (encoded === undefined) return undefined;
+  const text = Buffer.from(encoded, "base64").toString("latin1");
+  if (!text.includes("postern_st_")) return undefined;
+  const [, password, user] = inBasic.exec(text) ?? [];
+  return password ?? user ?? "";
 }
 
 /** Returns the first cookie with that name, or undefined. */

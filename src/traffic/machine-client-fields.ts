@@ -2,6 +2,7 @@
 import { f } from "../schema/fields.ts";
 import type { Issue, StringFormat } from "../schema/fields.ts";
 import { scopeExpression } from "./scope-rules.ts";
+import { oauthScope } from "../schema/login-fields.ts";
 import { redirectIssue } from "../lib/redirect-uris.ts";
 
 const visible: StringFormat = {
@@ -15,15 +16,6 @@ const redirect: StringFormat = {
   example: "https://client.example.com/callback",
   check: redirectIssue,
 };
-
-const scope: StringFormat = {
-  name: "oauth-scope",
-  example: "access",
-  check: (text) => (scopeToken.test(text) ? undefined : 'be a scope: visible ASCII without spaces, "\\" and quotes'),
-};
-
-/** RFC 6749 §3.3: scope-token. */
-const scopeToken = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
 
 const registrations = ["metadata", "dynamic", "listed"] as const;
 
@@ -44,11 +36,13 @@ export const machineClientFields = {
   machine_clients: f.object(
     "OAuth 2.1 for clients that are not browsers, such as MCP clients: they get tokens for this route.",
     {
-      enabled: f.boolean("Whether clients can get and use tokens."),
+      enabled: f.boolean(
+        "Whether clients can get and use tokens, and service tokens whose `acl` names the route are admitted.",
+      ),
       registration: f.list(
-        "How clients become known: `metadata` (the client ID is the URL of a metadata document), `dynamic` (RFC 7591) and `listed` (in `client_ids`).",
+        "How clients become known: `metadata` (the client ID is the URL of a metadata document), `dynamic` (RFC 7591) and `listed` (in `client_ids`). Empty: only service tokens are admitted.",
         f.oneOf("A way.", registrations),
-        { unique: true, minItems: 1, maxItems: 3, default: ["metadata", "dynamic"] },
+        { unique: true, maxItems: 3, default: ["metadata", "dynamic"] },
       ),
       client_ids: f.list(
         "Allowed client IDs. If empty, every client that `registration` allows.",
@@ -62,13 +56,13 @@ export const machineClientFields = {
       ),
       scopes: f.list(
         "Scopes that clients can request.",
-        f.string("A scope.", { minBytes: 1, maxBytes: 64, format: scope }),
+        f.string("A scope.", { minBytes: 1, maxBytes: 64, format: oauthScope }),
         { unique: true, minItems: 1, maxItems: 20, default: ["access"] },
       ),
       scope_rules: f.list(
         "Requests that need a scope besides the first one of `scopes`.",
         f.object("A rule.", {
-          scope: f.string("The scope, one of `scopes`.", { required: true, maxBytes: 64, format: scope }),
+          scope: f.string("The scope, one of `scopes`.", { required: true, maxBytes: 64, format: oauthScope }),
           expression: f.string(
             "Whether a request needs the scope: an expression over `req.method`, `req.path`, `mcp.method` and `mcp.tool`. The last two are of the JSON-RPC call in the body. A body that cannot be read clearly needs the scope of every rule about them.",
             { required: true, maxBytes: 1024, format: scopeExpression },
@@ -103,7 +97,7 @@ export function machineClientIssue({
       message: 'must not be "never" unless registration is only "listed": any client could get a token unseen',
     };
   }
-  if (onlyListed && client_ids.length === 0) {
+  if (registration.length > 0 && onlyListed && client_ids.length === 0) {
     return { path: "machine_clients.client_ids", message: 'must name a client, because registration is only "listed"' };
   }
   const foreign = scope_rules.findIndex((rule) => !scopes.includes(rule.scope));

@@ -163,6 +163,27 @@ for (const database of databases) {
       assert.deepEqual([unknown.status, unknown.body.error_code], [404, errorCode("reference_unknown")]);
     });
 
+    it(`I10: limited API keys on ${database.name} create service tokens for their own routes only`, async () => {
+      const key = await keyWith("metadata:machines");
+      const routeOf = async (metadata: string): Promise<string> => {
+        const edge = await api.ok("POST", "/edges/https", { metadata });
+        return (
+          await api.ok("POST", `/edges/https/${edge.id}/routes`, { match: "/", match_type: "path_prefix", metadata })
+        ).id;
+      };
+      const [own, other] = [await routeOf("machines"), await routeOf("theirs")];
+      const token = (...acl: string[]) => ({ name: "m", metadata: "machines", acl });
+      for (const acl of [[other], [own, other], ["app.example.com"], ["*.example.com"], ["ep_none"]]) {
+        lacks(await call("POST", "/service_tokens", key, token(...acl)), "*");
+      }
+      const made = await call("POST", "/service_tokens", key, token(own));
+      assert.equal(made.status, 201, made.text);
+      lacks(await call("PATCH", `/service_tokens/${made.body.id}`, key, { acl: [other] }), "*");
+      assert.equal((await call("POST", `/service_tokens/${made.body.id}/rotate`, key, {})).status, 200);
+      const foreign = await api.ok("POST", "/service_tokens", { name: "m", acl: [own], metadata: "theirs" });
+      assert.notEqual((await call("POST", `/service_tokens/${foreign.id}/rotate`, key, {})).status, 200);
+    });
+
     it(`K5: limited API keys on ${database.name} preserve what others attached to their objects, while they change the rest`, async () => {
       const key = await keyWith("metadata:kept");
       const policy = await api.ok("POST", "/ip_policies", { metadata: "theirs" });

@@ -159,7 +159,7 @@ export function makeWorld(api: TestApi): World {
         if (operation.path.includes("{")) return api.ok("GET", path.replace(/\/\w+$/, ""));
         return (await api.ok("GET", `${path}?limit=1`))[operation.resource?.listKey as string]?.[0]?.id;
       }
-      return api.ok("GET", path);
+      return api.ok("GET", path.replace(/\/rotate$/, ""));
     },
     make,
     foreign: async (kind, key) => (await make(kind, key)).id,

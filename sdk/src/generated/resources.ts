@@ -122,6 +122,9 @@ import type {
   Secret,
   SecretCreate,
   SecretUpdate,
+  ServiceToken,
+  ServiceTokenCreate,
+  ServiceTokenUpdate,
   SignedWebhook,
   StaticBackend,
   StaticBackendCreate,
@@ -418,6 +421,7 @@ export interface Resources {
   readonly eventDestinations: EventDestinations;
   readonly eventSubscriptions: EventSubscriptions;
   readonly app: App;
+  readonly serviceTokens: ServiceTokens;
   readonly tunnelSessions: TunnelSessions;
   readonly nodes: Nodes;
   readonly tunnels: Tunnels;
@@ -1646,6 +1650,35 @@ export interface AppSessions {
   delete(id: string, options?: CreateOptions): Promise<void>;
   /** List application sessions, newest first. `GET /app/sessions` */
   list(options?: AppUsersListOptions): Listing<ApplicationSession>;
+}
+
+/** `/service_tokens` */
+export interface ServiceTokens {
+  /** Create a service token. With `dry_run`, return the effect without making changes. `POST /service_tokens` */
+  create(body: ServiceTokenCreate, options?: CreateOptions): Promise<ServiceToken>;
+  /** List service tokens, newest first. `GET /service_tokens` */
+  list(options?: ListOptions): Listing<ServiceToken>;
+  /** Get a service token. `GET /service_tokens/{id}` */
+  get(id: string, options?: GetOptions): Promise<ServiceToken>;
+  /**
+   * Change the given attributes of a service token. With `dry_run`, return the effect without making changes. `PATCH
+   * /service_tokens/{id}`
+   */
+  update(id: string, body: ServiceTokenUpdate, options?: CreateOptions): Promise<ServiceToken>;
+  /** Delete a service token. With `dry_run`, check whether this is possible. `DELETE /service_tokens/{id}` */
+  delete(id: string, options?: CreateOptions): Promise<void>;
+  /**
+   * Replace the token by a new one. A token from an earlier rotation ends immediately. `POST
+   * /service_tokens/{id}/rotate`
+   */
+  rotate(
+    id: string,
+    body?: {
+      /** Minutes for which the present token stays valid. 0: it ends immediately. (0 to 43200) */
+      readonly previous_valid_minutes?: number | null | undefined;
+    },
+    options?: CallOptions,
+  ): Promise<ServiceToken>;
 }
 
 /** `/tunnel_sessions` */

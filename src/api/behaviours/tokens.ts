@@ -1,13 +1,14 @@
 /** API keys and agent tokens. They are created here and shown once. Only a hash is stored. */
 import { timestamp } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
-import { newToken, tokenPrefixes } from "../../lib/tokens.ts";
+import { hashToken, newToken, tokenPrefixes } from "../../lib/tokens.ts";
 import type { ApiPrincipal } from "../operation/call.ts";
 import { withToken } from "../keys/token-docs.ts";
 import { inputRefusal } from "../operation/input-refusal.ts";
 import { scopeIssue } from "../operation/scope-kinds.ts";
 import { apiKey } from "../../resources/api-key.ts";
 import { credential } from "../../resources/credential.ts";
+import { serviceToken } from "../../resources/service-token.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { KeyRing } from "../http/authenticate.ts";
 import { behaviourOf } from "../objects/behaviour.ts";
@@ -43,6 +44,20 @@ export function credentialBehaviour({ clock }: Pick<TokenRules, "clock">) {
       checkExpiry("agent token", "expires_at", doc.expires_at, principal, clock.now());
       return withToken(doc, newToken(tokenPrefixes.agent));
     },
+  });
+}
+
+export function serviceTokenBehaviour({ clock }: Pick<TokenRules, "clock">) {
+  return behaviourOf(serviceToken, {
+    prepare({ doc, previous, principal }) {
+      if (previous?.doc.expires_at !== doc.expires_at) {
+        checkExpiry("service token", "expires_at", doc.expires_at, principal, clock.now());
+      }
+      if (previous) return { doc };
+      const token = newToken(tokenPrefixes.service);
+      return { doc: { ...doc, token_hash: hashToken(token).toString("hex") }, shown: { token } };
+    },
+    live: () => ({ token: null }),
   });
 }
 

@@ -101,12 +101,14 @@ function checkWithin(operation: Operation, call: Call, scope: Scope): void {
 }
 
 /** Whether the operation gets, lists, creates or changes objects in the common way of all resources. */
-function isPlain({ path, verb, block }: Operation, resource: ResourceDeclaration): boolean {
+function isPlain({ path, verb, block, stores }: Operation, resource: ResourceDeclaration): boolean {
   if (verb === "command") return false;
   const collections = [resource.path, ...(resource.aliases ?? []).map((alias) => alias.path)];
   const inside = [
     ...(block === undefined ? [] : [`/${block}`]),
     ...(resource.clears ?? []).map((clear) => `/${clear.path}`),
+    // A further write of one object.
+    ...(stores === true ? [path.slice(path.lastIndexOf("/"))] : []),
     "",
   ];
   return collections.some((one) => path === one || inside.some((rest) => path === `${one}/{id}${rest}`));

@@ -13,12 +13,14 @@ import { newDestination } from "./destinations.ts";
 import type { GivenValues } from "./destinations.ts";
 import { mentionedIds, newlyReadSecrets } from "./mentions.ts";
 import { missing, scopeFor } from "../operation/missing-scope.ts";
+import { checkReachWithin } from "./service-tokens.ts";
 import { reservationsUnder } from "./names.ts";
 import { isVisible } from "../operation/scope.ts";
 import type { Scope } from "../operation/scope.ts";
 import { docOf } from "../../schema/doc.ts";
 import { agentInvitation } from "../../resources/agent-invitation.ts";
 import { credential } from "../../resources/credential.ts";
+import { serviceToken } from "../../resources/service-token.ts";
 import { vault as vaults } from "../../resources/vault.ts";
 import { eventSubscription } from "../../resources/event-subscription.ts";
 
@@ -64,7 +66,10 @@ function judgeChange(change: Change, at: Case): void {
     throw missing(operation, needed, `"${name}" belongs to ${holder.kind} "${holder.id}", which needs "${needed}"`);
   }
   const isSameAcl = before !== undefined && isDeepStrictEqual(before.doc["acl"], after.doc["acl"]);
-  if (givesAgentsAccess(kind) && !isSameAcl) checkTokenWithin(after, { ...at, scope: { ...scope, kinds: undefined } });
+  if (isSameAcl) return;
+  const anyKind = { ...at, scope: { ...scope, kinds: undefined } };
+  if (givesAgentsAccess(kind)) checkTokenWithin(after, anyKind);
+  if (kind === serviceToken.name) checkReachWithin(after, anyKind);
 }
 
 /** @param anyKind whether only the metadata count, because the client did not request the change directly */

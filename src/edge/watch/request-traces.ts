@@ -44,7 +44,7 @@ export const requestTraces: TraceKind<FinishedExchange, RequestTrace> = {
       source,
       siteId,
       routeId,
-      user: exchange.login && (exchange.login.email || exchange.login.session?.userId),
+      user: exchange.login && (exchange.login.email || exchange.login.session?.userId || exchange.login.subject),
       tunnel,
       outcome: cutShort ? "failed" : outcomeOf(last, last?.answer, status),
       status,

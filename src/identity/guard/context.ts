@@ -12,6 +12,7 @@ import type { LoginJobs } from "../jobs/jobs.ts";
 import type { LoginReports } from "../sessions/reports.ts";
 import type { FlowSealer } from "../browser/sealing.ts";
 import type { Session } from "../sessions/session.ts";
+import type { ServiceTokens } from "../sessions/service-tokens.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import type { LoginSettings } from "../browser/settings.ts";
 import type { OpenExchanges } from "../sessions/open-exchanges.ts";
@@ -53,6 +54,7 @@ export interface LoginContext {
   readonly clock: Clock;
   readonly log: Log;
   readonly sessions: Sessions;
+  readonly serviceTokens: ServiceTokens;
   readonly sealer: FlowSealer;
   readonly jobs: LoginJobs;
   readonly assertions: Assertions;

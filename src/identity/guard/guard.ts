@@ -18,6 +18,7 @@ import type { LoginMethod } from "../methods/method.ts";
 import { refusalAnswer } from "../browser/pages.ts";
 import type { Realm } from "../browser/realm.ts";
 import { describedIdentity, sessionOfVisitor } from "./described-visitor.ts";
+import { machineSession, titleOfMachine } from "./machine.ts";
 import { recheck } from "./recheck.ts";
 import { challengeAnswer, missingScopes, tokenFault } from "./bearer.ts";
 import type { Challenge } from "./bearer.ts";
@@ -32,6 +33,8 @@ import type { KeptAssertion, Session, SessionRecord } from "../sessions/session.
 import { originOf } from "../browser/settings.ts";
 import { turnedAway } from "../browser/step.ts";
 import { groupsNamed, upstreamFields } from "./upstream-fields.ts";
+import { isServiceToken } from "../sessions/service-tokens.ts";
+import type { PresentedToken } from "../sessions/service-tokens.ts";
 import { judge } from "../sessions/verdict.ts";
 import type { Lists, Verdict } from "../sessions/verdict.ts";
 import { dayMs } from "../../lib/durations.ts";
@@ -62,6 +65,7 @@ export interface GuardOptions {
 /** Maximum size of a call that scope rules read. */
 const maxCallBytes = 1024 * 1024;
 const wellFormedButUnknown = "the session is unknown here";
+const unknownMachine = "there is no such service token";
 
 export class Guard implements CompiledModule, LoginGuard, AssertionPlace {
   readonly logins: readonly LoginGuard[];
@@ -80,6 +84,7 @@ export class Guard implements CompiledModule, LoginGuard, AssertionPlace {
     const { options } = this;
     if (options.optionsPassthrough && exchange.request.method === "OPTIONS") return this.#passedOptions;
     const cookie = this.#proofOf(exchange);
+    if (isServiceToken(cookie)) return this.#admitMachine(exchange, this.#context.serviceTokens.find(cookie));
     const session = this.#context.sessions.find(cookie);
     if (session !== undefined) return this.#admit(exchange, session);
     return isSessionCookie(cookie) || isAccessToken(cookie)
@@ -92,7 +97,7 @@ export class Guard implements CompiledModule, LoginGuard, AssertionPlace {
     if (exchange.accessToken !== undefined && this.options.machines !== undefined) return exchange.accessToken;
     const cookie = loginCookie(exchange.loginCookies, this.options.realm.sessionCookie);
     // An access token in a cookie would pass where scripts of other sites can send requests.
-    return cookie === undefined || isAccessToken(cookie) ? "" : cookie;
+    return cookie === undefined || isAccessToken(cookie) || isServiceToken(cookie) ? "" : cookie;
   }
 
   /** Decides like `request`, but changes no session and asks no one except for the provider's metadata. */
@@ -108,6 +113,9 @@ export class Guard implements CompiledModule, LoginGuard, AssertionPlace {
     const { host } = exchange.request;
     const { rehearsedAs } = exchange;
     const cookie = this.#proofOf(exchange);
+    const machine = this.#machineIn(exchange, cookie);
+    if (machine !== undefined) return this.#rehearseMachine(exchange, machine);
+    if (isServiceToken(cookie)) return this.#refuse(exchange, "program", unknownMachine);
     const place = { accountId: options.accountId, realm: options.realm.tag, host };
     const session = rehearsedAs
       ? sessionOfVisitor(rehearsedAs, place, this.#context)
@@ -130,6 +138,56 @@ export class Guard implements CompiledModule, LoginGuard, AssertionPlace {
     };
     if (lacking instanceof Promise) return lacking.then(resumed((step: Step | undefined) => step ?? passed()));
     return lacking ?? passed();
+  }
+
+  /** The machine whose token the request has, or as which it is described. */
+  #machineIn({ rehearsedAs }: Exchange, proof: string): PresentedToken | undefined {
+    const { serviceTokens } = this.#context;
+    if (rehearsedAs === undefined) return isServiceToken(proof) ? serviceTokens.find(proof) : undefined;
+    return rehearsedAs.email === "" && this.options.machines !== undefined
+      ? serviceTokens.byId(rehearsedAs.id)
+      : undefined;
+  }
+
+  #rehearseMachine(exchange: Exchange, token: PresentedToken): Step | Promise<Step> {
+    const refused = this.#refusedMachine(exchange, token);
+    if (refused !== undefined) return refused;
+    const session = machineSession(this, token, exchange.request.host, this.#context.clock);
+    const passed = (): Step => {
+      this.#describe(exchange, session.record.identity, session);
+      return this.#passedStep(session, this.verdictOf(session));
+    };
+    const lacking = this.#lacksScope(exchange, session);
+    if (lacking instanceof Promise) return lacking.then(resumed((step: Step | undefined) => step ?? passed()));
+    return lacking ?? passed();
+  }
+
+  /** Admits a machine by the ACL of its token. The lists of the login are about people. */
+  #admitMachine(exchange: Exchange, token: PresentedToken | undefined): Step | Promise<Step> {
+    if (token === undefined) return this.#refuse(exchange, "program", unknownMachine);
+    return (
+      this.#refusedMachine(exchange, token) ??
+      this.#judged(exchange, machineSession(this, token, exchange.request.host, this.#context.clock), token)
+    );
+  }
+
+  #refusedMachine(exchange: Exchange, token: PresentedToken): Step | undefined {
+    const { machine, record } = token;
+    if (record.accountId !== this.options.accountId) return this.#refuse(exchange, "program", unknownMachine);
+    const title = titleOfMachine(machine);
+    if (token.ended || token.isBeyond(this.#context.clock)) {
+      return this.#refuse(exchange, "program", `${title} has expired`);
+    }
+    const { host, path } = exchange.request;
+    if (machine.reaches(this.options.ownerId, host, path)) return undefined;
+    const shown = { requestId: exchange.id, provider: this.options.method.title, asPage: false };
+    const answer = refusalAnswer("service_token_unlisted", shown);
+    return turnedAway(
+      this.options.method.kind,
+      `${title} does not name this place in its acl`,
+      answer,
+      this.#decidedBy,
+    );
   }
 
   /** Decides as for a new login: the verdict of the lists, and the fields that the service would receive. */
@@ -255,7 +313,8 @@ export class Guard implements CompiledModule, LoginGuard, AssertionPlace {
     return await this.#judged(exchange, session);
   }
 
-  #judged(exchange: Exchange, session: Session): Step | Promise<Step> {
+  /** @param proof ends the request when it ends: the session, or the token of a machine */
+  #judged(exchange: Exchange, session: Session, proof = session): Step | Promise<Step> {
     const verdict = this.verdictOf(session);
     if (!verdict.admits) {
       this.#tellUnlisted(exchange, session, verdict);
@@ -267,19 +326,19 @@ export class Guard implements CompiledModule, LoginGuard, AssertionPlace {
         resumed((step: Step | undefined) => {
           if (step !== undefined) return step;
           // The session can end while the body arrives.
-          return session.ended
+          return proof.ended
             ? this.#turnAway(exchange, "the session has expired")
-            : this.#admitted(exchange, session, verdict);
+            : this.#admitted(exchange, session, verdict, proof);
         }),
       );
     }
-    return lacking ?? this.#admitted(exchange, session, verdict);
+    return lacking ?? this.#admitted(exchange, session, verdict, proof);
   }
 
-  #admitted(exchange: Exchange, session: Session, verdict: Verdict): Step | Promise<Step> {
+  #admitted(exchange: Exchange, session: Session, verdict: Verdict, proof: Session): Step | Promise<Step> {
     const { clock, open, assertions } = this.#context;
     session.touch(clock);
-    open.add(exchange, session, this.#endsAfter(session));
+    open.add(exchange, proof, proof === session ? this.#endsAfter(session) : 0);
     exchange.login = session.visitor ??= this.#visitorOf(session.record.identity, session);
     const assertion = assertions.of(session, this);
     if (assertion instanceof Promise) {

@@ -137,6 +137,12 @@ export const loginErrors = {
     "The access token does not have the scope for this request.",
     "Request a token with the scopes that the WWW-Authenticate field names.",
   ),
+  service_token_unlisted: entry(
+    3175,
+    403,
+    "The service token cannot reach this address.",
+    "Add the host, or the id of the route, to the `acl` of the service token.",
+  ),
   client_refused: entry(
     3173,
     400,
