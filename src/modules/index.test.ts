@@ -215,6 +215,18 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     { on: "https_route", config: { response_timeout: 5, encoded_slashes: false } },
     { on: "https_route", config: { response_timeout: 0, encoded_slashes: true } },
   ],
+  mcp: [
+    {
+      on: "https_route",
+      config: {},
+      exchanges: [
+        {
+          headers: [["mcp-session-id", "abcdefghijkl.1"]],
+          response: { headers: [["content-type", "text/event-stream"]] },
+        },
+      ],
+    },
+  ],
   backend: (["https_route", "tls_edge", "tcp_edge"] as const).map((on) => ({
     on,
     config: { backend_id: "bkdtg_1" },

@@ -14,6 +14,7 @@ import type { Logins } from "../identity/engine.ts";
 import type { SamlLogins } from "../identity/saml-login/saml-logins.ts";
 import type { Inbox } from "../traffic/inbox.ts";
 import type { ModuleDeclaration } from "../traffic/module.ts";
+import { mcp } from "./mcp.ts";
 import { mutualTls } from "./mutual-tls.ts";
 import { oauthWith } from "./oauth.ts";
 import { oidcWith } from "./oidc.ts";
@@ -73,6 +74,7 @@ export function modulesWith(
     websocketTcpConverter,
     requestHeaders,
     forwarding,
+    mcp,
     backend,
     compression,
     responseHeaders,

@@ -3,6 +3,7 @@ import type { FieldBlock } from "../lib/field-block.ts";
 import type { CallChain } from "./calls.ts";
 import type { Handshake } from "./handshake.ts";
 import type { DescribedVisitor, LoginCookies, Visitor } from "./login.ts";
+import type { McpSession } from "./mcp-session.ts";
 import type { Replay } from "./replay.ts";
 import type { Step } from "./step.ts";
 
@@ -40,6 +41,8 @@ export interface Exchange {
   login?: Visitor | undefined;
   /** The provider whose valid signature the request has, once a module has verified it. */
   webhookProvider?: string | undefined;
+  /** The MCP session of the request, once a module has read it. */
+  mcpSession?: McpSession | undefined;
   /** The account that sees the trace if the host belongs to no account. */
   ownerAccount?: string | undefined;
   /** In a dry run with a described visitor: login modules treat the visitor as logged in. */

@@ -146,6 +146,8 @@ export interface CompiledModule {
   readonly allowsEncodedSlashes?: boolean;
   /** Time limit for the response head, instead of the server's setting. */
   readonly responseTimeoutMs?: number | undefined;
+  /** Whether requests of one MCP session go to one agent. */
+  readonly keepsMcpSessions?: true;
   /** The login guards of this module: itself, or those inside it. */
   readonly logins?: readonly LoginGuard[] | undefined;
   /**

@@ -201,6 +201,7 @@ export async function startBusyEdge(): Promise<BusyEdge> {
     ["policy: response", { path: "/policy/said" }],
     ["policy: password", { path: "/policy/basic", headers: { authorization: "Basic YWRhOnBhc3N3b3JkLW9mLWFkYQ==" } }],
     ["policy: token", { path: "/policy/token", headers: { authorization: "Bearer a.b.c" } }],
+    ["MCP: unknown session", { path: "/mcp", headers: { "mcp-session-id": "1" } }],
     ["policy: body", { path: "/policy/body", method: "POST", body: "one and one" }],
   ];
   const visits: Visit[] = protocols.flatMap((protocol): Visit[] => [
@@ -299,6 +300,7 @@ export async function startBusyEdge(): Promise<BusyEdge> {
     route("/hook", "bkdtg_1", { ...modules, webhook_verification: { enabled: true, provider: "slack", secret } });
     route("/policy", "bkdtg_1", { ...modules, traffic_policy: { enabled: true, value: stringify(policy) } });
     route("/tcp", "bkdtg_tcp", { websocket_tcp_converter: { enabled: true } });
+    route("/mcp", "bkdtg_1", { mcp: { enabled: true } });
     route("/", "bkdtg_1", {}, "edghts_m");
     const guarded = {
       ip_restriction: ipRestriction("ipp_1"),

@@ -120,7 +120,7 @@ export class Rehearsal extends DecidedExchange {
 
   /** Chooses the plan's upstream. Returns an answer if there is none or the plan has a fixed one. */
   async #foresee(plan: UpstreamPlan): Promise<Answer | undefined> {
-    const picked = await this.#upstreams.foresee(plan, this.steps as Step[]);
+    const picked = await this.#upstreams.foresee(plan, this.steps as Step[], this.mcpSession);
     this.picked = picked;
     return "session" in picked || "host" in picked ? undefined : picked;
   }

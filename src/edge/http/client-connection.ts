@@ -1,6 +1,7 @@
 import type { RefusalName } from "../../lib/errors.ts";
 import type { CallChain } from "../../traffic/calls.ts";
-import type { ConnectionFacts } from "../../traffic/exchange.ts";
+import type { ConnectionFacts, HeaderFields } from "../../traffic/exchange.ts";
+import { sessionIn } from "../../traffic/mcp-session.ts";
 import type { HeaderPairs } from "../../traffic/header-list.ts";
 import type { Handshake } from "../../traffic/handshake.ts";
 import type { Site } from "../../routing/sites/compiled.ts";
@@ -72,25 +73,32 @@ export class ClientConnection {
    * reusing a connection from before a change bypasses a client certificate or a minimum version. A port in the request
    * must match the advertised hostport or the port of the listener. The scheme's default port counts as no port, unless
    * the operator has configured which port is forwarded to the listener.
+   *
+   * @param headers of the request, whose MCP session decides between several endpoints
    */
-  site(host: string, port: number): Site | RefusalName {
+  site(host: string, port: number, headers?: HeaderFields): Site | RefusalName {
     const { tls } = this.facts;
     const site = this.#sites(host);
     this.wholeSite = site;
     if (site !== undefined && !this.#isAt(site, host, port)) return "misdirected";
-    if (tls === undefined) return site === undefined ? "unknown_host" : this.#oneOf(site.members ?? [site]);
+    if (tls === undefined) return site === undefined ? "unknown_host" : this.#oneOf(site.members ?? [site], headers);
     if (host !== this.#serverName) {
       const chosen = this.#sites(this.#serverName);
       if (site?.id !== chosen?.id || this.#serverName === "") return "misdirected";
     }
     if (site === undefined) return "unknown_host";
-    if (site.members !== undefined) return this.#oneOf(membersUnder(site, this.#handshake));
+    if (site.members !== undefined) return this.#oneOf(membersUnder(site, this.#handshake), headers);
     return sameDemands(site.handshake, this.#handshake) ? site : "misdirected";
   }
 
   /** Chooses one of several endpoints with the same URL for one request. */
-  #oneOf(members: readonly Site[]): Site | RefusalName {
+  #oneOf(members: readonly Site[], headers?: HeaderFields): Site | RefusalName {
     const { random = Math.random } = this.context;
+    if (headers && members.some(({ sessionMark }) => sessionMark !== undefined)) {
+      const wanted = sessionIn(headers)?.mark;
+      const own = members.find(({ sessionMark }) => sessionMark !== undefined && sessionMark === wanted);
+      if (own) return own;
+    }
     return members[members.length === 1 ? 0 : Math.floor(random() * members.length)] ?? "misdirected";
   }
 

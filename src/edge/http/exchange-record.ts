@@ -2,6 +2,7 @@ import type { ResponseRead } from "../../http1/read-response.ts";
 import { contain, reportFailure } from "../../lib/boundary.ts";
 import type { CallChain } from "../../traffic/calls.ts";
 import type { ConnectionFacts, ExchangeWatcher } from "../../traffic/exchange.ts";
+import type { McpSession } from "../../traffic/mcp-session.ts";
 import type { LoginCookies, Visitor } from "../../traffic/login.ts";
 import type { Step } from "../../traffic/step.ts";
 import type { ServingTunnel } from "../../routing/planes/questions.ts";
@@ -43,6 +44,7 @@ export class ExchangeRecord implements FinishedExchange {
   login: Visitor | undefined;
   webhookProvider: string | undefined;
   calls: CallChain | undefined;
+  mcpSession: McpSession | undefined;
   ownerAccount: string | undefined;
   watcher: ExchangeWatcher | undefined;
   waitedMs: number | undefined;

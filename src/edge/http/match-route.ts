@@ -14,7 +14,7 @@ export function matchRoute(record: ExchangeRecord): Step | undefined {
   const { request, shared } = record;
   const { host } = request;
   const { limits, owned } = shared.context;
-  const site = shared.site(host, request.port);
+  const site = shared.site(host, request.port, request.headers);
   // Set first, so that a request with errors is also attributed to its account.
   if (typeof site !== "string") {
     record.site = site;

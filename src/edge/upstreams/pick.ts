@@ -1,9 +1,11 @@
 /** Chooses the tunnel, address or fixed answer of a plan, and records the steps of the decision. */
+import type { McpSession } from "../../traffic/mcp-session.ts";
 import type { Answer, Step } from "../../traffic/step.ts";
 import { answered, passed, skipped } from "../../traffic/step.ts";
-import type { BackendPlan, UpstreamPlan } from "../../traffic/upstream-plan.ts";
+import type { BackendPlan, Beside, UpstreamPlan } from "../../traffic/upstream-plan.ts";
 import type { GroupPlan } from "../agents/register/groups.ts";
 import type { AgentRegistry } from "../agents/registry.ts";
+import { markOfTunnel } from "../agents/tunnels/tunnel-mark.ts";
 import type { Tunnel } from "../agents/tunnels/tunnel.ts";
 
 export type StaticPlan = Extract<UpstreamPlan, { kind: "static" }>;
@@ -17,6 +19,8 @@ export interface Circumstances {
   /** Number of requests or connections that use the tunnel. */
   readonly load: (tunnel: Tunnel) => number;
   readonly isTried: (place: Tunnel | StaticPlan) => boolean;
+  /** The MCP session whose agent must serve the request. */
+  readonly session?: McpSession | undefined;
   /** Receives the decisions in order: the backends that were skipped, then the chosen one. */
   readonly steps: Step[];
   /** Whether this is only a preview, which does not affect the next choice. */
@@ -24,13 +28,15 @@ export interface Circumstances {
 }
 
 export interface Picker {
-  /** Returns `backend_empty`, `tunnel_gone` or `upstream_refused` if nothing is left. */
+  /** Returns `backend_empty`, `tunnel_gone`, `mcp_session_gone` or `upstream_refused` if nothing is left. */
   readonly pick: (plan: UpstreamPlan, around: Circumstances) => Picked;
 }
 
 const tunnelGone: Answer = Object.freeze({ error: "tunnel_gone" as const });
 const upstreamRefused: Answer = Object.freeze({ error: "upstream_refused" as const });
 const backendEmpty: Answer = Object.freeze({ error: "backend_empty" as const });
+
+const sessionGone: Answer = Object.freeze({ error: "mcp_session_gone" as const });
 
 /** An agent's endpoint. */
 type TunnelPlan = Extract<UpstreamPlan, { kind: "tunnel" }>;
@@ -64,13 +70,6 @@ export function makePicker(registry: Pick<AgentRegistry, "tunnel" | "group" | "p
     steps.push(taken(plan, tunnel));
     return tunnel;
   };
-  /** Returns the endpoint's own tunnel, or another of its tunnels if that one is offline or was tried. */
-  const ofEndpoint = ({ id, beside }: TunnelPlan, { isTried }: Circumstances): Tunnel | undefined => {
-    const own = registry.tunnel(id);
-    if (beside === undefined || (own && !isTried(own))) return own;
-    const alike = ({ endpoint }: Tunnel): boolean => endpoint?.beside?.likeness === beside.likeness;
-    return registry.pool(beside.name).find((one) => alike(one) && !isTried(one)) ?? own;
-  };
   /**
    * Chooses the tunnel with the fewest requests in flight. Equal tunnels take turns, because each search starts one
    * further. Other edges' tunnels are a fallback, because visitors are already spread over the edges.
@@ -98,6 +97,10 @@ export function makePicker(registry: Pick<AgentRegistry, "tunnel" | "group" | "p
     if (!best && hasLocal) best = members.find((tunnel) => tunnel.isElsewhere && !around.isTried(tunnel));
     return toTunnel(plan, best ?? members[0], around);
   };
+  const ofSession = (plan: UpstreamPlan, tunnel: Tunnel | undefined, { steps }: Circumstances): Picked => {
+    steps.push(tunnel ? taken(plan, tunnel) : passedOver(plan, "the agent of the MCP session is not connected"));
+    return tunnel ?? sessionGone;
+  };
   const fixed = (plan: FixedPlan, { steps }: Circumstances): Picked => {
     const { status, headers, body } = plan;
     const answer: Answer = { status, headers, body };
@@ -105,10 +108,13 @@ export function makePicker(registry: Pick<AgentRegistry, "tunnel" | "group" | "p
     return answer;
   };
   const pick = (plan: UpstreamPlan, around: Circumstances): Picked => {
+    const wanted = around.session?.wanted;
     switch (plan.kind) {
       case "tunnel":
-        return toTunnel(plan, ofEndpoint(plan, around), around);
+        if (wanted !== undefined) return ofSession(plan, sessionTunnel(registry, plan, wanted, around), around);
+        return toTunnel(plan, endpointTunnel(registry, plan, around), around);
       case "tunnel_group":
+        if (wanted !== undefined) return ofSession(plan, sessionTunnel(registry, plan, wanted, around), around);
         return fromGroup(plan, around);
       case "failover":
         return firstThatServes(plan.members, (member) => pick(member, around));
@@ -134,6 +140,36 @@ export function makePicker(registry: Pick<AgentRegistry, "tunnel" | "group" | "p
     }
   };
   return { pick };
+}
+
+/** Returns the tunnels that do the same as the endpoint's own one. */
+function alike(registry: Pick<AgentRegistry, "pool">, { name, likeness }: Beside): readonly Tunnel[] {
+  return registry.pool(name).filter(({ endpoint }) => endpoint?.beside?.likeness === likeness);
+}
+
+/** Returns the endpoint's own tunnel, or another of its tunnels if that one is offline or was tried. */
+function endpointTunnel(
+  registry: Pick<AgentRegistry, "tunnel" | "pool">,
+  { id, beside }: TunnelPlan,
+  { isTried }: Circumstances,
+): Tunnel | undefined {
+  const own = registry.tunnel(id);
+  if (beside === undefined || (own && !isTried(own))) return own;
+  return alike(registry, beside).find((one) => !isTried(one)) ?? own;
+}
+
+/** Returns a tunnel of the agent that began the MCP session. No other agent knows the session. */
+function sessionTunnel(
+  registry: Parameters<typeof makePicker>[0],
+  plan: TunnelPlan | GroupPlan,
+  wanted: string,
+  { isTried }: Circumstances,
+): Tunnel | undefined {
+  const fits = (tunnel: Tunnel): boolean => markOfTunnel(tunnel) === wanted && !isTried(tunnel);
+  if (plan.kind === "tunnel_group") return registry.group(plan).members.find(fits);
+  const own = registry.tunnel(plan.id);
+  if (own && fits(own)) return own;
+  return plan.beside && alike(registry, plan.beside).find(fits);
 }
 
 function decider(plan: UpstreamPlan): Step["decidedBy"] {

@@ -3,6 +3,7 @@ import { reportFailure } from "../../lib/boundary.ts";
 import { skipped } from "../../traffic/step.ts";
 import type { Answer, Step } from "../../traffic/step.ts";
 import type { Exchange } from "../../traffic/exchange.ts";
+import type { McpSession } from "../../traffic/mcp-session.ts";
 import type { UpstreamPlan } from "../../traffic/upstream-plan.ts";
 import type { AgentSession, TakeStream } from "../../tunnel/server-hooks.ts";
 import { proxyPreamble } from "./proxy-preamble.ts";
@@ -18,6 +19,7 @@ import type { AgentRegistry } from "../agents/registry.ts";
 import { makeRequestTimes } from "./request-times.ts";
 import { keyOf, makeStaticPools } from "./static-pools.ts";
 import type { PoolPair } from "./upstream-pool.ts";
+import { markOfTunnel } from "../agents/tunnels/tunnel-mark.ts";
 import type { Tunnel } from "../agents/tunnels/tunnel.ts";
 
 export interface RequestUpstreamsOptions {
@@ -37,7 +39,7 @@ export interface RequestUpstreams {
    */
   choose(plan: UpstreamPlan, exchange: Exchange, tried: readonly UpstreamPool[], raw?: boolean): UpstreamPool | Answer;
   /** Previews `choose` without affecting it and adds its steps. Looks up names, but does not dial. */
-  foresee(plan: UpstreamPlan, steps: Step[]): Promise<Picked>;
+  foresee(plan: UpstreamPlan, steps: Step[], session?: McpSession): Promise<Picked>;
 }
 
 /**
@@ -118,6 +120,7 @@ export function makeRequestUpstreams({ registry, context, dial }: RequestUpstrea
       const pair = "session" in place ? pairs.get(place) : addresses.known(place);
       return pair !== undefined && (triedPools.includes(pair.http) || triedPools.includes(pair.raw));
     },
+    session: undefined,
     steps: [],
     dry: false,
   };
@@ -125,15 +128,18 @@ export function makeRequestUpstreams({ registry, context, dial }: RequestUpstrea
     choose(plan, exchange: Exchange, tried, raw = false): UpstreamPool | Answer {
       triedPools = tried;
       around.steps = exchange.steps;
+      const { mcpSession } = exchange;
+      around.session = mcpSession;
       const picked = pick(plan, around);
+      if (mcpSession && "session" in picked) mcpSession.served = markOfTunnel(picked);
       if ("session" in picked) return pairTo(picked)[raw ? "raw" : "http"];
       return "host" in picked ? addresses.to(picked)[raw ? "raw" : "http"] : picked;
     },
-    async foresee(plan, steps) {
+    async foresee(plan, steps, session) {
       const tried = new Set<string>();
       const isTried: Circumstances["isTried"] = (place) => !("session" in place) && tried.has(keyOf(place));
       while (tried.size < maxForeseen) {
-        const picked = pick(plan, { load, isTried, steps, dry: true });
+        const picked = pick(plan, { load, isTried, session, steps, dry: true });
         if (!("host" in picked)) return tried.size > 0 && "error" in picked ? forbidden : picked;
         const refusal = await refusalOf(picked.host, dial);
         if (!refusal) return picked;

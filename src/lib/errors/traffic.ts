@@ -299,6 +299,12 @@ export const trafficErrors = {
     "Endpoints forwarded the request too many times.",
     "The operator must find the policies that forward to each other.",
   ),
+  mcp_session_gone: entry(
+    3022,
+    404,
+    "The agent that began this MCP session is not connected.",
+    "Begin a new session: send `initialize` without the Mcp-Session-Id header.",
+  ),
   agent_dial_failed: entry(
     8012,
     502,

@@ -37,6 +37,8 @@ export interface Site {
   readonly pooled?: boolean | undefined;
   /** Endpoints with the same URL that this site represents. One of them is chosen for each request. */
   readonly members?: readonly Site[];
+  /** Mark of the agent whose MCP sessions this endpoint continues. */
+  readonly sessionMark?: string | undefined;
 }
 
 export interface CompiledRoute {

@@ -21,6 +21,8 @@ export interface EndpointSiteOptions {
   readonly modules: readonly CompiledModule[];
   /** Tunnels that may share its URL and replace its own. Undefined if none may. */
   readonly beside: Beside | undefined;
+  /** Mark of the agent, see `markOfTunnel`. */
+  readonly agentMark: string;
   /** Returns the current restriction of sources for the account's endpoints. Undefined without a restriction. */
   readonly restriction: () => ((source: string) => Step) | undefined;
 }
@@ -88,6 +90,7 @@ export function endpointSite(options: EndpointSiteOptions, advertisedPort: numbe
     revision,
     hosts: Object.freeze([host]),
     pooled: options.beside !== undefined,
+    sessionMark: modules.some(({ keepsMcpSessions }) => keepsMcpSessions === true) ? options.agentMark : undefined,
     handshake: handshakeOf(modules),
     problem: undefined,
     logins: Object.freeze(modules.flatMap(({ logins = [] }) => logins)),

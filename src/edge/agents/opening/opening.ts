@@ -27,6 +27,7 @@ import type { EndpointPlacesOptions, EndpointRequest, PublicPlace, Unasked } fro
 import type { AgentLimits } from "../tunnels/limits.ts";
 import { compileOptions, likenessOf, prepareOptions } from "./options.ts";
 import { readTermination } from "./termination.ts";
+import { markOfTunnel } from "../tunnels/tunnel-mark.ts";
 import { claimedName } from "../tunnels/tunnel.ts";
 import type { Endpoint, EndpointProto, Tunnel } from "../tunnels/tunnel.ts";
 
@@ -188,6 +189,7 @@ function endpointAt(
     mark,
     modules: compiled,
     beside,
+    agentMark: markOfTunnel({ session }),
     restriction: () => table.restriction(accountId, "endpoints"),
   };
   return {

@@ -82,6 +82,7 @@ describe("the options of an agent", () => {
         mark: 0,
         modules: compile({ WebsocketTCPConverter: {} }),
         beside: undefined,
+        agentMark: "",
         restriction: () => undefined,
       },
       443,

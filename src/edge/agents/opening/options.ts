@@ -146,6 +146,7 @@ export const translations: Readonly<Record<string, Translation>> = {
   mutualtlsca: mutualTls,
   mutualtlsatedge: mutualTls,
   websockettcpconverter: { module: "websocket_tcp_converter", members: [], config: () => ({}) },
+  mcp: { module: "mcp", members: [], config: () => ({}) },
   requestheaders: { module: "request_headers", members: headerMembers, config: headerEdits },
   responseheaders: { module: "response_headers", members: headerMembers, config: headerEdits },
   useragentfilter: {
