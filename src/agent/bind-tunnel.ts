@@ -55,6 +55,7 @@ function placeOf(
   return url === undefined ? {} : placeOfUrl(url, proto);
 }
 
-function oidcOption({ issuer, clientId, clientSecret }: OpenIdLogin): object {
-  return { issuer_url: issuer, client_id: clientId, client_secret: clientSecret };
+function oidcOption({ issuer, clientId, clientSecret, machineClients }: OpenIdLogin): object {
+  const client = { client_id: clientId, client_secret: clientSecret };
+  return { issuer_url: issuer, ...client, ...(machineClients && { machine_clients: machineClients }) };
 }

@@ -2,11 +2,16 @@
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
+import type { Log } from "../lib/log.ts";
 import { createServer } from "../lib/http.ts";
 
 export interface LocalService {
   /** Takes one connection. */
   serve(connection: Duplex): void;
+  /** Sets the log for what the service has started. Default: none. */
+  logTo?(log: Log): void;
+  /** Ends what the service has started. */
+  close?(): Promise<void>;
 }
 
 export interface Answering {

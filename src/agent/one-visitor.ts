@@ -44,7 +44,11 @@ export function oneVisitor(clock: Clock, idleMs: number, over: () => void): OneV
       port: 0,
       tls: false,
       text: upstream.text,
-      local: lazily(async () => (await import("./path-switch.ts")).pathSwitch([{ prefix: "/", upstream }], gate)),
+      local: {
+        ...lazily(async () => (await import("./path-switch.ts")).pathSwitch([{ prefix: "/", upstream }], gate)),
+        logTo: (log) => upstream.local?.logTo?.(log),
+        close: async () => await upstream.local?.close?.(),
+      },
     }),
   };
 }

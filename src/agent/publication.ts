@@ -16,6 +16,8 @@ export interface OpenIdLogin {
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: string;
+  /** Clients that are not browsers, in the form of the module. */
+  readonly machineClients?: object | undefined;
 }
 
 export type PublishedProto = "https" | "http" | "tls" | "tcp";

@@ -58,5 +58,6 @@ export function lazily(make: () => Promise<LocalService>): LocalService {
       const served = made.then((service) => service.serve(connection));
       letGo("connection", served, () => connection.destroy());
     },
+    close: async () => await (await made)?.close?.(),
   };
 }

@@ -1,4 +1,5 @@
 /** What an agent publishes: each tunnel has its own service and its own life within the agent's sessions. */
+import type { McpPlace } from "./mcp/probe.ts";
 import type { Upstream } from "./upstream.ts";
 import type { AgentEnd } from "./end.ts";
 import type { PublishedProto, Publication } from "./publication.ts";
@@ -33,6 +34,8 @@ export interface TunnelOptions {
   readonly inspect?: boolean;
   /** Whether the server should report how long requests took there, if it can. */
   readonly wantsTimes?: boolean;
+  /** Set for an MCP server: its path, and how it speaks MCP, once they are known. */
+  readonly mcp?: Partial<McpPlace> | undefined;
   readonly status?: (status: TunnelStatus) => void;
   readonly request?: ((request: WatchedRequest) => void) | undefined;
   /**

@@ -4,7 +4,7 @@
  */
 import { credential, headerField, label, patience, share, yesOrNo } from "./kinds/agents.ts";
 import { hostName, network } from "./kinds/address.ts";
-import { proxyVersion } from "./kinds/number.ts";
+import { count, proxyVersion } from "./kinds/number.ts";
 import { oauthProviderNames } from "./kinds/oauth-apps.ts";
 import { named, oneOf, text } from "./kinds/text.ts";
 import { httpUrl } from "./kinds/url.ts";
@@ -93,6 +93,29 @@ const logins = {
   samlIdpInitiated: optional("Accept logins that start at the provider (default: true).", yesOrNo, { needs: "saml" }),
 } as const;
 
+const mcp = {
+  mcp: toggle(
+    "Publish an MCP server (Model Context Protocol). The agent checks that the target speaks MCP and prints how clients add it. With a login, MCP clients get access by OAuth. The target may have a path, such as 8000/mcp.",
+  ),
+  mcpStdio: optional(
+    "Command that starts an MCP server on standard input and output, such as \"npx some-server\". The agent starts it once for each session, and publishes it over Streamable HTTP.",
+    named("COMMAND"),
+    { concealed: true },
+  ),
+  mcpMaxSessions: one("Maximum number of sessions of the command, each with its own process.", count("COUNT", 1, 1000), {
+    default: 20,
+    needs: "mcpStdio",
+  }),
+  mcpIdleTimeout: one("End a session of the command after this time without a request.", patience, {
+    default: "30m",
+    needs: "mcpStdio",
+  }),
+  mcpRedirectUri: many(
+    "Redirect URI of an MCP client that does not run on its user's machine, or has its own scheme; repeatable. Addresses of the client's own machine are always allowed.",
+    text,
+  ),
+} as const;
+
 const requests = {
   ...logins,
   upstreamTimeout: optional(
@@ -142,6 +165,7 @@ export const httpTunnelSettings = {
   scheme: many("Scheme of the public URL: https, http, or both (default: https).", oneOf(["http", "https"])),
   ...anyConnection,
   ...requests,
+  ...mcp,
   ...clientCertificates,
   hostHeader: optional(
     "Host header for the service: rewrite for the service's own name, preserve for the visitor's, or a name.",

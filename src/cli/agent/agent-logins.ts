@@ -9,6 +9,8 @@ import { ownServer } from "../data/local-server.ts";
 import { trustedAuthorities } from "../data/trusted-authorities.ts";
 import { ssoIssuers, startSsoProvider } from "../platform/dev-logins.ts";
 import { Failure } from "../process/exit.ts";
+import { machineClientsOf } from "./bind-options.ts";
+import type { TunnelValues } from "./bind-options.ts";
 
 export const agentSso = flagOnly(
   optional(
@@ -36,9 +38,10 @@ const onLoopback = /^http:\/\/127\.0\.0\.1:\d+$/;
  */
 export async function startLocalProvider(
   { server, publish }: Pick<AgentOptions, "server"> & Pick<TunnelOptions, "publish">,
-  directory: string,
+  values: TunnelValues & { readonly data: string },
   log: Log,
 ): Promise<LocalProvider> {
+  const directory = values.data;
   if (publish.kind === "labels") {
     throw new Failure("usage", "--sso and --label exclude each other: configure the login on the edge instead");
   }
@@ -61,5 +64,6 @@ export async function startLocalProvider(
   sso.serve({ origin: local.idpUrl, port: local.httpsPort, caPem: trustedAuthorities(undefined, directory) });
   log.info("visitors log in at a development identity provider", { url: sso.issuer });
   const { issuer, clientId, clientSecret } = sso;
-  return { publish: { ...publish, login: { issuer, clientId, clientSecret } }, stop: () => sso.stop() };
+  const { machine_clients: machineClients } = machineClientsOf(values);
+  return { publish: { ...publish, login: { issuer, clientId, clientSecret, machineClients } }, stop: () => sso.stop() };
 }

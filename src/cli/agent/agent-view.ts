@@ -5,12 +5,13 @@ import type { TunnelOptions } from "../../agent/tunnel.ts";
 import type { Upstream } from "../../agent/upstream.ts";
 import type { Log } from "../../lib/log.ts";
 import { renderQr } from "../qr/render.ts";
+import { mcpClients, mcpUrl } from "./mcp-clients.ts";
 import { isPublicUrl } from "./sharing.ts";
 import type { Shared } from "./sharing.ts";
 import { shownText } from "../terminal/text-width.ts";
 
 export type Watched = Required<Pick<TunnelOptions, "status" | "request" | "service">>;
-export type Shown = Pick<TunnelOptions, "name" | "publish" | "upstream">;
+export type Shown = Pick<TunnelOptions, "name" | "publish" | "upstream" | "mcp">;
 
 export interface AgentView {
   /** The agent's log. */
@@ -51,6 +52,14 @@ function qrLines(url: string, paint: (line: string) => string): readonly string[
   const lines = renderQr(url);
   if (lines.length === 0) return ["No QR code: the URL is too long"];
   return lines.map(paint);
+}
+
+/** Returns how clients add the MCP server of a tunnel. Empty for other tunnels. */
+export function mcpLines(url: string | undefined, { mcp }: Shown): readonly string[] {
+  if (url === undefined || mcp?.path === undefined || mcp.transport === undefined) return [];
+  const place = { path: mcp.path, transport: mcp.transport };
+  const clients = mcpClients(url, place).map(({ client, add }) => `  ${`${client}:`.padEnd(16)}${add}`);
+  return [`MCP server at ${mcpUrl(url, place)}. Add it to a client:`, ...clients].map(shownText);
 }
 
 /** Returns the public URL and its service. */

@@ -45,6 +45,7 @@ const members: Readonly<Record<string, (values: TunnelValues, readFile: ReadFile
           provider: values.oauth,
           ...clientOf(values.oauthClientId, values.oauthClientSecret, values.oauthScope),
           ...allowedOf(values.oauthAllowEmail, values.oauthAllowDomain),
+          ...machineClientsOf(values),
         },
   OIDC: (values) =>
     values.oidc === undefined
@@ -53,6 +54,7 @@ const members: Readonly<Record<string, (values: TunnelValues, readFile: ReadFile
           issuer_url: values.oidc,
           ...clientOf(values.oidcClientId, values.oidcClientSecret, values.oidcScope),
           ...allowedOf(values.oidcAllowEmail, values.oidcAllowDomain),
+          ...machineClientsOf(values),
         },
   SAML: (values, readFile) => {
     const metadata = metadataOf(values, readFile);
@@ -60,6 +62,7 @@ const members: Readonly<Record<string, (values: TunnelValues, readFile: ReadFile
       ? undefined
       : {
           ...metadata,
+          ...machineClientsOf(values),
           ...present({
             authorized_groups: values.samlGroup?.length ? values.samlGroup : undefined,
             nameid_format: values.samlNameidFormat,
@@ -85,6 +88,7 @@ const members: Readonly<Record<string, (values: TunnelValues, readFile: ReadFile
       : { response_timeout: Math.ceil(upstreamTimeout / 1000), encoded_slashes: encodedSlashes },
   CircuitBreaker: ({ circuitBreaker }) =>
     circuitBreaker === undefined ? undefined : { error_threshold: circuitBreaker },
+  MCP: ({ mcp, mcpStdio }) => (mcp || mcpStdio !== undefined ? {} : undefined),
   WebsocketTCPConverter: ({ websocketTcpConverter }) => (websocketTcpConverter ? {} : undefined),
 };
 
@@ -102,6 +106,12 @@ function present(fields: Readonly<Record<string, unknown>>): Readonly<Record<str
 
 function clientOf(id = "", secret = "", scopes: readonly string[] = []) {
   return { client_id: id, client_secret: secret, scopes };
+}
+
+/** MCP clients cannot follow a redirect to a login page. */
+export function machineClientsOf({ mcp, mcpStdio, mcpRedirectUri = [] }: TunnelValues) {
+  if (!mcp && mcpStdio === undefined) return {};
+  return { machine_clients: { enabled: true, ...(mcpRedirectUri.length > 0 && { redirect_uris: mcpRedirectUri }) } };
 }
 
 function allowedOf(emails: readonly string[] = [], domains: readonly string[] = []) {
@@ -156,6 +166,8 @@ export const readAnyFile: ReadFile = (setting, path) => {
 export const readNoFile: ReadFile = (setting) => {
   throw new ValueError(setting, namesFile);
 };
+
+export const startsCommand = "starts a command: write the tunnel to an agent file, and start it from that file";
 
 export const namesFile = "names a file: write the tunnel to an agent file, and start it from that file";
 

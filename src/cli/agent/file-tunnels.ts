@@ -92,7 +92,7 @@ export function tunnelsOfEntry(
     }
   }
   const { addr = [] } = read as { readonly addr?: readonly string[] };
-  if (addr.length === 0) {
+  if (addr.length === 0 && !values.has("mcpStdio")) {
     issues.push({
       ...place,
       message: `the tunnel "${name}" needs the address of its service: set "addr" or "upstream.url"`,

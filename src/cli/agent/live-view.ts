@@ -11,7 +11,7 @@ import { printable, renderDuration } from "../terminal/request-line.ts";
 import { openScreen } from "../terminal/screen.ts";
 import type { ScreenOutput } from "../terminal/screen.ts";
 import { writeDirectly } from "../terminal/guarded-output.ts";
-import { forwardingLine, logService, qrColours, sharedLines } from "./agent-view.ts";
+import { forwardingLine, logService, mcpLines, qrColours, sharedLines } from "./agent-view.ts";
 import type { AgentView } from "./agent-view.ts";
 import type { Shared } from "./sharing.ts";
 
@@ -19,7 +19,7 @@ import type { Shared } from "./sharing.ts";
 export function liveView({ host, port }: ServerAddress, totals: Totals, log: Log, shared: Shared): AgentView {
   /** URL of the first tunnel. */
   let url: string | undefined;
-  const tunnels: { line: string; trouble: string | undefined }[] = [];
+  const tunnels: { line: string; trouble: string | undefined; mcp: readonly string[] }[] = [];
   let state = styleText("yellow", "connecting");
   let notice: string | undefined;
   let wasOnline = false;
@@ -29,9 +29,10 @@ export function liveView({ host, port }: ServerAddress, totals: Totals, log: Log
   const rows = (): [string, string][] => [
     ["Status", state],
     ["Server", `${host}:${port}`],
-    ...tunnels.flatMap(({ line, trouble }): [string, string][] => [
+    ...tunnels.flatMap(({ line, trouble, mcp }): [string, string][] => [
       ["Forwarding", styleText("bold", line)],
       ...(trouble === undefined ? [] : [["Service", styleText("red", trouble)] as [string, string]]),
+      ...mcp.map((one, at): [string, string] => [at === 0 ? "MCP" : "", one]),
     ]),
     ...(stored === undefined ? [] : [["Inbox", stored] as [string, string]]),
     ...(inspector === undefined ? [] : [["Inspector", inspector] as [string, string]]),
@@ -75,12 +76,13 @@ export function liveView({ host, port }: ServerAddress, totals: Totals, log: Log
       screen.changed();
     },
     watch(tunnel) {
-      const shown = { line: forwardingLine(undefined, tunnel), trouble: undefined as string | undefined };
+      const shown = { line: forwardingLine(undefined, tunnel), trouble: undefined as string | undefined, mcp: [] as readonly string[] };
       tunnels.push(shown);
       return {
         status(status) {
           if (status.state === "online") {
             shown.line = forwardingLine(status.url, tunnel);
+            shown.mcp = mcpLines(status.url, tunnel);
             url ??= status.url;
           } else if (status.state === "waiting") shown.line = `${tunnel.name}: ${printable(status.reason)}`;
           else if (status.state === "removed") tunnels.splice(tunnels.indexOf(shown), 1);

@@ -1,8 +1,9 @@
 import { timestamp } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import { style } from "../terminal/guarded-output.ts";
-import { forwardingLine, logService, qrColours, sharedLines } from "./agent-view.ts";
+import { forwardingLine, logService, mcpLines, qrColours, sharedLines } from "./agent-view.ts";
 import type { AgentView, Shown } from "./agent-view.ts";
+import { mcpClients, mcpUrl } from "./mcp-clients.ts";
 import type { Shared } from "./sharing.ts";
 import { makeRequestLog } from "./request-log.ts";
 
@@ -48,12 +49,19 @@ export function plainView(log: Log, form: PlainForm, shared: Shared): AgentView 
   };
 }
 
+function mcpFacts(url: string | undefined, { mcp }: Shown): object {
+  if (url === undefined || mcp?.path === undefined || mcp.transport === undefined) return {};
+  const place = { path: mcp.path, transport: mcp.transport };
+  return { mcp: { url: mcpUrl(url, place), transport: mcp.transport, clients: mcpClients(url, place) } };
+}
+
 function onlineLine(form: PlainForm, url: string | undefined, tunnel: Shown, shared: Shared): string {
   if (form === "text")
     return [
       forwardingLine(url, tunnel),
+      ...mcpLines(url, tunnel),
       ...sharedLines(url, shared, (one) => style([...qrColours], one, process.stdout)),
     ].join("\n");
-  const facts = { url: url ?? null, to: tunnel.upstream.text, ...shared.visitor };
+  const facts = { url: url ?? null, to: tunnel.upstream.text, ...shared.visitor, ...mcpFacts(url, tunnel) };
   return JSON.stringify(form === "json" ? facts : { name: tunnel.name, ...facts });
 }

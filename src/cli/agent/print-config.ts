@@ -58,7 +58,8 @@ function agentFile(
   server: string | undefined,
   isLocal: boolean,
 ): JsonObject {
-  const tunnel: Record<string, unknown> = { proto: kind, addr: targets.length === 1 ? targets[0] : [...targets] };
+  const addr = targets.length === 1 ? targets[0] : [...targets];
+  const tunnel: Record<string, unknown> = { proto: kind, ...(targets.length > 0 && { addr }) };
   const defaults: Readonly<Record<string, unknown>> = defaultsOf(tunnelSettings);
   for (const setting of Object.keys(tunnelSettings)) {
     const value = (values as Readonly<Record<string, unknown>>)[setting];
@@ -84,7 +85,7 @@ function samlKey(value: unknown): string {
 /** Formats a value for a file. Paths are absolute, because relative paths in a file refer to the file's directory. */
 function written(setting: string, value: unknown, isPath: boolean): unknown {
   if (Array.isArray(value)) return value.map((one) => written(setting, one, isPath));
-  if (setting === "upstreamTimeout") return `${String(value)}ms`;
+  if (setting === "upstreamTimeout" || setting === "mcpIdleTimeout") return `${String(value)}ms`;
   if (typeof value === "string" && isPath && !isPem(value)) return resolve(value);
   return value;
 }

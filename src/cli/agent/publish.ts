@@ -16,6 +16,7 @@ import { accessSettings, agentAccess, sessionOf } from "./agent-access.ts";
 import { startLocalProvider } from "./agent-logins.ts";
 import { readAnyFile, ValueError } from "./bind-options.ts";
 import type { TunnelValues } from "./bind-options.ts";
+import { withMcpPlace } from "./mcp-tunnel.ts";
 import { runAgent } from "./run-agent.ts";
 import type { Ending } from "./run-agent.ts";
 import type { AgentInbox } from "../inbox/agent-inbox.ts";
@@ -38,6 +39,9 @@ export async function publish(
   sso = false,
 ): Promise<number> {
   const { values, shared } = withSharing(given);
+  if (targets.length === 0 && values.mcpStdio === undefined) {
+    throw new Failure("usage", `\`postern ${kind}\` needs a target, such as 3000, see \`postern ${kind} --help\``);
+  }
   const tunnels = flagTunnels(kind, values, targets);
   if (values.printConfig) {
     const { printConfig } = await import("./print-config.ts");
@@ -51,7 +55,7 @@ export async function publish(
   const ends = endingOf(values);
   if (values.requireUpstream) await requireService(first.upstream);
   const provider = sso
-    ? await startLocalProvider({ server: access.server, publish: first.publish }, values.data, session.log)
+    ? await startLocalProvider({ server: access.server, publish: first.publish }, values, session.log)
     : undefined;
   try {
     return await runAgent({
@@ -59,11 +63,15 @@ export async function publish(
       ...session,
       metadata: values.sessionMetadata ?? first.metadata,
       ...(inbox && { inbox, inboxHold: values.inboxHold ?? false }),
-      tunnels: (inbox ? [inbox.tunnel] : tunnels).map((one) => ({
-        ...one,
-        upstream: ends.visitor?.behind(one.upstream) ?? one.upstream,
-        ...(provider && { publish: provider.publish }),
-      })),
+      tunnels: await Promise.all(
+        (inbox ? [inbox.tunnel] : tunnels).map((one) => {
+          const published = { ...one, ...(provider && { publish: provider.publish }) };
+          return withMcpPlace(published, session.log).then((tunnel) => ({
+            ...tunnel,
+            upstream: ends.visitor?.behind(one.upstream) ?? one.upstream,
+          }));
+        }),
+      ),
       retryFirst: false,
       form: values.json ? "json" : "text",
       screen: session.screen && !values.json,

@@ -85,6 +85,7 @@ export async function runAgent({
   const opened = given.inspector && inspection && (await inspection.open());
   const view =
     isLive && inspection ? liveView(given.server, inspection.totals, log, shared) : plainView(log, form, shared);
+  for (const { upstream } of given.tunnels) upstream.local?.logTo?.(view.log);
   const prepare = async (tunnel: TunnelOptions): Promise<TunnelOptions> => {
     const isOpened = opens && tunnel === given.tunnels[0];
     const seen = inbox ? withUrl(view.watch(tunnel), inbox.url) : view.watch(tunnel);
@@ -128,6 +129,7 @@ export async function runAgent({
   watchedInbox?.stop();
   inspection?.drain();
   if (typeof end === "number") await agent.close();
+  await Promise.all(given.tunnels.map(async ({ upstream }) => await upstream.local?.close?.()));
   await inspection?.close();
   view.close();
   if (ended !== undefined) sayEnded(form, ended);

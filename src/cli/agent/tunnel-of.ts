@@ -7,8 +7,9 @@ import { endTls } from "../../agent/tls-end.ts";
 import { parseTcpUpstream } from "../../agent/upstream.ts";
 import type { Upstream } from "../../agent/upstream.ts";
 import { utf8Text } from "../../lib/utf8.ts";
-import { bindOptions, namesFile, readAnyFile, readPem, ValueError } from "./bind-options.ts";
+import { bindOptions, namesFile, readAnyFile, readPem, startsCommand, ValueError } from "./bind-options.ts";
 import type { ReadFile, TunnelValues } from "./bind-options.ts";
+import { isMcp, mcpCommand, mcpTargets } from "./mcp-tunnel.ts";
 
 /** The value of `proto` in commands and files. */
 export type TunnelKind = "http" | "tcp" | "tls";
@@ -27,7 +28,10 @@ export function tunnelsOf(
 ): TunnelOptions[] {
   // Checked before the targets are parsed, because parsing accesses the directory.
   if (readFile !== readAnyFile && targets.some(isOnDisk)) throw new ValueError("addr", namesFile);
-  const upstream = withTlsEnd(upstreamOf(kind, targets, values, readFile), values, readFile);
+  // G11: the same for commands.
+  if (readFile !== readAnyFile && values.mcpStdio !== undefined) throw new ValueError("mcpStdio", startsCommand);
+  const { targets: own, mcp } = isMcp(values) ? mcpTargets(targets, values) : { targets, mcp: undefined };
+  const upstream = withTlsEnd(upstreamOf(kind, own, values, readFile), values, readFile);
   const asked = bindOptions(values, readFile);
   checkTogether(values, asked);
   const options = withHostHeader(asked, upstream, values);
@@ -44,6 +48,7 @@ export function tunnelsOf(
     trafficPolicy,
     pooling: values.pooling ?? false,
     inspect: values.inspect ?? true,
+    ...(mcp && { mcp }),
     ...((values.binding ?? []).length > 0 && { bindings: values.binding as readonly string[] }),
   }));
 }
@@ -55,7 +60,7 @@ function isOnDisk(target: string): boolean {
 
 function upstreamOf(kind: TunnelKind, targets: readonly string[], values: TunnelValues, readFile: ReadFile): Upstream {
   // After the agent has terminated TLS, the traffic is a plain connection.
-  const upstream = parsed(values.terminateAt === "agent" ? "tcp" : kind, targets);
+  const upstream = values.mcpStdio !== undefined ? mcpCommand(values) : parsed(values.terminateAt === "agent" ? "tcp" : kind, targets);
   const { upstreamProtocol, upstreamTlsVerify, upstreamTlsVerifyCas, upstreamServerName } = values;
   // The header would follow the TLS handshake, where services do not expect it.
   if (upstream.tls && (values.proxyProtocol ?? 0) !== 0) {
@@ -172,8 +177,10 @@ function policyOf({ trafficPolicy, trafficPolicyFile }: TunnelValues, readFile: 
 function withHostHeader(
   options: Readonly<Record<string, unknown>>,
   { text }: Upstream,
-  { hostHeader = "preserve" }: TunnelValues,
+  values: TunnelValues,
 ): Readonly<Record<string, unknown>> {
+  // MCP servers on this machine refuse other names, so that no page of another site reaches them.
+  const hostHeader = values.hostHeader ?? (isMcp(values) && URL.parse(text)?.host ? "rewrite" : "preserve");
   if (hostHeader === "preserve") return options;
   const host = hostHeader === "rewrite" ? (URL.parse(text)?.host ?? "") : hostHeader;
   if (host === "") throw new ValueError("hostHeader", `cannot be rewrite: ${text} has no host name`);

@@ -8,8 +8,8 @@ import { httpTunnelSettings } from "../../settings/tunnels.ts";
 export const http = defineCommand({
   name: "http",
   doc: "Publish a local HTTP service. The agent connects to the server and forwards requests from the public URL. Without --server, the agent uses the server on this machine.",
-  operands: "PORT|HOST:PORT|URL|unix:PATH|file://DIR|PATH=TARGET…",
-  least: 1,
+  operands: "[PORT|HOST:PORT|URL|unix:PATH|file://DIR|PATH=TARGET…]",
+  least: 0,
   most: Number.POSITIVE_INFINITY,
   settings: {
     ...httpTunnelSettings,
@@ -28,6 +28,8 @@ export const http = defineCommand({
     "postern http 3000 --sso dev",
     "postern http 3000 --password --qr --expires 2h",
     "postern http 3000 --login github --allow-email '*@example.com'",
+    "postern http 8000 --mcp --login google --allow-email '*@example.com'",
+    'postern http --mcp-stdio "npx some-server" --sso dev',
     "postern http 3000 --url https://app.t.example.com --compression --print-config",
   ],
   run: (values, targets) => publish("http", values, targets, values.sso !== undefined),

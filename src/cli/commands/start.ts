@@ -3,6 +3,8 @@ import { readAgentFiles, renderIssue } from "../agent-files/read.ts";
 import { accessSettings, agentAccess, sessionOf } from "../agent/agent-access.ts";
 import { fileTunnels } from "../agent/file-tunnels.ts";
 import type { FileTunnel } from "../agent/file-tunnels.ts";
+import { withMcpPlace } from "../agent/mcp-tunnel.ts";
+import type { TunnelOptions } from "../../agent/tunnel.ts";
 import { runAgent } from "../agent/run-agent.ts";
 import { defineCommand } from "../command/command.ts";
 import { Failure } from "../process/exit.ts";
@@ -38,10 +40,16 @@ export const start = defineCommand({
     const { tunnels, issues } = fileTunnels(readAgentFiles(paths));
     if (issues.length > 0) throw new Failure("usage", issues.map(renderIssue).join("\n"));
     const wanted = chosen(tunnels, names, values);
+    const session = sessionOf(values);
+    const mcp = (tunnel: TunnelOptions): Promise<TunnelOptions> =>
+      withMcpPlace(tunnel, session.log).catch((error: Error) => {
+        session.log.warn("MCP server not found", { tunnel: tunnel.name, reason: error.message });
+        return tunnel;
+      });
     return await runAgent({
       ...agentAccess(values),
-      ...sessionOf(values),
-      tunnels: wanted.flatMap((one) => one.tunnels),
+      ...session,
+      tunnels: await Promise.all(wanted.flatMap((one) => one.tunnels).map(mcp)),
       retryFirst: true,
       form: values.json ? "named json" : "text",
     });

@@ -1,0 +1,158 @@
+/** Serves an MCP server on standard input and output over Streamable HTTP: one process for each session. */
+import { randomUUID } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Clock } from "../../lib/clock.ts";
+import { letGo } from "../../lib/boundary.ts";
+import type { Log } from "../../lib/log.ts";
+import { localService } from "../local-service.ts";
+import type { LocalService } from "../local-service.ts";
+import { bridgePath } from "./bridge-path.ts";
+import { BridgeSession } from "./bridge-session.ts";
+import { isRequest, isRpcMessage, rpcCodes, rpcError } from "./json-rpc.ts";
+import type { RpcMessage } from "./json-rpc.ts";
+import { sendJson } from "./reply.ts";
+
+const maxBodyBytes = 4_194_304;
+const pulseMs = 20_000;
+/** Lines of standard error per minute that are logged. */
+const maxSaid = 200;
+
+export interface BridgeOptions {
+  /** Command line for the shell. */
+  readonly command: string;
+  readonly maxSessions: number;
+  /** A session without requests and streams ends after this time. */
+  readonly idleMs: number;
+  readonly clock: Clock;
+  readonly log: () => Log;
+}
+
+export function stdioBridge(options: BridgeOptions): LocalService {
+  const { clock } = options;
+  const sessions = new Map<string, BridgeSession>();
+  const said = boundedLog(options);
+  const timer = clock.every(pulseMs, () => {
+    const idleSince = clock.monotonic() - options.idleMs;
+    for (const session of sessions.values()) {
+      session.pulse();
+      if (!session.isActive && session.usedAt <= idleSince) letGo("task", session.close());
+    }
+  });
+  const begin = (message: RpcMessage, response: ServerResponse): void => {
+    if (!isRequest(message)) return;
+    if (sessions.size >= options.maxSessions && !makeRoom(sessions)) {
+      return refuse(response, 503, rpcCodes.busy, `${options.maxSessions} sessions are in use`);
+    }
+    const id = randomUUID();
+    const session = new BridgeSession(message, {
+      ...options,
+      id,
+      said,
+      crashed: (why) => options.log().warn("MCP server ended", { reason: why }),
+      closed: () => sessions.delete(id),
+    });
+    sessions.set(id, session);
+    session.begin(response);
+  };
+  const post = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const body = await bodyOf(request);
+    if (body === undefined) {
+      return refuse(response, 413, rpcCodes.invalid, `a message has more than ${maxBodyBytes} bytes`);
+    }
+    const read = messagesIn(body);
+    if (!read) return refuse(response, 400, rpcCodes.parse, "the body is not a JSON-RPC message");
+    const [first] = read.messages as readonly [RpcMessage];
+    const id = sessionOf(request);
+    if (id === undefined && first.method === "initialize" && read.messages.length === 1) return begin(first, response);
+    const session = sessionFor(id, response);
+    const acceptsStream = /text\/event-stream|\*\/\*/.test(request.headers.accept ?? "");
+    session?.post(read.messages, read.isBatch, acceptsStream, response);
+  };
+  const sessionFor = (id: string | undefined, response: ServerResponse): BridgeSession | undefined => {
+    const session = sessions.get(id ?? "");
+    if (id === undefined) refuse(response, 400, rpcCodes.invalid, "the request has no Mcp-Session-Id");
+    else if (!session) refuse(response, 404, rpcCodes.noSession, "the session does not exist: send initialize");
+    return session;
+  };
+  const answer = (request: IncomingMessage, response: ServerResponse): void | Promise<void> => {
+    const [path] = (request.url ?? "").split("?", 1);
+    if (path !== bridgePath) return refuse(response, 404, rpcCodes.invalid, `the MCP server is at ${bridgePath}`);
+    if (request.method === "POST") return post(request, response);
+    if (request.method !== "GET" && request.method !== "DELETE") {
+      response.setHeader("allow", "GET, POST, DELETE");
+      return refuse(response, 405, rpcCodes.invalid, "the method must be GET, POST or DELETE");
+    }
+    const session = sessionFor(sessionOf(request), response);
+    if (!session) return;
+    if (request.method === "DELETE") {
+      letGo("task", session.close());
+      response.writeHead(204).end();
+    } else if (!session.listen(response)) refuse(response, 409, rpcCodes.invalid, "the session already has a stream");
+  };
+  return {
+    ...localService({
+      request(request, response) {
+        response.on("error", () => {});
+        const answered = answer(request, response);
+        if (answered) letGo("exchange", answered, () => response.destroy());
+      },
+    }),
+    async close() {
+      timer.cancel();
+      await Promise.all([...sessions.values()].map((session) => session.close("the agent stops")));
+    },
+  };
+}
+
+/** Ends the session that was unused for the longest time, so that clients that left without a word keep no others out. */
+function makeRoom(sessions: ReadonlyMap<string, BridgeSession>): boolean {
+  const [longest] = [...sessions.values()].filter(({ isActive }) => !isActive).toSorted((a, b) => a.usedAt - b.usedAt);
+  if (longest) letGo("task", longest.close());
+  return longest !== undefined;
+}
+
+function boundedLog({ clock, log }: BridgeOptions): (line: string) => void {
+  let begun = -Infinity;
+  let count = 0;
+  return (line) => {
+    if (clock.monotonic() - begun > 60_000) {
+      begun = clock.monotonic();
+      count = 0;
+    }
+    count += 1;
+    if (count <= maxSaid) log().info("MCP server", { line });
+    if (count === maxSaid) log().warn("MCP server writes too much: further lines of this minute are not logged");
+  };
+}
+
+function sessionOf({ headers }: IncomingMessage): string | undefined {
+  const id = headers["mcp-session-id"];
+  return typeof id === "string" ? id : undefined;
+}
+
+function messagesIn(body: string): { readonly messages: readonly RpcMessage[]; readonly isBatch: boolean } | undefined {
+  try {
+    const read: unknown = JSON.parse(body);
+    const isBatch = Array.isArray(read);
+    const messages: unknown[] = isBatch ? read : [read];
+    return messages.length > 0 && messages.every(isRpcMessage) ? { messages, isBatch } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns undefined for a body that is too large. */
+async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
+  const pieces: Buffer[] = [];
+  let length = 0;
+  for await (const piece of request as AsyncIterable<Buffer>) {
+    length += piece.length;
+    if (length <= maxBodyBytes) pieces.push(piece);
+    else pieces.length = 0;
+  }
+  return length > maxBodyBytes ? undefined : Buffer.concat(pieces).toString("utf8");
+}
+
+function refuse(response: ServerResponse, status: number, code: number, why: string): void {
+  sendJson(response, status, rpcError(null, code, why));
+}

@@ -1,0 +1,43 @@
+/** Commands and links that add a published MCP server to common clients. */
+import type { McpPlace } from "../../agent/mcp/probe.ts";
+import { initialize } from "../../agent/mcp/probe.ts";
+
+export interface McpClient {
+  readonly client: string;
+  /** A command for a shell, or a link. */
+  readonly add: string;
+}
+
+/** Returns the server's URL for clients. */
+export function mcpUrl(publicUrl: string, { path }: Pick<McpPlace, "path">): string {
+  return new URL(path, publicUrl).href;
+}
+
+export function mcpClients(publicUrl: string, { path, transport }: McpPlace): readonly McpClient[] {
+  const url = mcpUrl(publicUrl, { path });
+  const [name = "mcp"] = new URL(url).hostname.split(".", 1);
+  const server = JSON.stringify({ name, type: transport, url });
+  const config = Buffer.from(JSON.stringify({ url })).toString("base64");
+  return [
+    { client: "Claude Code", add: `claude mcp add --transport ${transport} ${name} ${quoted(url)}` },
+    { client: "Claude Desktop", add: `Settings, Connectors, Add custom connector: ${url}` },
+    { client: "VS Code", add: `code --add-mcp ${quoted(server)}` },
+    {
+      client: "Cursor",
+      add: `cursor://anysphere.cursor-deeplink/mcp/install?name=${encodeURIComponent(name)}&config=${encodeURIComponent(config)}`,
+    },
+    { client: "mcp-remote", add: `npx mcp-remote ${quoted(url)}` },
+    { client: "curl", add: transport === "sse" ? `curl -N ${quoted(url)}` : curl(url) },
+  ];
+}
+
+function curl(url: string): string {
+  const fields = ["content-type: application/json", "accept: application/json, text/event-stream"];
+  const headers = fields.map((field) => `-H ${quoted(field)}`).join(" ");
+  return `curl ${headers} -d ${quoted(JSON.stringify(initialize))} ${quoted(url)}`;
+}
+
+/** For a POSIX shell. */
+function quoted(text: string): string {
+  return /^[\w./:@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}
