@@ -53,6 +53,7 @@ import { operatorKeys } from "./events/targets/operator-keys.ts";
 import { keepJoiningAgents } from "./keys/joining-agents.ts";
 import { ensureFirstTokens } from "./keys/first-tokens.ts";
 import type { FirstTokens } from "./keys/first-tokens.ts";
+import { answerAgentInboxes } from "./inbox/agent-inboxes.ts";
 import { openInboxes } from "./inbox/inboxes.ts";
 import { openLiveObjects } from "./edges/live-objects.ts";
 import { endGoneLogins } from "./logins/gone-logins.ts";
@@ -71,6 +72,7 @@ import { openNodes } from "./nodes/nodes.ts";
 import { watchStanding } from "./nodes/standing.ts";
 import { makeOperations } from "./operations.ts";
 import type { OperationsInput } from "./operations.ts";
+import type { Operation } from "./operation/call.ts";
 import { openProvisioning } from "./provisioning/provisioning.ts";
 import { collectSeries } from "./series/collector.ts";
 import { startPublishing } from "./edges/publish.ts";
@@ -176,14 +178,14 @@ async function serve(
   const problems = problemsOf(store, log, sharedProblems);
   showNumbers(metrics, { store, applied, edges, agents, problems });
   let { apiUrl } = options;
-  const { version = "", region } = options;
+  let operations: readonly Operation[] = [];
   const nodes = openNodes({
     store,
     queries,
     agents,
     applied,
-    version,
-    region,
+    version: options.version ?? "",
+    region: options.region,
     apiUrl: () => apiUrl ?? "",
     peerAddress: () => directory?.address(),
     clock,
@@ -203,6 +205,7 @@ async function serve(
     startPublishing(store, edges),
     events,
     inboxes,
+    answerAgentInboxes({ store, inboxes, operations: () => operations, clock, log }),
     problems,
     queries,
     watchStanding({ node: store.node, edges, others: () => directory?.allLines() ?? [], queries, clock, log }),
@@ -228,6 +231,7 @@ async function serve(
     provisioning,
   };
   const api = await startApi(options, store, grounds);
+  ({ operations } = api);
   const { address, port, family } = api.address;
   apiUrl ??= `http://${family === "IPv6" ? `[${address}]` : address}:${port}`;
   return {
@@ -242,8 +246,7 @@ async function serve(
       await api.stop();
       await provisioned;
       await events.stop();
-      await series.stop();
-      await inboxes.stop();
+      await Promise.all([series.stop(), inboxes.stop()]);
       await store.close();
     },
   };
@@ -306,6 +309,25 @@ async function startApi(options: ControlPlaneOptions, store: Store, grounds: Gro
     options.console === "on"
       ? openConsole({ store, keys, clock, queries, apiUrl, team: teamOf(options, store) })
       : undefined;
+  const made = makeOperations({
+    httpsPort: () => edges.httpsPort() ?? options.httpsPort ?? (options.httpsListen.port || 443),
+    store,
+    needs,
+    queries,
+    series,
+    log,
+    metrics,
+    readiness,
+    metricsFrom: networksOf(options.metricsFrom),
+    problems,
+    inboxes: grounds.inboxes,
+    applied,
+    nodes,
+    sharedCallback: options.oidcSharedCallback,
+    developmentProvider: options.developmentProvider,
+    codes: front?.codes,
+    backtests: grounds.backtests,
+  });
   const server = await startServer({
     ...(front && { front }),
     listen: { ...options.apiListen, host: options.apiListen.host ?? "::" },
@@ -318,25 +340,7 @@ async function startApi(options: ControlPlaneOptions, store: Store, grounds: Gro
     origins: options.apiOrigins,
     refused: options.refused,
     limits: { ...defaultLimits, ...options.limits, requestsPerMinute: options.apiRate },
-    ...makeOperations({
-      httpsPort: () => edges.httpsPort() ?? options.httpsPort ?? (options.httpsListen.port || 443),
-      store,
-      needs,
-      queries,
-      series,
-      log,
-      metrics,
-      readiness,
-      metricsFrom: networksOf(options.metricsFrom),
-      problems,
-      inboxes: grounds.inboxes,
-      applied,
-      nodes,
-      sharedCallback: options.oidcSharedCallback,
-      developmentProvider: options.developmentProvider,
-      codes: front?.codes,
-      backtests: grounds.backtests,
-    }),
+    ...made,
   });
   letGo(
     "task",
@@ -344,6 +348,7 @@ async function startApi(options: ControlPlaneOptions, store: Store, grounds: Gro
   );
   return {
     address: server.address,
+    operations: made.operations,
     async stop(): Promise<void> {
       await server.stop();
       await reserving.domainChecks.stop();

@@ -171,6 +171,7 @@ function follow(
     standing: standing.take,
     shared: registry.shared,
     joined: registry.joined,
+    agentInboxAnswered: registry.inboxAnswered,
     table,
     certificates: certificates.uploaded,
     challenges,

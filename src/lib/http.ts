@@ -3,4 +3,4 @@
  * those of `node:http` load a whole WebSocket client. In each thread, that takes longer than loading most of our own
  * code.
  */
-export const { Agent, createServer, request, STATUS_CODES } = process.getBuiltinModule("node:http");
+export const { Agent, createServer, IncomingMessage, request, STATUS_CODES } = process.getBuiltinModule("node:http");

@@ -47,7 +47,7 @@ function one(name: string, value: string, otherName: string, other: string): str
 /**
  * Go agents since 1.11 send the requested URL, "" for any. All agents send the URL of our response when they reconnect.
  */
-function readUrl(
+export function readUrl(
   text: string,
   proto: BindRequest["proto"],
 ): { readonly hostname: string; readonly host: string; readonly port: number | undefined } {

@@ -12,7 +12,7 @@ import { answer, AnsweredStreams, maxMessageBytes } from "./call.ts";
 import { Heartbeat, HeartbeatEcho } from "./heartbeat.ts";
 import { JsonReceiver, MessageRoom } from "./json-message.ts";
 import type { JsonObject } from "./json-message.ts";
-import { parseAuth, parseJoin, renderAuth, renderRefusedAuth } from "./messages.ts";
+import { parseAuth, parseInboxRequest, parseJoin, renderAuth, renderRefusedAuth } from "./messages.ts";
 import type { AuthMessage } from "./messages.ts";
 import { errorCode, ProtocolViolation } from "./mux/frame.ts";
 import { Mux } from "./mux/mux.ts";
@@ -63,7 +63,11 @@ const asked: ReadonlySet<number> = new Set([
   streamType.serverInfo,
   streamType.patchTunnel,
   streamType.join,
+  streamType.inbox,
 ]);
+
+/** Requests on a connection that is used for nothing else. */
+const aside: ReadonlySet<number> = new Set([streamType.join, streamType.inbox]);
 
 const idShape = /^[A-Za-z0-9_-]{1,64}$/;
 
@@ -141,7 +145,7 @@ export class AgentConnection {
       return;
     }
     const isAuth = type === streamType.auth;
-    if (isAuth || type === streamType.join) {
+    if (isAuth || aside.has(type)) {
       if (this.#authBegun) throw new ProtocolViolation(errorCode.protocol, "authenticated twice");
       this.#authBegun = true;
     } else if (!this.#session && type !== streamType.serverInfo) {
@@ -153,7 +157,7 @@ export class AgentConnection {
       this.#answered.add(stream);
       return;
     }
-    const beforeAuth = isAuth ? this.#host.limits.maxAuthBytes : maxUnauthenticatedBytes;
+    const beforeAuth = isAuth || type === streamType.inbox ? this.#host.limits.maxAuthBytes : maxUnauthenticatedBytes;
     const maxBytes = this.#session ? maxMessageBytes : beforeAuth;
     const told = (error: Error | undefined, message: JsonObject): void => {
       deadline.cancel();
@@ -187,6 +191,7 @@ export class AgentConnection {
   #message(type: number, stream: MuxStream, message: JsonObject): void {
     if (type === streamType.auth) return this.#authenticate(stream, message);
     if (type === streamType.join) return letGo("session", this.#join(stream, message));
+    if (type === streamType.inbox) return letGo("session", this.#inbox(stream, message));
     if (type === streamType.serverInfo && !this.#session) {
       answer(stream, { Region: this.#host.region });
       return this.#answered.add(stream);
@@ -252,6 +257,21 @@ export class AgentConnection {
       const refusal = error instanceof Refusal ? error : new Refusal("internal");
       if (refusal.reason === "agent_code_unknown") this.#host.addresses.wrongToken(this.#ip);
       reply = { Token: "", AccountName: "", Error: renderWireError(refusal) };
+    }
+    if (!stream.over) this.#last(stream, reply);
+  }
+
+  /** Answers an agent with a token about its inbox. The connection is used for nothing else. */
+  async #inbox(stream: MuxStream, message: JsonObject): Promise<void> {
+    let reply: JsonObject;
+    try {
+      const { url, host, waiting } = await this.#host.hooks.inbox({ ...parseInboxRequest(message), ip: this.#ip });
+      reply = { URL: url, Host: host, Waiting: waiting, Error: "" };
+    } catch (error) {
+      if (!(error instanceof Refusal)) this.#host.log.error("inbox of an agent not opened", { error });
+      const refusal = error instanceof Refusal ? error : new Refusal("internal");
+      if (refusal.reason === "agent_token_unknown") this.#host.addresses.wrongToken(this.#ip);
+      reply = { URL: "", Host: "", Waiting: 0, Error: renderWireError(refusal) };
     }
     if (!stream.over) this.#last(stream, reply);
   }

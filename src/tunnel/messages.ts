@@ -4,10 +4,10 @@
 import { Refusal } from "../lib/errors.ts";
 import { hashJoinSecret } from "../lib/join-code.ts";
 import { demandDone, demandKnown, isBoundTo } from "./bind-fields.ts";
-import { readPlace } from "./bind-place.ts";
+import { readPlace, readUrl } from "./bind-place.ts";
 import { countMember, member, objectMember, textMember } from "./json-message.ts";
 import type { JsonObject } from "./json-message.ts";
-import type { BindRequest, LabelRequest, TunnelChange } from "./server-hooks.ts";
+import type { BindRequest, InboxRequest, LabelRequest, TunnelChange } from "./server-hooks.ts";
 
 /** Field limits of the API, bytes. */
 const maxMetadata = 4096;
@@ -100,6 +100,36 @@ export interface JoinMessage {
 export function parseJoin(message: JsonObject): JoinMessage {
   const secret = Buffer.from(textMember(message, "Secret", maxName), "base64url");
   return { secretHash: hashJoinSecret(secret), name: textMember(message, "Name", maxName) };
+}
+
+const inboxVerbs = ["open", "waiting", "hold", "release"] as const;
+const maxInboxWebhooks = 50;
+
+/** Throws `Refusal` (agent_request_invalid). */
+export function parseInboxRequest(message: JsonObject): Omit<InboxRequest, "ip"> {
+  const given = textMember(message, "Verb", maxName);
+  const verb = inboxVerbs.find((one) => one === given);
+  if (!verb) throw new Refusal("agent_request_invalid", `use an inbox: the server does not know "${given}"`);
+  const webhooks = member(message, "Webhooks") ?? [];
+  if (!Array.isArray(webhooks) || webhooks.length > maxInboxWebhooks) {
+    throw new Refusal("agent_request_invalid", `open an inbox: at most ${maxInboxWebhooks} webhooks are possible`);
+  }
+  const { hostname, port } = readUrl(textMember(message, "URL", maxText), "https");
+  return {
+    token: textMember(message, "Token", maxText),
+    verb,
+    hostname,
+    port,
+    name: textMember(message, "Name", maxText),
+    webhooks: webhooks.map((one: unknown) => {
+      const webhook = typeof one === "object" && one !== null ? (one as JsonObject) : {};
+      return {
+        path: textMember(webhook, "Path", maxText),
+        provider: textMember(webhook, "Provider", maxName),
+        secret: textMember(webhook, "Secret", maxText),
+      };
+    }),
+  };
 }
 
 export interface BindMessage extends BindRequest {

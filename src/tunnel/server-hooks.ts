@@ -1,6 +1,7 @@
 /** Interface between the protocol's server side and the register of agents (the edge). */
 import type { ByteStream } from "../lib/io/byte-stream.ts";
 import type { RefusalName } from "../lib/errors.ts";
+import type { AgentInboxAnswer, AgentInboxVerb, AgentInboxWebhook } from "../routing/planes/inbox.ts";
 import type { AgentCommand } from "../routing/planes/messages.ts";
 
 export interface AuthRequest {
@@ -102,7 +103,24 @@ export interface JoinRequest {
   readonly ip: string;
 }
 
+/** A question of an agent about its inbox, without a session. */
+export interface InboxRequest {
+  readonly token: string;
+  readonly verb: AgentInboxVerb;
+  /** Requested host name without port; "" for a generated one. */
+  readonly hostname: string;
+  /** Port in the requested URL; undefined for the default. */
+  readonly port: number | undefined;
+  /** What the generated name follows from, with the token. */
+  readonly name: string;
+  readonly webhooks: readonly AgentInboxWebhook[];
+  /** The peer's address as text. */
+  readonly ip: string;
+}
+
 export interface ServerHooks {
+  /** Rejects with `Refusal`. */
+  inbox(request: InboxRequest): Promise<AgentInboxAnswer>;
   /** Returns the token of a new credential. Rejects with `Refusal` (agent_code_unknown, agent_join_unavailable). */
   join(request: JoinRequest): Promise<{ readonly token: string; readonly accountName: string }>;
   /** Throws `Refusal`. Called with a proven `resumes`; a live session with that id is replaced (A9). */

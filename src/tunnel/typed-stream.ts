@@ -19,6 +19,7 @@ export const streamType = {
   exchange: 12,
   replay: 13,
   join: 14,
+  inbox: 15,
   heartbeat: 0xffff_ffff,
 } as const;
 

@@ -1,79 +1,86 @@
 /** `postern http --inbox` and `postern inbox`: an agent that was away gets what arrived meanwhile. */
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { sign, verifyWebhook } from "../../src/webhooks/verify.ts";
+import { verifyWebhook } from "../../src/webhooks/verify.ts";
+import { root, startCommand } from "../support/command.ts";
+import type { Running } from "../support/command.ts";
 import { eventually } from "../support/eventually.ts";
 import { startInboxWorld } from "../support/inbox-world.ts";
 import type { InboxWorld } from "../support/inbox-world.ts";
-import { runCommand, startCommand } from "../support/command.ts";
+import { runSharedCommand } from "../support/shared-command.ts";
 
-const host = "laptop.example.com";
-const secrets = { github: "a secret of github", stripe: "whsec_of_stripe", slack: "a secret of slack" } as const;
-type Provider = keyof typeof secrets;
+const guide = readFileSync(`${root}docs/guides/webhook-inbox.md`, "utf8");
+const [start = "", send = ""] = Array.from(guide.matchAll(/^```sh\n([^]*?)^```$/gm), ([, text = ""]) => text.trim());
+const file = /^```text webhooks\n([^]*?)^```$/m.exec(guide)?.[1] ?? "";
+const secrets = new Map(
+  file
+    .trim()
+    .split("\n")
+    .map((line) => /^\/\w+=(\w+):(.*)$/.exec(line)?.slice(1) as [string, string]),
+);
 
-describe("postern http --inbox", { timeout: 180_000 }, () => {
+describe("postern http --inbox", { timeout: 240_000 }, () => {
   let world: InboxWorld;
   before(async () => {
     world = await startInboxWorld();
+    writeFileSync(join(world.platform.directory, "webhooks"), file);
+    chmodSync(join(world.platform.directory, "webhooks"), 0o600);
   });
   after(() => world.stop());
 
-  const access = () => ({ env: { POSTERN_API_KEY: world.platform.apiKey } });
-  const apiUrl = () => `http://127.0.0.1:${world.platform.apiPort}`;
-  const start = () => {
-    const { platform, servicePort } = world;
-    writeFileSync(join(platform.directory, "trusted.pem"), platform.caPem);
-    const webhooks = Object.entries(secrets).flatMap(([provider, secret]) => [
-      "--inbox-webhook",
-      `/${provider}=${provider}:${secret}`,
-    ]);
-    const server = ["--server", `127.0.0.1:${platform.agentPort}`, "--token", platform.authtoken];
-    const ca = ["--ca", join(platform.directory, "trusted.pem"), "--api-url", apiUrl(), "--inspector", "off"];
-    const asked = ["http", String(servicePort), "--inbox", "--url", `https://${host}:8443`, ...webhooks];
-    return startCommand([...asked, ...server, ...ca], access());
+  const access = () => ({ POSTERN_DATA: world.platform.directory });
+  /** Starts the agent as the guide does. Only the port of the service, and the inspector's, are others. */
+  const startAgent = (...more: readonly string[]): Running => {
+    const [name, ...args] = start.split(" ");
+    assert.equal(name, "postern");
+    const webhooks = join(world.platform.directory, "webhooks");
+    const given = args.map((one) => (one === "3000" ? String(world.servicePort) : one === "webhooks" ? webhooks : one));
+    return startCommand([...given, "--inspector", "off", ...more], { env: access() });
   };
-  const post = async (provider: Provider, body: string): Promise<number> => {
-    const url = `https://${host}/${provider}/hook`;
-    const { headers } = sign(provider, {
-      secret: secrets[provider],
-      body: Buffer.from(body),
-      url,
-      now: Date.now() - 100_000,
-    });
-    return (await world.platform.request(url, { method: "POST", headers, body })).status;
+  const urlOf = async (agent: Running): Promise<string> => {
+    const url = /^(https:\/\/\S+) → /.exec(await agent.firstLine())?.[1];
+    assert.ok(url !== undefined);
+    return url;
+  };
+  const runGuide = (script: string, URL: string): Promise<string> => {
+    const postern = `postern() { '${process.execPath}' '${root}bin/postern.js' "$@"; }`;
+    const env = { ...process.env, ...access(), URL };
+    const shell = spawn("sh", ["-c", `${postern}\n${script}`], { env });
+    let output = "";
+    for (const stream of [shell.stdout, shell.stderr])
+      stream.on("data", (bytes: Buffer) => (output += bytes.toString()));
+    return new Promise((resolve) => shell.once("close", () => resolve(output)));
   };
 
-  it("delivers ten webhooks of three providers in order, with valid signatures, after the laptop was closed", async () => {
-    const first = start();
-    assert.match(await first.firstLine(), /^https:\/\/laptop\.example\.com:8443 → /);
-    await first.end();
+  it("the guide's ten webhooks of three providers arrive in order, with valid signatures, after the lid was closed", async () => {
+    const first = startAgent();
+    const url = await urlOf(first);
+    await first.end("SIGKILL");
 
-    const providers: readonly Provider[] = ["github", "stripe", "slack"];
-    const sent = Array.from(
-      { length: 10 },
-      (_, at) => [providers[at % 3] as Provider, `{"id":"evt_${at}","at":${at}}`] as const,
-    );
-    for (const [provider, body] of sent) assert.equal(await post(provider, body), 202, provider);
-    const listed = await runCommand(["inbox", "list", "--api-url", apiUrl()], access());
-    assert.equal(listed.stdout.trim().split("\n").length, 10);
-    assert.match(listed.stdout, /waiting +\S+ +inbox_\w+ +POST \/github\/hook/);
+    const output = await runGuide(send, url);
+    assert.equal(output.match(/\b202\b/g)?.length, 10, output);
+    const listed = await runSharedCommand(["inbox", "list"], { env: access() });
+    assert.equal(listed.stdout.trim().split("\n").length, 10, listed.stderr);
+    assert.match(listed.stdout, /waiting +\S+ +inbox_\w+ +POST \/github/);
     assert.equal(world.received.length, 0);
 
-    const second = start();
+    const second = startAgent();
+    assert.equal(await urlOf(second), url);
     await world.arrived(10);
-    for (const provider of providers) {
-      const got = world.received.filter(({ url }) => url === `/${provider}/hook`);
+    for (const [provider, secret] of secrets) {
+      const got = world.received.filter(({ url: path }) => path === `/${provider}`);
+      const wanted = provider === "github" ? [1, 2, 3, 4] : [1, 2, 3];
       assert.deepEqual(
-        got.map(({ body }) => body.toString()),
-        sent.filter(([one]) => one === provider).map(([, body]) => body),
+        got.map(({ body }) => (JSON.parse(body.toString()) as { readonly n: number }).n),
+        wanted,
       );
-      for (const { headers, body, url } of got) {
+      for (const { headers, body } of got) {
         const getAll = (name: string) => [headers[name] ?? []].flat();
-        const message = { method: "POST", url: `https://${host}${url}`, headers: { getAll }, body };
-        // The signature that arrived would be too old by now.
-        const { wrong } = await verifyWebhook(provider, secrets[provider], message, Date.now() + 250_000);
+        const message = { method: "POST", url: `${url}/${provider}`, headers: { getAll }, body };
+        const { wrong } = await verifyWebhook(provider, secret, message, Date.now());
         assert.equal(wrong, undefined, provider);
       }
     }
@@ -81,11 +88,36 @@ describe("postern http --inbox", { timeout: 180_000 }, () => {
       () => world.ok("GET", "/inbox_messages?state=delivered"),
       (page) => page.inbox_messages.length === 10,
     );
-    const again = await runCommand(
-      ["inbox", "deliver", "--provider", "stripe", "--dry-run", "--api-url", apiUrl()],
-      access(),
-    );
+    const again = await runSharedCommand(["inbox", "deliver", "--provider", "stripe", "--dry-run"], { env: access() });
     assert.equal(again.stdout, "Would deliver 3 messages.\n");
     await second.end();
+  });
+
+  it("postern http --inbox works with a token that allows only its host, and with no other host", async () => {
+    const { platform, servicePort } = world;
+    const host = "laptop.example.com";
+    const { token } = await world.ok("POST", "/credentials", { acl: [`bind:${host}`] });
+    const ca = join(platform.directory, "trusted.pem");
+    writeFileSync(ca, platform.caPem);
+    const server = ["--server", `localhost:${platform.agentPort}`, "--ca", ca, "--inspector", "off"];
+    const args = (name: string) => ["http", String(servicePort), "--inbox", "--url", `https://${name}`, ...server];
+    const env = { POSTERN_AUTHTOKEN: token as string };
+    const refused = await runSharedCommand(args("other.example.com"), { env });
+    assert.notEqual(refused.code, 0);
+    assert.match(refused.stderr, /the token's ACL does not list it/);
+
+    const held = startCommand([...args(host), "--inbox-hold"], { env });
+    await held.firstLine();
+    const before = world.received.length;
+    const sent = await platform.request(`https://${host}/hook`, { method: "POST", body: "held" });
+    assert.equal(sent.status, 202);
+    const [inbox] = (await world.ok("GET", "/inboxes")).inboxes;
+    assert.deepEqual([inbox.waiting, inbox.paused], [1, true]);
+    await held.end();
+    assert.equal(world.received.length, before);
+
+    const resumed = startCommand(args(host), { env });
+    await world.arrived(before + 1);
+    await resumed.end();
   });
 });

@@ -10,12 +10,14 @@ import { Refusal } from "../../src/lib/errors.ts";
 import { silentLog } from "../../src/lib/log.ts";
 import { createAuthority, issueLeaf } from "../../src/lib/certificates/x509.ts";
 import type { KeyedCertificate } from "../../src/lib/certificates/x509.ts";
+import type { AgentInboxAnswer } from "../../src/routing/planes/inbox.ts";
 import { makeAgentServer } from "../../src/tunnel/server.ts";
 import type { AgentServer, AgentServerOptions } from "../../src/tunnel/server.ts";
 import type {
   AgentSession,
   AuthRequest,
   BindRequest,
+  InboxRequest,
   JoinRequest,
   LabelRequest,
   TunnelChange,
@@ -53,6 +55,11 @@ export class Register implements ServerHooks {
     const account = /^right-token(?:-(\w+))?$/.exec(request.token);
     if (!account) throw new Refusal("agent_token_unknown");
     return { accountId: `ac_${account[1] ?? "1"}`, accountName: "Test", credentialId: "cr_1" };
+  }
+
+  inbox({ verb }: InboxRequest): Promise<AgentInboxAnswer> {
+    this.#note(`inbox ${verb}`);
+    return Promise.reject(new Refusal("agent_inbox_unavailable"));
   }
 
   join({ name }: JoinRequest): Promise<{ token: string; accountName: string }> {

@@ -19,8 +19,8 @@ import type { TunnelValues } from "./bind-options.ts";
 import { withMcpPlace } from "./mcp-tunnel.ts";
 import { runAgent } from "./run-agent.ts";
 import type { Ending } from "./run-agent.ts";
-import type { AgentInbox } from "../inbox/agent-inbox.ts";
-import type { AgentInboxValues } from "../inbox/agent-settings.ts";
+import type { AgentInbox } from "./agent-inbox.ts";
+import type { AgentInboxValues } from "./agent-inbox-settings.ts";
 import { withSharing } from "./sharing.ts";
 import type { SharingValues } from "./sharing.ts";
 import { tunnelsOf } from "./tunnel-of.ts";
@@ -51,7 +51,7 @@ export async function publish(
   const access = agentAccess(values);
   const [first] = tunnels as readonly [TunnelOptions];
   const session = sessionOf(values);
-  const inbox = values.inbox ? await inboxOf(values, first, session.log) : undefined;
+  const inbox = values.inbox ? await inboxOf(values, access, first, session.log) : undefined;
   const ends = endingOf(values);
   if (values.requireUpstream) await requireService(first.upstream);
   const provider = sso
@@ -86,12 +86,14 @@ export async function publish(
   }
 }
 
-async function inboxOf(values: Values, tunnel: TunnelOptions, log: Log): Promise<AgentInbox> {
-  const { openApi } = await import("../api/api-client.ts");
-  const { openAgentInbox } = await import("../inbox/agent-inbox.ts");
-  const { data, apiUrl, apiKey, inboxWebhook = [] } = values;
-  const api = await openApi({ config: undefined, data, apiUrl, apiKey });
-  return await openAgentInbox(api, tunnel, inboxWebhook, log);
+async function inboxOf(
+  { inboxWebhook = [] }: Values,
+  access: ReturnType<typeof agentAccess>,
+  tunnel: TunnelOptions,
+  log: Log,
+): Promise<AgentInbox> {
+  const { openAgentInbox } = await import("./agent-inbox.ts");
+  return await openAgentInbox(access, tunnel, inboxWebhook, log);
 }
 
 /** Ends the command without a signal: after a time, or after the only visitor's session. Throws `Failure` (usage). */

@@ -4,6 +4,7 @@ import type { AgentOptions } from "../../agent/agent.ts";
 import type { TunnelOptions } from "../../agent/tunnel.ts";
 import { letGo } from "../../lib/boundary.ts";
 import { systemClock } from "../../lib/clock.ts";
+import type { Timer } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import { openInBrowser } from "../process/browser.ts";
 import { exitCodes } from "../process/exit.ts";
@@ -12,7 +13,7 @@ import { posternVersion } from "../process/version.ts";
 import { makeInspection } from "./inspection.ts";
 import type { InspectionOptions } from "./inspection.ts";
 import { agentFailure } from "./agent-failure.ts";
-import type { AgentInbox } from "../inbox/agent-inbox.ts";
+import type { AgentInbox } from "./agent-inbox.ts";
 import type { AgentView } from "./agent-view.ts";
 import { liveView } from "./live-view.ts";
 import { notShared } from "./sharing.ts";
@@ -137,20 +138,36 @@ export async function runAgent({
   throw agentFailure(end, given.server);
 }
 
-/** Between two counts of the webhooks that wait, milliseconds. */
-const countMs = 2_000;
+/** Between two counts of the webhooks that wait, milliseconds: while some wait, and while none waits. */
+const [busyMs, quietMs] = [2_000, 30_000];
 
 /** Shows how many webhooks wait, and resumes the deliveries when the user wants them. */
 function watchInbox(inbox: AgentInbox, view: AgentView, isHeld: boolean) {
   let held = isHeld;
-  const show = async (): Promise<void> => view.inbox(await inbox.waiting(), held);
-  const timer = systemClock.every(countMs, () => letGo("task", show()));
+  let timer: Timer | undefined;
+  let isStopped = false;
+  const show = (waiting: number | undefined): void => {
+    if (isStopped) return;
+    if (waiting !== undefined) view.inbox(waiting, held);
+    timer?.cancel();
+    timer = systemClock.after(waiting === 0 ? quietMs : busyMs, () => letGo("task", inbox.waiting().then(show)));
+  };
   view.onDeliver(() => {
     if (!held) return;
     held = false;
-    letGo("task", inbox.setPaused(false).then(show));
+    letGo(
+      "task",
+      inbox
+        .setPaused(false)
+        .then(() => inbox.waiting())
+        .then(show),
+    );
   });
-  return { begun: inbox.setPaused(isHeld).then(show), stop: () => timer.cancel() };
+  const stop = (): void => {
+    isStopped = true;
+    timer?.cancel();
+  };
+  return { begun: inbox.setPaused(isHeld).then(() => show(inbox.waitingFirst)), stop };
 }
 
 /** An agent's labelled tunnel has no URL, but its edge has. */

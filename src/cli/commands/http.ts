@@ -2,7 +2,7 @@ import { agentSso } from "../agent/agent-logins.ts";
 import { publish, publishSettings } from "../agent/publish.ts";
 import { httpSharingSettings } from "../agent/sharing.ts";
 import { defineCommand } from "../command/command.ts";
-import { agentInboxSettings } from "../inbox/agent-settings.ts";
+import { agentInboxSettings } from "../agent/agent-inbox-settings.ts";
 import { httpTunnelSettings } from "../../settings/tunnels.ts";
 
 export const http = defineCommand({
@@ -24,7 +24,7 @@ export const http = defineCommand({
     "postern http localhost:3000 --label app=web --label dc=eu",
     "postern http 3000 /api=3001 /docs=file:///srv/docs",
     "postern http file:///srv/site --basic-auth-file users",
-    "postern http 3000 --inbox --url https://hooks.t.example.com --inbox-webhook-file webhooks",
+    "postern http 3000 --inbox --inbox-webhook-file webhooks",
     "postern http 3000 --sso dev",
     "postern http 3000 --password --qr --expires 2h",
     "postern http 3000 --login github --allow-email '*@example.com'",

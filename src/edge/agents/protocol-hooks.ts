@@ -9,6 +9,7 @@ import type { Upward } from "../../routing/planes/messages.ts";
 import type { RoutingTable } from "../../routing/sites/compiled.ts";
 import type { AgentSession, BindProgress, BindRequest, ServerHooks, Unclaimed } from "../../tunnel/server-hooks.ts";
 import type { Credentials, Grant } from "./opening/credentials.ts";
+import type { AgentInboxes } from "./agent-inboxes.ts";
 import { admitsAgent } from "./enforcement.ts";
 import type { Elsewhere } from "./remote/elsewhere.ts";
 import type { Joining } from "./joining.ts";
@@ -33,6 +34,7 @@ export interface ProtocolHooksOptions {
   readonly report: (message: Upward) => void;
   readonly log: Log;
   readonly joining: Pick<Joining, "join">;
+  readonly agentInboxes: Pick<AgentInboxes, "ask">;
   /** Removes a session and its tunnels. */
   readonly leave: (session: AgentSession) => void;
   /** Ends the session when its token expires. */
@@ -46,7 +48,7 @@ export function makeProtocolHooks(options: ProtocolHooksOptions): ServerHooks {
   return { ...sessionHooks(options), ...tunnelHooks(options) };
 }
 
-type SessionHooks = Pick<ServerHooks, "join" | "authenticate" | "opened" | "closed">;
+type SessionHooks = Pick<ServerHooks, "join" | "inbox" | "authenticate" | "opened" | "closed">;
 
 function sessionHooks(options: ProtocolHooksOptions): SessionHooks {
   const { table, credentials, sessions, limits, region, report, log, leave, elsewhere } = options;
@@ -54,6 +56,7 @@ function sessionHooks(options: ProtocolHooksOptions): SessionHooks {
     sessions.countOfAccount(accountId) + (elsewhere?.countOfAccount(accountId) ?? 0);
   return {
     join: (request) => options.joining.join(request),
+    inbox: (request) => options.agentInboxes.ask(request),
     authenticate(request) {
       const grant = credentials.authenticate(request);
       if (!admitsAgent(table, grant.accountId, request.ip)) {

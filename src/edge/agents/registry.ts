@@ -10,6 +10,8 @@ import type { AgentCommand, Downward, Upward } from "../../routing/planes/messag
 import type { AgentSession, ServerHooks } from "../../tunnel/server-hooks.ts";
 import type { PeerHost } from "../peers/arriving-stream.ts";
 import type { Peers } from "../peers/peers.ts";
+import { makeAgentInboxes } from "./agent-inboxes.ts";
+import type { AgentInboxes } from "./agent-inboxes.ts";
 import { makeCredentials } from "./opening/credentials.ts";
 import { makeExchangeTurns } from "./exchange-turns.ts";
 import { makeTunnelGroups } from "./register/groups.ts";
@@ -94,6 +96,8 @@ export interface AgentRegistry extends ServerHooks {
   command(sessionId: string, command: AgentCommand): Promise<string | undefined>;
   /** Receives the control plane's answer to an agent that wants to join, see `Joining`. */
   joined: Joining["joined"];
+  /** Receives the control plane's answer about an agent's inbox, see `AgentInboxes`. */
+  inboxAnswered: AgentInboxes["answered"];
   /** Receives the messages of the control plane about other edges. */
   readonly shared: SharedRegister | undefined;
   /**
@@ -166,11 +170,15 @@ export function makeAgentRegistry(options: AgentRegistryOptions): AgentRegistry 
   const elsewhere = others && followElsewhere({ ...others, tunnels, opening, isAwake, avoidPort, log });
   const names = others && makeSharedNames({ report, clock, wasHere });
   const exchangeTurns = makeExchangeTurns(limits);
-  const joining = makeJoining(report, clock);
+  const asides = {
+    joining: makeJoining(report, clock),
+    agentInboxes: makeAgentInboxes({ ...options, credentials }),
+  };
   const otherNodes = (): number => elsewhere?.nodeCount() ?? 0;
   return {
-    ...makeProtocolHooks({ ...shared, opening, names, elsewhere, limits, region, report, joining, watchExpiry }),
-    joined: joining.joined,
+    ...makeProtocolHooks({ ...shared, ...asides, opening, names, elsewhere, limits, region, report, watchExpiry }),
+    joined: asides.joining.joined,
+    inboxAnswered: asides.agentInboxes.answered,
     shared: names && elsewhere && { names, elsewhere, ...makeTakings(shared) },
     peerHost: {
       openProxy(header, take) {

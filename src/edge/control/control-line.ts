@@ -11,6 +11,7 @@ import type { Downward, Link, Problem, Relayed, RelayedAnswer, Upward } from "..
 import type { ResourceObject } from "../../schema/object.ts";
 import type { PackedObjects } from "../../schema/packed.ts";
 import type { InboxResult } from "../../traffic/inbox.ts";
+import type { AgentInboxes } from "../agents/agent-inboxes.ts";
 import type { Joining } from "../agents/joining.ts";
 import type { SharedRegister } from "../agents/registry.ts";
 import type { DeliverFromInbox } from "../http/inbox-delivery.ts";
@@ -42,6 +43,8 @@ export interface ControlLineOptions {
   readonly shared: SharedRegister | undefined;
   /** Receives the control plane's answer to an agent that wants to join. */
   readonly joined: Joining["joined"];
+  /** Receives the control plane's answer about an agent's inbox. */
+  readonly agentInboxAnswered: AgentInboxes["answered"];
   readonly table: RoutingTable;
   readonly certificates: UploadedCertificates;
   readonly challenges: AcmeChallenges;
@@ -107,6 +110,9 @@ export function followControlPlane(options: ControlLineOptions): void {
         return undefined;
       case "joined":
         options.joined(message.call, message.joined);
+        return;
+      case "agent_inbox_answered":
+        options.agentInboxAnswered(message.call, message.outcome);
         return;
       case "login_stored":
       case "message_claimed":

@@ -33,6 +33,7 @@ export const agentErrors = {
     "The control plane cannot check the join code.",
     "Try again. If the server then rejects the code, ask for another one.",
   ),
+  agent_inbox_unavailable: entry(9093, 503, "The control plane cannot open or read the agent's inbox.", "Try again."),
   agent_source_denied: entry(
     726,
     403,

@@ -1,8 +1,44 @@
 /** Messages about inboxes between an edge and its control plane: a webhook to store, and a stored one to deliver. */
 
+import type { RefusalName } from "../../lib/errors.ts";
 import type { InboxDelivery, InboxOutcome, InboxResult, ReceivedWebhook } from "../../traffic/inbox.ts";
 
+/** `hold` pauses the deliveries of an agent's inbox, `release` continues them. */
+export type AgentInboxVerb = "open" | "waiting" | "hold" | "release";
+
+export interface AgentInboxWebhook {
+  /** Requests below this path. */
+  readonly path: string;
+  readonly provider: string;
+  readonly secret: string;
+}
+
+/** A question of an agent whose token may publish the host. */
+export interface AgentInboxQuestion {
+  readonly accountId: string;
+  readonly credentialId: string;
+  readonly source: string;
+  readonly verb: AgentInboxVerb;
+  readonly host: string;
+  readonly port: number;
+  readonly webhooks: readonly AgentInboxWebhook[];
+}
+
+export interface AgentInboxAnswer {
+  readonly url: string;
+  /** The host of the URL, and value of the label that the agent's tunnel must have. */
+  readonly host: string;
+  /** At most `maxCounted` of the storage. */
+  readonly waiting: number;
+}
+
+export type AgentInboxOutcome =
+  | { readonly waiting: number }
+  | { readonly refused: RefusalName; readonly message: string };
+
 export type InboxUpward =
+  /** Answered by `agent_inbox_answered` with the same call. */
+  | { readonly type: "agent_inbox"; readonly call: number; readonly question: AgentInboxQuestion }
   /** Answered by `inbox_stored` with the same call, once the message is on disk. */
   | {
       readonly type: "inbox_message";
@@ -14,6 +50,7 @@ export type InboxUpward =
   | { readonly type: "inbox_result"; readonly call: number; readonly result: InboxResult };
 
 export type InboxDownward =
+  | { readonly type: "agent_inbox_answered"; readonly call: number; readonly outcome: AgentInboxOutcome }
   | { readonly type: "inbox_stored"; readonly call: number; readonly outcome: InboxOutcome }
   /** Answered by `inbox_result` with the same call. */
   | {

@@ -59,6 +59,8 @@ export interface AccountBacklog extends Omit<Backlog, "isPaused"> {
 
 /** Number of the newest messages among which a filter looks. Older ones are found by state and route. */
 const searched = 100_000;
+/** Maximum number of waiting messages that are counted for an agent. */
+export const maxCounted = 10_000;
 /** Maximum number of messages that one call changes. */
 export const maxChanged = 10_000;
 const columns = `seq, id, route_id, state, received_ms, due_ms, attempts, provider, event_type, method, path, source,
@@ -161,6 +163,18 @@ export class InboxQueries {
       parameters: [routeId],
     };
     await this.#engine.write([step]);
+  }
+
+  /** Returns how many messages of the routes are not delivered yet, at most `maxCounted`. */
+  async countWaiting(accountId: string, routeIds: readonly string[]): Promise<number> {
+    if (routeIds.length === 0) return 0;
+    const routes = routeIds.map(() => "?").join(", ");
+    const [row] = await this.#engine.read({
+      sql: `select count(*) as count from (select 1 from inbox_messages where account_id = ? and route_id in (${routes})
+        and state in ('waiting', 'blocked', 'sending') limit ${maxCounted}) as found`,
+      parameters: [accountId, ...routeIds],
+    });
+    return Number(row?.["count"] ?? 0);
   }
 
   /** Returns the routes of the account with messages that wait or are dead, and paused routes. */

@@ -21,7 +21,7 @@ export interface Grant {
 
 export interface Credentials {
   /** Throws `agent_token_unknown` or `agent_api_key`. */
-  authenticate(request: AuthRequest): Grant;
+  authenticate(request: Pick<AuthRequest, "token">): Grant;
   /** Returns the credential's current rights. Undefined if it was deleted, moved to another owner or disabled. */
   current(credentialId: string): Grant | undefined;
   /** Reads a changed credential again. Returns undefined if sessions that were opened with it must end. */

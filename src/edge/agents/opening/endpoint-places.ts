@@ -199,15 +199,19 @@ function companyFor({ session, request }: EndpointRequest): Company | undefined 
   return companyOf(session, request);
 }
 
-function demandHost(grant: Grant, host: string, port: number): void {
+/** Throws `agent_denied`. */
+export function demandHost(grant: Grant, host: string, port: number): void {
   if (grant.acl.allowsHost(host, port)) return;
   throw new Refusal("agent_denied", `publish "${host}:${port}": the token's ACL does not list it`);
 }
 
-function requestedHost(request: BindRequest, names: ServerNames): string | undefined {
-  const { hostname, subdomain } = request;
+function requestedHost({ hostname, subdomain }: BindRequest, names: ServerNames): string | undefined {
   const wanted = hostname !== "" ? hostname : subdomain && `${subdomain}.${names.domain}`;
-  if (wanted === "") return undefined;
+  return wanted === "" ? undefined : hostAsked(wanted, names);
+}
+
+/** Returns the host name that an agent requests. Throws `Refusal` if it has no valid form or belongs to the server. */
+export function hostAsked(wanted: string, names: ServerNames): string {
   const host = hostName(wanted);
   if (host === undefined) {
     const form = wanted.includes("*")

@@ -1,4 +1,5 @@
 /** Makes a tunnel from an agent's request: checks the request, finds the name, and compiles the endpoint. */
+import { agentInboxLabel } from "../../../lib/agent-inbox-label.ts";
 import { internalNameOf, isInternalKey } from "../../../lib/internal-names.ts";
 import type { Clock } from "../../../lib/clock.ts";
 import { nameOf } from "../../../lib/plain-names.ts";
@@ -116,6 +117,8 @@ export function makeOpening(options: OpeningOptions): Opening {
       checkLabels(request.labels, limits);
       for (const [name, value] of Object.entries(request.labels)) {
         if (grant.acl.allowsLabel(name, value)) continue;
+        // The tunnel behind an agent's inbox serves this host, whose edge exists only by the server's consent.
+        if (name === agentInboxLabel && grant.acl.allowsHost(value, options.advertisedHttpsPort())) continue;
         throw new Refusal("agent_denied", `carry the label "${name}=${value}": the token's ACL does not list it`);
       }
       const labels = Object.freeze(Object.assign(Object.create(null), request.labels) as Record<string, string>);

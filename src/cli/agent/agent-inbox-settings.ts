@@ -1,5 +1,4 @@
 /** Options of `postern http` for an inbox. */
-import { settings } from "../../settings/settings.ts";
 import { flagOnly, many, toggle } from "../../settings/setting.ts";
 import type { ValuesOf } from "../../settings/setting.ts";
 import { parseInboxWebhook } from "./agent-inbox.ts";
@@ -7,7 +6,7 @@ import { parseInboxWebhook } from "./agent-inbox.ts";
 export const agentInboxSettings = {
   inbox: flagOnly(
     toggle(
-      "Keep the URL reachable for webhooks while this agent is offline: the server stores them, and delivers them in order when the agent is back. Needs --url and an API key.",
+      "Keep the URL reachable for webhooks while this agent is offline: the server stores them, and delivers them in order when the agent is back. Without --url, the URL stays the same for the token, the machine and the target.",
     ),
   ),
   inboxHold: flagOnly(toggle("Pause the deliveries at the start, until you press `d` or run `postern inbox resume`.")),
@@ -16,8 +15,6 @@ export const agentInboxSettings = {
     { placeholder: "PATH=PROVIDER:SECRET", parse: parseInboxWebhook },
     { secret: true, needs: "inbox" },
   ),
-  apiUrl: settings.apiUrl,
-  apiKey: settings.apiKey,
 } as const;
 
 export type AgentInboxValues = Partial<ValuesOf<typeof agentInboxSettings>>;
