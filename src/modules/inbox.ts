@@ -43,7 +43,7 @@ const lineName: StringFormat = {
 };
 
 const dedupe = f.string(
-  'Which messages are the same: "provider" for the id that the provider gives a delivery, an expression, or empty for none. The server answers a second message with the same value and drops it. In expressions, `body` is the body as text, up to 64 KiB.',
+  'Which messages are the same: "provider" for the id that the provider gives a delivery (without such an id, every message is stored), an expression, or empty for none. The server answers a second message with the same value and drops it. In expressions, `body` is the body as text, up to 64 KiB.',
   { maxBytes: 1024, default: byProvider, format: messageName },
 );
 const order_by = f.string(

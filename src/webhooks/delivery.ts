@@ -8,7 +8,8 @@ interface Place {
   readonly body?: readonly string[];
 }
 
-const ids: Readonly<Record<string, Place>> = {
+/** Providers that are not listed name only objects, or nothing, in what they send. */
+export const deliveryIds: Readonly<Record<string, Place>> = {
   aftership: { body: ["event_id"] },
   alchemy: { body: ["id"] },
   autodesk: { header: ["x-adsk-delivery-id"] },
@@ -19,16 +20,22 @@ const ids: Readonly<Record<string, Place>> = {
   circleci: { body: ["id"] },
   clerk: { header: ["svix-id", "webhook-id"] },
   coinbase: { body: ["event.id"] },
+  contentful: { header: ["x-contentful-idempotency-key"] },
   github: { header: ["x-github-delivery"] },
   gitlab: { header: ["idempotency-key", "x-gitlab-event-uuid"] },
   heroku: { body: ["id"] },
   intercom: { body: ["id"] },
   jira: { header: ["x-atlassian-webhook-identifier"] },
+  launch_darkly: { body: ["_id"] },
   linear: { header: ["linear-delivery"] },
   mailgun: { body: ["event-data.id", "signature.token"] },
+  modern_treasury: { header: ["x-webhook-id"] },
   mux: { body: ["id"] },
   orb: { body: ["id"] },
+  orbit: { header: ["x-orbit-event-id"] },
   pagerduty: { body: ["event.id"] },
+  pinwheel: { body: ["event_id"] },
+  sentry: { header: ["request-id"] },
   shopify: { header: ["x-shopify-webhook-id"] },
   slack: { body: ["event_id"] },
   sns: { body: ["MessageId"] },
@@ -46,9 +53,12 @@ const typeHeaders: Readonly<Record<string, string>> = {
   autodesk: "x-adsk-event",
   bitbucket: "x-event-key",
   buildkite: "x-buildkite-event",
+  contentful: "x-contentful-topic",
   github: "x-github-event",
   gitlab: "x-gitlab-event",
   linear: "linear-event",
+  modern_treasury: "x-topic",
+  orbit: "x-orbit-event-type",
   sentry: "sentry-hook-resource",
   shopify: "x-shopify-topic",
 };
@@ -82,7 +92,7 @@ export function deliveryFacts(
   provider: string,
   { headers, body }: Pick<WebhookMessage, "headers" | "body">,
 ): DeliveryFacts {
-  const { header: names = [], body: members = [] } = ids[provider] ?? {};
+  const { header: names = [], body: members = [] } = deliveryIds[provider] ?? {};
   const typeHeader = typeHeaders[provider];
   const inHeader = first(names.map((name) => headers.getAll(name)[0]));
   const typed = typeHeader === undefined ? "" : first([headers.getAll(typeHeader)[0]]);

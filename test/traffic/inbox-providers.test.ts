@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { generateKeyPairSync } from "node:crypto";
 import { after, before, describe, it } from "node:test";
+import { deliveryIds } from "../../src/webhooks/delivery.ts";
 import { providers } from "../../src/webhooks/providers.ts";
 import type { Signed } from "../../src/webhooks/scheme.ts";
 import { sign, verifyWebhook } from "../../src/webhooks/verify.ts";
@@ -10,6 +11,8 @@ import type { InboxWorld, ReceivedRequest } from "../support/inbox-world.ts";
 
 /** Only Amazon has the key of SNS. */
 const signed = Object.keys(providers).filter((provider) => provider !== "sns");
+/** These sign a time in the body, so another signature is another body. Their ids are not signed. */
+const bodySigned = new Set(["linear"]);
 const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "prime256v1" });
 /** Seconds between the signing and the arrival. */
 const ageMs = 20_000;
@@ -54,39 +57,59 @@ describe("an inbox of each provider", { timeout: 240_000 }, () => {
     const message = { method: "POST", url, headers: { getAll }, body };
     return (await verifyWebhook(provider, secretsOf(provider).verifying, message, now)).wrong;
   };
+  /** Returns a webhook with the provider's delivery id where it has one. */
+  const sample = (provider: string, id: string, now: number): Omit<Sent, "provider" | "at"> => {
+    const { header, body: members } = deliveryIds[provider] ?? {};
+    const [field] = header ?? [];
+    const inBody = members?.[0]?.split(".").reduceRight<unknown>((value, name) => ({ [name]: value }), id) as object;
+    const url = `https://${world.host}/${provider}`;
+    const body = Buffer.from(JSON.stringify({ type: "made", provider, ...inBody }));
+    const made: Signed = sign(provider, { secret: secretsOf(provider).signing, now, url, body, id });
+    // A signed id is in a field of the signature.
+    return { url, body, ...made, headers: { ...(field !== undefined && { [field]: id }), ...made.headers } };
+  };
+  const post = ({ url, headers, body }: Omit<Sent, "provider" | "at">) =>
+    world.platform.request(url, { method: "POST", headers, body: body.toString() });
   const send = async (provider: string): Promise<Sent> => {
-    const { signing, verifying } = secretsOf(provider);
-    const path = `/${provider}`;
-    await world.route(path, {
+    const { verifying } = secretsOf(provider);
+    await world.route(`/${provider}`, {
       webhook_verification: { enabled: true, provider, secret: verifying },
       inbox: { enabled: true },
     });
     const at = Date.now() - ageMs;
-    const plain = {
-      url: `https://${world.host}${path}`,
-      body: Buffer.from(`{"id":"evt_1","type":"made","provider":"${provider}"}`),
-    };
-    const sample: Signed = sign(provider, { secret: signing, now: at, ...plain });
-    const { url = plain.url, body = plain.body, headers } = sample;
-    const ask = (sent: Buffer, fields: Readonly<Record<string, string>>) =>
-      world.platform.request(url, { method: "POST", headers: fields, body: sent.toString() });
-    const forged = await ask(Buffer.from("{}"), {});
+    const sent = sample(provider, "evt_1", at);
+    const forged = await post({ url: sent.url, headers: {}, body: Buffer.from("{}") });
     assert.ok(forged.status === 403 || forged.status === 401, `${provider}: forged ${forged.status}`);
-    assert.equal((await ask(body, headers)).status, 202, provider);
-    return { provider, url, headers, body, at };
+    const stored = await post(sent);
+    assert.equal(stored.status, 202, `${provider}: ${stored.text}`);
+    assert.ok(stored.headers["postern-inbox-id"], provider);
+    // The provider repeats the webhook, because it did not get the answer.
+    const repeated = await post(bodySigned.has(provider) ? sent : sample(provider, "evt_1", at + 1_000));
+    const isKnown = Object.hasOwn(deliveryIds, provider);
+    assert.equal(repeated.status, 202, `${provider}: ${repeated.text}`);
+    assert.equal(repeated.headers["postern-inbox-id"] === undefined, isKnown, `${provider}: a duplicate is dropped`);
+    return { provider, at, ...sent };
   };
   const gotOf = (provider: string): readonly ReceivedRequest[] =>
     world.received.filter(({ url }) => url.split("?")[0] === `/${provider}`);
 
-  it("an inbox stores a valid webhook, rejects a forged one, and signs anew what it delivers late", async () => {
+  it("only known providers have a place for the id of a delivery", () => {
+    assert.deepEqual(
+      Object.keys(deliveryIds).filter((provider) => !Object.hasOwn(providers, provider)),
+      [],
+    );
+  });
+
+  it("an inbox stores a valid webhook, rejects a forged one, drops a repeated one, and signs anew what it delivers late", async () => {
     const sent: Sent[] = [];
     for (const provider of signed) sent.push(await send(provider));
     const agent = await world.startAgent();
-    await world.arrived(signed.length);
+    const copiesOf = (provider: string): number => (Object.hasOwn(deliveryIds, provider) ? 1 : 2);
+    await world.arrived(signed.reduce((sum, provider) => sum + copiesOf(provider), 0));
     for (const one of sent) {
       const { provider } = one;
       const got = gotOf(provider);
-      assert.equal(got.length, 1, provider);
+      assert.equal(got.length, copiesOf(provider), provider);
       const [request] = got as [ReceivedRequest];
       const fields = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]));
       const received = { url: `https://${world.host}${request.url}`, headers: fields, body: request.body };

@@ -26,7 +26,7 @@ export const inboxFields = {
     default: 72,
   }),
   resign: f.boolean(
-    "Sign messages anew with the route's webhook provider and secret when they are delivered, so that the service accepts them late. The original fields follow with the prefix `Postern-Original-`.",
+    "Sign messages anew with the route's webhook provider and secret when they are delivered, so that the service accepts them late. The original fields follow with the prefix `Postern-Original-`. SNS and SendGrid sign with keys that only they have, so their original signatures stay, and a service that checks the time must accept older ones.",
     { default: true },
   ),
   max_attempts: f.uint32("Number of attempts before a message is dead. Attempts that reach no service do not count.", {
