@@ -21,15 +21,15 @@ export class InboxStore {
   readonly queries: InboxQueries;
   /** Identifies this process in leases. */
   readonly #holder: string;
-  readonly #sealer: Sealer;
+  readonly #sealerOf: (accountId: string) => Sealer;
   readonly #batches: Batches;
   readonly #statements: Statements;
 
-  constructor(engine: InboxEngine, sealer: Sealer, holder: string) {
+  constructor(engine: InboxEngine, sealerOf: (accountId: string) => Sealer, holder: string) {
     this.engine = engine;
     this.queries = new InboxQueries(engine);
     this.#holder = holder;
-    this.#sealer = sealer;
+    this.#sealerOf = sealerOf;
     this.#batches = new Batches(engine);
     this.#statements = statementsFor(present[engine.dialect], engine.dialect);
   }
@@ -38,7 +38,7 @@ export class InboxStore {
   async put(message: NewMessage): Promise<"stored" | "duplicate"> {
     const { id, accountId, routeId, key, line, body } = message;
     const payload = joined(message.head, body);
-    const sealed = this.#sealer.sealBytes(payload, contextOf(accountId, id));
+    const sealed = this.#sealerOf(accountId).sealBytes(payload, contextOf(accountId, id));
     const { putKey, putMessage, putBody, putUsage } = this.#statements;
     const keyed: InboxStep[] = key === "" ? [] : [{ sql: putKey, parameters: [routeId, key, message.keyMs, id] }];
     const { provider, eventType, method, path, source, requestId } = message;
@@ -85,7 +85,9 @@ export class InboxStore {
   async payload({ seq, accountId, id }: Pick<ClaimedMessage, "seq" | "accountId" | "id">) {
     const [row] = await this.engine.read({ sql: "select sealed from inbox_bodies where seq = ?", parameters: [seq] });
     if (!row) throw new Error(`read inbox message ${id}: its body is missing`);
-    return split(this.#sealer.openBytes(Buffer.from(row["sealed"] as Uint8Array), contextOf(accountId, id)));
+    return split(
+      this.#sealerOf(accountId).openBytes(Buffer.from(row["sealed"] as Uint8Array), contextOf(accountId, id)),
+    );
   }
 
   /** Stores the result of an attempt, unless the lease was lost. */

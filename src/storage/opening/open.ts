@@ -40,7 +40,7 @@ import { storageSettings } from "../../settings/storage.ts";
 import type { StorageSettings } from "../../settings/storage.ts";
 import { sealStored } from "./seal-stored.ts";
 import { checkKeys, dataKeys } from "../sealing/data-keys.ts";
-import { deriveKey, sealerWith } from "../sealing/sealing.ts";
+import { accountSealersWith, deriveKey, sealerWith } from "../sealing/sealing.ts";
 import type { Sealer } from "../sealing/sealing.ts";
 import { openSqlite } from "../sqlite/sqlite.ts";
 import type { State } from "../state/state.ts";
@@ -254,7 +254,7 @@ async function opened(
   const feed = feedOf({ database, documents, past, retained, keep });
   const addAccount = accountAdder({ kinds, state, writer, clock });
   const jobs = node?.jobs ?? ownJobs;
-  const inbox = inboxEngine && new InboxStore(inboxEngine, sealer, newId("ih", clock.now()));
+  const inbox = inboxEngine && new InboxStore(inboxEngine, accountSealersWith(sealingKeys), newId("ih", clock.now()));
   if (state.accounts().length === 0) await addAccount("default", undefined);
   database.beginServing?.();
   const pruner = startPruning({

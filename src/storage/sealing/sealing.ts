@@ -80,6 +80,22 @@ export function sealerWith(keys: readonly DataKey[]): Sealer {
   };
 }
 
+/** Maximum number of accounts whose keys are remembered. */
+const maxAccounts = 10_000;
+
+/** Returns the sealer of an account. Its keys are derived, so what it sealed does not open with another account's. */
+export function accountSealersWith(keys: readonly DataKey[]): (accountId: string) => Sealer {
+  const known = new Map<string, Sealer>();
+  return (accountId) => {
+    const before = known.get(accountId);
+    if (before) return before;
+    if (known.size >= maxAccounts) known.clear();
+    const sealer = sealerWith(keys.map((key) => deriveKey(key, `account ${accountId}`)));
+    known.set(accountId, sealer);
+    return sealer;
+  };
+}
+
 const dotByte = 46;
 
 /** One system call for a few random bytes costs as much as one for many. */
