@@ -15,6 +15,8 @@ import { ipRestrictionBehaviour } from "./behaviours/ip-restrictions.ts";
 import { applicationSessionBehaviour, tunnelBehaviour, tunnelGroupBackendBehaviour } from "./behaviours/live-links.ts";
 import type { LoginUrlRules } from "./behaviours/login-urls.ts";
 import { failoverBackendBehaviour, weightedBackendBehaviour } from "./behaviours/nesting.ts";
+import { passkeyBehaviour, personBehaviour, personInvitationBehaviour } from "./behaviours/people.ts";
+import type { PeopleRules } from "./behaviours/people.ts";
 import { routeBehaviour } from "./behaviours/routes.ts";
 import { secretBehaviour } from "./behaviours/secrets.ts";
 import { staticBackendBehaviour } from "./behaviours/static-backends.ts";
@@ -26,7 +28,15 @@ import type { Behaviours } from "./objects/behaviour.ts";
 
 /** All their dependencies together. */
 export interface BehaviourNeeds
-  extends AddressPool, CloudEndpointRules, DomainRules, EventRules, InvitationRules, TokenRules, UpstreamRules {
+  extends
+    AddressPool,
+    CloudEndpointRules,
+    DomainRules,
+    EventRules,
+    InvitationRules,
+    PeopleRules,
+    TokenRules,
+    UpstreamRules {
   readonly liveObjects: LiveObjects;
   readonly loginIssuer: LoginUrlRules["loginIssuer"];
 }
@@ -38,6 +48,9 @@ export function makeBehaviours(needs: BehaviourNeeds): Behaviours {
     credentialBehaviour(needs),
     serviceTokenBehaviour(needs),
     agentInvitationBehaviour(needs),
+    personBehaviour,
+    passkeyBehaviour,
+    personInvitationBehaviour(needs),
     ipRestrictionBehaviour,
     certificateBehaviour,
     reservedDomainBehaviour(needs),

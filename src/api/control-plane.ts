@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { letGo } from "../lib/boundary.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { TellLogin } from "../identity/sessions/events.ts";
+import { Refusal } from "../lib/errors.ts";
 import type { Log } from "../lib/log.ts";
 import { checkServerNames } from "../lib/server-names.ts";
 import { makeMetrics } from "../lib/metrics.ts";
@@ -26,6 +27,7 @@ import { recordingNodes } from "./backtests/other-nodes.ts";
 import { withoutRecords } from "./backtests/without-records.ts";
 import { openConsole } from "./console/console.ts";
 import type { ConsoleOptions } from "./console/console.ts";
+import { passkeyOrigin } from "./console/passkeys.ts";
 import { makePeople } from "./console/people.ts";
 import { makeTeamChecks } from "./console/team-checks.ts";
 import { openTeamLogin } from "./console/team-login.ts";
@@ -50,6 +52,7 @@ import type { ResolveTxt } from "./domain-proof/resolver.ts";
 import { startEvents } from "./events/dispatcher.ts";
 import type { EventOptions, Events } from "./events/dispatcher.ts";
 import { operatorKeys } from "./events/targets/operator-keys.ts";
+import { sweepInvitations } from "./keys/expired-invitations.ts";
 import { keepJoiningAgents } from "./keys/joining-agents.ts";
 import { ensureFirstTokens } from "./keys/first-tokens.ts";
 import type { FirstTokens } from "./keys/first-tokens.ts";
@@ -229,6 +232,7 @@ async function serve(
     keys,
     events,
     provisioning,
+    reachedAt: () => apiUrl ?? "",
   };
   const api = await startApi(options, store, grounds);
   ({ operations } = api);
@@ -286,6 +290,8 @@ interface Grounds
     Pick<BehaviourNeeds, "liveObjects" | "events" | "provisioning"> {
   readonly keys: KeyRing;
   readonly edges: Edges;
+  /** URL at which the API is reached, once it has started. */
+  readonly reachedAt: () => string;
   /** Resolves when the API drains. */
   readonly draining: Promise<void>;
 }
@@ -293,7 +299,7 @@ interface Grounds
 async function startApi(options: ControlPlaneOptions, store: Store, grounds: Grounds) {
   const { clock, log, apiUrl, loginIssuer } = options;
   const { edges, metrics, queries, series, readiness, applied, nodes, problems, liveObjects } = grounds;
-  const { keys, events, provisioning } = grounds;
+  const { keys, events, provisioning, reachedAt } = grounds;
   const reserving = reservingWith(options, store);
   const needs = {
     clock,
@@ -304,10 +310,11 @@ async function startApi(options: ControlPlaneOptions, store: Store, grounds: Gro
     provisioning,
     joinPlace: joinPlaceOf(options, edges),
     loginIssuer,
+    invitationOrigin: invitationOriginOf(options, reachedAt),
   };
   const front =
     options.console === "on"
-      ? openConsole({ store, keys, clock, queries, apiUrl, team: teamOf(options, store) })
+      ? openConsole({ store, keys, clock, queries, apiUrl, reachedAt, team: teamOf(options, store) })
       : undefined;
   const made = makeOperations({
     httpsPort: () => edges.httpsPort() ?? options.httpsPort ?? (options.httpsListen.port || 443),
@@ -375,6 +382,17 @@ function joinPlaceOf(
   });
 }
 
+/** With an identity provider, people log in at any address of the console. Passkeys are bound to one. */
+function invitationOriginOf(
+  { console: state, consoleOidcIssuer, apiUrl }: ControlPlaneOptions,
+  reachedAt: () => string,
+): BehaviourNeeds["invitationOrigin"] {
+  return (baseUrl) => {
+    if (state !== "on") throw new Refusal("console_off");
+    return consoleOidcIssuer === undefined ? passkeyOrigin(reachedAt()) : (apiUrl ?? baseUrl);
+  };
+}
+
 /** Shows the operator's account a problem if the history is not pruned. */
 function problemsOf(store: Store, log: Log, shared: SharedProblems): EdgeProblems {
   const problems = trackProblems(log, shared);
@@ -417,7 +435,7 @@ function teamOf(options: ControlPlaneOptions, store: Store): ConsoleOptions["tea
     log,
     toldLogOuts: makeToldLogOuts(store, clock),
   });
-  return { login, people: makePeople(consoleAccess, store), checks: makeTeamChecks(store, login, clock, log) };
+  return { login, people: makePeople(consoleAccess, store, issuer), checks: makeTeamChecks(store, login, clock, log) };
 }
 
 /** Returns the rules for reserving names and ports. */
@@ -471,6 +489,7 @@ async function keepLogins(options: ControlPlaneOptions, store: Store, metrics: M
   const usedMessages = keepUsedMessages(store, clock, log);
   const { allowLocalUpstreams: allowLocal, loginCa: ca } = options;
   const joiningAgents = keepJoiningAgents(store, clock, log);
+  const invitations = sweepInvitations(store, clock, log);
   const authorizations = keepAuthorizations({ store, clock, log, allowLocal, ca });
   const samlMetadata = keepSamlMetadata({ store, clock, log, metrics, allowLocal, ca });
   return {
@@ -481,7 +500,7 @@ async function keepLogins(options: ControlPlaneOptions, store: Store, metrics: M
       goneLogins.stop();
       usedMessages.stop();
       authorizations.stop();
-      joiningAgents.stop();
+      invitations.stop();
       await samlMetadata.stop();
     },
   };

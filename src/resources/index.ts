@@ -31,6 +31,9 @@ import { ipRestriction } from "./ip-restriction.ts";
 import { loginKey } from "./login-key.ts";
 import { reservedAddr } from "./reserved-addr.ts";
 import { reservedDomain } from "./reserved-domain.ts";
+import { passkey } from "./passkey.ts";
+import { personInvitation } from "./person-invitation.ts";
+import { person } from "./person.ts";
 import { samlMetadata } from "./saml-metadata.ts";
 import { serviceToken } from "./service-token.ts";
 import { secret } from "./secret.ts";
@@ -50,6 +53,9 @@ export const resources: readonly ResourceDeclaration[] = withDocumentKeys([
   account,
   botUser,
   apiKey,
+  person,
+  passkey,
+  personInvitation,
   consoleSession,
   consoleCheck,
   consoleCode,

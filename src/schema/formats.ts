@@ -36,6 +36,17 @@ export const visibleName: StringFormat = {
   check: (text) => (text.trim() === "" ? "not be blank" : undefined),
 };
 
+/** An email address in ASCII. Stored in lower case, because people write the same address differently. */
+export const emailAddress: StringFormat = {
+  name: "email",
+  example: "ann@example.com",
+  check: (text) =>
+    /^[^\s@"<>(),;:\\[\]]{1,64}@[a-z0-9-]+(?:\.[a-z0-9-]+)*$/i.test(text) && /^[\x21-\x7e]+$/.test(text)
+      ? undefined
+      : "be an email address, such as ann@example.com",
+  normalize: (text) => text.toLowerCase(),
+};
+
 /** A label's name or value. */
 export const label: StringFormat = {
   name: "label",

@@ -109,6 +109,47 @@ describe("the console by the team's identity provider", () => {
     assert.equal(refusedWith(arrived), "");
   });
 
+  it("P13: the console with the team's identity provider takes invitations only from the invited address, once, and ends with the person", async () => {
+    await serve([]);
+    const begin = async (code: string): Promise<[Browser, string]> => {
+      const browser = openBrowser({ ca: "" });
+      const headers = { authorization: undefined, origin: base };
+      const answer = await api.request("POST", "/console/invitation/login", { headers, body: { code } });
+      assert.equal(answer.status, 200, answer.text);
+      take(browser, answer.headers);
+      return [browser, answer.body.location];
+    };
+    const enter = async (name: string, code: string): Promise<[Browser, Visited]> => {
+      const [browser, location] = await begin(code);
+      return [browser, await provider.signIn(browser, await browser.visit(location), name)];
+    };
+    const invite = async (email: string): Promise<string> => {
+      const { url } = await api.ok("POST", "/person_invitations", { email, role: "operator" });
+      assert.ok(url.startsWith(`${base}/#invite=`));
+      return new URL(url).hash.replace("#invite=", "");
+    };
+    const code = await invite("ada@example.com");
+    const headers = { authorization: undefined, origin: base };
+    const seen = await api.request("POST", "/console/invitation", { headers, body: { code } });
+    assert.deepEqual([seen.body.login_title, seen.body.options], [new URL(provider.issuer).host, undefined]);
+    const passkey = await api.request("POST", "/console/passkey/options", { headers, body: {} });
+    assert.equal(passkey.body.error_code, errorCode("passkey_refused"));
+    assert.equal(refusedWith((await enter("pal", code))[1]), "console_person_refused");
+    assert.equal(refusedWith((await enter("eve", await invite("eve@example.com")))[1]), "console_person_refused");
+    const [late, lateAt] = await begin(code);
+    const [browser, arrived] = await enter("ada", code);
+    assert.equal(refusedWith(arrived), "");
+    const { body } = await ask(browser, "GET", "/console/session");
+    assert.deepEqual([body.person.role, body.api_key.operator], ["operator", true]);
+    const repeated = await provider.signIn(late, await late.visit(lateAt), "ada");
+    assert.equal(refusedWith(repeated), "person_invitation_spent");
+    assert.equal(refusedWith((await logIn("ada"))[1]), "", "the next login needs no link");
+    const { people } = await api.ok("GET", "/people");
+    await api.ok("DELETE", `/people/${people[0].id}`);
+    assert.equal((await ask(browser, "GET", "/ip_policies")).status, 401);
+    assert.equal(refusedWith((await logIn("ada"))[1]), "console_person_refused");
+  });
+
   it("P12: a console role with the team's identity provider follows the rules at each request, and ends with them", async () => {
     await serve(["ada@example.com=viewer", "@example.com=editor"]);
     const [browser] = await logIn("ada");

@@ -46,6 +46,11 @@ export async function seedWorld(store: Store): Promise<void> {
       draft.create(account, "application_session", session);
       const console = { ...emptyDoc(resourceNamed("console_session").fields), api_key_id: key.id };
       draft.create(account, "console_session", console);
+      for (const email of [`a${count}@example.com`, `b${count}@example.com`]) {
+        const person = draft.create(account, "person", { ...emptyDoc(resourceNamed("person").fields), email });
+        const hashed = { person_id: person.id, credential_hash: email };
+        draft.create(account, "passkey", { ...emptyDoc(resourceNamed("passkey").fields), ...hashed });
+      }
     }
   });
 }

@@ -125,6 +125,7 @@ export const errorCodes = {
   inbox_message_ended: "ERR_POSTERN_251",
   console_off: "ERR_POSTERN_274",
   console_link_keyless: "ERR_POSTERN_277",
+  console_name_needed: "ERR_POSTERN_281",
   domain_held: "ERR_POSTERN_413",
   domain_public: "ERR_POSTERN_414",
   hostport_held: "ERR_POSTERN_722",

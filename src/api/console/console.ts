@@ -13,6 +13,9 @@ import { makeCodes } from "./codes.ts";
 import type { Codes } from "./codes.ts";
 import { readCookie } from "./cookie.ts";
 import { makeLiveTellers } from "./live.ts";
+import { makeMemberReplies } from "./member-replies.ts";
+import { makeMembers } from "./members.ts";
+import { makePasskeys } from "./passkeys.ts";
 import { checkHost, checkOrigin } from "./place.ts";
 import { checkToken, makeSessionReplies } from "./session-replies.ts";
 import { openConsoleSessions } from "./sessions.ts";
@@ -26,7 +29,9 @@ export interface ConsoleOptions {
   readonly queries: Pick<EdgeQueries, "ask">;
   /** The address that the operator configured, if any. */
   readonly apiUrl: string | undefined;
-  /** Undefined if only keys and links open the console. */
+  /** The address at which the API is reached. */
+  readonly reachedAt: () => string;
+  /** Undefined without an identity provider. */
   readonly team: Team | undefined;
 }
 
@@ -36,18 +41,23 @@ export interface Console extends Front {
 
 type AdmitKey = Parameters<FrontReply["run"]>[0];
 
+/** Purpose of the keys of challenges. */
+const passkeyPurpose = "console passkeys";
 const sessionPath = "/console/session";
 const kitPath = "/console/kit";
 const livePath = "/console/live";
 
-export function openConsole({ store, keys, clock, queries, apiUrl, team }: ConsoleOptions): Console {
+export function openConsole({ store, keys, clock, queries, apiUrl, reachedAt, team }: ConsoleOptions): Console {
   const codes = makeCodes(store, clock);
-  const sessions = openConsoleSessions(store, keys, team, clock);
+  const members = makeMembers(store, clock);
+  const sessions = openConsoleSessions(store, keys, team, members, clock);
+  const passkeys = makePasskeys(() => store.derivedKeys(passkeyPurpose), reachedAt, clock);
   const live = makeLiveTellers(store, queries, clock);
   const page = makePageReplies();
-  const teamReplies = team && makeTeamReplies(team, sessions, clock);
+  const teamReplies = team && makeTeamReplies(team, sessions, members, clock);
 
-  const replies = makeSessionReplies({ store, keys, codes, sessions, team, clock });
+  const replies = makeSessionReplies({ store, keys, codes, sessions, team, passkeys, clock });
+  const memberReplies = makeMemberReplies({ store, members, passkeys, sessions, replies, team });
   const listen = ({ request, response }: Exchange, baseUrl: string, admit: AdmitKey): void => {
     const [{ key }, cookie] = replies.sessionOf(request, baseUrl);
     admit(key);
@@ -70,6 +80,12 @@ export function openConsole({ store, keys, clock, queries, apiUrl, team }: Conso
       if (byTeam) {
         checkHost(request, apiUrl);
         return byTeam;
+      }
+      const byMember = memberReplies(exchange, path, baseUrl);
+      if (byMember) {
+        checkHost(request, apiUrl);
+        checkOrigin(request);
+        return byMember;
       }
       if (path === livePath && method === "GET") {
         checkHost(request, apiUrl);

@@ -4,6 +4,7 @@ import type { Clock } from "../../lib/clock.ts";
 import { timestamp } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { apiKey } from "../../resources/api-key.ts";
+import { passkey } from "../../resources/passkey.ts";
 import { docOf } from "../../schema/doc.ts";
 import type { Store } from "../../storage/store.ts";
 import type { Key, KeyRing } from "../http/authenticate.ts";
@@ -13,6 +14,8 @@ import type { FrontReply } from "../http/front.ts";
 import type { Operation, Reply } from "../operation/call.ts";
 import type { Codes } from "./codes.ts";
 import { cookieField, readCookie, sessionCookieField } from "./cookie.ts";
+import type { Passkeys } from "./passkeys.ts";
+import { scopesOf } from "./roles.ts";
 import { isPageToken, pageToken } from "./sessions.ts";
 import type { ConsoleSessions, OpenSession } from "./sessions.ts";
 import { loginPath } from "./team-login.ts";
@@ -31,10 +34,13 @@ interface SessionRepliesOptions {
   readonly codes: Codes;
   readonly sessions: ConsoleSessions;
   readonly team: Team | undefined;
+  readonly passkeys: Pick<Passkeys, "origin">;
   readonly clock: Clock;
 }
 
 export interface SessionReplies {
+  /** Returns the page's view of a session that was just opened, with its cookie. */
+  opened(opened: { readonly cookie: string; readonly session: OpenSession }, baseUrl: string): Reply;
   /** Returns the request's session and its cookie. Throws `Refusal` (console_session_ended) without a session. */
   sessionOf(request: IncomingMessage, baseUrl: string): readonly [OpenSession, string];
   who(request: IncomingMessage, baseUrl: string, admit: AdmitKey): Reply;
@@ -43,33 +49,39 @@ export interface SessionReplies {
 }
 
 export function makeSessionReplies(options: SessionRepliesOptions): SessionReplies {
-  const { store, keys, codes, sessions, team, clock } = options;
-  /** The identity provider as another way to log in, for the login page. */
-  const providerTold: Readonly<Record<string, string>> = team
-    ? { login_title: team.login.title, login_url: loginPath }
-    : {};
+  const { store, keys, codes, sessions, team, passkeys, clock } = options;
+  /** Other ways to log in, for the login page. */
+  const waysIn = (): Readonly<Record<string, string>> => {
+    if (team) return { login_title: team.login.title, login_url: loginPath };
+    const origin = passkeys.origin();
+    const [any] = origin === undefined ? [] : store.objects(new Set([passkey.name]));
+    return any && origin !== undefined ? { passkey_origin: origin } : {};
+  };
   const show = (session: OpenSession, cookie: string): Reply => {
-    const { key, object, expiresAtMs, person } = session;
+    const { key, object, expiresAtMs, person, who } = session;
     const { accountId, id, operator } = key.principal;
     const stored = store.get(accountId, apiKey.name, id);
     const doc = stored && docOf(stored, apiKey);
     const body = {
       id: object.id,
       account_id: accountId,
-      person: person ? { email: person.email, name: person.name, role: roleIn(session) } : null,
+      person: who ?? null,
       // Other accounts that the user may open.
       accounts: person && team ? team.people.accounts(person) : [],
-      api_key: { id, description: doc?.description ?? "", operator, scopes: doc?.scopes ?? [] },
+      api_key: {
+        id,
+        description: doc?.description ?? "",
+        operator,
+        scopes: doc?.scopes ?? (who ? scopesOf[who.role] : []),
+      },
       expires_at: timestamp(expiresAtMs),
       page_token: pageToken(cookie),
     };
     return { status: 200, body: JSON.stringify(body) };
   };
-  const roleIn = ({ person, object }: OpenSession): string =>
-    person && team ? team.people.admit(person, object.account_id).role : "";
   const sessionOf = (request: IncomingMessage, baseUrl: string): readonly [OpenSession, string] => {
     const cookie = readCookie(request, baseUrl);
-    if (cookie === undefined) throw new Refusal("console_session_ended", undefined, providerTold);
+    if (cookie === undefined) throw new Refusal("console_session_ended", undefined, waysIn());
     return [sessions.find(cookie), cookie];
   };
   const who = (request: IncomingMessage, baseUrl: string, admit: AdmitKey): Reply => {
@@ -87,20 +99,24 @@ export function makeSessionReplies(options: SessionRepliesOptions): SessionRepli
     checkToken(request, cookie);
     const visit = team?.checks.visitOf(before.object);
     if (!team || !visit) throw new Refusal("console_person_refused");
-    const { key } = team.people.admit(visit.person, accountId);
+    const { key, personId } = team.people.admit(visit.person, accountId);
     admit(key);
-    const opened = await sessions.open(key, { ...visit, endsAt: before.expiresAtMs }, request, operationId);
+    const opener = { visit: { ...visit, endsAt: before.expiresAtMs }, personId };
+    const found = await sessions.open(key, opener, request, operationId);
     await sessions.close(before, request, operationId);
-    return opened;
+    return found;
   };
   const logIn = async (exchange: Exchange, baseUrl: string, admit: AdmitKey): Promise<Reply> => {
     const { request, response, expectsContinue } = exchange;
     const body = await readBody(signIn as Operation, request, response, expectsContinue);
     const { code, api_key: given, account_id: accountId } = body;
     const isMove = typeof accountId === "string";
-    const { cookie, session } = isMove
+    const found = isMove
       ? await move(exchange, baseUrl, accountId, admit)
       : await openBy(await keyBy(code, given), exchange, admit);
+    return opened(found, baseUrl);
+  };
+  const opened: SessionReplies["opened"] = ({ cookie, session }, baseUrl) => {
     const field = sessionCookieField(baseUrl, cookie, session, clock);
     return { ...show(session, cookie), headers: ["set-cookie", field] };
   };
@@ -120,7 +136,7 @@ export function makeSessionReplies(options: SessionRepliesOptions): SessionRepli
     }
     return { status: 204, headers: ["set-cookie", cookieField(baseUrl, "", 0)] };
   };
-  return { sessionOf, who, logIn, logOut };
+  return { opened, sessionOf, who, logIn, logOut };
 }
 
 /** Reads need no token, because other sites cannot read the response. */

@@ -1,4 +1,4 @@
-/** Stored console sessions. Each belongs to the API key that opened it, or to a user of the identity provider. */
+/** Stored console sessions. Each belongs to the API key that opened it, or to a person. */
 import { hash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../../lib/clock.ts";
@@ -8,8 +8,10 @@ import { randomText } from "../../lib/ids.ts";
 import { hashToken } from "../../lib/tokens.ts";
 import { consoleSession } from "../../resources/console-session.ts";
 import { docOf } from "../../schema/doc.ts";
-import type { Reader, Store, StoredObject } from "../../storage/store.ts";
-import type { People, Person } from "./people.ts";
+import type { Role } from "../../resources/person.ts";
+import type { Draft, Reader, Store, StoredObject } from "../../storage/store.ts";
+import type { Members } from "./members.ts";
+import type { Admitted, People, Person } from "./people.ts";
 import type { TeamChecks, TeamVisit } from "./team-checks.ts";
 import type { Key, KeyRing } from "../http/authenticate.ts";
 
@@ -19,16 +21,34 @@ export interface OpenSession {
   readonly expiresAtMs: number;
   /** The user, if the identity provider authenticated the session. */
   readonly person?: Person;
+  /** The person with their present role, unless a key opened the session. */
+  readonly who?: Who;
+}
+
+export interface Who {
+  readonly email: string;
+  readonly name: string;
+  readonly role: Role;
+}
+
+/** Who opens a session without a key. */
+export interface Opener {
+  /** Login with the identity provider. */
+  readonly visit?: TeamVisit;
+  readonly personId?: string | undefined;
+  readonly passkeyId?: string;
+  /** Further changes in the write that opens the session. Throws `Refusal` to prevent it. */
+  also?(draft: Draft): void;
 }
 
 export interface ConsoleSessions {
   /**
    * Resolves with the cookie's value.
-   * @param visit of a user of the identity provider; undefined for a login with a key
+   * @param opener undefined for a login with a key
    */
   open(
     key: Key,
-    visit: TeamVisit | undefined,
+    opener: Opener | undefined,
     request: IncomingMessage,
     operationId: string,
   ): Promise<{ readonly cookie: string; readonly session: OpenSession }>;
@@ -53,6 +73,7 @@ export function openConsoleSessions(
   store: Store,
   keys: KeyRing,
   team: { readonly people: People; readonly checks: TeamChecks } | undefined,
+  members: Pick<Members, "find">,
   clock: Clock,
 ): ConsoleSessions {
   const contextOf = ({ principal }: Key, request: IncomingMessage, operation: string, operationId: string) => ({
@@ -61,9 +82,9 @@ export function openConsoleSessions(
     operationId,
   });
   /** Applies the current rules, so that a session never has more access than its user. */
-  const admitted = (person: Person, accountId: string): Key => {
+  const admitted = (person: Person, accountId: string): Admitted => {
     try {
-      if (team) return team.people.admit(person, accountId).key;
+      if (team) return team.people.admit(person, accountId);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
     }
@@ -74,35 +95,44 @@ export function openConsoleSessions(
     // A global name, because cookies do not contain an account.
     const object = store.holder("", "console cookie", hashed);
     if (!object || endOf(object) <= clock.now()) throw new Refusal("console_session_ended");
-    const { api_key_id: keyId, identity } = docOf(object, consoleSession);
+    const { api_key_id: keyId, identity, person_id: personId, passkey_id: passkeyId } = docOf(object, consoleSession);
     const expiresAtMs = endOf(object);
     if (identity !== "") {
       const person = team?.checks.personOf(object);
       if (!person) throw new Refusal("console_session_ended");
-      return { object, key: admitted(person, object.account_id), expiresAtMs, person };
+      const { key, role } = admitted(person, object.account_id);
+      return { object, key, expiresAtMs, person, who: { email: person.email, name: person.name, role } };
+    }
+    if (personId !== "") {
+      // With an identity provider, its users alone are people of the console.
+      const member = team ? undefined : members.find(object.account_id, personId, passkeyId);
+      if (!member) throw new Refusal("console_session_ended");
+      return { object, ...member, expiresAtMs };
     }
     const key = keys.current(keyId ?? "");
     if (!key) throw new Refusal("console_session_ended");
     return { object, key, expiresAtMs };
   };
   return {
-    async open(key, visit, request, operationId) {
-      const person = visit?.person;
+    async open(key, opener, request, operationId) {
+      const visit = opener?.visit;
       const { accountId, id, expiresAtMs: keyEndsMs = Infinity } = key.principal;
       const cookie = randomText(50);
       const now = clock.now();
       const expiresAtMs = Math.min(now + livesMs, keyEndsMs, visit?.endsAt ?? Infinity);
       const doc = {
-        ...(person
-          ? { api_key_id: null, person: id, identity: JSON.stringify(person) }
-          : { api_key_id: id, person: "", identity: "" }),
+        ...(opener ? { api_key_id: null, person: id } : { api_key_id: id, person: "" }),
+        identity: visit ? JSON.stringify(visit.person) : "",
+        person_id: opener?.personId ?? "",
+        passkey_id: opener?.passkeyId ?? "",
         ip_address: request.socket.remoteAddress ?? "",
         user_agent: cut(request.headers["user-agent"] ?? ""),
         expires_at: timestamp(expiresAtMs),
         cookie_hash: hashToken(cookie).toString("hex"),
       };
       const { result } = await store.write(contextOf(key, request, "openConsoleSession", operationId), (draft) => {
-        const others = [...(person ? ofPerson(draft, accountId, id) : draft.children(kind, id))].sort(
+        opener?.also?.(draft);
+        const others = [...(opener ? ofPerson(draft, accountId, id) : draft.children(kind, id))].sort(
           (a, b) => endOf(a) - endOf(b),
         );
         const tooMany = others.length + 1 - maxOfKey;
@@ -112,7 +142,7 @@ export function openConsoleSessions(
         if (visit) team?.checks.begin(draft, made, visit);
         return made;
       });
-      return { cookie, session: { object: result as StoredObject, key, expiresAtMs, ...(person && { person }) } };
+      return { cookie, session: opener ? find(cookie) : { object: result as StoredObject, key, expiresAtMs } };
     },
     find,
     awaited(cookie) {

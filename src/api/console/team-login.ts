@@ -30,16 +30,24 @@ export interface TeamLoginOptions {
   readonly toldLogOuts: ToldLogOuts;
 }
 
+/** A login, with the code of the invitation with which it began. */
+export interface FinishedVisit extends TeamVisit {
+  readonly invitation?: string;
+}
+
 export interface TeamLogin {
   /** Display name of the provider. */
   readonly title: string;
-  /** Returns the redirect and the browser's cookie. Throws `Refusal`. */
-  begin(baseUrl: string): Promise<{ readonly location: string; readonly cookie: string }>;
+  /**
+   * Returns the redirect and the browser's cookie. Throws `Refusal`.
+   * @param invitation code of the invitation that the user accepts by logging in
+   */
+  begin(baseUrl: string, invitation?: string): Promise<{ readonly location: string; readonly cookie: string }>;
   /**
    * Returns the user who logged in. Throws `Refusal` unless the same browser began the login and the response is from
    * the configured issuer.
    */
-  finish(request: IncomingMessage, query: URLSearchParams, baseUrl: string): Promise<TeamVisit>;
+  finish(request: IncomingMessage, query: URLSearchParams, baseUrl: string): Promise<FinishedVisit>;
   /** Returns the provider's current data about a user. Rejects with `LoginRefusal`. */
   again(tokens: Tokens, subject: string): Promise<TeamVisit>;
   /**
@@ -76,7 +84,7 @@ export function openTeamLogin(options: TeamLoginOptions): TeamLogin {
   };
   return {
     title: new URL(issuer).host,
-    async begin(baseUrl) {
+    async begin(baseUrl, invitation) {
       const flow = { state: randomText(40), nonce: randomText(40), verifier: randomText(60) };
       try {
         const found = await client.metadata();
@@ -92,14 +100,16 @@ export function openTeamLogin(options: TeamLoginOptions): TeamLogin {
           code_challenge_method: "S256",
         };
         for (const [name, value] of Object.entries(asked)) url.searchParams.set(name, value);
-        const text = `${flow.state}.${flow.nonce}.${flow.verifier}`;
+        const text = [flow.state, flow.nonce, flow.verifier, ...(invitation === undefined ? [] : [invitation])].join(
+          ".",
+        );
         return { location: url.href, cookie: flowCookieField(baseUrl, text, flowSeconds) };
       } catch (error) {
         throw refused(error);
       }
     },
     async finish(request, query, baseUrl) {
-      const [state = "", nonce = "", verifier = ""] = (readFlowCookie(request, baseUrl) ?? "").split(".");
+      const [state = "", nonce = "", verifier = "", invitation] = (readFlowCookie(request, baseUrl) ?? "").split(".");
       if (state === "" || !isSame(query.get("state") ?? "", state)) {
         throw new Refusal("console_login_failed", "log in: the login started in another browser, or too long ago");
       }
@@ -117,7 +127,7 @@ export function openTeamLogin(options: TeamLoginOptions): TeamLogin {
         }
         const exchange = { code, verifier, nonce, redirectUri: baseUrl + callbackPath };
         const { identity, tokens } = await client.login(exchange);
-        return { person: personOf(identity), tokens };
+        return { person: personOf(identity), tokens, ...(invitation !== undefined && { invitation }) };
       } catch (error) {
         throw refused(error);
       }

@@ -1,13 +1,17 @@
 /** Replies of the console during a login with the team's identity provider. */
 import type { Clock } from "../../lib/clock.ts";
+import { Refusal } from "../../lib/errors.ts";
+import { personInvitation } from "../../resources/person-invitation.ts";
+import { docOf } from "../../schema/doc.ts";
 import { readForm } from "../http/body.ts";
 import type { Exchange } from "../http/exchange.ts";
 import type { FrontReply } from "../http/front.ts";
 import type { Reply } from "../operation/call.ts";
 import { flowCookieField, sessionCookieField } from "./cookie.ts";
+import type { Members } from "./members.ts";
 import type { People } from "./people.ts";
 import type { ConsoleSessions } from "./sessions.ts";
-import type { TeamChecks } from "./team-checks.ts";
+import type { TeamChecks, TeamVisit } from "./team-checks.ts";
 import { callbackPath, loginPath, logoutPath } from "./team-login.ts";
 import type { TeamLogin } from "./team-login.ts";
 
@@ -23,17 +27,44 @@ type AdmitKey = Parameters<FrontReply["run"]>[0];
 /** Returns undefined for other paths. */
 export type TeamReplies = (exchange: Exchange, path: string, baseUrl: string) => FrontReply | undefined;
 
-export function makeTeamReplies({ login, people, checks }: Team, sessions: ConsoleSessions, clock: Clock): TeamReplies {
+export function makeTeamReplies(
+  { login, people, checks }: Team,
+  sessions: ConsoleSessions,
+  members: Members,
+  clock: Clock,
+): TeamReplies {
   const begin = async (baseUrl: string): Promise<Reply> => {
     const { location, cookie } = await login.begin(baseUrl);
     return { status: 303, headers: ["location", location, "set-cookie", cookie] };
   };
+  /** Accepts an invitation for the user. Resolves with its account. */
+  const accept = async (
+    code: string,
+    { person }: TeamVisit,
+    { request, operationId }: Exchange,
+    admit: AdmitKey,
+  ): Promise<string> => {
+    const invitation = await members.invitation(code);
+    // A link that went astray gives nothing to another user of the provider.
+    const { email } = docOf(invitation, personInvitation);
+    if (!person.emailVerified || person.email.toLowerCase() !== email) throw new Refusal("console_person_refused");
+    admit(members.invited(invitation).key);
+    const source = request.socket.remoteAddress ?? "";
+    await members.accept(invitation, person.name, { subject: people.subjectOf(person) }, { source, operationId });
+    return invitation.account_id;
+  };
   /** The new session gets a new cookie. A cookie that the browser already had could be planted. */
-  const finish = async ({ request, operationId }: Exchange, baseUrl: string, admit: AdmitKey): Promise<Reply> => {
-    const visit = await login.finish(request, new URL(request.url ?? "", baseUrl).searchParams, baseUrl);
-    const { key } = people.admit(visit.person);
+  const finish = async (exchange: Exchange, baseUrl: string, admit: AdmitKey): Promise<Reply> => {
+    const { request, operationId } = exchange;
+    const { invitation, ...visit } = await login.finish(
+      request,
+      new URL(request.url ?? "", baseUrl).searchParams,
+      baseUrl,
+    );
+    const accountId = invitation === undefined ? undefined : await accept(invitation, visit, exchange, admit);
+    const { key, personId } = people.admit(visit.person, accountId);
     admit(key);
-    const { cookie, session } = await sessions.open(key, visit, request, operationId);
+    const { cookie, session } = await sessions.open(key, { visit, personId }, request, operationId);
     return ended(baseUrl, "/", ["set-cookie", sessionCookieField(baseUrl, cookie, session, clock)]);
   };
   /** OpenID Connect Back-Channel Logout 1.0 §2.5: the provider calls this itself, with only its token. */

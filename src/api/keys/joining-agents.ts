@@ -11,23 +11,13 @@ import type { Joined, Upward } from "../../routing/planes/messages.ts";
 import { docOf } from "../../schema/doc.ts";
 import type { Draft, Store, StoredObject } from "../../storage/store.ts";
 import type { EdgeObserver } from "../edges/edges.ts";
-import { systemWrite } from "../operation/system-write.ts";
 import { withToken } from "./token-docs.ts";
-
-export interface JoiningAgents extends EdgeObserver {
-  stop(): void;
-}
 
 type Asked = Upward & { readonly type: "join" };
 
 const kind = agentInvitation.name;
-const sweepMs = 60 * 60_000;
-/** How long expired invitations remain listed. */
-const keptMs = 7 * 24 * 60 * 60_000;
 
-export function keepJoiningAgents(store: Store, clock: Clock, log: Log): JoiningAgents {
-  const job = store.jobs.want("forget invitations");
-
+export function keepJoiningAgents(store: Store, clock: Clock, log: Log): EdgeObserver {
   /** Null if the code is unknown, expired or used up. Undefined if that cannot be determined. */
   const join = async ({ secretHash, name, ip }: Asked): Promise<Joined | null | undefined> => {
     try {
@@ -52,19 +42,6 @@ export function keepJoiningAgents(store: Store, clock: Clock, log: Log): Joining
       return undefined;
     }
   };
-  const sweep = async (): Promise<void> => {
-    if (!job.isHeld()) return;
-    const ended = [...store.objects(new Set([kind]))].filter((one) => endOf(one) + keptMs <= store.settledNow());
-    for (const { account_id, id } of ended) {
-      await store.write(systemWrite(account_id, "forgetInvitation", clock), (draft) => {
-        const object = draft.get(account_id, kind, id);
-        if (object) draft.delete(object);
-      });
-    }
-  };
-  const timer = clock.every(sweepMs, () => {
-    sweep().catch((error: unknown) => log.warn("expired invitations not deleted", { error }));
-  });
   return {
     receive(message, line) {
       if (message.type !== "join") return;
@@ -74,7 +51,6 @@ export function keepJoiningAgents(store: Store, clock: Clock, log: Log): Joining
         join(message).then((joined) => line.send({ type: "joined", call, ...(joined !== undefined && { joined }) })),
       );
     },
-    stop: () => timer.cancel(),
   };
 }
 
@@ -97,8 +73,4 @@ function admit(invitation: StoredObject, name: string, draft: Draft): string {
   const given = { description: name, metadata, owner_id: null, expires_at: token_expires_at, acl };
   draft.create(invitation.account_id, credential.name, withToken(given, token).doc);
   return token;
-}
-
-function endOf(object: StoredObject): number {
-  return Date.parse(docOf(object, agentInvitation).expires_at ?? "");
 }

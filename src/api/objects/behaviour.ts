@@ -8,9 +8,11 @@ import type { ApiPrincipal } from "../operation/call.ts";
 export interface Preparation<D = Doc> {
   readonly draft: Draft;
   readonly accountId: string;
-  readonly principal: Pick<ApiPrincipal, "operator" | "expiresAtMs">;
+  readonly principal: Pick<ApiPrincipal, "operator" | "scope" | "expiresAtMs">;
   /** The caller's address. */
   readonly source: string;
+  /** Without a trailing slash. */
+  readonly baseUrl: string;
   /** Complete and valid. */
   readonly doc: D;
   /** Undefined on creation. */

@@ -24,5 +24,6 @@ export function prepare(
   if (issues.length === 0) checkRules(resource.rules ?? [], doc, "", issues);
   if (issues.length > 0) throw inputRefusal(call.operation.id, issues);
   const source = call.request.socket.remoteAddress ?? "";
-  return behaviour?.prepare?.({ draft, accountId, principal: call.principal, source, doc, previous }) ?? { doc };
+  const { principal, baseUrl } = call;
+  return behaviour?.prepare?.({ draft, accountId, principal, source, baseUrl, doc, previous }) ?? { doc };
 }

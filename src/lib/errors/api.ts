@@ -25,7 +25,7 @@ export const apiErrors = {
     270,
     401,
     "The console session does not exist or has expired.",
-    "Log in again with an API key, or with a link from `postern console`.",
+    "Log in again with a passkey or an API key, or with a link from `postern console`.",
   ),
   console_code_spent: entry(
     271,
@@ -68,6 +68,24 @@ export const apiErrors = {
     400,
     "The console rejected the identity provider's logout token.",
     "Send an unused logout token from the configured issuer for the console's client. The server's log has the reason.",
+  ),
+  person_invitation_spent: entry(
+    279,
+    401,
+    "The invitation link was already used, was deleted or has expired.",
+    "Ask the person who invited you for a new link.",
+  ),
+  passkey_refused: entry(
+    280,
+    401,
+    "The server does not accept the passkey.",
+    "Use a passkey of an active person of this console, or ask an admin for a new invitation link.",
+  ),
+  console_name_needed: entry(
+    281,
+    409,
+    "Passkeys and invitations need a host name, and the console was called at an IP address.",
+    "Start the server with `--api-url`, and call it at that name.",
   ),
   console_off: entry(274, 409, "The console of this server is disabled.", "Start the server with `--console on`."),
   body_unreadable: entry(
