@@ -138,6 +138,10 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     doc: "Create a code with which another machine joins as an agent.",
     load: async () => (await import("./commands/invite.ts")).invite as Command,
   },
+  "people invite": {
+    doc: "Create a link with which a person gets access to the console.",
+    load: async () => (await import("./commands/people-invite.ts")).peopleInvite as Command,
+  },
   "account create": {
     doc: "Create an account with an API key.",
     load: async () => (await import("./commands/account-create.ts")).accountCreate as Command,

@@ -5,12 +5,14 @@ import type { Browser, Page } from "playwright-core";
 import { startChromium } from "../support/chromium.ts";
 import { enterConsole } from "../support/console.ts";
 import { eventually } from "../support/eventually.ts";
+import { openWatched } from "../support/pages.ts";
 import type { WatchedPage } from "../support/pages.ts";
 import { startPlatform } from "../support/platform.ts";
 import type { TestPlatform } from "../support/platform.ts";
 import { skipWithout } from "../support/programs.ts";
 import { startHttpService } from "../support/services.ts";
 import type { HttpService } from "../support/services.ts";
+import { addAuthenticator } from "../support/virtual-authenticator.ts";
 
 /** A person who reads the page, clicks on what it shows, and types into labelled fields. */
 class Visitor {
@@ -35,6 +37,11 @@ class Visitor {
   async fill(label: string, text: string): Promise<void> {
     this.fields += 1;
     await this.#page.getByLabel(label, { exact: true }).fill(text);
+  }
+
+  async pick(label: RegExp): Promise<void> {
+    this.fields += 1;
+    await this.#page.getByLabel(label).check();
   }
 
   async choose(label: string, option: string): Promise<void> {
@@ -135,6 +142,30 @@ describe("a person at the console", { skip: skipWithout("chromium"), timeout: 24
     await watched.page.getByRole("main").getByRole("button", { name: "Invite an agent" }).click();
     await visitor.see(/npx postern join pj1_/);
     assert.equal(visitor.clicks + 1, 3);
+  });
+
+  it("a person at the console invites a colleague with 4 clicks and 2 fields, who comes in with 1 click", async () => {
+    const visitor = await begin();
+    await visitor.click("Access");
+    await visitor.click(/^People/);
+    await visitor.click("Invite a colleague");
+    await visitor.fill("Email address", "ann@example.com");
+    await visitor.pick(/^editor/);
+    await visitor.click("Create link");
+    await visitor.see("Send this link to ann@example.com");
+    assert.deepEqual([visitor.clicks, visitor.fields], [4, 2]);
+    const link = await watched.page.getByText(/#invite=/).innerText();
+    const other = await openWatched(chromium, new URL(link).origin);
+    await addAuthenticator(other.page);
+    await other.page.goto(link);
+    const colleague = new Visitor(other.page);
+    await colleague.click("Create a passkey");
+    await colleague.see("Overview");
+    assert.deepEqual([colleague.clicks, colleague.fields], [1, 0]);
+    await visitor.click("Done");
+    await visitor.see("ann@example.com");
+    other.assertQuiet();
+    await other.context.close();
   });
 
   it("a person at the console sees what goes on while a slow network delivers the page, and when the server goes away", async () => {

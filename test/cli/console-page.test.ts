@@ -891,7 +891,7 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
     await page.getByText(/^answers in [0-9.]+ ms$/).waitFor();
     await button("Stop").click();
     assert.equal((await platform.api("GET", "/tunnel_sessions")).body.tunnel_sessions.length, 1);
-    await button("Do it").click();
+    await page.getByRole("dialog").getByRole("button", { name: "Stop" }).click();
     await agent.ended;
     await page.getByRole("dialog").waitFor({ state: "detached" });
     // Its tunnels are in no revision, and disappear from an open list.

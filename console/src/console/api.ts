@@ -27,6 +27,10 @@ export const session = signal<Session | null | undefined>(undefined);
 export const whyOut = signal("");
 /** The team's identity provider, if logins through it are possible. */
 export const provider = signal<{ readonly title: string; readonly url: string } | undefined>(undefined);
+/** The origin at which people log in with passkeys, if any person has one. */
+export const passkeyOrigin = signal<string | undefined>(undefined);
+/** Code of the invitation link with which the page was opened. */
+export const invitation = signal<string | undefined>(undefined);
 /** Revision whose state is shown; undefined: the current state. */
 export const atRevision = signal<number | undefined>(undefined);
 
@@ -45,11 +49,20 @@ async function send(url: string, init: FetchInit): Promise<FetchAnswer> {
     ...init,
     headers: { ...init.headers, "postern-console-token": session.value?.page_token ?? "" },
   });
-  if (answer.status === 401 && session.value) {
-    whyOut.value = "Your session has expired.";
-    session.value = null;
-  }
+  noteEnd(answer);
   return answer;
+}
+
+function noteEnd({ status }: FetchAnswer): void {
+  if (status !== 401 || !session.value) return;
+  whyOut.value = "Your session has expired.";
+  session.value = null;
+}
+
+/** Shows the login if the session has ended. Does nothing while the server does not answer. */
+export async function checkSession(): Promise<void> {
+  const answer = await ask("GET").catch(() => undefined);
+  if (answer) noteEnd(answer);
 }
 
 export const postern = new Postern({ baseUrl: location.origin, fetch: send });
@@ -90,9 +103,10 @@ export function isGone(error: unknown): boolean {
   return error instanceof PosternError && error.status === 404;
 }
 
-/** Logs in with the cookie, or once with the code of a link. */
+/** Logs in with the cookie, or once with the code of a link. An invitation stays in the address until it is accepted. */
 export async function begin(): Promise<void> {
   const code = /^#code=([0-9a-z]+)$/.exec(location.hash)?.[1];
+  invitation.value = /^#invite=([0-9a-z]+)$/.exec(location.hash)?.[1];
   const refused = /^#refused=(\w+)$/.exec(location.hash)?.[1];
   if (refused !== undefined) whyOut.value = refusals[refused] ?? "The login failed. Start again.";
   // Remove the code from the browser's history first.
@@ -103,6 +117,7 @@ export async function begin(): Promise<void> {
 const refusals: Readonly<Record<string, string>> = {
   console_person_refused:
     "The identity provider knows you, but you have no access to this console. Ask the server's operator for access.",
+  person_invitation_spent: "The invitation link was already used, was withdrawn or has expired. Ask for a new link.",
   console_login_failed: "The login through the identity provider failed. Start again.",
 };
 
@@ -125,17 +140,37 @@ export async function logIn(by: { readonly code: string } | { readonly api_key: 
   return (await answer.json()) as Session;
 }
 
+/** Sends a request that opens a session, such as a login with a passkey. Rejects with a sentence. */
+export async function enter(path: string, body: object): Promise<void> {
+  session.value = (await sendToConsole(path, body)) as unknown as Session;
+  whyOut.value = "";
+}
+
+/** Sends a request of a person who is not logged in. Rejects with a sentence. */
+export async function sendToConsole(path: string, body: object): Promise<JsonObject> {
+  const answer = await fetch(`/console/${path}`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+  }).catch(() => undefined);
+  if (!answer) throw new Error("The server does not answer. Try again.");
+  if (!answer.ok) throw new Error(sentence(((await answer.json()) as { readonly msg: string }).msg));
+  return (await answer.json()) as JsonObject;
+}
+
 export async function logOut(): Promise<void> {
   await ask("DELETE");
   whyOut.value = "You are logged out.";
   session.value = null;
 }
 
-async function known(): Promise<Session | null> {
+/** Returns the cookie's session, or null and the ways to log in. */
+export async function known(): Promise<Session | null> {
   const answer = await ask("GET");
   if (answer.ok) return (await answer.json()) as Session;
   const { details } = (await answer.json()) as { readonly details?: Readonly<Record<string, string>> };
   const { login_title: title, login_url: url } = details ?? {};
+  passkeyOrigin.value = details?.["passkey_origin"];
   provider.value = title === undefined || url === undefined ? undefined : { title, url };
   return null;
 }

@@ -1,6 +1,7 @@
 /** Signals new data. The server reports changes, and the page reloads only as often as useful. */
 import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
+import { checkSession } from "./api.ts";
 import { openLive } from "../ui/live.ts";
 import type { Live, LiveState } from "../ui/live.ts";
 
@@ -24,7 +25,11 @@ export function startLive(): void {
       requests: () => (trafficChanges.value += 1),
     },
   });
-  live.state.subscribe((state) => (liveState.value = state));
+  live.state.subscribe((state) => {
+    liveState.value = state;
+    // The server also closes the stream of a session that was ended.
+    if (state === "away") void checkSession();
+  });
 }
 
 export function stopLive(): void {

@@ -9,7 +9,7 @@ import { Skeleton } from "../ui/elements.tsx";
 import { Icon, Logo } from "../ui/icon.tsx";
 import { startTheme } from "../ui/theme.ts";
 import { startVisible } from "../ui/visible.ts";
-import { atRevision, begin, isPast, session, whyOut } from "./api.ts";
+import { atRevision, begin, invitation, isPast, session, whyOut } from "./api.ts";
 import { describe, titleOf } from "./description.ts";
 import type { Description } from "./description.ts";
 import { Edges } from "./edges.tsx";
@@ -23,6 +23,8 @@ import { Table } from "./table.tsx";
 import { Logins } from "./logins.tsx";
 import { Overview } from "./overview.tsx";
 import { Failed } from "./parts.tsx";
+import { Accept } from "./people/accept.tsx";
+import { People } from "./people/people.tsx";
 import { Inbox } from "./inbox.tsx";
 import { Invite } from "./invite.tsx";
 import { Publish } from "./publish/publish.tsx";
@@ -48,6 +50,7 @@ function Page() {
     startLive();
     return stopLive;
   }, [isIn?.id]);
+  if (invitation.value !== undefined) return <Accept code={invitation.value} />;
   if (isIn === undefined) return <main aria-busy="true" aria-label="Loading" />;
   return isIn === null ? <SignIn /> : <Shell key={isIn.id} />;
 }
@@ -156,6 +159,8 @@ function View({ description }: { readonly description: Description }) {
       return <Events />;
     case "invite":
       return <Invite />;
+    case "people":
+      return <People />;
     case "publish":
       return name === "" ? <Publish /> : <Published key={name} edgeId={name} />;
     case "access":
@@ -167,6 +172,7 @@ function View({ description }: { readonly description: Description }) {
       const kind = description.kinds.get(name);
       if (!kind) break;
       if (hands.has(name) && id !== undefined && kind.parents > 0) return <Nested name={name} />;
+      if (name === "person_invitation" && id === "new") return <People />;
       if (id === "new") return <New key={name} kind={kind} description={description} />;
       return id === undefined ? (
         <Table key={name} kind={kind} description={description} />

@@ -148,10 +148,10 @@ export function Commands({ kind, id }: Pick<RelatedProps, "kind" | "id">) {
             <div class="row">
               <span class="grow" />
               <button type="button" onClick={() => setAsked(undefined)}>
-                Leave it
+                Cancel
               </button>
               <button type="button" class="primary" onClick={() => void tell(asked)}>
-                Do it
+                {titleOf(kind.commands.find(({ operationId }) => operationId === asked)?.name ?? "")}
               </button>
             </div>
           </div>

@@ -14,7 +14,11 @@ addEventListener("hashchange", () => (place.value = read()));
 function read(): Place {
   const [path = "", query = ""] = location.hash.replace(/^#\/?/, "").split("?");
   const [view = "", ...rest] = path.split("/").map(decodeURIComponent);
-  return { view: view === "" || view.startsWith("code=") ? "overview" : view, rest, query: new URLSearchParams(query) };
+  return {
+    view: view === "" || /^(?:code|invite)=/.test(view) ? "overview" : view,
+    rest,
+    query: new URLSearchParams(query),
+  };
 }
 
 export function go(path: string): void {

@@ -92,7 +92,7 @@ function Who() {
   const { person, api_key } = session.value ?? {};
   return (
     <div class="who-row">
-      <a class="who cut grow" href="#/objects/console_session" title={api_key?.id}>
+      <a class="who cut grow" href="#/people" title={api_key?.id}>
         {person ? `${person.email || person.name} (${person.role})` : api_key?.description || "API key"}
       </a>
       <ThemeButton />

@@ -1,12 +1,15 @@
-/** Login with a link, or with an API key that is exchanged for a session. */
-import { useState } from "preact/hooks";
+/** Login with a passkey, a link, or an API key that is exchanged for a session. */
+import { useEffect, useState } from "preact/hooks";
 import { Command, TextInput } from "../ui/elements.tsx";
 import { Logo } from "../ui/icon.tsx";
-import { logIn, provider, session, whyOut } from "./api.ts";
+import { enter, known, logIn, passkeyOrigin, provider, sendToConsole, session, whyOut } from "./api.ts";
+import { hasPasskeys, usePasskey } from "./people/passkey.ts";
 
 export function SignIn() {
   const [key, setKey] = useState("");
   const [isBusy, setBusy] = useState(false);
+  // After a log-out the page does not know the ways to log in.
+  useEffect(() => void known().catch(() => undefined), []);
   const submit = async (): Promise<void> => {
     setBusy(true);
     try {
@@ -41,6 +44,12 @@ export function SignIn() {
             <hr />
           </>
         )}
+        {passkeyOrigin.value !== undefined && (
+          <>
+            <PasskeyLogin origin={passkeyOrigin.value} />
+            <hr />
+          </>
+        )}
         <p>On the server's machine, this command prints a login link:</p>
         <Command text="npx postern console" />
         <div class="field">
@@ -55,5 +64,33 @@ export function SignIn() {
         </button>
       </form>
     </main>
+  );
+}
+
+/** Passkeys work only at the address at which they were made. */
+function PasskeyLogin({ origin }: { readonly origin: string }) {
+  const [isBusy, setBusy] = useState(false);
+  const logInWith = async (): Promise<void> => {
+    setBusy(true);
+    try {
+      const { options } = await sendToConsole("passkey/options", {});
+      const response = await usePasskey(options as never);
+      await enter("passkey", { response });
+    } catch (failure) {
+      whyOut.value = (failure as Error).message;
+      setBusy(false);
+    }
+  };
+  if (location.origin !== origin || !hasPasskeys()) {
+    return (
+      <a class="button primary wide" href={`${origin}/`}>
+        Log in with a passkey at {new URL(origin).host}
+      </a>
+    );
+  }
+  return (
+    <button type="button" class="primary wide" disabled={isBusy} onClick={() => void logInWith()}>
+      Log in with a passkey
+    </button>
   );
 }

@@ -59,6 +59,12 @@ const invite: MenuItem = {
   key: "i",
   doc: "Create a command that connects another machine to this server.",
 };
+const people: MenuItem = {
+  path: "people",
+  name: "People",
+  key: "u",
+  doc: "Who may use this console: roles, invitations and sessions.",
+};
 const events: MenuItem = {
   path: "events",
   name: "Events",
@@ -92,6 +98,7 @@ const parts: readonly (Omit<MenuPart, "items"> & { readonly items: readonly (Men
     icon: Users,
     doc: "People, sessions, keys, tokens and rules: who may do what.",
     items: [
+      people,
       logins,
       "application_user",
       "application_session",
@@ -150,7 +157,18 @@ const kindGroups: readonly (readonly [title: string, ...kinds: string[]])[] = [
   ],
   ["Rules", "ip_policy", "ip_policy_rule", "ip_restriction", "certificate_authority", "tls_certificate"],
   ["Logins", "application_user", "application_session"],
-  ["Access", "api_key", "credential", "agent_invitation", "bot_user", "console_session", "account"],
+  [
+    "Access",
+    "person",
+    "passkey",
+    "person_invitation",
+    "api_key",
+    "credential",
+    "agent_invitation",
+    "bot_user",
+    "console_session",
+    "account",
+  ],
   ["Events", "event_destination", "event_subscription"],
   ["Secrets", "vault", "secret"],
 ];

@@ -57,6 +57,8 @@ interface TypedProps {
   readonly placeholder?: string;
   readonly maxLength?: number;
   readonly required?: boolean;
+  /** Whether a dialog gives it the focus first. */
+  readonly autofocus?: boolean;
   readonly "aria-label"?: string;
   readonly "aria-invalid"?: boolean;
 }

@@ -104,7 +104,7 @@ export function makeMembers(store: Store, clock: Clock): Members {
         const held = draft.get(accountId, personInvitation.name, id);
         if (!isValid(held, codeHash, draft, clock)) throw new Refusal("person_invitation_spent");
         draft.delete(held);
-        const made = personFrom(held, name, proof, draft);
+        const made = personFrom(held, name, proof, draft, timestamp(clock.now()));
         const key = "credentialId" in proof ? addPasskey(draft, made, proof, id) : undefined;
         return { personId: made.id, passkeyId: key?.id ?? "" };
       });
@@ -172,12 +172,13 @@ function isValid(
 }
 
 /** Creates the person, or returns the existing one with the new proof. */
-function personFrom(invitation: StoredObject, name: string, proof: Proof, draft: Draft): StoredObject {
+function personFrom(invitation: StoredObject, name: string, proof: Proof, draft: Draft, at: string): StoredObject {
   const { email, role, description, metadata, person_id } = docOf(invitation, personInvitation);
   const subject = "subject" in proof ? { subject: proof.subject } : {};
   const known = draft.get(invitation.account_id, person.name, person_id);
-  if (known) return draft.replace(known, { ...known.doc, ...subject });
-  const doc = { ...emptyDoc(person.fields), description, metadata, email, name, role, active: true, ...subject };
+  const more = { ...subject, last_login_at: at };
+  if (known) return draft.replace(known, { ...known.doc, ...more });
+  const doc = { ...emptyDoc(person.fields), description, metadata, email, name, role, ...more };
   return draft.create(invitation.account_id, person.name, doc);
 }
 

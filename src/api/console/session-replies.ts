@@ -81,7 +81,9 @@ export function makeSessionReplies(options: SessionRepliesOptions): SessionRepli
   };
   const sessionOf = (request: IncomingMessage, baseUrl: string): readonly [OpenSession, string] => {
     const cookie = readCookie(request, baseUrl);
-    if (cookie === undefined) throw new Refusal("console_session_ended", undefined, waysIn());
+    if (cookie === undefined || !sessions.holds(cookie)) {
+      throw new Refusal("console_session_ended", undefined, waysIn());
+    }
     return [sessions.find(cookie), cookie];
   };
   const who = (request: IncomingMessage, baseUrl: string, admit: AdmitKey): Reply => {

@@ -39,7 +39,7 @@ function textOf(value: unknown): string {
 
 /** Kinds in the order in which they name a change. */
 const weighty =
-  "https_edge tls_edge tcp_edge cloud_endpoint https_edge_route account api_key credential ip_policy ip_policy_rule event_destination reserved_domain reserved_addr".split(
+  "https_edge tls_edge tcp_edge cloud_endpoint https_edge_route account person person_invitation passkey console_session api_key credential ip_policy ip_policy_rule event_destination reserved_domain reserved_addr".split(
     " ",
   );
 
@@ -49,7 +49,7 @@ export function sentenceOf(revisions: readonly Revision[], names: Names): string
   const back = /^back to revision (\d+)$/.exec(first.reason);
   if (first.operation === "rollbackToRevision") return back ? `Went back to revision ${back[1]}` : "Went back";
   if (first.operation === "firstStart") return "Set up the server";
-  const changes = revisions.flatMap((one) => one.changes).filter(({ action }) => action !== "unchanged");
+  const changes = revisions.flatMap((one) => one.changes).filter((one) => one.action !== "unchanged" && !isUse(one));
   const weight = ({ kind }: ObjectChange): number => {
     const at = weighty.indexOf(kind);
     return at < 0 ? weighty.length : at;
@@ -59,7 +59,8 @@ export function sentenceOf(revisions: readonly Revision[], names: Names): string
   const same = rest.every(({ kind, action }) => kind === main.kind && action === main.action);
   if (same && rest.length > 0 && isLogin(main)) return `${partOf(main, names)} ${rest.length + 1} times`;
   // A domain is reserved with the edge that uses it.
-  const others = rest.filter(
+  // With a person come their invitation, passkey and sessions.
+  const others = (isOfPeople(main) ? rest.filter((one) => !isOfPeople(one)) : rest).filter(
     ({ id }) => names.get(id) === undefined || !partOf(main, names).includes(hostOf(id, names)),
   );
   const more = others.length + revisions.reduce((sum, one) => sum + (one.more_changes ? 1 : 0), 0);
@@ -74,7 +75,7 @@ function hostOf(id: string, names: Names): string {
 
 /** Kinds that a rollback leaves unchanged. */
 const lasting =
-  "account api_key console_session credential agent_invitation certificate_job acme_account login_key application_user application_session".split(
+  "account person person_invitation passkey api_key console_session credential agent_invitation certificate_job acme_account login_key application_user application_session".split(
     " ",
   );
 
@@ -87,6 +88,16 @@ export function isUndoable(revisions: readonly Revision[]): boolean {
 
 export function isLogin({ kind }: ObjectChange): boolean {
   return kind === "console_session";
+}
+
+function isOfPeople({ kind }: ObjectChange): boolean {
+  return ["person", "person_invitation", "passkey", "console_session"].includes(kind);
+}
+
+/** Whether a login only noted its time. */
+function isUse({ kind, action, fields }: ObjectChange): boolean {
+  const isOfPerson = kind === "person" || kind === "passkey";
+  return isOfPerson && action === "update" && fields.every(({ path }) => /^last_(?:login|used)_at$/.test(path));
 }
 
 const published: readonly string[] = ["https_edge", "tls_edge", "tcp_edge", "cloud_endpoint"];
@@ -102,6 +113,11 @@ function partOf(change: ObjectChange, names: Names): string {
   }
   if (kind === "https_edge_route") return ofRoute(change, names);
   if (isLogin(change)) return action === "delete" ? "Logged out of the console" : "Logged in to the console";
+  if (kind === "person_invitation" && action !== "update") {
+    return action === "create" ? `Invited ${name}` : `Withdrew the invitation of ${name}`;
+  }
+  if (kind === "person" && action !== "update") return action === "create" ? `${name} joined` : `Removed ${name}`;
+  if (kind === "passkey") return action === "delete" ? "Deleted a passkey" : "Added a passkey";
   if (kind === "reserved_domain" || kind === "reserved_addr") {
     if (action !== "update") return action === "create" ? `Reserved ${name}` : `Released ${name}`;
   }
