@@ -45,6 +45,8 @@ import type {
   EndpointIPPolicyReplace,
   EndpointInbox,
   EndpointInboxReplace,
+  EndpointMCP,
+  EndpointMCPReplace,
   EndpointMutualTLS,
   EndpointMutualTLSReplace,
   EndpointOAuth,
@@ -105,6 +107,12 @@ import type {
   LoginAddresses,
   MetricsSeries,
   Node,
+  Passkey,
+  Person,
+  PersonInvitation,
+  PersonInvitationCreate,
+  PersonInvitationUpdate,
+  PersonUpdate,
   Plan,
   PolicyCheck,
   PolicyLanguage,
@@ -206,6 +214,18 @@ export interface ListOptions extends ReadOptions {
 }
 
 export interface GetOptions extends ReadOptions {
+  /** Number of the revision to read. */
+  readonly at_revision?: number | undefined;
+}
+
+export interface PasskeysListOptions extends ReadOptions {
+  /** Maximum objects on the page. */
+  readonly limit?: number | undefined;
+  /** Id of the last object on the previous page. */
+  readonly before_id?: string | undefined;
+  /** A condition on the objects, such as `obj.metadata.contains('team-a')`. */
+  readonly filter?: string | undefined;
+  readonly person_id?: string | undefined;
   /** Number of the revision to read. */
   readonly at_revision?: number | undefined;
 }
@@ -404,6 +424,9 @@ export interface Resources {
   readonly botUsers: BotUsers;
   readonly serviceUsers: ServiceUsers;
   readonly apiKeys: ApiKeys;
+  readonly people: People;
+  readonly passkeys: Passkeys;
+  readonly personInvitations: PersonInvitations;
   readonly consoleSessions: ConsoleSessions;
   readonly credentials: Credentials;
   readonly agentInvitations: AgentInvitations;
@@ -558,6 +581,50 @@ export interface ApiKeys {
     },
     options?: CallOptions,
   ): Promise<Verdict>;
+}
+
+/** `/people` */
+export interface People {
+  /** Get a person. `GET /people/{id}` */
+  get(id: string, options?: GetOptions): Promise<Person>;
+  /**
+   * Change the given attributes of a person. With `dry_run`, return the effect without making changes. `PATCH
+   * /people/{id}`
+   */
+  update(id: string, body: PersonUpdate, options?: CreateOptions): Promise<Person>;
+  /** Delete a person. With `dry_run`, check whether this is possible. `DELETE /people/{id}` */
+  delete(id: string, options?: CreateOptions): Promise<void>;
+  /** List persons, newest first. `GET /people` */
+  list(options?: ListOptions): Listing<Person>;
+}
+
+/** `/passkeys` */
+export interface Passkeys {
+  /** Get a passkey. `GET /passkeys/{id}` */
+  get(id: string, options?: GetOptions): Promise<Passkey>;
+  /** Delete a passkey. With `dry_run`, check whether this is possible. `DELETE /passkeys/{id}` */
+  delete(id: string, options?: CreateOptions): Promise<void>;
+  /** List passkeys, newest first. `GET /passkeys` */
+  list(options?: PasskeysListOptions): Listing<Passkey>;
+}
+
+/** `/person_invitations` */
+export interface PersonInvitations {
+  /**
+   * Create a person invitation. With `dry_run`, return the effect without making changes. `POST /person_invitations`
+   */
+  create(body: PersonInvitationCreate, options?: CreateOptions): Promise<PersonInvitation>;
+  /** List person invitations, newest first. `GET /person_invitations` */
+  list(options?: ListOptions): Listing<PersonInvitation>;
+  /** Get a person invitation. `GET /person_invitations/{id}` */
+  get(id: string, options?: GetOptions): Promise<PersonInvitation>;
+  /**
+   * Change the given attributes of a person invitation. With `dry_run`, return the effect without making changes.
+   * `PATCH /person_invitations/{id}`
+   */
+  update(id: string, body: PersonInvitationUpdate, options?: CreateOptions): Promise<PersonInvitation>;
+  /** Delete a person invitation. With `dry_run`, check whether this is possible. `DELETE /person_invitations/{id}` */
+  delete(id: string, options?: CreateOptions): Promise<void>;
 }
 
 /** `/console_sessions` */
@@ -998,6 +1065,7 @@ export interface EdgesHttpsRoutes {
   readonly websocketTcpConverter: EdgesHttpsRoutesWebsocketTcpConverter;
   readonly requestHeaders: EdgesHttpsRoutesRequestHeaders;
   readonly forwarding: EdgesHttpsRoutesForwarding;
+  readonly mcp: EdgesHttpsRoutesMcp;
   readonly backend: EdgesHttpsRoutesBackend;
   readonly compression: EdgesHttpsRoutesCompression;
   readonly responseHeaders: EdgesHttpsRoutesResponseHeaders;
@@ -1259,6 +1327,24 @@ export interface EdgesHttpsRoutesForwarding {
   /**
    * Remove the forwarding module. With `dry_run`, check whether this is possible. `DELETE
    * /edges/https/{edge_id}/routes/{id}/forwarding`
+   */
+  delete(edgeId: string, id: string, options?: CreateOptions): Promise<void>;
+}
+
+/** `/edges/https/{edge_id}/routes/{id}/mcp` */
+export interface EdgesHttpsRoutesMcp {
+  /**
+   * Replace the whole mcp module. With `dry_run`, return the effect without making changes. Publishes an MCP server
+   * (Model Context Protocol, Streamable HTTP). All requests of an MCP session reach the agent that began it; if that
+   * agent is gone, they get 404, so that the client begins a new session. Event streams are neither compressed nor
+   * buffered. `PUT /edges/https/{edge_id}/routes/{id}/mcp`
+   */
+  replace(edgeId: string, id: string, body: EndpointMCPReplace, options?: CreateOptions): Promise<EndpointMCP>;
+  /** Get the mcp module. `GET /edges/https/{edge_id}/routes/{id}/mcp` */
+  get(edgeId: string, id: string, options?: GetOptions): Promise<EndpointMCP>;
+  /**
+   * Remove the mcp module. With `dry_run`, check whether this is possible. `DELETE
+   * /edges/https/{edge_id}/routes/{id}/mcp`
    */
   delete(edgeId: string, id: string, options?: CreateOptions): Promise<void>;
 }

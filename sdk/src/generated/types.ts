@@ -219,8 +219,142 @@ export interface APIKeyUpdate {
 }
 
 /**
- * A login to the console, with the permissions of an API key or of a user at the team's identity provider. Deleting the
- * session or its key logs the user out.
+ * Someone who uses the console. An accepted invitation creates the person. Deleting the person ends their sessions
+ * immediately.
+ */
+export interface Person {
+  /** Identifier. */
+  readonly id: string;
+  /** URI of the object. */
+  readonly uri: string;
+  /** Creation time. */
+  readonly created_at: string;
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description: string;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata: string;
+  /** Email address; unique in the account. (at most 255 bytes; email) */
+  readonly email: string;
+  /** Name, as the person wrote it. (at most 255 bytes) */
+  readonly name: string;
+  /**
+   * `viewer` reads, `editor` also changes objects, `admin` also sees secrets and manages keys and people, `operator`
+   * also manages accounts. Only operators can give this role.
+   */
+  readonly role: "viewer" | "editor" | "admin" | "operator";
+  /** Whether the person can log in. Setting it to false ends the person's sessions. */
+  readonly active: boolean;
+  /** Time of the last login; null: never. */
+  readonly last_login_at: string | null;
+}
+
+/**
+ * Someone who uses the console. An accepted invitation creates the person. Deleting the person ends their sessions
+ * immediately.
+ */
+export interface PersonUpdate {
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description?: string | null | undefined;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata?: string | null | undefined;
+  /** Name, as the person wrote it. (at most 255 bytes) */
+  readonly name?: string | null | undefined;
+  /**
+   * `viewer` reads, `editor` also changes objects, `admin` also sees secrets and manages keys and people, `operator`
+   * also manages accounts. Only operators can give this role.
+   */
+  readonly role?: "viewer" | "editor" | "admin" | "operator" | null | undefined;
+  /** Whether the person can log in. Setting it to false ends the person's sessions. */
+  readonly active?: boolean | null | undefined;
+}
+
+/**
+ * A passkey (WebAuthn credential) with which a person logs in to the console. Deleting the passkey ends the sessions
+ * that it opened.
+ */
+export interface Passkey {
+  /** Identifier. */
+  readonly id: string;
+  /** URI of the object. */
+  readonly uri: string;
+  /** Creation time. */
+  readonly created_at: string;
+  /** The person. */
+  readonly person: Ref;
+  /** Whether the passkey is backed up, for example in a password manager. */
+  readonly synced: boolean;
+  /** Time of the last login with the passkey. */
+  readonly last_used_at: string | null;
+}
+
+/**
+ * A link with which one person gets access to the console. It works once, and then the invitation no longer exists. For
+ * a person who exists already, it adds a passkey.
+ */
+export interface PersonInvitation {
+  /** Identifier. */
+  readonly id: string;
+  /** URI of the object. */
+  readonly uri: string;
+  /** Creation time. */
+  readonly created_at: string;
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description: string;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata: string;
+  /**
+   * Email address of the person. With an identity provider, the person must log in with this address. (at most 255
+   * bytes; email)
+   */
+  readonly email: string;
+  /**
+   * Role of the new person. `viewer` reads, `editor` also changes objects, `admin` also sees secrets and manages keys
+   * and people, `operator` also manages accounts. Only operators can give this role.
+   */
+  readonly role: "viewer" | "editor" | "admin" | "operator";
+  /** Time when the link expires, at most 30 days after its creation; null: after 3 days. */
+  readonly expires_at: string | null;
+  /** The link. Returned only when it is created, null afterwards. (at most 1024 bytes) */
+  readonly url: string | null;
+}
+
+/**
+ * A link with which one person gets access to the console. It works once, and then the invitation no longer exists. For
+ * a person who exists already, it adds a passkey.
+ */
+export interface PersonInvitationCreate {
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description?: string | null | undefined;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata?: string | null | undefined;
+  /**
+   * Email address of the person. With an identity provider, the person must log in with this address. (at most 255
+   * bytes; email)
+   */
+  readonly email: string;
+  /**
+   * Role of the new person. `viewer` reads, `editor` also changes objects, `admin` also sees secrets and manages keys
+   * and people, `operator` also manages accounts. Only operators can give this role.
+   */
+  readonly role?: "viewer" | "editor" | "admin" | "operator" | null | undefined;
+  /** Time when the link expires, at most 30 days after its creation; null: after 3 days. */
+  readonly expires_at?: string | null | undefined;
+}
+
+/**
+ * A link with which one person gets access to the console. It works once, and then the invitation no longer exists. For
+ * a person who exists already, it adds a passkey.
+ */
+export interface PersonInvitationUpdate {
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description?: string | null | undefined;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata?: string | null | undefined;
+}
+
+/**
+ * A login to the console, with the permissions of an API key or of a person. Deleting the session, its key or its
+ * person logs the user out.
  */
 export interface ConsoleSession {
   /** Identifier. */
@@ -229,9 +363,9 @@ export interface ConsoleSession {
   readonly uri: string;
   /** Creation time. */
   readonly created_at: string;
-  /** The API key of the login, whose permissions apply; null for a login through the identity provider. */
+  /** The API key of the login, whose permissions apply; null for a login of a person. */
   readonly api_key: Ref | null;
-  /** The user, if the login used the identity provider. (at most 1024 bytes) */
+  /** The person, unless the login used an API key. (at most 1024 bytes) */
   readonly person: string;
   /** The user's address. (at most 255 bytes) */
   readonly ip_address: string;
@@ -1184,6 +1318,12 @@ export interface HTTPSEdgeRoute {
   readonly request_headers: EndpointRequestHeaders | null;
   /** Sets limits on how requests are forwarded to the upstream. */
   readonly forwarding: EndpointForwarding | null;
+  /**
+   * Publishes an MCP server (Model Context Protocol, Streamable HTTP). All requests of an MCP session reach the agent
+   * that began it; if that agent is gone, they get 404, so that the client begins a new session. Event streams are
+   * neither compressed nor buffered.
+   */
+  readonly mcp: EndpointMCP | null;
   /** Sends traffic to a backend. */
   readonly backend: EndpointBackend | null;
   /**
@@ -1259,6 +1399,12 @@ export interface HTTPSEdgeRouteCreate {
   readonly request_headers?: EndpointRequestHeadersReplace | null | undefined;
   /** Sets limits on how requests are forwarded to the upstream. */
   readonly forwarding?: EndpointForwardingReplace | null | undefined;
+  /**
+   * Publishes an MCP server (Model Context Protocol, Streamable HTTP). All requests of an MCP session reach the agent
+   * that began it; if that agent is gone, they get 404, so that the client begins a new session. Event streams are
+   * neither compressed nor buffered.
+   */
+  readonly mcp?: EndpointMCPReplace | null | undefined;
   /** Sends traffic to a backend. */
   readonly backend?: EndpointBackendReplace | null | undefined;
   /**
@@ -1334,6 +1480,12 @@ export interface HTTPSEdgeRouteUpdate {
   readonly request_headers?: EndpointRequestHeadersReplace | null | undefined;
   /** Sets limits on how requests are forwarded to the upstream. */
   readonly forwarding?: EndpointForwardingReplace | null | undefined;
+  /**
+   * Publishes an MCP server (Model Context Protocol, Streamable HTTP). All requests of an MCP session reach the agent
+   * that began it; if that agent is gone, they get 404, so that the client begins a new session. Event streams are
+   * neither compressed nor buffered.
+   */
+  readonly mcp?: EndpointMCPReplace | null | undefined;
   /** Sends traffic to a backend. */
   readonly backend?: EndpointBackendReplace | null | undefined;
   /**
@@ -1768,11 +1920,11 @@ export interface EndpointOAuthAmazonReplace {
 
 /** OAuth 2.1 for clients that are not browsers, such as MCP clients: they get tokens for this route. */
 export interface EndpointMachineClients {
-  /** Whether clients can get and use tokens. */
+  /** Whether clients can get and use tokens, and service tokens whose `acl` names the route are admitted. */
   readonly enabled: boolean;
   /**
    * How clients become known: `metadata` (the client ID is the URL of a metadata document), `dynamic` (RFC 7591) and
-   * `listed` (in `client_ids`). (at most 3)
+   * `listed` (in `client_ids`). Empty: only service tokens are admitted. (at most 3)
    */
   readonly registration: readonly ("metadata" | "dynamic" | "listed")[];
   /** Allowed client IDs. If empty, every client that `registration` allows. (at most 100) */
@@ -1808,11 +1960,11 @@ export interface EndpointMachineClients {
 
 /** OAuth 2.1 for clients that are not browsers, such as MCP clients: they get tokens for this route. */
 export interface EndpointMachineClientsReplace {
-  /** Whether clients can get and use tokens. */
+  /** Whether clients can get and use tokens, and service tokens whose `acl` names the route are admitted. */
   readonly enabled?: boolean | null | undefined;
   /**
    * How clients become known: `metadata` (the client ID is the URL of a metadata document), `dynamic` (RFC 7591) and
-   * `listed` (in `client_ids`). (at most 3)
+   * `listed` (in `client_ids`). Empty: only service tokens are admitted. (at most 3)
    */
   readonly registration?: readonly ("metadata" | "dynamic" | "listed")[] | null | undefined;
   /** Allowed client IDs. If empty, every client that `registration` allows. (at most 100) */
@@ -1996,9 +2148,9 @@ export interface EndpointInbox {
   /** True if the module is applied to traffic, false to disable. */
   readonly enabled: boolean;
   /**
-   * Which messages are the same: "provider" for the id that the provider gives a delivery, an expression, or empty for
-   * none. The server answers a second message with the same value and drops it. In expressions, `body` is the body as
-   * text, up to 64 KiB. (at most 1024 bytes; inbox message name)
+   * Which messages are the same: "provider" for the id that the provider gives a delivery (without such an id, every
+   * message is stored), an expression, or empty for none. The server answers a second message with the same value and
+   * drops it. In expressions, `body` is the body as text, up to 64 KiB. (at most 1024 bytes; inbox message name)
    */
   readonly dedupe: string;
   /**
@@ -2019,7 +2171,8 @@ export interface EndpointInbox {
   readonly dedupe_hours: number;
   /**
    * Sign messages anew with the route's webhook provider and secret when they are delivered, so that the service
-   * accepts them late. The original fields follow with the prefix `Postern-Original-`.
+   * accepts them late. The original fields follow with the prefix `Postern-Original-`. SNS and SendGrid sign with keys
+   * that only they have, so their original signatures stay, and a service that checks the time must accept older ones.
    */
   readonly resign: boolean;
   /** Number of attempts before a message is dead. Attempts that reach no service do not count. (1 to 100) */
@@ -2046,9 +2199,9 @@ export interface EndpointInboxReplace {
   /** True if the module is applied to traffic, false to disable. */
   readonly enabled?: boolean | null | undefined;
   /**
-   * Which messages are the same: "provider" for the id that the provider gives a delivery, an expression, or empty for
-   * none. The server answers a second message with the same value and drops it. In expressions, `body` is the body as
-   * text, up to 64 KiB. (at most 1024 bytes; inbox message name)
+   * Which messages are the same: "provider" for the id that the provider gives a delivery (without such an id, every
+   * message is stored), an expression, or empty for none. The server answers a second message with the same value and
+   * drops it. In expressions, `body` is the body as text, up to 64 KiB. (at most 1024 bytes; inbox message name)
    */
   readonly dedupe?: string | null | undefined;
   /**
@@ -2069,7 +2222,8 @@ export interface EndpointInboxReplace {
   readonly dedupe_hours?: number | null | undefined;
   /**
    * Sign messages anew with the route's webhook provider and secret when they are delivered, so that the service
-   * accepts them late. The original fields follow with the prefix `Postern-Original-`.
+   * accepts them late. The original fields follow with the prefix `Postern-Original-`. SNS and SendGrid sign with keys
+   * that only they have, so their original signatures stay, and a service that checks the time must accept older ones.
    */
   readonly resign?: boolean | null | undefined;
   /** Number of attempts before a message is dead. Attempts that reach no service do not count. (1 to 100) */
@@ -2200,6 +2354,26 @@ export interface EndpointForwardingReplace {
    * The server still rejects a path if decoding its slashes leads to another route.
    */
   readonly encoded_slashes?: boolean | null | undefined;
+}
+
+/**
+ * Publishes an MCP server (Model Context Protocol, Streamable HTTP). All requests of an MCP session reach the agent
+ * that began it; if that agent is gone, they get 404, so that the client begins a new session. Event streams are
+ * neither compressed nor buffered.
+ */
+export interface EndpointMCP {
+  /** True if the module is applied to traffic, false to disable. */
+  readonly enabled: boolean;
+}
+
+/**
+ * Publishes an MCP server (Model Context Protocol, Streamable HTTP). All requests of an MCP session reach the agent
+ * that began it; if that agent is gone, they get 404, so that the client begins a new session. Event streams are
+ * neither compressed nor buffered.
+ */
+export interface EndpointMCPReplace {
+  /** True if the module is applied to traffic, false to disable. */
+  readonly enabled?: boolean | null | undefined;
 }
 
 /** Sends traffic to a backend. */
@@ -2960,6 +3134,82 @@ export interface ApplicationSession {
   readonly route: Ref | null;
 }
 
+/**
+ * A token with which a machine passes the logins of routes, without a person. Routes admit it only if their login has
+ * `machine_clients`.
+ */
+export interface ServiceToken {
+  /** Identifier. */
+  readonly id: string;
+  /** URI of the object. */
+  readonly uri: string;
+  /** Creation time. */
+  readonly created_at: string;
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description: string;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata: string;
+  /** Name of the machine, which services receive. (at most 64 bytes; machine name) */
+  readonly name: string;
+  /** The token. Returned only when it is created or rotated, null otherwise. (at most 255 bytes) */
+  readonly token: string | null;
+  /**
+   * Places that the token can reach: a host, a host with a path, or the id of a route or endpoint. `*.` covers all
+   * hosts below a name. (at most 100)
+   */
+  readonly acl: readonly string[];
+  /** Scopes that the token has besides the first one of each route. (at most 20) */
+  readonly scopes: readonly string[];
+  /** Time when the token expires; null: never. */
+  readonly expires_at: string | null;
+  /** Time when the token before the last rotation expires; null if no such token is valid. */
+  readonly previous_expires_at: string | null;
+}
+
+/**
+ * A token with which a machine passes the logins of routes, without a person. Routes admit it only if their login has
+ * `machine_clients`.
+ */
+export interface ServiceTokenCreate {
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description?: string | null | undefined;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata?: string | null | undefined;
+  /** Name of the machine, which services receive. (at most 64 bytes; machine name) */
+  readonly name: string;
+  /**
+   * Places that the token can reach: a host, a host with a path, or the id of a route or endpoint. `*.` covers all
+   * hosts below a name. (at most 100)
+   */
+  readonly acl: readonly string[];
+  /** Scopes that the token has besides the first one of each route. (at most 20) */
+  readonly scopes?: readonly string[] | null | undefined;
+  /** Time when the token expires; null: never. */
+  readonly expires_at?: string | null | undefined;
+}
+
+/**
+ * A token with which a machine passes the logins of routes, without a person. Routes admit it only if their login has
+ * `machine_clients`.
+ */
+export interface ServiceTokenUpdate {
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description?: string | null | undefined;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata?: string | null | undefined;
+  /** Name of the machine, which services receive. (at most 64 bytes; machine name) */
+  readonly name?: string | undefined;
+  /**
+   * Places that the token can reach: a host, a host with a path, or the id of a route or endpoint. `*.` covers all
+   * hosts below a name. (at most 100)
+   */
+  readonly acl?: readonly string[] | undefined;
+  /** Scopes that the token has besides the first one of each route. (at most 20) */
+  readonly scopes?: readonly string[] | null | undefined;
+  /** Time when the token expires; null: never. */
+  readonly expires_at?: string | null | undefined;
+}
+
 /** A connected agent. */
 export interface TunnelSession {
   /** Identifier. */
@@ -3285,8 +3535,47 @@ export interface APIKeyList {
 }
 
 /**
- * A page: A login to the console, with the permissions of an API key or of a user at the team's identity provider.
- * Deleting the session or its key logs the user out.
+ * A page: Someone who uses the console. An accepted invitation creates the person. Deleting the person ends their
+ * sessions immediately.
+ */
+export interface PersonList {
+  /** (at most 100) */
+  readonly people: readonly Person[];
+  /** URI of the list. */
+  readonly uri: string;
+  /** URI of the next page; null on the last page. */
+  readonly next_page_uri: string | null;
+}
+
+/**
+ * A page: A passkey (WebAuthn credential) with which a person logs in to the console. Deleting the passkey ends the
+ * sessions that it opened.
+ */
+export interface PasskeyList {
+  /** (at most 100) */
+  readonly passkeys: readonly Passkey[];
+  /** URI of the list. */
+  readonly uri: string;
+  /** URI of the next page; null on the last page. */
+  readonly next_page_uri: string | null;
+}
+
+/**
+ * A page: A link with which one person gets access to the console. It works once, and then the invitation no longer
+ * exists. For a person who exists already, it adds a passkey.
+ */
+export interface PersonInvitationList {
+  /** (at most 100) */
+  readonly person_invitations: readonly PersonInvitation[];
+  /** URI of the list. */
+  readonly uri: string;
+  /** URI of the next page; null on the last page. */
+  readonly next_page_uri: string | null;
+}
+
+/**
+ * A page: A login to the console, with the permissions of an API key or of a person. Deleting the session, its key or
+ * its person logs the user out.
  */
 export interface ConsoleSessionList {
   /** (at most 100) */
@@ -3538,6 +3827,19 @@ export interface ApplicationUserList {
 export interface ApplicationSessionList {
   /** (at most 100) */
   readonly application_sessions: readonly ApplicationSession[];
+  /** URI of the list. */
+  readonly uri: string;
+  /** URI of the next page; null on the last page. */
+  readonly next_page_uri: string | null;
+}
+
+/**
+ * A page: A token with which a machine passes the logins of routes, without a person. Routes admit it only if their
+ * login has `machine_clients`.
+ */
+export interface ServiceTokenList {
+  /** (at most 100) */
+  readonly service_tokens: readonly ServiceToken[];
   /** URI of the list. */
   readonly uri: string;
   /** URI of the next page; null on the last page. */
