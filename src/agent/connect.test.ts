@@ -37,6 +37,25 @@ describe("the agent's connection", () => {
     for (const server of servers) server.close();
   });
 
+  it("G3: the agent's connection resumes the last session with a server, and only one that was verified with the same CA", async () => {
+    const port = await startServer(["127.0.0.1"]);
+    const at = { host: "127.0.0.1", port };
+    const open = async (ca: string, options = {}): Promise<boolean> => {
+      const socket = await connectServer(at, ca, never, options);
+      const isResumed = socket.isSessionReused();
+      if (!isResumed) await once(socket.resume(), "session");
+      socket.destroy();
+      return isResumed;
+    };
+    const { certificatePem } = authority;
+    assert.equal(await open(certificatePem, { anyCertificate: true }), false);
+    assert.equal(await open(certificatePem), false);
+    assert.equal(await open(certificatePem), true);
+    const stranger = await createAuthority({ commonName: "Stranger", now });
+    await assert.rejects(open(stranger.certificatePem));
+    assert.equal(await open(certificatePem), false);
+  });
+
   it("the agent's connection succeeds when the server's name and CA match", async () => {
     const port = await startServer(["127.0.0.1"]);
     const socket = await connectServer({ host: "127.0.0.1", port }, authority.certificatePem, never);

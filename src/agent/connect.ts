@@ -3,6 +3,7 @@ import { isIP } from "node:net";
 import type { LookupFunction, Socket } from "node:net";
 import { connect, createSecureContext, getCACertificates } from "node:tls";
 import type { SecureContext, TLSSocket } from "node:tls";
+import { Lru } from "../lib/collections/lru.ts";
 import { connectThrough } from "./proxy.ts";
 
 /** Time limit for name lookup, proxy, TCP and TLS together, milliseconds. */
@@ -56,7 +57,11 @@ export async function connectServer(
   const open = async (): Promise<TLSSocket> => {
     const through = proxy?.({ host, port });
     const socket = through && (await connectThrough(through, { host, port }, (one) => (opened = one)));
+    const sessions = anyCertificate ? undefined : sessionsOf(ca);
+    const at = `${host}:${port}`;
+    const session = sessions?.get(at);
     const secure = connect({
+      ...(session && { session }),
       ...(socket ? { socket } : { host, port, autoSelectFamily: true }),
       ...(dnsServers.length > 0 && { lookup: lookupWith(dnsServers) }),
       ...(isIP(host) ? { host } : { servername: host }),
@@ -64,6 +69,7 @@ export async function connectServer(
       rejectUnauthorized: !anyCertificate,
     });
     opened = secure;
+    secure.on("session", (next) => sessions?.set(at, next));
     secure.setNoDelay(true);
     return await handshake(secure);
   };
@@ -89,6 +95,19 @@ function contextOf(ca: string | undefined): SecureContext {
     last = { ca, context: createSecureContext({ ca: trusted, minVersion: "TLSv1.2" }) };
   }
   return last.context;
+}
+
+/** Servers whose last session is kept. An agent has a few. */
+const maxSessions = 16;
+let resumable = { ca: undefined as string | undefined, sessions: new Lru<string, Buffer>(maxSessions) };
+
+/**
+ * Returns the last TLS session with each server, so that a reconnect costs both ends less. A server was verified against
+ * `ca` when its session began.
+ */
+function sessionsOf(ca: string | undefined): Lru<string, Buffer> {
+  if (resumable.ca !== ca) resumable = { ca, sessions: new Lru(maxSessions) };
+  return resumable.sessions;
 }
 
 async function handshake(socket: TLSSocket): Promise<TLSSocket> {

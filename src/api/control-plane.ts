@@ -40,6 +40,7 @@ import { keepDirectory } from "./edges/directory.ts";
 import { makeEdges } from "./edges/edges.ts";
 import type { EdgeLine, EdgeObserver, Edges } from "./edges/edges.ts";
 import { trackProblems } from "./edges/problems.ts";
+import { keepTicketSecrets } from "./edges/ticket-secrets.ts";
 import type { EdgeProblems } from "./edges/problems.ts";
 import { shareProblems } from "./edges/shared-problems.ts";
 import type { SharedProblems } from "./edges/shared-problems.ts";
@@ -200,6 +201,7 @@ async function serve(
   const draining = watchDraining();
   const logins = await keepLogins(options, store, metrics, events.tellLogin);
   directory = await followNodes(options, store, edges, queries, hearing(events, sharedProblems));
+  const tickets = keepTicketSecrets({ edges, node: store.node, clock, log });
   edges.follow([
     draining,
     ...logins.watchers,
@@ -213,6 +215,7 @@ async function serve(
     queries,
     watchStanding({ node: store.node, edges, others: () => directory?.allLines() ?? [], queries, clock, log }),
     series,
+    tickets,
     logins.book,
     keepDirectory({ lineCount: links.length, nodes: directory, agents }),
   ]);
@@ -236,14 +239,12 @@ async function serve(
   };
   const api = await startApi(options, store, grounds);
   ({ operations } = api);
-  const { address, port, family } = api.address;
-  apiUrl ??= `http://${family === "IPv6" ? `[${address}]` : address}:${port}`;
+  apiUrl ??= urlOf(api.address);
   return {
     address: api.address,
     apiUrl,
     async stop() {
-      readiness.stop();
-      nodes.stop();
+      for (const one of [readiness, nodes, tickets]) one.stop();
       await logins.stop();
       const provisioned = provisioning.stop();
       applied.stop();
@@ -263,6 +264,10 @@ function openBacktests(
 ): BacktestJobs {
   const runner = backtests?.(() => store.derivedKeys(capturePurpose)) ?? withoutRecords;
   return makeBacktestJobs({ runner, others, shared: store.node?.results(keptMs), clock, log });
+}
+
+function urlOf({ address, port, family }: AddressInfo): string {
+  return `http://${family === "IPv6" ? `[${address}]` : address}:${port}`;
 }
 
 async function openEvents(

@@ -56,6 +56,8 @@ import { makeAcmeChallenges } from "./tls/acme-challenges.ts";
 import type { AcmeChallenges } from "./tls/acme-challenges.ts";
 import { makeCertificates } from "./tls/certificates.ts";
 import type { Certificates } from "./tls/certificates.ts";
+import { makeTicketSecret } from "./tls/ticket-secret.ts";
+import type { TicketSecret } from "./tls/ticket-secret.ts";
 import { makeTlsEnd } from "./tls/tls-end.ts";
 import { makeRequestUpstreams } from "./upstreams/request-upstreams.ts";
 import type { RequestUpstreams } from "./upstreams/request-upstreams.ts";
@@ -65,6 +67,7 @@ import type { Observers, ObserversOptions } from "./watch/observers.ts";
 export interface DataPlane {
   readonly table: RoutingTable;
   readonly certificates: Certificates;
+  readonly tickets: TicketSecret;
   readonly challenges: AcmeChallenges;
   readonly registry: AgentRegistry;
   /** Id of this edge for its lifetime. */
@@ -167,7 +170,8 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
   const deadlines = new Deadlines(clock);
   const limits = httpLimits(options);
   const dial = { clock, allowLocal: options.allowLocalUpstreams };
-  const tlsEnd = makeTlsEnd({ certificates, clock, limits: listenerLimits });
+  const tickets = makeTicketSecret(clock);
+  const tlsEnd = makeTlsEnd({ certificates, tickets, clock, limits: listenerLimits });
   const carried = { tlsEnd, registry, dial, deadlines, closed: observers.connectionClosed };
   const splices = connectionServer(options, edges, () => sites, carried);
   const upstreams = makeRequestUpstreams({ registry, context: { clock, deadlines, limits, log }, dial });
@@ -194,6 +198,7 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
   return {
     table,
     certificates,
+    tickets,
     challenges,
     registry,
     edgeId,

@@ -59,6 +59,7 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
     plane.peers?.close();
     for (const listener of listeners) listener.destroy();
     context.deadlines.stop();
+    plane.tickets.stop();
   };
   const beginDrain = async (): Promise<void> => {
     if (!retiring) link.send({ type: "draining" });
@@ -130,6 +131,7 @@ function follow(
   const {
     table,
     certificates,
+    tickets,
     challenges,
     registry,
     sites,
@@ -174,6 +176,7 @@ function follow(
     agentInboxAnswered: registry.inboxAnswered,
     table,
     certificates: certificates.uploaded,
+    tickets,
     challenges,
     answer,
     relay: plane.peers && ((place, message) => (plane.peers as Peers).relay(place, message)),

@@ -16,7 +16,7 @@ type Serving = (connection: ServedConnection) => void;
 
 /** Rejects if the address is not available, like the other listeners. */
 export function listenHttps(options: EdgeOptions, plane: DataPlane, serving: Serving): Promise<Listener> {
-  const { context, sites, pools, splices, certificates, challenges } = plane;
+  const { context, sites, pools, splices, certificates, tickets, challenges } = plane;
   return startHttpsListener({
     ...publicContext(options, plane),
     at: options.httpsListen,
@@ -25,6 +25,7 @@ export function listenHttps(options: EdgeOptions, plane: DataPlane, serving: Ser
     choose: pools.choose,
     connections: { admits: splices.admits, serve: splices.serve },
     certificates,
+    tickets,
     challenges,
     protocols: ["h2", "http/1.1"],
     serve(socket, facts, protocol) {
@@ -55,10 +56,13 @@ export function listenHttp(
   });
 }
 
-export function listenForAgents(options: EdgeOptions, { listening, agents }: DataPlane): Promise<AgentListener> {
+export function listenForAgents(
+  options: EdgeOptions,
+  { listening, agents, tickets }: DataPlane,
+): Promise<AgentListener> {
   const { authority, agentListen: at, agentAddress, domain } = options;
   const names = [...agentAddress.map(({ host }) => host), at.host ?? "", domain, ...machineNames()].filter(isNamed);
-  return startAgentListener({ ...listening, at, authority, names, agents });
+  return startAgentListener({ ...listening, at, authority, names, agents, tickets });
 }
 
 /** Whether agents can name it: not an unspecified address, on which the listener takes every one. */

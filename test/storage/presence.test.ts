@@ -5,7 +5,7 @@ import type { Presence, PresenceNews } from "../../src/storage/cluster/presence.
 import type { Store } from "../../src/storage/store.ts";
 import { databases } from "../support/postgres.ts";
 import { open } from "./fixture.ts";
-import { execute } from "./sql.ts";
+import { dump, execute } from "./sql.ts";
 
 const postgres = databases.find(({ name }) => name === "postgres");
 
@@ -283,6 +283,23 @@ if (postgres) {
       for (let n = 0; n < count; n += 1) here.put(`tn_${n}`, JSON.stringify({ labels: { n } }));
       await once(there, () => othersOf(there).size === count);
       assert.equal(bodies.get("tn_777"), '{"labels":{"n":777}}');
+      for (const node of [one, other]) await node.close();
+      await place.drop();
+    });
+
+    it("K6: the secret of session tickets is the same at all nodes, sealed, and replaced by a new one after its period", async () => {
+      const place = await postgres.create();
+      const [one, other] = [await open(place.url, { cluster: true }), await open(place.url, { cluster: true })];
+      const shared = (store: Store, proposed: string) => store.node?.ticketSecret(proposed);
+      const [first, same] = await Promise.all([shared(one, "proposed by one"), shared(other, "proposed by other")]);
+      assert.equal(same?.secret, first?.secret);
+      assert.match(first?.secret ?? "", /^proposed by/);
+      assert.ok(first && first.leftMs > 0 && first.leftMs <= 8 * 60 * 60 * 1000);
+      assert.doesNotMatch(await dump("postgres", place.url), /proposed by/);
+      await execute("postgres", place.url, "update ticket_secrets set period = period - 1");
+      assert.equal((await shared(other, "next"))?.secret, "next");
+      const rows = await execute("postgres", place.url, "select * from ticket_secrets");
+      assert.equal(rows.length, 1);
       for (const node of [one, other]) await node.close();
       await place.drop();
     });

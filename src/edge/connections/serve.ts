@@ -125,7 +125,6 @@ export function makeConnectionServer(options: ConnectionServerOptions): Connecti
       }
     },
     destroy() {
-      options.tlsEnd.stop();
       for (const served of open.members()) served.cut();
     },
   };

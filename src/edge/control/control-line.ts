@@ -24,6 +24,7 @@ import type { EdgeStanding } from "./standing.ts";
 import type { OwnSeries } from "./own-series.ts";
 import type { Tallies } from "../watch/tallies.ts";
 import type { TrafficReports } from "../watch/traffic-reports.ts";
+import type { TicketSecret } from "../tls/ticket-secret.ts";
 import type { UploadedCertificates } from "../tls/uploaded-certificates.ts";
 
 export interface ControlLineOptions {
@@ -47,6 +48,7 @@ export interface ControlLineOptions {
   readonly agentInboxAnswered: AgentInboxes["answered"];
   readonly table: RoutingTable;
   readonly certificates: UploadedCertificates;
+  readonly tickets: Pick<TicketSecret, "take">;
   readonly challenges: AcmeChallenges;
   /** Answers a question or command. Never rejects. */
   readonly answer: (message: Relayed) => Promise<RelayedAnswer>;
@@ -160,6 +162,9 @@ export function followControlPlane(options: ControlLineOptions): void {
         return undefined;
       case "standing":
         options.standing(message.standing);
+        return undefined;
+      case "ticket_secret":
+        options.tickets.take(Buffer.from(message.secret, "base64"));
         return undefined;
       case "metrics_request":
         link.send({ type: "metrics", call: message.call, text: metrics.render() });

@@ -13,6 +13,7 @@ import { makeMetrics } from "../../lib/metrics.ts";
 import { createAuthority } from "../../lib/certificates/x509.ts";
 import { makeAgentServer } from "../../tunnel/server.ts";
 import { startAgentListener } from "./agent-listener.ts";
+import { makeTicketSecret } from "../tls/ticket-secret.ts";
 import { defaultListenerLimits } from "./limits.ts";
 
 const clock = makeManualClock();
@@ -25,17 +26,19 @@ const agents = makeAgentServer(new Register(), {
   region: "test",
   serverVersion: "0.0.0",
 });
-const listener = await startAgentListener({
+const options = {
   at: { host: "127.0.0.1", port: 0 },
   ready: Promise.resolve(),
   authority,
   names: ["agents.example.com", "127.0.0.1", "agents.example.com"],
   agents,
+  tickets: makeTicketSecret(clock),
   limits: { ...defaultListenerLimits, connections: 20 },
   clock,
   log: silentLog,
   metrics,
-});
+};
+const listener = await startAgentListener(options);
 const opened: Socket[] = [];
 after(() => {
   for (const socket of opened) socket.destroy();
@@ -120,5 +123,39 @@ describe("the agent listener", () => {
     await Promise.any(sockets.map(closeOf));
     assert.match(metrics.render(), /refused_total\{listener="agent",reason="connections"\} [1-9]/);
     for (const socket of sockets) socket.destroy();
+  });
+
+  it("K6: the agent listener resumes sessions with the secret of the tickets, until the secret or the authority changes", async () => {
+    const later = makeManualClock(clock.now());
+    const tickets = makeTicketSecret(later);
+    const own = await startAgentListener({ ...options, tickets, clock: later, metrics: makeMetrics() });
+    const there = { ...at, port: own.port };
+    const visit = async (session?: Buffer): Promise<{ readonly isResumed: boolean; readonly session: Buffer }> => {
+      const socket = connect({ ...there, ca: authority.certificatePem, ...(session && { session }) }).resume();
+      opened.push(socket);
+      const made = session ? undefined : (once(socket, "session") as Promise<[Buffer]>);
+      await once(socket, "secureConnect");
+      const seen = { isResumed: socket.isSessionReused(), session: (await made)?.[0] ?? Buffer.alloc(0) };
+      socket.destroy();
+      return seen;
+    };
+    tickets.take(Buffer.alloc(32, 1));
+    const { session } = await visit();
+    assert.equal((await visit(session)).isResumed, true);
+    tickets.take(Buffer.alloc(32, 2));
+    assert.equal((await visit(session)).isResumed, false);
+    tickets.take(Buffer.alloc(32, 1));
+    assert.equal((await visit(session)).isResumed, true);
+    later.pass(9 * 60 * 60 * 1000);
+    assert.equal((await visit(session)).isResumed, false);
+    tickets.take(Buffer.alloc(32, 1));
+    own.replaceAuthority(await createAuthority({ commonName: "Next", now: later.now() }));
+    const last = connect({ ...there, rejectUnauthorized: false, session });
+    opened.push(last);
+    await once(last, "secureConnect");
+    assert.equal(last.isSessionReused(), false);
+    last.destroy();
+    own.destroy();
+    tickets.stop();
   });
 });

@@ -1,4 +1,4 @@
-import { constants } from "node:crypto";
+import { hash } from "node:crypto";
 import { createSecureContext, createServer } from "node:tls";
 import type { SecureContext, TLSSocket } from "node:tls";
 import type { Clock } from "../../lib/clock.ts";
@@ -14,6 +14,8 @@ import { startListener } from "./listener.ts";
 import type { ListenAddress, Listener, ListenerContext } from "./listener.ts";
 import { makeOwnCertificates } from "../tls/own-certificates.ts";
 import type { ServerCertificate } from "../tls/server-certificate.ts";
+import { ticketSecretMs } from "../tls/ticket-secret.ts";
+import type { TicketSecret } from "../tls/ticket-secret.ts";
 
 export interface AgentListenerOptions extends ListenerContext {
   readonly at: ListenAddress;
@@ -22,6 +24,7 @@ export interface AgentListenerOptions extends ListenerContext {
   /** Names and addresses in the certificate for agents that send no server name, such as those that dial an address. */
   readonly names: readonly string[];
   readonly agents: AgentServer;
+  readonly tickets: TicketSecret;
 }
 
 export interface AgentListener extends Listener {
@@ -29,12 +32,14 @@ export interface AgentListener extends Listener {
   replaceAuthority(authority: KeyedCertificate): void;
 }
 
+const ticketKeyBytes = 48;
 /** Interval at which the certificate is checked. It is renewed a month before its end. */
 const renewalCheckMs = 24 * 60 * 60 * 1000;
 
 /** Starts the listener for agents: TLS, then the tunnel protocol. Rejects if the address is not available. */
 export async function startAgentListener(options: AgentListenerOptions): Promise<AgentListener> {
-  const { authority, agents, limits, clock, log, metrics } = options;
+  const { agents, tickets, limits, clock, log, metrics } = options;
+  let { authority } = options;
   const names = [...new Set(options.names)];
   const own = makeOwnCertificates(authority, limits.contexts, clock, log);
   const contexts = new WeakMap<ServerCertificate, SecureContext>();
@@ -73,12 +78,18 @@ export async function startAgentListener(options: AgentListenerOptions): Promise
       letGo("connection", answerName(name.toLowerCase(), this.remoteAddress ?? "", done));
     },
   });
+  // K2: no session of an earlier authority resumes.
+  const useTicketKeys = (): void =>
+    tls.setTicketKeys(tickets.key(`agents ${hash("sha256", authority.certificatePem)}`, ticketKeyBytes));
+  useTicketKeys();
+  tickets.onChange(useTicketKeys);
   let current = first;
   const showCurrent = async (): Promise<void> => {
     const renewed = await own.forListed(names);
     if (!renewed || renewed === current) return;
     current = renewed;
     tls.setSecureContext(shown(renewed));
+    useTicketKeys();
   };
   const renew = (): void => {
     showCurrent().catch((error: unknown) => log.error("agent listener's certificate not renewed", { error }));
@@ -107,7 +118,9 @@ export async function startAgentListener(options: AgentListenerOptions): Promise
       return listener.open;
     },
     replaceAuthority(other) {
+      authority = other;
       own.replaceAuthority(other);
+      useTicketKeys();
       renew();
     },
     destroy() {
@@ -137,8 +150,10 @@ function namesPerSource(clock: Clock): (source: string) => boolean {
 function secureOptions(certificate: ServerCertificate, authority: KeyedCertificate) {
   return {
     ...tlsStrength,
-    // An agent connects once and stays connected, so its ticket would only take memory at both ends.
-    secureOptions: tlsStrength.secureOptions | constants.SSL_OP_NO_TICKET,
+    // The same at every edge, so that agents of a node that has died resume at others.
+    sessionIdContext: "postern agents",
+    // Agents stay connected for long. The secret of the tickets ends earlier.
+    sessionTimeout: ticketSecretMs / 1000,
     // Includes the CA, so that an agent with only its fingerprint (`postern join`) receives it here.
     cert: `${certificate.certificatePem}\n${authority.certificatePem}`,
     key: certificate.keyPem,

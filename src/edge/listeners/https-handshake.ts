@@ -9,6 +9,7 @@ import type { ClientHello } from "../tls/client-hello.ts";
 import type { Certificates } from "../tls/certificates.ts";
 import { noDemands, sameDemands } from "../tls/demands.ts";
 import { makeTlsContexts } from "../tls/contexts.ts";
+import type { TicketSecret } from "../tls/ticket-secret.ts";
 import type { ServerCertificate } from "../tls/server-certificate.ts";
 import type { Pools } from "../sites/pools.ts";
 import { tlsFacts } from "../tls/tls-end.ts";
@@ -29,6 +30,7 @@ export interface HttpsHandshakesOptions extends Pick<PublicListenerContext, "lim
   /** Handles connections to TLS edges and endpoints, which are spliced. */
   readonly connections: OpaqueConnections;
   readonly certificates: Certificates;
+  readonly tickets: TicketSecret;
   /** Protocols offered to clients, the preferred one first. */
   readonly protocols: readonly HttpProtocol[];
   /**
@@ -54,7 +56,6 @@ export interface HttpsHandshakes {
    * one must be issued first.
    */
   begin(arrival: Arrival, hello: ClientHello): Promise<void> | undefined;
-  stop(): void;
 }
 
 /** State at the start of a handshake, which must still be valid at its end. */
@@ -70,10 +71,10 @@ export function makeHttpsHandshakes(
   options: HttpsHandshakesOptions,
   ended: (result: HandshakeResult) => void,
 ): HttpsHandshakes {
-  const { siteFor, connections, certificates, limits, clock, deadlines } = options;
-  const contexts = makeTlsContexts(options.protocols, clock, limits.contexts);
+  const { siteFor, connections, certificates, tickets, limits, deadlines } = options;
+  const contexts = makeTlsContexts("https", options.protocols, tickets, limits.contexts);
   // Offers no protocol, because the edge does not know the protocol behind a TLS edge.
-  const opaqueContexts = makeTlsContexts([], clock, limits.contexts);
+  const opaqueContexts = makeTlsContexts("tls", [], tickets, limits.contexts);
   const accounts = makeAccountConnections(limits.connectionsPerAccount);
 
   const refuse = (socket: Socket, result: HandshakeResult): void => {
@@ -152,10 +153,6 @@ export function makeHttpsHandshakes(
       if (certificate instanceof Promise) return certificate.then((made) => shake(begun, made));
       shake(begun, certificate);
       return undefined;
-    },
-    stop() {
-      contexts.stop();
-      opaqueContexts.stop();
     },
   };
 }

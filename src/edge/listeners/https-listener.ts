@@ -86,15 +86,5 @@ export async function startHttpsListener(options: HttpsListenerOptions): Promise
     endWith(socket, isHttp ? plainHttpAnswer : alert(seen.alert));
   };
 
-  const listener = await startListener({ ...options, name: "https", accept });
-  return {
-    ...listener,
-    get open() {
-      return listener.open;
-    },
-    destroy() {
-      handshakes.stop();
-      listener.destroy();
-    },
-  };
+  return await startListener({ ...options, name: "https", accept });
 }

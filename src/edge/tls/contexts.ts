@@ -1,8 +1,7 @@
-import { constants, createHash, createHmac, createPrivateKey, randomBytes } from "node:crypto";
+import { constants, createHash, createPrivateKey } from "node:crypto";
 import { createSecureContext, createServer } from "node:tls";
 import type { SecureContext, SecureContextOptions, TLSSocket } from "node:tls";
 import type { Socket } from "node:net";
-import type { Clock, Timer } from "../../lib/clock.ts";
 import { Lru } from "../../lib/collections/lru.ts";
 import { readCertificates } from "../../lib/certificates/x509.ts";
 import type { Handshake } from "../../traffic/handshake.ts";
@@ -10,6 +9,7 @@ import { makeHandshaker, tlsStrength } from "./handshaker.ts";
 import type { Handshaker, SharedHandshaker } from "./handshaker.ts";
 import { makeRenewedTickets } from "./renewed-tickets.ts";
 import type { ServerCertificate } from "./server-certificate.ts";
+import type { TicketSecret } from "./ticket-secret.ts";
 
 /**
  * TLS contexts of the listener, one per site and certificate, created on first use. The `SNICallback` of a single
@@ -18,19 +18,23 @@ import type { ServerCertificate } from "./server-certificate.ts";
 export interface TlsContexts {
   /** Throws if the certificate, or an authority in `handshake`, is unusable. */
   handshaker(siteId: string, handshake: Handshake, certificate: ServerCertificate): Handshaker;
-  stop(): void;
 }
 
-const ticketRotationMs = 8 * 60 * 60 * 1000;
 /** Number of contexts that get new ticket keys in one batch, about 5 µs each. */
 const rotatedAtOnce = 100;
 const ticketKeyBytes = 48;
 
 /**
+ * @param purpose of these contexts: tickets do not resume for another purpose
  * @param protocols offered by ALPN, the preferred one first. Without any, clients' offers get no answer
  * @param most maximum number of contexts of 22 KiB each. Drops the least recently used
  */
-export function makeTlsContexts(protocols: readonly string[], clock: Clock, most: number): TlsContexts {
+export function makeTlsContexts(
+  purpose: string,
+  protocols: readonly string[],
+  tickets: TicketSecret,
+  most: number,
+): TlsContexts {
   const kept = new Lru<string, HostHandshaker>(most);
   const handshakerFor = makeSharedHandshakers(protocols);
   // Usually one site shows a certificate with the same demands. Hashing the demands is expensive compared with this
@@ -43,32 +47,30 @@ export function makeTlsContexts(protocols: readonly string[], clock: Clock, most
     last.set(certificate, { siteId, handshake, key });
     return key;
   };
-  let secret = randomBytes(32);
-  const rotateAll = (entries: readonly [string, HostHandshaker][], from = 0): void => {
-    for (const [key, entry] of entries.slice(from, from + rotatedAtOnce)) entry.rotate(secret, key);
+  const rotateAll = (entries: readonly HostHandshaker[], from = 0): void => {
+    for (const entry of entries.slice(from, from + rotatedAtOnce)) entry.rotate(generation);
     if (from + rotatedAtOnce < entries.length) setImmediate(rotateAll, entries, from + rotatedAtOnce);
   };
-  const rotation: Timer = clock.every(ticketRotationMs, () => {
-    secret = randomBytes(32);
-    rotateAll([...kept.entries()]);
+  let generation = 0;
+  tickets.onChange(() => {
+    generation += 1;
+    rotateAll(Array.from(kept.entries(), ([, entry]) => entry));
   });
-  const renewedTickets = makeRenewedTickets(clock, ticketRotationMs);
+  const renewedTickets = makeRenewedTickets(tickets);
   return {
     handshaker(siteId, handshake, certificate) {
       const key = keyOf(siteId, handshake, certificate);
       let entry = kept.get(key);
       if (!entry) {
-        const context = makeContext(key, handshake, certificate);
-        if (isSignatureDear(certificate.keyPem)) renewedTickets.serve(context, key.slice(-24));
-        entry = new HostHandshaker(handshakerFor(handshake), context);
+        const at = ticketsAt(purpose, siteId, handshake, certificate);
+        const context = makeContext(at, handshake, certificate);
+        if (isSignatureDear(certificate.keyPem)) renewedTickets.serve(context, at.slice(-24));
+        const use = (): void => void context.context.setTicketKeys(tickets.key(at, ticketKeyBytes));
+        entry = new HostHandshaker(handshakerFor(handshake), context, use);
         kept.set(key, entry);
       }
-      entry.rotate(secret, key);
+      entry.rotate(generation);
       return entry;
-    },
-    stop() {
-      rotation.cancel();
-      renewedTickets.stop();
     },
   };
 }
@@ -86,24 +88,34 @@ function isSignatureDear(keyPem: string): boolean {
 class HostHandshaker implements Handshaker {
   readonly #shared: SharedHandshaker;
   readonly #context: SecureContext;
-  /** Secret from which the ticket keys are derived. */
-  #secret: Buffer | undefined;
+  readonly #useTicketKeys: () => void;
+  /** Generation of the secret whose keys are in use. */
+  #generation = -1;
 
-  constructor(shared: SharedHandshaker, context: SecureContext) {
+  /** @param useTicketKeys gives the context the keys of the present secret */
+  constructor(shared: SharedHandshaker, context: SecureContext, useTicketKeys: () => void) {
     this.#shared = shared;
     this.#context = context;
+    this.#useTicketKeys = useTicketKeys;
   }
 
   accept(socket: Socket, settled: (result: TLSSocket | Error) => void): void {
     this.#shared.acceptWith(this.#context, socket, settled);
   }
 
-  /** K2: each context has its own ticket keys, so that no session resumes under another site or other demands. */
-  rotate(secret: Buffer, key: string): void {
-    if (this.#secret === secret) return;
-    this.#secret = secret;
-    this.#context.context.setTicketKeys(ticketKeys(secret, key));
+  rotate(generation: number): void {
+    if (this.#generation === generation) return;
+    this.#generation = generation;
+    this.#useTicketKeys();
   }
+}
+
+/**
+ * K2: each context has its own ticket keys, so that no session resumes under another site or other demands. The result
+ * is the same at all edges.
+ */
+function ticketsAt(purpose: string, siteId: string, handshake: Handshake, certificate: ServerCertificate): string {
+  return digest([purpose, siteId, certificate.lineage ?? certificate.id, ...demands(handshake)]);
 }
 
 /** Groups handshakers by the demands that Node sets on a server and not on a context. */
@@ -128,7 +140,7 @@ function demands(handshake: Handshake): string[] {
   return [minVersion, maxVersion, clientAuthorities, clientCertificates, String(passthrough ?? false)];
 }
 
-function makeContext(key: string, handshake: Handshake, certificate: ServerCertificate): SecureContext {
+function makeContext(tickets: string, handshake: Handshake, certificate: ServerCertificate): SecureContext {
   return createSecureContext({
     ...tlsStrength,
     cert: certificate.certificatePem,
@@ -136,7 +148,7 @@ function makeContext(key: string, handshake: Handshake, certificate: ServerCerti
     minVersion: handshake.minVersion ?? tlsStrength.minVersion,
     maxVersion: handshake.maxVersion ?? tlsStrength.maxVersion,
     // K2: together with the ticket keys, prevents resumption under another site or other demands.
-    sessionIdContext: key.slice(0, 32),
+    sessionIdContext: tickets.slice(0, 32),
     ...(asksClients(handshake) && clientDemands(handshake)),
   });
 }
@@ -149,10 +161,6 @@ function clientDemands({ clientAuthorities }: Handshake): SecureContextOptions {
     // A resumed session is not verified again and would outlive the client's certificate.
     secureOptions: tlsStrength.secureOptions | constants.SSL_OP_NO_TICKET,
   };
-}
-
-function ticketKeys(secret: Buffer, key: string): Buffer {
-  return createHmac("sha512", secret).update(key).digest().subarray(0, ticketKeyBytes);
 }
 
 function digest(parts: readonly string[]): string {

@@ -1,4 +1,4 @@
-import { X509Certificate } from "node:crypto";
+import { X509Certificate, hash } from "node:crypto";
 import { letGo } from "../../lib/boundary.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
@@ -55,10 +55,12 @@ export function makeOwnCertificates(
   let count = 0;
 
   const issue = async (names: readonly string[]): Promise<ServerCertificate> => {
-    const issued = await issueLeaf(issuer, { names, now: clock.now(), days: lifetimeDays });
+    const by = issuer;
+    const issued = await issueLeaf(by, { names, now: clock.now(), days: lifetimeDays });
     count += 1;
     const notAfter = new X509Certificate(issued.certificatePem).validToDate.getTime();
-    return { id: `own-${count}`, ...issued, notAfter };
+    const lineage = `own ${hash("sha256", by.certificatePem)} ${names.join(" ")}`;
+    return { id: `own-${count}`, lineage, ...issued, notAfter };
   };
   const make = (leaf: Leaf, names: readonly string[]): void => {
     const making = issue(names);

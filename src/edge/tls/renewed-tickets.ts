@@ -4,7 +4,7 @@
  */
 import { randomBytes } from "node:crypto";
 import type { SecureContext } from "node:tls";
-import type { Clock, Timer } from "../../lib/clock.ts";
+import type { TicketSecret } from "./ticket-secret.ts";
 
 export interface RenewedTickets {
   /**
@@ -12,7 +12,6 @@ export interface RenewedTickets {
    * @param mark identifies the context: 24 hexadecimal digits
    */
   serve(context: SecureContext, mark: string): void;
-  stop(): void;
 }
 
 const keyBytes = 16;
@@ -35,11 +34,11 @@ interface Inside {
   enableTicketKeyCallback(): void;
 }
 
-/** @param rotationMs time between two sets of keys. Tickets of older sets are unknown */
-export function makeRenewedTickets(clock: Clock, rotationMs: number): RenewedTickets {
-  let keys = makeKeys();
-  const rotation: Timer = clock.every(rotationMs, () => {
-    keys = makeKeys();
+/** Tickets of earlier secrets are unknown. */
+export function makeRenewedTickets(tickets: TicketSecret): RenewedTickets {
+  let keys = makeKeys(tickets);
+  tickets.onChange(() => {
+    keys = makeKeys(tickets);
   });
   const nextIv = makeIvs();
   return {
@@ -52,12 +51,16 @@ export function makeRenewedTickets(clock: Clock, rotationMs: number): RenewedTic
       };
       inside.enableTicketKeyCallback();
     },
-    stop: () => rotation.cancel(),
   };
 }
 
-function makeKeys(): Keys {
-  return { id: randomBytes(4).toString("hex"), hmac: randomBytes(keyBytes), aes: randomBytes(keyBytes) };
+function makeKeys(tickets: TicketSecret): Keys {
+  const all = tickets.key("renewed tickets", 2 * keyBytes + 4);
+  return {
+    id: all.toString("hex", 2 * keyBytes),
+    hmac: all.subarray(0, keyBytes),
+    aes: all.subarray(keyBytes, 2 * keyBytes),
+  };
 }
 
 /** Initialization vectors, requested from the system in batches. */

@@ -6,6 +6,7 @@ import { describe, it } from "node:test";
 import { captureHello } from "../../../test/support/client-hello.ts";
 import { makeManualClock } from "../../../test/support/clock.ts";
 import { createSelfSigned } from "../../lib/certificates/x509.ts";
+import { makeTicketSecret } from "./ticket-secret.ts";
 import { makeTlsEnd } from "./tls-end.ts";
 
 describe("TLS that a policy ends", () => {
@@ -14,6 +15,7 @@ describe("TLS that a policy ends", () => {
     const shown = await createSelfSigned({ names: ["shop.example.com"], now: clock.now(), days: 1 });
     const end = makeTlsEnd({
       certificates: { choose: () => undefined },
+      tickets: makeTicketSecret(clock),
       clock,
       limits: { contexts: 10, handshakeTimeoutMs: 1000 },
     });
@@ -40,6 +42,5 @@ describe("TLS that a policy ends", () => {
     assert.equal(socket.destroyed, true);
     client.destroy();
     listener.close();
-    end.stop();
   });
 });

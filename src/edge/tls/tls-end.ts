@@ -8,6 +8,7 @@ import type { HelloFacts, ServedCertificate, TlsFacts } from "../../traffic/exch
 import type { Handshake } from "../../traffic/handshake.ts";
 import type { Certificates } from "./certificates.ts";
 import { makeTlsContexts } from "./contexts.ts";
+import type { TicketSecret } from "./ticket-secret.ts";
 import type { ServerCertificate } from "./server-certificate.ts";
 
 export interface TlsEnd {
@@ -24,7 +25,6 @@ export interface TlsEnd {
     handshake: Handshake,
     given: OwnCertificate | undefined,
   ): Promise<EndedTls | Error>;
-  stop(): void;
 }
 
 export interface EndedTls {
@@ -34,14 +34,15 @@ export interface EndedTls {
 
 export interface TlsEndOptions {
   readonly certificates: Pick<Certificates, "choose">;
+  readonly tickets: TicketSecret;
   readonly clock: Clock;
   /** Maximum number of cached TLS contexts, and maximum time from the ClientHello to the end of the handshake. */
   readonly limits: { readonly contexts: number; readonly handshakeTimeoutMs: number };
 }
 
-export function makeTlsEnd({ certificates, clock, limits }: TlsEndOptions): TlsEnd {
+export function makeTlsEnd({ certificates, tickets, clock, limits }: TlsEndOptions): TlsEnd {
   // Offers no protocol, because the edge does not know the protocol inside TLS.
-  const contexts = makeTlsContexts([], clock, limits.contexts);
+  const contexts = makeTlsContexts("within", [], tickets, limits.contexts);
   const fail = (socket: Socket, why: string): Error => {
     socket.destroy();
     return new Error(why);
@@ -84,7 +85,6 @@ export function makeTlsEnd({ certificates, clock, limits }: TlsEndOptions): TlsE
       }
       return { socket: ended, facts };
     },
-    stop: () => contexts.stop(),
   };
 }
 

@@ -30,6 +30,8 @@ export type Downward =
   /** A command for an agent. The edge answers with `command_result` and the same `call`. */
   | { readonly type: "command"; readonly call: number; readonly sessionId: string; readonly command: AgentCommand }
   | { readonly type: "metrics_request"; readonly call: number }
+  /** Secret for TLS session tickets of all edges from now on, in base64. */
+  | { readonly type: "ticket_secret"; readonly secret: string }
   /** The standing of this node. An edge that was not told has the standing `member`. */
   | { readonly type: "standing"; readonly standing: Standing }
   /** The `login` of this call is stored, or cannot be stored. */

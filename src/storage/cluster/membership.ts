@@ -3,6 +3,7 @@ import type { NodeReport } from "./lease.ts";
 import type { Presence } from "./presence.ts";
 import type { NodeRow } from "./nodes.ts";
 import type { SharedResults } from "./shared-results.ts";
+import type { ShareTicketSecret } from "./ticket-secrets.ts";
 
 export interface Membership {
   readonly id: string;
@@ -26,6 +27,7 @@ export interface Membership {
   describe(report: () => Partial<NodeReport>): void;
   /** Sessions and tunnels of each node. */
   readonly presence: Presence;
+  readonly ticketSecret: ShareTicketSecret;
   list(): Promise<readonly NodeRow[]>;
   /** Results that all nodes can read until `keepMs` after their last change. */
   results(keepMs: number): SharedResults;

@@ -11,6 +11,7 @@ import type { Membership } from "../cluster/membership.ts";
 import { listNodes } from "../cluster/nodes.ts";
 import { SharedPresence } from "../cluster/shared-presence.ts";
 import { sharedResults } from "../cluster/shared-results.ts";
+import { makeTicketSecrets } from "../cluster/ticket-secrets.ts";
 import { Superseded } from "../database/database.ts";
 import type { Database, Shared, Step } from "../database/database.ts";
 import type { Documents } from "../rows/documents.ts";
@@ -121,6 +122,7 @@ export function makeNode(options: NodeOptions): Node {
       },
       describe: (report) => void (describe = report),
       presence,
+      ticketSecret: makeTicketSecrets(shared, options.sealer),
       list: () => listNodes(shared),
       results: (keepMs) => sharedResults(shared, options.sealer, keepMs),
     },

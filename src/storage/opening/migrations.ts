@@ -10,6 +10,7 @@ import {
   keepPlainNamesToAccounts,
   leaveMovedEntries,
 } from "../cluster/presence-tables.ts";
+import { createTicketSecrets } from "../cluster/ticket-secrets.ts";
 import { Unfit } from "../database/database.ts";
 import type { Database, Tables, Transaction } from "../database/database.ts";
 import { toPack } from "./pack-stored.ts";
@@ -50,6 +51,7 @@ export const migrations: readonly Migration[] = [
   { name: "0011-name-rule", up: prepareForNameRule },
   { name: "0012-known-time", up: createKnownTime },
   { name: "0013-presence-as-sets", up: prepareForStorms },
+  { name: "0014-ticket-secrets", up: prepareForTickets },
 ];
 
 /** The fields recorded with a step. */
@@ -331,4 +333,8 @@ async function prepareForNameRule(transaction: Transaction, { isSharable }: Colu
 
 async function prepareForStorms(transaction: Transaction, { isSharable }: ColumnTypes): Promise<void> {
   if (isSharable) await writePresenceAsSets(transaction);
+}
+
+async function prepareForTickets(transaction: Transaction, { isSharable }: ColumnTypes): Promise<void> {
+  if (isSharable) await createTicketSecrets(transaction);
 }
