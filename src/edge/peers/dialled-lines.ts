@@ -22,10 +22,18 @@ export interface DialledLines {
 }
 
 /** An open line, or the requests that wait for it. */
-type Line = { mux: Mux | undefined; isUnreached: boolean; readonly waiting: Set<(mux: Mux | undefined) => void> };
+interface Line {
+  mux: Mux | undefined;
+  isUnreached: boolean;
+  /** Whether the other edge has not answered for some time. Its streams stay open. */
+  isSilent: boolean;
+  readonly waiting: Set<(mux: Mux | undefined) => void>;
+  /** Requests without an answer yet. */
+  readonly opening: Set<OpeningStream>;
+}
 
 /**
- * Time for which an unreachable edge is not dialled again, milliseconds. When an edge dies, thousands of requests need
+ * Time for which an unreachable edge is not dialled again, milliseconds, or as long as the dial took. When an edge dies, thousands of requests need
  * it simultaneously.
  */
 const unreachedMs = 250;
@@ -36,12 +44,13 @@ export function makeDialledLines(transports: readonly PeerTransport[], clock: Cl
 
   const dial = ({ edgeId, address }: PeerPlace, key: string, line: Line): void => {
     lines.set(key, line);
+    const dialledAt = clock.monotonic();
     const forget = (): void => {
       if (lines.get(key) === line) lines.delete(key);
     };
     const settle = (mux: Mux | undefined): void => {
       line.mux = mux;
-      if (!mux) clock.after(unreachedMs, forget);
+      if (!mux) clock.after(Math.max(unreachedMs, clock.monotonic() - dialledAt), forget);
       line.isUnreached = !mux;
       const waiting = [...line.waiting];
       line.waiting.clear();
@@ -61,33 +70,48 @@ export function makeDialledLines(transports: readonly PeerTransport[], clock: Cl
         forget();
       };
       const mux = openPeerLine(socket, "agent", { clock, incoming: refuse, closed });
-      const unwatch = watchLine(mux, clock, () => greet(mux));
+      const silent = (isSilent: boolean): void => {
+        line.isSilent = isSilent;
+        if (isSilent) for (const one of Array.from(line.opening)) contain("stream", () => one.giveUp());
+      };
+      const unwatch = watchLine(mux, clock, { ask: () => greet(mux), silent });
       settle(mux);
     });
   };
   return {
     ask(place, request, take) {
       const key = `${place.edgeId} ${place.address}`;
+      const known = lines.get(key);
+      const line = known ?? {
+        mux: undefined,
+        isUnreached: false,
+        isSilent: false,
+        waiting: new Set(),
+        opening: new Set(),
+      };
       const begin = (mux: Mux | undefined): PendingStream | undefined => {
-        const stream = mux?.open();
+        const stream = line.isSilent ? undefined : mux?.open();
         if (!stream) {
           // Stream numbers are used up. Open streams finish on this line, and new ones start on another.
-          if (mux && !mux.over && lines.get(key)?.mux === mux) lines.delete(key);
+          if (mux && !mux.over && !line.isSilent && lines.get(key)?.mux === mux) lines.delete(key);
           take(undefined, "tunnel_gone");
           return undefined;
         }
-        const opening = new OpeningStream(stream, take);
+        const opening: OpeningStream = new OpeningStream(stream, (...taken) => {
+          line.opening.delete(opening);
+          take(...taken);
+        });
+        line.opening.add(opening);
         stream.receiver = opening;
         stream.write(renderPeerRequest(request));
-        return opening;
+        return { withdraw: () => line.opening.delete(opening) && opening.withdraw() };
       };
-      const known = lines.get(key);
       if (known?.mux || known?.isUnreached === true) return begin(known.mux);
-      const { waiting } = known ?? { waiting: new Set() };
+      const { waiting } = line;
       let opening: PendingStream | undefined;
       const connected = (mux: Mux | undefined): void => void (opening = begin(mux));
       waiting.add(connected);
-      if (!known) dial(place, key, { mux: undefined, isUnreached: false, waiting });
+      if (!known) dial(place, key, line);
       return { withdraw: () => waiting.delete(connected) || (opening?.withdraw() ?? false) };
     },
     close() {

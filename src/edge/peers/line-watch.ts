@@ -4,22 +4,32 @@ import { errorCode, ProtocolViolation } from "../../tunnel/mux/frame.ts";
 import type { Mux } from "../../tunnel/mux/mux.ts";
 
 /** Interval of the checks for received bytes, milliseconds. */
-const lookMs = 5_000;
-/** Maximum number of consecutive checks without received bytes, each after a request for an answer. */
-const maxSilent = 3;
+const lookMs = 500;
+/** Number of consecutive checks without received bytes after which new requests do not use the line. */
+const silentAfter = 4;
+/** Number of such checks after which the line fails with everything on it. */
+const overAfter = 40;
 
-/**
- * Fails the line if no bytes arrive on it. Returns a function that stops the watch.
- * @param ask makes the other end send an answer
- */
-export function watchLine(mux: Mux, clock: Clock, ask: () => void): () => void {
+export interface LineWatcher {
+  /** Makes the other end send an answer. */
+  ask(): void;
+  /** Called when the line becomes silent, and when bytes arrive again. */
+  silent(isSilent: boolean): void;
+}
+
+/** Watches the bytes that arrive on the line, and fails it if there are none. Returns a function that stops the watch. */
+export function watchLine(mux: Mux, clock: Clock, watcher: LineWatcher): () => void {
   let heard = mux.bytesReceived;
-  let silent = 0;
+  let looks = 0;
   const timer = clock.every(lookMs, () => {
-    silent = mux.bytesReceived === heard ? silent + 1 : 0;
+    const before = looks;
+    looks = mux.bytesReceived === heard ? looks + 1 : 0;
     heard = mux.bytesReceived;
-    if (silent > maxSilent) mux.fail(new ProtocolViolation(errorCode.protocol, "the other edge no longer answers"));
-    else if (silent > 0) ask();
+    if (looks === 0 && before >= silentAfter) watcher.silent(false);
+    if (looks === silentAfter) watcher.silent(true);
+    // Less and less often while the line stays silent.
+    if (looks > 0 && (looks & (looks - 1)) === 0) watcher.ask();
+    if (looks >= overAfter) mux.fail(new ProtocolViolation(errorCode.protocol, "the other edge no longer answers"));
   });
   return () => timer.cancel();
 }

@@ -40,6 +40,11 @@ export class OpeningStream implements ByteReceiver, PendingStream {
     this.#take(undefined, "tunnel_gone");
   }
 
+  /** The other edge does not answer. */
+  giveUp(): void {
+    if (this.withdraw()) this.#take(undefined, "tunnel_gone");
+  }
+
   withdraw(): boolean {
     if (this.#isSettled) return false;
     this.#isSettled = true;

@@ -25,5 +25,5 @@ export interface PeerTransport {
   close(): void;
 }
 
-/** Maximum time for both ends to prove themselves, milliseconds. */
-export const handshakeMs = 5_000;
+/** Maximum time to connect and for both ends to prove themselves, milliseconds. */
+export const handshakeMs = 2_500;
