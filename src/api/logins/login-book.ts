@@ -104,12 +104,12 @@ export function keepLoginBook({ store, clock, log, idleDays }: LoginBookOptions)
   return {
     receive(message, line) {
       switch (message.type) {
-        case "login_wanted": {
-          const found = store.holder(message.accountId, "login cookie", message.cookieHash);
-          const own = found?.account_id === message.accountId ? found : undefined;
-          line.send({ type: "login_found", call: message.call, object: own ?? null });
+        case "login_wanted":
+          letGo(
+            "message",
+            findLogin(store, message).then((object) => line.send({ type: "login_found", call: message.call, object })),
+          );
           return;
-        }
         case "login":
         case "login_renewed":
         case "login_activity":
@@ -121,6 +121,18 @@ export function keepLoginBook({ store, clock, log, idleDays }: LoginBookOptions)
       }
     },
   };
+}
+
+type Wanted = Pick<Extract<LoginReport, { type: "login_wanted" }>, "accountId" | "cookieHash">;
+
+/** Another node may have stored the login just now. Edges ask at most 50 times a second. */
+async function findLogin(store: Store, { accountId, cookieHash }: Wanted): Promise<StoredObject | null> {
+  const own = (): StoredObject | null => {
+    const found = store.holder(accountId, "login cookie", cookieHash);
+    return found?.account_id === accountId ? found : null;
+  };
+  if (own() === null && store.node) await store.refresh().catch(() => false);
+  return own();
 }
 
 /**
