@@ -26,7 +26,7 @@ export async function startLoginServer(baseUrl: string) {
   const backend = await call<{ id: string }>("POST", "/backends/static", { address: `127.0.0.1:${service.port}` });
   for (const [host, modules] of [
     ["bare", {}],
-    ["login", { oauth: { provider: { github: {} } } }],
+    ["login", { oauth: { provider: { github: {} }, machine_clients: { enabled: true } } }],
   ] as const) {
     const edge = await call<{ id: string }>("POST", "/edges/https", { hostports: [`${host}.localhost:443`] });
     const route = { match_type: "path_prefix", match: "/", backend: { backend_id: backend.id } };

@@ -30,6 +30,8 @@ const record = (id: string, memberships: readonly string[]): SessionRecord => ({
   idToken: "",
   maximumDuration: 60,
   inactivityTimeout: 0,
+  endsAt: 0,
+  grant: undefined,
 });
 
 /** As an edge receives it in a message. */

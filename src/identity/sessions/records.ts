@@ -2,6 +2,7 @@
 import type { ResourceObject } from "../../schema/object.ts";
 import { unknownIdentity } from "../calls/identity.ts";
 import { grantOf } from "./grant.ts";
+import type { Grant } from "./grant.ts";
 import type { SessionRecord } from "./session.ts";
 
 export const sessionKind = "application_session";
@@ -174,7 +175,7 @@ export function placeOf(accountId: string, routeId: string, login: string): Plac
 export function recordFrom(id: string, { common, accountId, routeId }: Place, own: OwnValues): SessionRecord {
   const [endsAt = 0, tokens = ""] = [own[17], own[18]];
   const [accessToken = "", refreshToken = "", idToken = ""] = tokens === "" ? none : (JSON.parse(tokens) as string[]);
-  const record: SessionRecord = {
+  return {
     id,
     accountId,
     userId: own[0],
@@ -207,14 +208,17 @@ export function recordFrom(id: string, { common, accountId, routeId }: Place, ow
     idToken,
     maximumDuration: common.maximumDuration,
     inactivityTimeout: common.inactivityTimeout,
+    endsAt,
+    grant: keptGrant(own[19]),
   };
-  const grant = grantOf(own[19]);
-  if (grant) {
-    const { client, name, scopes, audience, issuedAt } = grant;
-    const kept = { client: shared(client), name: shared(name), audience: shared(audience), issuedAt };
-    return { ...record, endsAt, grant: { ...kept, scopes: sharedList(scopes) } };
-  }
-  return endsAt > 0 ? { ...record, endsAt } : record;
+}
+
+/** Only the control plane needs the client's id, which is long and often different in each grant. */
+function keptGrant(text: string | undefined): Grant | undefined {
+  const grant = grantOf(text);
+  if (grant === undefined) return undefined;
+  const { name, scopes, audience, issuedAt } = grant;
+  return { client: "", name: shared(name), scopes: sharedList(scopes), audience: shared(audience), issuedAt };
 }
 
 const none: readonly string[] = unknownIdentity.memberships;

@@ -31,9 +31,11 @@ export class Machine {
   readonly accountId: string;
   readonly name: string;
   readonly scopes: readonly string[];
-  readonly #reaches: readonly Reach[];
+  readonly #acl: readonly string[];
+  /** These two are made for the first request, because most tokens are used at few edges. */
+  #reaches: readonly Reach[] | undefined;
   /** Per guard and host, what services receive about the machine. */
-  readonly #places = new WeakMap<object, Map<string, Session>>();
+  #places: WeakMap<object, Map<string, Session>> | undefined;
 
   constructor({ id, account_id, doc }: ResourceObject) {
     const { name, acl, scopes } = doc as unknown as ServiceTokenDoc;
@@ -41,14 +43,16 @@ export class Machine {
     this.accountId = account_id;
     this.name = name;
     this.scopes = scopes;
-    this.#reaches = acl.map(compileReach);
+    this.#acl = acl;
   }
 
   reaches(...place: Parameters<Reach>): boolean {
+    this.#reaches ??= this.#acl.map(compileReach);
     return this.#reaches.some((one) => one(...place));
   }
 
   at(guard: object, host: string, make: () => Session): Session {
+    this.#places ??= new WeakMap();
     let places = this.#places.get(guard);
     if (places === undefined) this.#places.set(guard, (places = new Map()));
     let session = places.get(host);

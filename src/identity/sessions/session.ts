@@ -46,7 +46,7 @@ export interface SessionRecord {
   /** The provider's limit, milliseconds since 1970; absent or 0 if there is none. */
   readonly endsAt?: number;
   /** For a client that is not a browser; absent for a browser. */
-  readonly grant?: Grant;
+  readonly grant?: Grant | undefined;
 }
 
 /** Result of a check with the provider. `unchecked` if the provider has been unreachable for longer than tolerated. */
