@@ -98,16 +98,16 @@ const mcp = {
     "Publish an MCP server (Model Context Protocol). The agent checks that the target speaks MCP and prints how clients add it. With a login, MCP clients get access by OAuth. The target may have a path, such as 8000/mcp.",
   ),
   mcpStdio: optional(
-    "Command that starts an MCP server on standard input and output, such as \"npx some-server\". The agent starts it once for each session, and publishes it over Streamable HTTP.",
+    'Command that starts an MCP server on standard input and output, such as "npx some-server". The agent starts it once for each session, and publishes it over Streamable HTTP.',
     named("COMMAND"),
     { concealed: true },
   ),
-  mcpMaxSessions: one("Maximum number of sessions of the command, each with its own process.", count("COUNT", 1, 1000), {
-    default: 20,
-    needs: "mcpStdio",
-  }),
-  mcpIdleTimeout: one("End a session of the command after this time without a request.", patience, {
-    default: "30m",
+  mcpMaxSessions: optional(
+    "Maximum number of sessions of the command, each with its own process (default: 20).",
+    count("COUNT", 1, 1000),
+    { needs: "mcpStdio" },
+  ),
+  mcpIdleTimeout: optional("End a session of the command after this time without a request (default: 30m).", patience, {
     needs: "mcpStdio",
   }),
   mcpRedirectUri: many(

@@ -46,7 +46,11 @@ interface Sent {
   readonly signal: AbortSignal;
 }
 
-function responseOf(status: number, fields: Readonly<Record<string, unknown>>, body: Readable): Response {
+function responseOf(
+  status: number,
+  fields: Readonly<Record<string, number | string | string[] | undefined>>,
+  body: Readable,
+): Response {
   const headers = new Headers();
   for (const [name, value] of Object.entries(fields)) {
     if (value !== undefined && !name.startsWith(":")) headers.set(name, String(value));
@@ -71,7 +75,11 @@ function overHttp1({ url, headers, method, body, signal }: Sent, ca: string): Pr
   });
 }
 
-function overHttp2({ url, headers, method, body, signal }: Sent, ca: string, sessions: Map<string, ClientHttp2Session>) {
+function overHttp2(
+  { url, headers, method, body, signal }: Sent,
+  ca: string,
+  sessions: Map<string, ClientHttp2Session>,
+) {
   let session = sessions.get(url.host);
   if (!session || session.closed || session.destroyed) {
     session = connectHttp2(`https://127.0.0.1:${url.port}`, { servername: url.hostname, ca });
@@ -145,17 +153,19 @@ export async function connectMcp(url: string, { transport, fetch, confirm }: Con
       : new StreamableHTTPClientTransport(new URL(url), options);
   };
   type Connects = Parameters<Client["connect"]>[0];
-  const client = new Client({ name: "test", version: "1.0.0" });
+  const connect = async (through: ReturnType<typeof make>): Promise<Client> => {
+    const client = new Client({ name: "test", version: "1.0.0" });
+    await client.connect(through as unknown as Connects);
+    return client;
+  };
   const first = make();
   try {
-    await client.connect(first as unknown as Connects);
-    return client;
+    return await connect(first);
   } catch (error) {
     if (!confirm || !(error instanceof UnauthorizedError)) throw error;
   }
   await first.finishAuth(await confirm(String(store.opened)));
-  await client.connect(make() as unknown as Connects);
-  return client;
+  return await connect(make());
 }
 
 export async function callTool(client: Client, name: string): Promise<string> {

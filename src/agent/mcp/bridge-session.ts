@@ -1,5 +1,6 @@
 /** One MCP session of the bridge: its process, and what the client waits for. */
 import type { ServerResponse } from "node:http";
+import { letGo } from "../../lib/boundary.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import { McpChild } from "./child.ts";
 import { isRequest, rpcCodes, rpcError } from "./json-rpc.ts";
@@ -57,7 +58,10 @@ export class BridgeSession {
   /** Starts the server and answers the client's `initialize`. */
   begin(response: ServerResponse): void {
     const headers = { "mcp-session-id": this.id };
-    this.#replies.set(this.#begin.id, new Reply(response, [this.#begin], { sender: undefined, headers, isBatch: false }));
+    this.#replies.set(
+      this.#begin.id,
+      new Reply(response, [this.#begin], { sender: undefined, headers, isBatch: false }),
+    );
     this.#start();
     this.#deliver(this.#begin);
   }
@@ -197,7 +201,7 @@ export class BridgeSession {
     const now = clock.monotonic();
     this.#restarts.push(now);
     while ((this.#restarts[0] ?? now) < now - restartsMs) this.#restarts.shift();
-    if (!isBegun || this.#restarts.length > maxRestarts) void this.close();
+    if (!isBegun || this.#restarts.length > maxRestarts) letGo("task", this.close());
   }
 
   #fail(why: string): void {

@@ -1,6 +1,7 @@
 /** Finds out where and how a service speaks MCP, by a session that is ended at once. */
 import type { ClientRequest, IncomingMessage } from "node:http";
 import { duplexPair } from "node:stream";
+import { eventsIn } from "../../lib/event-stream.ts";
 import { Agent, request as requestHttp } from "../../lib/http.ts";
 import { describeServiceFault } from "../service-fault.ts";
 import { dialUpstream } from "../upstream.ts";
@@ -87,7 +88,10 @@ function openLine(upstream: Upstream, host: string): Line {
       open.add(request);
       const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
       const ms = upstream.local ? localAnswerMs : answerMs;
-      const timer = setTimeout(() => request.destroy(new NoMcp(`${upstream.text}: no answer within ${ms / 1000} s`)), ms);
+      const timer = setTimeout(
+        () => request.destroy(new NoMcp(`${upstream.text}: no answer within ${ms / 1000} s`)),
+        ms,
+      );
       request.on("response", (response) => {
         response.on("error", () => {});
         resolve(response);
@@ -200,15 +204,4 @@ function parsed(text: string): RpcMessage | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** Returns the complete events with data (WHATWG HTML, "Server-sent events"). */
-export function eventsIn(text: string): { type: string; data: string }[] {
-  const blocks = text.replaceAll(/\r\n?/g, "\n").split("\n\n").slice(0, -1);
-  return blocks.flatMap((block) => {
-    const fields = block.split("\n").map((line) => /^([^:]*):? ?(.*)$/s.exec(line) ?? ["", "", ""]);
-    const data = fields.filter(([, name]) => name === "data").map(([, , value]) => value);
-    const type = fields.findLast(([, name]) => name === "event")?.[2] ?? "message";
-    return data.length === 0 ? [] : [{ type, data: data.join("\n") }];
-  });
 }

@@ -226,7 +226,7 @@ describe("an MCP server on standard input and output", { timeout: 120_000 }, () 
     const ping = (id: number) => ({ jsonrpc: "2.0", id, method: "ping" });
     assert.deepEqual(await (await post(bridge.url, ping(50), headers)).json(), { jsonrpc: "2.0", id: 50, result: {} });
     const answers = (await (await post(bridge.url, [ping(51), ping(52)], headers)).json()) as { id: number }[];
-    assert.deepEqual(answers.map(({ id }) => id).toSorted(), [51, 52]);
+    assert.deepEqual(new Set(answers.map(({ id }) => id)), new Set([51, 52]));
     await client.close();
   });
 

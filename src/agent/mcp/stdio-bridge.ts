@@ -31,6 +31,7 @@ export function stdioBridge(options: BridgeOptions): LocalService {
   const { clock } = options;
   const sessions = new Map<string, BridgeSession>();
   const said = boundedLog(options);
+  let isClosed = false;
   const timer = clock.every(pulseMs, () => {
     const idleSince = clock.monotonic() - options.idleMs;
     for (const session of sessions.values()) {
@@ -40,6 +41,7 @@ export function stdioBridge(options: BridgeOptions): LocalService {
   });
   const begin = (message: RpcMessage, response: ServerResponse): void => {
     if (!isRequest(message)) return;
+    if (isClosed) return refuse(response, 503, rpcCodes.busy, "the agent stops");
     if (sessions.size >= options.maxSessions && !makeRoom(sessions)) {
       return refuse(response, 503, rpcCodes.busy, `${options.maxSessions} sessions are in use`);
     }
@@ -98,6 +100,7 @@ export function stdioBridge(options: BridgeOptions): LocalService {
       },
     }),
     async close() {
+      isClosed = true;
       timer.cancel();
       await Promise.all([...sessions.values()].map((session) => session.close("the agent stops")));
     },

@@ -19,7 +19,7 @@ import type { Shared } from "./sharing.ts";
 export function liveView({ host, port }: ServerAddress, totals: Totals, log: Log, shared: Shared): AgentView {
   /** URL of the first tunnel. */
   let url: string | undefined;
-  const tunnels: { line: string; trouble: string | undefined; mcp: readonly string[] }[] = [];
+  const tunnels: ShownTunnel[] = [];
   let state = styleText("yellow", "connecting");
   let notice: string | undefined;
   let wasOnline = false;
@@ -29,11 +29,7 @@ export function liveView({ host, port }: ServerAddress, totals: Totals, log: Log
   const rows = (): [string, string][] => [
     ["Status", state],
     ["Server", `${host}:${port}`],
-    ...tunnels.flatMap(({ line, trouble, mcp }): [string, string][] => [
-      ["Forwarding", styleText("bold", line)],
-      ...(trouble === undefined ? [] : [["Service", styleText("red", trouble)] as [string, string]]),
-      ...mcp.map((one, at): [string, string] => [at === 0 ? "MCP" : "", one]),
-    ]),
+    ...tunnels.flatMap(rowsOf),
     ...(stored === undefined ? [] : [["Inbox", stored] as [string, string]]),
     ...(inspector === undefined ? [] : [["Inspector", inspector] as [string, string]]),
     ...(notice === undefined ? [] : [["Warning", styleText("yellow", notice)] as [string, string]]),
@@ -76,7 +72,7 @@ export function liveView({ host, port }: ServerAddress, totals: Totals, log: Log
       screen.changed();
     },
     watch(tunnel) {
-      const shown = { line: forwardingLine(undefined, tunnel), trouble: undefined as string | undefined, mcp: [] as readonly string[] };
+      const shown: ShownTunnel = { line: forwardingLine(undefined, tunnel), trouble: undefined, mcp: [] };
       tunnels.push(shown);
       return {
         status(status) {
@@ -115,6 +111,21 @@ export function liveView({ host, port }: ServerAddress, totals: Totals, log: Log
       giveBack?.();
     },
   };
+}
+
+interface ShownTunnel {
+  line: string;
+  trouble: string | undefined;
+  /** How clients add its MCP server. */
+  mcp: readonly string[];
+}
+
+function rowsOf({ line, trouble, mcp }: ShownTunnel): [string, string][] {
+  return [
+    ["Forwarding", styleText("bold", line)],
+    ...(trouble === undefined ? [] : [["Service", styleText("red", trouble)] as [string, string]]),
+    ...mcp.map((one, at): [string, string] => [at === 0 ? "MCP" : "", one]),
+  ];
 }
 
 /** The QR code is last, so that a low terminal still shows the other rows. */

@@ -24,14 +24,16 @@ export function mcpTargets(
   values: TunnelValues,
 ): { readonly targets: readonly string[]; readonly mcp: TunnelOptions["mcp"] } {
   const { mcpStdio, compression, upstreamProtocol } = values;
-  if (compression) throw new ValueError("compression", "cannot be set for an MCP server: its streams are sent unchanged");
+  if (compression)
+    throw new ValueError("compression", "cannot be set for an MCP server: its streams are sent unchanged");
   if (upstreamProtocol === "http2") throw new ValueError("upstreamProtocol", "must be http1 for an MCP server");
   if (mcpStdio !== undefined) {
     if (targets.length > 0) throw new ValueError("addr", "cannot be set, because the MCP server is a command");
     return { targets, mcp: { path: bridgePath } };
   }
   const [target = ""] = targets;
-  if (targets.length !== 1 || target.startsWith("/")) throw new ValueError("addr", "must be one target for an MCP server");
+  if (targets.length !== 1 || target.startsWith("/"))
+    throw new ValueError("addr", "must be one target for an MCP server");
   if (/^file:/i.test(target)) throw new ValueError("addr", "must be an MCP server, not a directory");
   const [, address = target, path] = /^((?:https?:\/\/)?[^/]+)(\/[\w\-.~%/]+)$/i.exec(target) ?? [];
   return { targets: [address], mcp: path === undefined || /^unix:/i.test(target) ? {} : { path } };

@@ -129,8 +129,9 @@ export async function runAgent({
   const end = await Promise.race([stopped, told.promise, agent.ended, ...(whenEnded ? [whenEnded] : [])]);
   watchedInbox?.stop();
   inspection?.drain();
-  if (typeof end === "number") await agent.close();
+  // Before the agent waits for open requests, because a stream of a client has no end.
   await Promise.all(given.tunnels.map(async ({ upstream }) => await upstream.local?.close?.()));
+  if (typeof end === "number") await agent.close();
   await inspection?.close();
   view.close();
   if (ended !== undefined) sayEnded(form, ended);

@@ -60,7 +60,8 @@ function isOnDisk(target: string): boolean {
 
 function upstreamOf(kind: TunnelKind, targets: readonly string[], values: TunnelValues, readFile: ReadFile): Upstream {
   // After the agent has terminated TLS, the traffic is a plain connection.
-  const upstream = values.mcpStdio !== undefined ? mcpCommand(values) : parsed(values.terminateAt === "agent" ? "tcp" : kind, targets);
+  const upstream =
+    values.mcpStdio !== undefined ? mcpCommand(values) : parsed(values.terminateAt === "agent" ? "tcp" : kind, targets);
   const { upstreamProtocol, upstreamTlsVerify, upstreamTlsVerifyCas, upstreamServerName } = values;
   // The header would follow the TLS handshake, where services do not expect it.
   if (upstream.tls && (values.proxyProtocol ?? 0) !== 0) {
