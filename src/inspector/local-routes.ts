@@ -5,6 +5,7 @@ import type { InspectedTunnel, Inspector } from "./inspector.ts";
 import { LocalRefusal } from "./local-refusal.ts";
 import { renderEndpoint, renderExchange, renderTunnel } from "./render.ts";
 import type { ReplayEdits } from "./outgoing.ts";
+import { rpcCallsOf } from "./json-rpc.ts";
 import { replay } from "./replay.ts";
 import { makeTextSearch } from "./text-search.ts";
 
@@ -140,12 +141,16 @@ function isSet(query: URLSearchParams, name: string): boolean {
   return query.get(name) === "true";
 }
 
-/** Filters by `tunnel_name` and by `text` in heads and captured bodies. Credentials are not searched. */
+/** Filters by `tunnel_name`, by `rpc_method` and `rpc_name` of JSON-RPC calls, and by `text` in heads and captured bodies. Credentials are not searched. */
 function filterOf(query: URLSearchParams): (exchange: Exchange) => boolean {
   const tunnel = query.get("tunnel_name");
   const text = query.get("text");
   const hasText = text === null ? () => true : makeTextSearch(text);
-  return (exchange) => (tunnel === null || exchange.tunnel === tunnel) && hasText(exchange);
+  const [method, name] = [query.get("rpc_method"), query.get("rpc_name")];
+  const hasCall = (exchange: Exchange): boolean =>
+    (method === null && name === null) ||
+    rpcCallsOf(exchange).some((call) => call.method === (method ?? call.method) && call.name === (name ?? call.name));
+  return (exchange) => (tunnel === null || exchange.tunnel === tunnel) && hasCall(exchange) && hasText(exchange);
 }
 
 function textOf(body: Call["body"], name: string): string | undefined {

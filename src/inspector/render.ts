@@ -2,6 +2,7 @@
 import { contentsOf, webSocketOf } from "./contents.ts";
 import type { BodyCopy, CapturedResponse, Exchange } from "./exchange.ts";
 import type { InspectedTunnel } from "./inspector.ts";
+import { rpcCallsOf } from "./json-rpc.ts";
 import type { Measured } from "./meter.ts";
 import type { RequestTimes, ToldTimes } from "./told-times.ts";
 import { linesOf, renderHead, trailersOf } from "./secrets.ts";
@@ -90,8 +91,16 @@ export function renderExchange(exchange: Exchange, { reveals = false, isBrief = 
       passed: { bytes_in: exchange.bytesIn, bytes_out: exchange.bytesOut },
     }),
     ...(!isBrief && webSocketOf(exchange)),
+    ...rpcOf(exchange, isBrief),
     ...(exchange.replayOf !== undefined && { replay_of: exchange.replayOf }),
   };
+}
+
+/** Calls of JSON-RPC; in lists without contents. */
+function rpcOf(exchange: Exchange, isBrief: boolean): object {
+  const calls = rpcCallsOf(exchange);
+  if (calls.length === 0) return {};
+  return { rpc: isBrief ? calls.map(({ params: _params, result: _result, ...brief }) => brief) : calls };
 }
 
 /**

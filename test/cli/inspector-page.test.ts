@@ -178,6 +178,32 @@ describe("the inspector's page", { skip: skipWithout("chromium"), timeout: 120_0
     await row("/missing").waitFor();
   });
 
+  it("the inspector's page shows the calls of an MCP client, and filters by method and tool", async () => {
+    for (const name of ["weather", "search"]) {
+      await platform.request(`${url}/mcp`, {
+        method: "POST",
+        headers: jsonFields,
+        body: JSON.stringify({
+          jsonrpc: "2.0",
+          id: 1,
+          method: "tools/call",
+          params: { name, arguments: { city: "Ulm" } },
+        }),
+      });
+    }
+    await page.getByRole("button", { name: /tools\/call weather/ }).click();
+    const calls = page.getByRole("region", { name: "Calls" });
+    await calls.getByText("weather").waitFor();
+    assert.match(await calls.innerText(), /tools\/call.*weather.*no answer.*"city": "Ulm"/s);
+    await assertAccessible(page, "calls of MCP");
+    await page.getByLabel("Call", { exact: true }).selectOption("tools/call search");
+    await eventually(
+      () => page.getByRole("list", { name: "Requests" }).getByRole("button").count(),
+      (count) => count === 1,
+    );
+    await page.getByLabel("Call", { exact: true }).selectOption("");
+  });
+
   it("the inspector's page hides credentials until they are clicked, and does not find them by search", async () => {
     await ask("/private", { authorization: "Bearer visitor-secret" });
     await row("/private").click();

@@ -49,6 +49,25 @@ describe("the inspector of an agent", { timeout: 120_000 }, () => {
     assert.deepEqual(await listed("?tunnel_name=other"), []);
   });
 
+  it("the local API lists JSON-RPC calls, and filters by method and name", async () => {
+    for (const name of ["weather", "search"]) {
+      const params = { name, arguments: { city: "Ulm" } };
+      await inspected.platform.request(`${inspected.url}/mcp`, {
+        method: "POST",
+        headers: json,
+        body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params }),
+      });
+    }
+    const found = await listed("?rpc_method=tools/call&rpc_name=search&brief=true");
+    const brief = { kind: "call", from: "client", method: "tools/call", name: "search", answered: false };
+    assert.deepEqual(
+      found.map(({ rpc }: { rpc: unknown }) => rpc),
+      [[brief]],
+    );
+    assert.deepEqual((await call("GET", found[0].uri)).body.rpc, [{ ...brief, params: { city: "Ulm" } }]);
+    assert.deepEqual(await listed("?rpc_name=other"), []);
+  });
+
   it("the local API reports the time of the edge, the tunnel, the connection and the service", async () => {
     const { hostname } = new URL(inspected.url);
     const visitor = await inspected.platform.connect(hostname);

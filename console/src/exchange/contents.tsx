@@ -4,7 +4,7 @@ import { Tag, Time } from "../ui/elements.tsx";
 import { bytesText } from "../ui/format.ts";
 import { hexOf } from "./hex.ts";
 import { bytesOf } from "./model.ts";
-import type { Grpc, Part, WebSocketMessage } from "./model.ts";
+import type { Grpc, Part, RpcCall, WebSocketMessage } from "./model.ts";
 
 export function Parts({ parts }: { readonly parts: readonly Part[] }) {
   return (
@@ -78,6 +78,54 @@ export function WebSocketMessages({
       </ol>
     </section>
   );
+}
+
+/** @param duration of the whole request, as text */
+export function RpcCalls({ calls, duration }: { readonly calls: readonly RpcCall[]; readonly duration: string }) {
+  return (
+    <section aria-label="Calls">
+      <h2>Calls</h2>
+      <ol class="events box">
+        {calls.map((one, at) => (
+          <li key={at}>
+            <Line cut={undefined}>
+              {one.from === "server" && <Tag tone="info">from the server</Tag>}
+              {one.kind !== "call" && <Tag>{one.kind}</Tag>}
+              <strong class="mono">{one.method}</strong>
+              {one.name !== undefined && <span class="mono">{one.name}</span>}
+              {one.error && <Tag tone="bad">{`error ${one.error.code}`}</Tag>}
+              {one.failed === true && <Tag tone="bad">failed</Tag>}
+              {one.kind === "call" && one.from === "client" && (
+                <span class="muted small">{one.answered ? duration : "no answer"}</span>
+              )}
+            </Line>
+            {one.params !== undefined && (
+              <Json label={one.name === undefined ? "Parameters" : "Arguments"} value={one.params} />
+            )}
+            {one.error && <p>{one.error.message}</p>}
+            {one.result !== undefined && <Json label="Result" value={one.result} />}
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+function Json({ label, value }: { readonly label: string; readonly value: unknown }) {
+  return (
+    <details open>
+      <summary class="muted small">{label}</summary>
+      <pre>{typeof value === "string" ? value : JSON.stringify(value, undefined, 2)}</pre>
+    </details>
+  );
+}
+
+/** Returns the calls of a request in one line. */
+export function rpcText(calls: readonly RpcCall[] = []): string {
+  return calls
+    .filter(({ kind }) => kind === "call")
+    .map(({ method, name }) => (name === undefined ? method : `${method} ${name}`))
+    .join(", ");
 }
 
 function Line({ cut, children }: { readonly cut: boolean | undefined; readonly children: ComponentChildren }) {

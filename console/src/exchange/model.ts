@@ -66,6 +66,19 @@ export interface Timing {
   readonly first_byte: number | null;
 }
 
+/** A call of JSON-RPC. `params` and `result` are absent in lists. */
+export interface RpcCall {
+  readonly kind: "call" | "notification" | "answer";
+  readonly from: "client" | "server";
+  readonly method: string;
+  readonly name?: string;
+  readonly params?: unknown;
+  readonly result?: unknown;
+  readonly error?: { readonly code: number; readonly message: string };
+  readonly failed?: boolean;
+  readonly answered: boolean;
+}
+
 export interface Exchange {
   readonly id: string;
   readonly tunnel_name: string;
@@ -80,6 +93,7 @@ export interface Exchange {
   readonly fault?: string;
   readonly passed?: { readonly bytes_in: number; readonly bytes_out: number };
   readonly replay_of?: string;
+  readonly rpc?: readonly RpcCall[];
   /** `cut`: the first messages are missing. */
   readonly websocket?: { readonly messages: readonly WebSocketMessage[]; readonly cut: boolean };
   readonly request: Message & { readonly method: string; readonly uri: string };

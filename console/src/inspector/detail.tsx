@@ -1,13 +1,14 @@
 /** One request beside its response. */
 import { useState } from "preact/hooks";
 import { Copy, Dialog, Time } from "../ui/elements.tsx";
-import { bytesText } from "../ui/format.ts";
+import { bytesText, durationText } from "../ui/format.ts";
 import { Compare } from "./compare.tsx";
 import { EditReplay } from "./edit-replay.tsx";
-import { WebSocketMessages } from "../exchange/contents.tsx";
+import { RpcCalls, WebSocketMessages } from "../exchange/contents.tsx";
 import { Fact } from "../exchange/fact.tsx";
 import { curlOf, download, harOf } from "./export.ts";
 import { Outcome } from "./list.tsx";
+import { msOf } from "../exchange/model.ts";
 import type { Exchange } from "../exchange/model.ts";
 import {
   attempt,
@@ -46,6 +47,7 @@ export function Detail() {
         <Actions exchange={exchange} onEdit={() => setEdits(true)} />
         <Facts exchange={exchange} />
       </header>
+      {exchange.rpc && <RpcCalls calls={exchange.rpc} duration={durationText(msOf(exchange.duration))} />}
       <Sides exchange={exchange} onReveal={reveal} />
       {exchange.websocket && <WebSocketMessages {...exchange.websocket} />}
       {edits && <EditReplay exchange={exchange} onClose={() => setEdits(false)} />}

@@ -1,8 +1,9 @@
 /** List of requests, newest first, with its filters. */
 import { Tag } from "../ui/elements.tsx";
 import { clockText, durationText, statusTone } from "../ui/format.ts";
-import { emptyFilter } from "./filter.ts";
+import { callsOf, emptyFilter } from "./filter.ts";
 import type { Filter } from "./filter.ts";
+import { rpcText } from "../exchange/contents.tsx";
 import { fieldOf, msOf } from "../exchange/model.ts";
 import type { Exchange } from "../exchange/model.ts";
 import { comparedId, exchanges, filter, lookFor, select, selectedId, shown, tunnels } from "./store.ts";
@@ -13,7 +14,8 @@ const set = (change: Partial<Filter>): void => {
 const valueOf = (event: Event): string => (event.currentTarget as HTMLInputElement).value;
 
 export function Filters() {
-  const { method, status, path, text, slowerThan, tunnel } = filter.value;
+  const { method, status, path, text, slowerThan, tunnel, call } = filter.value;
+  const calls = [...new Set(exchanges.value.flatMap(callsOf))].sort();
   const methods = [...new Set(exchanges.value.map(({ request }) => request.method))].filter(Boolean).sort();
   return (
     <form class="filters" role="search" aria-label="Filter requests" onSubmit={(event) => event.preventDefault()}>
@@ -59,6 +61,14 @@ export function Filters() {
           <option key={ms} value={ms}>{`> ${ms < 1_000 ? `${ms} ms` : `${ms / 1_000} s`}`}</option>
         ))}
       </select>
+      {calls.length > 0 && (
+        <select aria-label="Call" value={call} onChange={(event) => set({ call: valueOf(event) })}>
+          <option value="">MCP call</option>
+          {calls.map((one) => (
+            <option key={one}>{one}</option>
+          ))}
+        </select>
+      )}
       {tunnels.value.length > 1 && (
         <select aria-label="Tunnel" value={tunnel} onChange={(event) => set({ tunnel: valueOf(event) })}>
           <option value="">Tunnel</option>
@@ -101,6 +111,7 @@ export function List() {
 function Row({ exchange }: { readonly exchange: Exchange }) {
   const { id, request, start, duration, replay_of, outcome, tunnel_name } = exchange;
   const isSelected = selectedId.value === id;
+  const calls = rpcText(exchange.rpc);
   return (
     <li class={`arrives ${comparedId.value === id ? "compared" : ""}`}>
       <button
@@ -118,6 +129,11 @@ function Row({ exchange }: { readonly exchange: Exchange }) {
           <span class="mono cut" title={request.uri}>
             {request.uri}
           </span>
+          {calls !== "" && (
+            <span class="mono cut" title={calls}>
+              {calls}
+            </span>
+          )}
           <span class="muted cut where">
             {[fieldOf(request.headers, "host"), tunnel_name]
               .filter((one) => one !== undefined && one !== "")
