@@ -59,7 +59,7 @@ function callOf(message: Json, from: RpcCall["from"], answered: Json | undefined
   const kind = method === "" ? "answer" : id === undefined ? "notification" : "call";
   const name = nameIn(params);
   const shownParams = method === "tools/call" || method === "prompts/get" ? argumentsIn(params) : params;
-  const error = answer?.["error"] as RpcCall["error"] | undefined;
+  const error = answer?.["error"];
   const result = answer?.["result"];
   const failed = isObject(result) && result["isError"] === true;
   return [
@@ -70,11 +70,15 @@ function callOf(message: Json, from: RpcCall["from"], answered: Json | undefined
       ...(name !== undefined && { name }),
       ...(shownParams !== undefined && { params: bounded(shownParams) }),
       ...(result !== undefined && { result: bounded(result) }),
-      ...(isObject(error) && { error: { code: Number(error.code), message: String(error.message) } }),
+      ...(isObject(error) && { error: { code: Number(error["code"]), message: textIn(error["message"]) } }),
       ...(failed && { failed }),
       answered: answer !== undefined,
     },
   ];
+}
+
+function textIn(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value ?? "");
 }
 
 function nameIn(params: unknown): string | undefined {

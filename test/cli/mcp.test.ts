@@ -161,6 +161,32 @@ describe("postern http --mcp", { timeout: 240_000 }, () => {
     }
   });
 
+  it("the guide about MCP servers works as written, with the development provider", async () => {
+    const page = readFileSync(join(root, "docs/guides/mcp.md"), "utf8");
+    const commands = [...page.matchAll(/^postern (.*)$/gm)].map(([, line = ""]) => line);
+    assert.ok(commands.includes("dev"));
+    const line = commands.find((one) => one.endsWith("--sso dev")) ?? "";
+    const service = await start("stateful");
+    const args = line.replace("8000", String(service.port)).split(" ");
+    const agent = startCommand(args, { env: { POSTERN_DATA: directory, POSTERN_INSPECTOR: "off" } });
+    running.push(agent);
+    const url = await eventually(
+      () => /^MCP server at (\S+)\. Add it to a client:$/m.exec(agent.stdout())?.[1] ?? "",
+      (found) => found !== "",
+    );
+    const { fetch, close } = localFetch(ca, "h1");
+    const person = openBrowser({ ca });
+    const confirm = (at: string): Promise<string> => allowAtDevProvider(person, at, "ada");
+    const client = await connectMcp(url, { transport: "http", fetch, confirm });
+    assert.equal(await callTool(client, "who"), "stateful ada@example.com");
+    await client.close();
+    close();
+    const file = join(directory, "guide.yml");
+    writeFileSync(file, /^```yaml\n([^]*?)^```$/m.exec(page)?.[1] ?? "");
+    const checked = await runSharedCommand(["config", "check", "--config", file]);
+    assert.equal(checked.code, 0, checked.stderr);
+  });
+
   it("several agents of one URL keep each MCP session, and a client begins anew when its agent has left", async () => {
     const url = "https://pool.localhost";
     const agents = [];
