@@ -1,5 +1,5 @@
 /** What an agent publishes: each tunnel has its own service and its own life within the agent's sessions. */
-import type { McpPlace } from "./mcp/probe.ts";
+import type { McpPlace } from "./mcp-place.ts";
 import type { Upstream } from "./upstream.ts";
 import type { AgentEnd } from "./end.ts";
 import type { PublishedProto, Publication } from "./publication.ts";

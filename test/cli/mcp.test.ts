@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, before, describe, it } from "node:test";
+import { createServer } from "../../src/lib/http.ts";
 import { openBrowser } from "../support/browser.ts";
 import { freePorts, root, startCommand } from "../support/command.ts";
 import type { Running } from "../support/command.ts";
@@ -121,6 +121,12 @@ describe("postern http --mcp", { timeout: 240_000 }, () => {
       /cursor:\/\/anysphere\.cursor-deeplink\/mcp\/install\?name=\S+&config=(\S+)/.exec(text) ?? [];
     assert.deepEqual(JSON.parse(Buffer.from(decodeURIComponent(config), "base64").toString()), { url });
     assert.match(agent.stderr(), /everyone who knows the URL can call the tools/);
+  });
+
+  it("G3: postern http --mcp-stdio gives the process no token of the agent", async () => {
+    const env = { POSTERN_AUTHTOKEN: readFileSync(join(directory, "authtoken"), "utf8").trim() };
+    const { agent } = await publish(["http", "--mcp-stdio", stdio], env);
+    assert.match(agent.stderr(), /started without a token/);
   });
 
   it("postern http --mcp-stdio publishes a command with a login, and ends its processes with the agent", async () => {

@@ -1,8 +1,9 @@
 /** One MCP session of the bridge: its process, and what the client waits for. */
 import type { ServerResponse } from "node:http";
 import { letGo } from "../../lib/boundary.ts";
-import type { Clock, Timer } from "../../lib/clock.ts";
+import type { Timer } from "../../lib/clock.ts";
 import { McpChild } from "./child.ts";
+import type { ChildOptions } from "./child.ts";
 import { isRequest, rpcCodes, rpcError } from "./json-rpc.ts";
 import type { RpcId, RpcMessage, RpcRequest } from "./json-rpc.ts";
 import { EventStream, Reply } from "./reply.ts";
@@ -16,10 +17,8 @@ const beginMs = 60_000;
 const maxRestarts = 3;
 const restartsMs = 60_000;
 
-export interface SessionOptions {
+export interface SessionOptions extends ChildOptions {
   readonly id: string;
-  readonly command: string;
-  readonly clock: Clock;
   readonly said: (line: string) => void;
   /** Reports that the server has ended, and is started again for the next message. */
   readonly crashed: (why: string) => void;
@@ -129,8 +128,8 @@ export class BridgeSession {
   }
 
   #start(): void {
-    const { command, clock, said } = this.#options;
-    const child = new McpChild(command, clock, {
+    const { clock, said } = this.#options;
+    const child = new McpChild(this.#options, {
       said,
       message: (message) => this.#child === child && this.#take(message),
       ended: (why) => this.#child === child && this.#ended(why),

@@ -15,6 +15,13 @@ const maxSaidLength = 2_000;
 /** Time for a process to end after its input has ended, and again after SIGTERM, milliseconds. */
 const graceMs = 1_000;
 
+export interface ChildOptions {
+  /** Command line for the shell. Visitors' text is never part of it. */
+  readonly command: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly clock: Clock;
+}
+
 export interface ChildEvents {
   message(message: RpcMessage): void;
   /** A line of standard error, or one of standard output that is not a message. */
@@ -35,13 +42,12 @@ export class McpChild {
   #isOver = false;
   #why: string | undefined;
 
-  /** @param command for the shell. Visitors' text is never part of it */
-  constructor(command: string, clock: Clock, events: ChildEvents) {
+  constructor({ command, env, clock }: ChildOptions, events: ChildEvents) {
     this.#clock = clock;
     this.#events = events;
     // A group of its own also ends what the shell has started.
     const detached = process.platform !== "win32";
-    const child = spawn(command, { shell: true, detached, stdio: "pipe", env: environment(), windowsHide: true });
+    const child = spawn(command, { shell: true, detached, stdio: "pipe", env: { ...env }, windowsHide: true });
     this.#process = child;
     if (running.size === 0) process.once("exit", killAll);
     running.add(this);
@@ -148,11 +154,6 @@ function killGroup(pid: number, signal: NodeJS.Signals): void {
   } catch {
     // The group has ended.
   }
-}
-
-/** The agent's environment without its own settings, which contain tokens. */
-function environment(): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("POSTERN_")));
 }
 
 function readLines(stream: NodeJS.ReadableStream, said: (line: string) => void): void {

@@ -3,20 +3,12 @@ import type { ClientRequest, IncomingMessage } from "node:http";
 import { duplexPair } from "node:stream";
 import { eventsIn } from "../../lib/event-stream.ts";
 import { Agent, request as requestHttp } from "../../lib/http.ts";
+import type { McpPlace } from "../mcp-place.ts";
 import { describeServiceFault } from "../service-fault.ts";
 import { dialUpstream } from "../upstream.ts";
 import type { Upstream } from "../upstream.ts";
 import { isRpcMessage } from "./json-rpc.ts";
 import type { RpcMessage } from "./json-rpc.ts";
-
-/** How a service speaks MCP: Streamable HTTP, or the HTTP+SSE transport of the revision of 2024-11-05. */
-export type McpTransport = "http" | "sse";
-
-export interface McpPlace {
-  /** Path of the MCP server. */
-  readonly path: string;
-  readonly transport: McpTransport;
-}
 
 /** Time for one answer, milliseconds. A server on standard input may be downloaded first. */
 const answerMs = 10_000;

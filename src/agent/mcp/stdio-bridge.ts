@@ -1,13 +1,13 @@
 /** Serves an MCP server on standard input and output over Streamable HTTP: one process for each session. */
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Clock } from "../../lib/clock.ts";
 import { letGo } from "../../lib/boundary.ts";
 import type { Log } from "../../lib/log.ts";
 import { localService } from "../local-service.ts";
 import type { LocalService } from "../local-service.ts";
 import { bridgePath } from "./bridge-path.ts";
 import { BridgeSession } from "./bridge-session.ts";
+import type { ChildOptions } from "./child.ts";
 import { isRequest, isRpcMessage, rpcCodes, rpcError } from "./json-rpc.ts";
 import type { RpcMessage } from "./json-rpc.ts";
 import { sendJson } from "./reply.ts";
@@ -17,13 +17,10 @@ const pulseMs = 20_000;
 /** Lines of standard error per minute that are logged. */
 const maxSaid = 200;
 
-export interface BridgeOptions {
-  /** Command line for the shell. */
-  readonly command: string;
+export interface BridgeOptions extends ChildOptions {
   readonly maxSessions: number;
   /** A session without requests and streams ends after this time. */
   readonly idleMs: number;
-  readonly clock: Clock;
   readonly log: () => Log;
 }
 

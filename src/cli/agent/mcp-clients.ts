@@ -1,5 +1,5 @@
 /** Commands and links that add a published MCP server to common clients. */
-import type { McpPlace } from "../../agent/mcp/probe.ts";
+import type { McpPlace } from "../../agent/mcp-place.ts";
 import { initialize } from "../../agent/mcp/probe.ts";
 
 export interface McpClient {

@@ -1,6 +1,6 @@
 /** `--mcp` and `--mcp-stdio`: what makes a tunnel publish an MCP server. */
 import { bridgePath } from "../../agent/mcp/bridge-path.ts";
-import type { McpPlace } from "../../agent/mcp/probe.ts";
+import type { McpPlace } from "../../agent/mcp-place.ts";
 import { lazily } from "../../agent/targets.ts";
 import type { TunnelOptions } from "../../agent/tunnel.ts";
 import type { Upstream } from "../../agent/upstream.ts";
@@ -45,6 +45,7 @@ export function mcpCommand({ mcpStdio = "", mcpMaxSessions = 20, mcpIdleTimeout 
   const service = lazily(async () =>
     (await import("../../agent/mcp/stdio-bridge.ts")).stdioBridge({
       command: mcpStdio,
+      env: environment(),
       maxSessions: mcpMaxSessions,
       idleMs: mcpIdleTimeout,
       clock: systemClock,
@@ -93,4 +94,9 @@ const guards = ["BasicAuth", "OAuth", "OIDC", "SAML", "IPRestriction", "MutualTL
 function isGuarded({ options = {}, trafficPolicy, publish }: TunnelOptions): boolean {
   const hasLogin = publish.kind === "url" && publish.login !== undefined;
   return hasLogin || trafficPolicy !== undefined || guards.some((name) => options[name] !== undefined);
+}
+
+/** The agent's environment without its own settings, which contain tokens. */
+function environment(): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("POSTERN_")));
 }
