@@ -139,6 +139,23 @@ const requests = {
   requestHeaderRemove: many("Header field to remove from requests; repeatable.", named("NAME")),
   responseHeaderAdd: many("Header field to set in responses; repeatable.", headerField, { concealed: true }),
   responseHeaderRemove: many("Header field to remove from responses; repeatable.", named("NAME")),
+  capture: optional(
+    "Whether the server captures the requests of this URL, for searches and backtests (default: as the account says).",
+    yesOrNo,
+  ),
+  captureSample: optional(
+    "Share of forwarded and answered requests to capture, 0 to 1 (default: 1). The server captures all denied and failed ones.",
+    share,
+    { needs: "capture" },
+  ),
+  captureRedactHeader: many(
+    "Name of a header field that the server stores as a hash; repeatable. Credentials and cookies always are.",
+    named("NAME"),
+    { needs: "capture" },
+  ),
+  captureRedactQuery: many("Name of a query parameter that the server stores as a hash; repeatable.", named("NAME"), {
+    needs: "capture",
+  }),
   compression: toggle("Compress responses for clients that accept compression."),
   circuitBreaker: optional("Reject requests for a short time when more than this share of them fails with 5xx.", share),
   websocketTcpConverter: toggle("Send the content of WebSockets to the service as plain TCP."),

@@ -124,6 +124,28 @@ for (const database of databases) {
       assert.deepEqual(empty.log.entries, []);
     });
 
+    it("capture follows the tunnel's own option, which an agent changes with its next tunnel", async () => {
+      const { port } = service.address() as AddressInfo;
+      const url = "https://agent.capture.test";
+      for (const [at, Capture] of [{ redact_headers: ["x-key"] }, { enabled: false }].entries()) {
+        const agent = await platform.startAgent({ upstream: port, url, tunnel: { options: { Capture } } });
+        for (const http of ["h1", "h2"] as const) {
+          const sent = { http, headers: { "x-key": "canary-key" } };
+          assert.equal((await platform.request(`${url}/tunnel${at}${http}`, sent)).status, 200);
+        }
+        await agent.close();
+      }
+      const found = await eventually(
+        () => requests("path=/tunnel*&since=1h"),
+        (list) => list.filter(({ captured }) => captured).length === 2,
+      );
+      const captured = found.filter((one) => one.captured).map(({ path }) => path);
+      assert.deepEqual(captured.toSorted(), ["/tunnel0h1", "/tunnel0h2"]);
+      const { text } = await platform.api("GET", "/requests/export?format=har&path=/tunnel*");
+      assert.match(text, /"x-key"/);
+      assert.equal(text.includes("canary"), false);
+    });
+
     it("capture returns requests from before a restart", async () => {
       const before = await requests("path=/a*");
       await platform.restart();

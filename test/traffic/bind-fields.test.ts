@@ -48,6 +48,7 @@ const refused: readonly (readonly [name: string, message: Members])[] = [
     BasicAuth: { credentials },
     WebhookVerification: { provider: "github", secret: "secret" },
     WebsocketTCPConverter: {},
+    Capture: {},
     RequestHeaders: { add: ["x-a:b"] },
     ResponseHeaders: { add: ["x-a:b"] },
     UserAgentFilter: { deny: ["curl"] },

@@ -103,6 +103,11 @@ const options: readonly (readonly [lines: string, sent: object])[] = [
     "user_agent_filter: { allow: [Mozilla], deny: [curl] }",
     { UserAgentFilter: { allow: ["Mozilla"], deny: ["curl"] } },
   ],
+  [
+    "capture: { enabled: true, sample: 0.5, redact_headers: [X-Key], redact_query: [token] }",
+    { Capture: { enabled: true, sample: 0.5, redact_headers: ["x-key"], redact_query: ["token"] } },
+  ],
+  ["capture: { enabled: false }", { Capture: { enabled: false } }],
   ["websocket_tcp_converter: true", { WebsocketTCPConverter: {} }],
   ["host_header: rewrite", { RequestHeaders: { add: ["host:localhost:3000"], remove: [] } }],
   ["host_header: preserve", {}],

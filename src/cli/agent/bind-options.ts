@@ -81,6 +81,17 @@ const members: Readonly<Record<string, (values: TunnelValues, readFile: ReadFile
     ifAny([...requestHeaderAdd, ...requestHeaderRemove], { add: requestHeaderAdd, remove: requestHeaderRemove }),
   ResponseHeaders: ({ responseHeaderAdd = [], responseHeaderRemove = [] }) =>
     ifAny([...responseHeaderAdd, ...responseHeaderRemove], { add: responseHeaderAdd, remove: responseHeaderRemove }),
+  Capture: ({ capture, captureSample, captureRedactHeader, captureRedactQuery }) =>
+    capture === undefined
+      ? undefined
+      : {
+          enabled: capture,
+          ...present({
+            sample: captureSample,
+            redact_headers: captureRedactHeader?.map((name) => name.toLowerCase()),
+            redact_query: captureRedactQuery,
+          }),
+        },
   Compression: ({ compression }) => (compression ? {} : undefined),
   Forwarding: ({ upstreamTimeout = 0, encodedSlashes = false }) =>
     upstreamTimeout === 0 && !encodedSlashes

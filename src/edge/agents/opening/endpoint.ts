@@ -1,4 +1,5 @@
 /** An agent's endpoint as a site: one host, one tunnel, and either one route or whole connections. */
+import type { CaptureSetting } from "../../../capture/rule.ts";
 import { isInternalKey } from "../../../lib/internal-names.ts";
 import { passed, skipped } from "../../../traffic/step.ts";
 import type { Handshake } from "../../../traffic/handshake.ts";
@@ -25,6 +26,8 @@ export interface EndpointSiteOptions {
   readonly agentMark: string;
   /** Returns the current restriction of sources for the account's endpoints. Undefined without a restriction. */
   readonly restriction: () => ((source: string) => Step) | undefined;
+  /** How requests are captured, if the agent asked for it. */
+  readonly capture?: CaptureSetting | undefined;
 }
 
 /**
@@ -63,7 +66,7 @@ export function connectionEndpoint(
  * @returns a site that never changes, except for its account's restriction. A change of the tunnel creates a new site
  */
 export function endpointSite(options: EndpointSiteOptions, advertisedPort: number): Site {
-  const { endpointId, tunnelId, accountId, host, revision, mark, modules, restriction } = options;
+  const { endpointId, tunnelId, accountId, host, revision, mark, modules, restriction, capture } = options;
   const decidedBy = { kind: "endpoint", id: endpointId, revision };
   const route: CompiledRoute = Object.freeze({
     id: endpointId,
@@ -75,6 +78,7 @@ export function endpointSite(options: EndpointSiteOptions, advertisedPort: numbe
     response: modules.filter((module) => module.response !== undefined),
     settled: modules.filter((module) => module.settled !== undefined),
     upstream: planOf(options),
+    capture,
     converter: modules.find((module) => module.converter !== undefined)?.converter,
     allowsEncodedSlashes: modules.some((module) => module.allowsEncodedSlashes === true),
     responseTimeoutMs: modules.find((module) => module.responseTimeoutMs !== undefined)?.responseTimeoutMs,

@@ -26,6 +26,7 @@ import type { OpenedEndpoint } from "../names/shared-names.ts";
 import { makeEndpointPlaces } from "./endpoint-places.ts";
 import type { EndpointPlacesOptions, EndpointRequest, PublicPlace, Unasked } from "./endpoint-places.ts";
 import type { AgentLimits } from "../tunnels/limits.ts";
+import { readCapture } from "./capture.ts";
 import { compileOptions, likenessOf, prepareOptions } from "./options.ts";
 import { readTermination } from "./termination.ts";
 import { markOfTunnel } from "../tunnels/tunnel-mark.ts";
@@ -194,6 +195,7 @@ function endpointAt(
     beside,
     agentMark: markOfTunnel({ session }),
     restriction: () => table.restriction(accountId, "endpoints"),
+    capture: proto === "https" || proto === "http" ? readCapture(request.options) : undefined,
   };
   return {
     id: endpointId,

@@ -5,6 +5,7 @@ import { Refusal } from "../../../lib/errors.ts";
 import { modules } from "../../../modules/index.ts";
 import type { CompiledModule } from "../../../traffic/module.ts";
 import type { Exchange } from "../../../traffic/exchange.ts";
+import { readCapture } from "./capture.ts";
 import { endpointSite } from "./endpoint.ts";
 import { compileOptions } from "./options.ts";
 
@@ -100,6 +101,21 @@ describe("the options of an agent", () => {
     const deny = { IPRestriction: { deny_cidrs: ["2001:db8::/32"] } };
     assert.equal(admits(deny, "198.51.100.1"), true);
     assert.equal(admits(deny, "2001:db8::1"), false);
+  });
+
+  it("the options of an agent set how the server captures requests, with the defaults and limits of routes", () => {
+    assert.equal(readCapture({}), undefined);
+    assert.deepEqual(readCapture({ Capture: { redact_headers: ["x-key"] } }), {
+      enabled: true,
+      sample: 1,
+      hours: 24,
+      redact_headers: ["x-key"],
+      redact_query: [],
+      body_bytes: 0,
+    });
+    for (const invalid of [{ hours: 721 }, { sample: 2 }, { unheard: 1 }, { body_bytes: 1e9 }, "yes", []]) {
+      assert.throws(() => readCapture({ Capture: invalid }), Refusal, JSON.stringify(invalid));
+    }
   });
 
   it("the options of an agent filter user agents", async () => {

@@ -12,6 +12,7 @@ import type { ModuleConfiguration } from "../../../routing/compile/prepare.ts";
 import { parseFields } from "../../../schema/parse.ts";
 import type { Place, ResourceObject } from "../../../schema/object.ts";
 import { basicAuthOption, compileBasicAuth } from "./basic-auth.ts";
+import { captureOption } from "./capture.ts";
 import { terminationOption } from "./termination.ts";
 import { isJsonObject } from "../../../lib/json.ts";
 
@@ -216,6 +217,7 @@ export function compileOptions(
   for (const [name, value] of Object.entries(options)) {
     if (isUnset(value) || inert.has(name.toLowerCase())) continue;
     if (name.toLowerCase() === terminationOption && places.includes("tls_edge")) continue;
+    if (name.toLowerCase() === captureOption && places.includes("https_route")) continue;
     if (name.toLowerCase() === basicAuthOption && places.includes("https_route")) {
       basicAuth = compileOwn(name, value);
       continue;

@@ -1,6 +1,7 @@
 /** Converts a tunnel's options to the modules of an edge and its route, for API documents. */
 import { basicAuthOption } from "./basic-auth.ts";
 import { authorities, cidrRules, inert, isNothing, isUnset, translations } from "./options.ts";
+import { captureOption } from "./capture.ts";
 import { terminationOption } from "./termination.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -29,6 +30,10 @@ export function routeModules(options: Fields, name: string): RouteModules {
     if (known === terminationOption) {
       modules["tls_termination"] = { terminate_at: "edge" };
       if (!isNothing(option)) missing.push("the certificate of --crt: upload it with `POST /tls_certificates`");
+      continue;
+    }
+    if (known === captureOption) {
+      modules[captureOption] = option;
       continue;
     }
     const by = translations[known];

@@ -1,4 +1,4 @@
-/** Which requests are captured, and how: the nearest `capture` of route, edge and account, else the server's default. */
+/** Which requests are captured, and how: the nearest `capture` of route or tunnel, edge and account, else the server's default. */
 import { noteOf, ruleOf } from "../../../capture/rule.ts";
 import type { CaptureRule, CaptureSetting } from "../../../capture/rule.ts";
 import type { RoutingTable } from "../../../routing/sites/compiled.ts";
@@ -25,22 +25,26 @@ export function makeCaptureRules(
   table.subscribe((changed) => {
     if (kinds.some((kind) => changed.kinds.has(kind))) byPlace.clear();
   });
+  /** A tunnel that an agent opens again has the same id, and may have another setting. */
+  const byAgents = new WeakMap<CaptureSetting, { readonly rule: NotedRule | undefined }>();
+  const ofAgent = (setting: CaptureSetting): NotedRule | undefined => {
+    let known = byAgents.get(setting);
+    if (known === undefined) byAgents.set(setting, (known = { rule: noted(setting) }));
+    return known.rule;
+  };
   const settingOf = (kind: string, id: string | undefined): CaptureSetting | undefined => {
     const object = id === undefined ? undefined : table.object(kind, id);
     return (object?.doc["capture"] ?? undefined) as CaptureSetting | undefined;
   };
-  const find = ({ routeId, siteId, accountId, route }: Place): NotedRule | undefined => {
+  const find = ({ routeId, siteId, accountId }: Place): NotedRule | undefined => {
     const given =
-      settingOf("https_edge_route", routeId) ??
-      route?.capture ??
-      settingOf("https_edge", siteId) ??
-      settingOf("account", accountId);
+      settingOf("https_edge_route", routeId) ?? settingOf("https_edge", siteId) ?? settingOf("account", accountId);
     const setting = given ?? (isDefault ? {} : undefined);
-    if (setting === undefined) return undefined;
-    const rule = ruleOf(setting);
-    return rule.enabled && rule.sample > 0 ? { ...rule, note: noteOf(rule) } : undefined;
+    return setting && noted(setting);
   };
   return (place) => {
+    const asked = place.route?.capture;
+    if (asked !== undefined) return ofAgent(asked);
     const key = place.routeId ?? place.siteId ?? place.accountId ?? "";
     const known = byPlace.get(key);
     if (known !== undefined || byPlace.has(key)) return known;
@@ -49,4 +53,9 @@ export function makeCaptureRules(
     byPlace.set(key, rule);
     return rule;
   };
+}
+
+function noted(setting: Partial<CaptureSetting>): NotedRule | undefined {
+  const rule = ruleOf(setting);
+  return rule.enabled && rule.sample > 0 ? { ...rule, note: noteOf(rule) } : undefined;
 }
