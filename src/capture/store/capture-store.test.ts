@@ -195,6 +195,24 @@ describe("the store of captured requests", () => {
     await assert.rejects(readRecords({ directory, keys }, { accountId: "../ac_2" }).next(), /malformed/);
   });
 
+  it("the store of captured requests reads no further block when nobody waits any more", async () => {
+    const { open, places } = start();
+    const store = open();
+    for (const number of [1, 2, 3]) {
+      store.add(record(number), rule);
+      store.flush();
+    }
+    store.close();
+    let asked = 0;
+    const reading = readRecords(places, { accountId: "ac_1" }, { isOver: () => (asked += 1) > 2 });
+    const ids: string[] = [];
+    await assert.rejects(async () => {
+      for await (const { id } of reading) ids.push(id);
+    }, /took too long/);
+    assert.equal(asked, 3);
+    assert.ok(ids.length < 3);
+  });
+
   it("the store of captured requests is readable from another node, until that node goes away", async () => {
     const [here, there] = [start(), start()];
     for (const [at, { open }] of [here, there].entries()) {

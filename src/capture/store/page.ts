@@ -15,13 +15,14 @@ export interface RecordPage {
 export async function readPage(
   places: CapturePlaces,
   { limit, beforeId, ...query }: CaptureQuery & { readonly limit: number; readonly beforeId?: string | undefined },
+  isOver?: () => boolean,
 ): Promise<RecordPage> {
   const before = beforeId === undefined ? undefined : timeOfId(beforeId);
   const until = Math.min(query.until ?? Infinity, before === undefined ? Infinity : before + 1);
   const bounded = { ...query, ...(until !== Infinity && { until }) };
   const found: CapturedRequest[] = [];
   let lastMs = -Infinity;
-  for await (const record of readRecords(places, bounded, { newestFirst: true })) {
+  for await (const record of readRecords(places, bounded, { newestFirst: true, ...(isOver && { isOver }) })) {
     if (beforeId !== undefined && record.id >= beforeId) continue;
     const ms = Math.floor(record.receivedAt / 1000);
     // Within a millisecond, ids are in another order than the records.

@@ -23,6 +23,8 @@ export interface ReadOptions {
   readonly newestFirst?: boolean;
   /** Other nodes whose records are read, too. */
   readonly others?: readonly RecordingNode[];
+  /** Returns whether nobody waits for the records any more. Reading then fails before the next block. */
+  readonly isOver?: () => boolean;
   /** Called for each place without its records. */
   readonly gap?: (gap: CaptureGap) => void;
 }
@@ -37,7 +39,7 @@ const maxWaiting = 20_000;
 export async function* readRecords(
   { directory, keys }: CapturePlaces,
   query: CaptureQuery,
-  { newestFirst = false, others = [], gap = () => {} }: ReadOptions = {},
+  { newestFirst = false, others = [], isOver = () => false, gap = () => {} }: ReadOptions = {},
 ): AsyncGenerator<CapturedRequest> {
   const { accountId } = query;
   const fits = matcherOf(query);
@@ -49,6 +51,7 @@ export async function* readRecords(
   const accountKeys = new AccountKeys(accountId, keys);
   let waiting: CapturedRequest[] = [];
   for (const [at, place] of places.entries()) {
+    if (isOver()) throw new Error("read captured requests: it took too long; ask for a shorter time");
     for (const record of await recordsOf(place, accountId, accountKeys, gap)) if (fits(record)) waiting.push(record);
     waiting.sort((one, other) => sign * (one.receivedAt - other.receivedAt));
     // All records of later blocks come after this time.

@@ -3,15 +3,13 @@ import type { MessagePort } from "node:worker_threads";
 import type { CaptureLine, CapturePage } from "../../../capture/batch.ts";
 import type { BlockAnswer, BlockQuestion } from "../../../routing/planes/captured-blocks.ts";
 import { systemClock } from "../../../lib/clock.ts";
+import { askMs } from "./capture-messages.ts";
 import type { FromCapture, ToCapture } from "./capture-messages.ts";
 
 export interface CapturePortLine extends CaptureLine {
   /** The capture thread runs, or runs again. Whatever the earlier one had not taken is lost. */
   attach(port: MessagePort): void;
 }
-
-/** Maximum time for an answer, milliseconds. */
-const askMs = 8_000;
 
 /** @param wanted called once, when there is something to write */
 export function capturePortLine(wanted: () => void): CapturePortLine {

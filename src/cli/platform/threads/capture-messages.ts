@@ -2,6 +2,9 @@
 import type { CaptureBatch, CapturePage, CapturePageQuery } from "../../../capture/batch.ts";
 import type { BlockAnswer, BlockQuestion } from "../../../routing/planes/captured-blocks.ts";
 
+/** Maximum time for an answer, milliseconds. */
+export const askMs = 8_000;
+
 export type ToCapture =
   | { readonly type: "batch"; readonly batch: CaptureBatch }
   | { readonly type: "ask"; readonly call: number; readonly query: CapturePageQuery }
