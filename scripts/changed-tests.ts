@@ -22,6 +22,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   "src/api/events/targets": ["test/api/{events,events-clouds}.test.ts"],
   "src/api/filter": ["test/api/{filter,lists}.test.ts"],
   "src/api/history": ["test/api/{history,revisions}.test.ts"],
+  "src/api/mcp": ["test/api/mcp.test.ts", "test/cli/mcp.test.ts"],
   "src/api/policies": ["test/api/policies.test.ts"],
   "src/api/provisioning": ["test/traffic/acme.test.ts"],
   "src/api/scopes": ["test/api/{scopes,reach}.test.ts"],
@@ -31,6 +32,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   "src/cel": ["test/cel/*.test.ts", "test/api/filter.test.ts"],
   "src/import": ["test/import/*.test.ts"],
   "src/inspector": ["test/cli/{exchanges,inspector{,-page},local-tunnels}.test.ts"],
+  "src/mcp": ["test/api/mcp.test.ts", "test/cli/mcp.test.ts"],
   "src/pages": ["test/cli/{inspector,console}-page.test.ts"],
   "src/cli": ["test/cli/{commands,platform}.test.ts"],
   "src/cli/agent": ["test/cli/start.test.ts"],
@@ -39,6 +41,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   "src/cli/doctor": ["test/cli/{doctor,login}.test.ts"],
   "src/cli/service": ["test/cli/login.test.ts"],
   "src/cli/api": ["test/cli/api.test.ts"],
+  "src/cli/mcp": ["test/cli/mcp.test.ts"],
   "src/cli/platform": ["test/cli/platform.test.ts"],
   "src/cli/terminal": ["test/cli/commands.test.ts"],
   "src/directory": [

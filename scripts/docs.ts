@@ -5,7 +5,9 @@
  */
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, globSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { docsPages } from "../src/lib/io/own-docs.ts";
 import { brokenLinks } from "./site/links.ts";
 import { faultsOfBlocks } from "./site/code-blocks.ts";
 import { faultsOfPictures } from "./site/pictures.ts";
@@ -19,6 +21,7 @@ if (process.argv.includes("--watch")) {
   vitepress("dev", "--host", "127.0.0.1", "--port", String(port));
 } else {
   vitepress("build");
+  copyMarkdown();
   check();
   if (process.argv.includes("--serve")) {
     serveSite(`${site}/dist`, port).on("listening", () => process.stdout.write(`http://127.0.0.1:${port}/\n`));
@@ -42,6 +45,16 @@ function vitepress(...args: readonly string[]): void {
   const file = `${import.meta.dirname}/../${site}/node_modules/vitepress/bin/vitepress.js`;
   const run = spawnSync(process.execPath, [file, ...args], { cwd: site, stdio: "inherit" });
   if (run.status !== 0) fail(`vitepress ${args[0]} failed. Fix the error above and run the command again.`);
+}
+
+/** Offers the pages as Markdown to assistants, at the same addresses as a running server. */
+function copyMarkdown(): void {
+  for (const page of docsPages()) {
+    const copy = `${site}/dist/docs/${page}`;
+    mkdirSync(dirname(copy), { recursive: true });
+    copyFileSync(`docs/${page}`, copy);
+  }
+  copyFileSync("docs/llms.txt", `${site}/dist/llms.txt`);
 }
 
 function check(): void {

@@ -50,9 +50,11 @@ const allowed: Record<string, { readonly values: readonly string[]; readonly typ
       "acme",
       "outbound",
       "pages",
+      "mcp",
     ],
     types: ["routing", "settings"],
   },
+  mcp: { values: ["lib"] },
   tunnel: { values: ["lib"], types: ["routing"] },
   capture: { values: ["lib"], types: ["traffic", "routing"] },
   edge: {

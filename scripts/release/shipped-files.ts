@@ -2,6 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
+import { docsPages } from "../../src/lib/io/own-docs.ts";
 import { bundlePrograms } from "../bundling.ts";
 import type { BundlePlan } from "../bundling.ts";
 import type { ArchiveFile } from "./archive.ts";
@@ -24,14 +25,20 @@ export async function bundleFor(libraries: BundlePlan["libraries"]): Promise<rea
   );
 }
 
-/** Returns the pages and the API's description. */
+/** Returns the pages, the API's description and the documentation. */
 export function pagesAndDescription(): readonly ArchiveFile[] {
   const node = process.execPath;
   execFileSync(node, [join(root, "console", "build.js")], { stdio: ["ignore", 2, 2] });
   const pages = filesIn(join(root, "console", "dist"), "console/dist").filter(
     ({ path }) => !/\/(?:built|(?:assets\/)?kit[.-][^/]+)$/.test(path),
   );
-  return [...pages, { path: "openapi.json", bytes: readFileSync(join(root, "openapi.json")) }];
+  return [...pages, { path: "openapi.json", bytes: readFileSync(join(root, "openapi.json")) }, ...documentation()];
+}
+
+/** Returns the documentation that the server offers to assistants. */
+function documentation(): readonly ArchiveFile[] {
+  const paths = ["llms.txt", ...docsPages()].map((name) => `docs/${name}`);
+  return paths.map((path) => ({ path, bytes: readFileSync(join(root, path)) }));
 }
 
 /** Returns the manifest of an artifact: version, commit, and fields for npm. */

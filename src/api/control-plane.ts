@@ -74,6 +74,10 @@ import type { NodeEntriesOptions } from "./nodes/node-entries.ts";
 import type { NodeDirectory } from "./nodes/node-directory.ts";
 import { openNodes } from "./nodes/nodes.ts";
 import { watchStanding } from "./nodes/standing.ts";
+import { openMcp } from "./mcp/entrance.ts";
+import type { McpEntrance } from "./mcp/entrance.ts";
+import { replyWithDocs } from "./mcp/docs.ts";
+import type { RunInner } from "./http/inner-calls.ts";
 import { makeOperations } from "./operations.ts";
 import type { OperationsInput } from "./operations.ts";
 import type { Operation } from "./operation/call.ts";
@@ -340,8 +344,11 @@ async function startApi(options: ControlPlaneOptions, store: Store, grounds: Gro
     codes: front?.codes,
     backtests: grounds.backtests,
   });
+  const mcp = (run: RunInner): McpEntrance => (entrance = openMcp(run, { ...options, keys, isAlone: !store.node }));
+  let entrance: McpEntrance | undefined;
   const server = await startServer({
     ...(front && { front }),
+    entrancesWith: (run) => [mcp(run).reply, replyWithDocs],
     listen: { ...options.apiListen, host: options.apiListen.host ?? "::" },
     ...(apiUrl !== undefined && { apiUrl }),
     clock,
@@ -362,6 +369,7 @@ async function startApi(options: ControlPlaneOptions, store: Store, grounds: Gro
     address: server.address,
     operations: made.operations,
     async stop(): Promise<void> {
+      entrance?.stop();
       await server.stop();
       await reserving.domainChecks.stop();
     },

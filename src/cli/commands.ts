@@ -158,6 +158,10 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     doc: "Send a sample webhook with the provider's signature.",
     load: async () => (await import("./commands/webhook-send.ts")).webhookSend as Command,
   },
+  mcp: {
+    doc: "Let an assistant inspect the server: an MCP server on standard input and output.",
+    load: async () => (await import("./commands/mcp.ts")).mcp as Command,
+  },
   "policy check": {
     doc: "Check a traffic policy for errors.",
     load: async () => (await import("./commands/policy-check.ts")).policyCheck as unknown as Command,

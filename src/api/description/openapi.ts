@@ -301,6 +301,7 @@ const queryDocs: Readonly<Record<string, string>> = {
   kind: "Kind of the object that was changed, such as `ip_policy`.",
   object_id: "Id of the object that was changed.",
   document: "Name of the document.",
+  plan: "Hash of a plan: makes the changes only if they are exactly those of the plan.",
   id: "Only objects with this id; can be given several times.",
   url: "Only objects with this URL; can be given several times.",
   outcome: "Only entries with this outcome.",

@@ -3,6 +3,7 @@ import type { JsonObject } from "../../lib/json.ts";
 import { exampleBaseUrl } from "../objects/example-replies.ts";
 import { exampleId } from "../operation/examples.ts";
 import { summaryOf } from "../history/change-set.ts";
+import { examplePlanHash } from "../history/examples.ts";
 import { defaultDocument } from "./document.ts";
 import type { Plan } from "./plan.ts";
 
@@ -36,5 +37,13 @@ export function examplePlan(applied: boolean): Plan {
     }),
   ];
   const revision = applied ? 43 : 42;
-  return { document: defaultDocument, applied, revision, summary: summaryOf(changes), changes, warnings: [] };
+  return {
+    document: defaultDocument,
+    applied,
+    revision,
+    hash: examplePlanHash,
+    summary: summaryOf(changes),
+    changes,
+    warnings: [],
+  };
 }

@@ -8,6 +8,7 @@ import { header } from "../operation/call.ts";
 import type { Call, Operation, Reply } from "../operation/call.ts";
 import type { ObjectContext } from "../objects/context.ts";
 import { objectChangeSchema, summarySchema } from "../history/change-set.ts";
+import { checkPlan, planHashSchema, planQuery } from "../history/plan-hash.ts";
 import { blankModuleIdentities, makeModuleIdentities } from "../objects/module-identities.ts";
 import type { ModuleIdentities } from "../objects/module-identities.ts";
 import { flagIn, once } from "../objects/pages.ts";
@@ -25,7 +26,7 @@ import { documentKinds, maxDocumentObjects, readDocument } from "./document.ts";
 import type { Document } from "./document.ts";
 import { exampleDocument, examplePlan } from "./examples.ts";
 import { exportDocument } from "./export.ts";
-import { planOf } from "./plan.ts";
+import { documentHash, planOf } from "./plan.ts";
 import type { Plan } from "./plan.ts";
 import { surveyPolicies } from "./survey-policies.ts";
 
@@ -75,7 +76,9 @@ export function declarativeOperations(context: ObjectContext): Operation[] {
       id: "applyDocument",
       path: "/apply",
       summary: "Change the account's objects to match a document. All changes apply together as one revision, or none.",
+      query: planQuery,
       stores: true,
+      refusals: [...documentRefusals, "plan_stale"],
       exampleReply: examplePlan(true),
       run: (call) => longDocuments.take(call.principal.id, () => apply(call, context)),
     },
@@ -120,8 +123,14 @@ async function apply(call: Call, context: ObjectContext): Promise<Reply> {
   return writeOnce(
     call,
     context.store,
-    (draft) => carryOut(document, call, context, draft, identities),
-    (outcome, revision) => answer(planOf(document, outcome, context, call, { revision, applied: true })),
+    (draft) => {
+      const outcome = carryOut(document, call, context, draft, identities);
+      const hash = documentHash(document, outcome, context, call);
+      checkPlan(call, () => hash);
+      return { outcome, hash };
+    },
+    ({ outcome, hash }, revision) =>
+      answer(planOf(document, outcome, context, call, { revision, applied: true, hash })),
   );
 }
 
@@ -217,11 +226,12 @@ const planSchema: JsonSchema = {
     document: { type: "string", description: "Name of the document." },
     applied: { type: "boolean", description: "Whether the changes were made." },
     revision: { type: "integer", description: "The revision that was written, or the base of the plan." },
+    hash: planHashSchema,
     summary: summarySchema,
     changes: { type: "array", items: { $ref: schemaRef("PlannedChange") } },
     warnings: { type: "array", items: { $ref: schemaRef("PlanWarning") } },
   },
-  required: ["document", "applied", "revision", "summary", "changes", "warnings"],
+  required: ["document", "applied", "revision", "hash", "summary", "changes", "warnings"],
   additionalProperties: false,
 };
 

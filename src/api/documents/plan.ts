@@ -2,6 +2,7 @@
 import { fieldChanges } from "../history/diff.ts";
 import type { Action, Telling } from "../history/diff.ts";
 import { summaryOf } from "../history/change-set.ts";
+import { planHash } from "../history/plan-hash.ts";
 import type { ObjectChange } from "../history/change-set.ts";
 import { doubtsOf } from "../../schema/doubts.ts";
 import { documentKeyField } from "../../resources/document-key.ts";
@@ -24,6 +25,8 @@ export interface Plan {
   readonly document: string;
   readonly applied: boolean;
   readonly revision: number;
+  /** Names the changes; see `planHash`. */
+  readonly hash: string;
   readonly summary: Readonly<Record<Action, number>>;
   readonly changes: readonly PlannedChange[];
   /** Values that are accepted but probably a mistake. */
@@ -38,14 +41,38 @@ interface PlanWarning {
   readonly message: string;
 }
 
+/** @param done without `hash`, the hash is computed */
 export function planOf(
+  document: Document,
+  outcome: Outcome,
+  context: ObjectContext,
+  call: Pick<Call, "principal" | "baseUrl" | "body">,
+  done: { readonly revision: number; readonly applied: boolean; readonly hash?: string },
+): Plan {
+  const hash = done.hash ?? documentHash(document, outcome, context, call);
+  const sees = seesSecrets(call.principal.scope) && call.principal.isConcealed !== true;
+  return { hash, ...planSeen(document, outcome, context, call.baseUrl, { ...done, sees }) };
+}
+
+/** Returns the hash of the document and the changes that it makes. */
+export function documentHash(
+  document: Document,
+  outcome: Outcome,
+  context: ObjectContext,
+  call: Pick<Call, "principal" | "body">,
+): string {
+  const done = { revision: 0, applied: false, sees: false };
+  return planHash(call, call.body, planSeen(document, outcome, context, "", done).changes);
+}
+
+function planSeen(
   document: Document,
   { objects, changes }: Outcome,
   context: ObjectContext,
-  { principal, baseUrl }: Pick<Call, "principal" | "baseUrl">,
-  done: { readonly revision: number; readonly applied: boolean },
-): Plan {
-  const sees = seesSecrets(principal.scope);
+  baseUrl: string,
+  done: { readonly revision: number; readonly applied: boolean; readonly sees: boolean },
+): Omit<Plan, "hash"> {
+  const { sees } = done;
   const byId = new Map(changes.map((change) => [change.id, change]));
   const names = new Map<string, string>();
   const shown: PlannedChange[] = [];

@@ -21,6 +21,7 @@ export function objectChange(
   { kind, id, before, after }: Change,
   views: Views,
   { principal, baseUrl }: Pick<Call, "principal" | "baseUrl">,
+  sees = seesSecrets(principal.scope) && principal.isConcealed !== true,
 ): ObjectChange {
   const { fields } = resourceNamed(kind);
   return {
@@ -29,7 +30,7 @@ export function objectChange(
     kind,
     id,
     uri: after ? views.uri(after, baseUrl) : "",
-    fields: fieldChanges(fields, before?.doc, after?.doc, { seesSecrets: seesSecrets(principal.scope) }),
+    fields: fieldChanges(fields, before?.doc, after?.doc, { seesSecrets: sees }),
   };
 }
 

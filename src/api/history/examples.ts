@@ -31,9 +31,12 @@ export const exampleRevision = {
 
 const undone = { ...change, fields: [{ path: cidr.path, before: cidr.after, after: cidr.before }] };
 
+export const examplePlanHash = "2c26b46b68ffc68ff99b453c1d304134";
+
 export const exampleRollback = {
   applied: true,
   revision: 43,
+  hash: examplePlanHash,
   uri: `${exampleBaseUrl}/revisions/43`,
   summary: summaryOf([undone]),
   changes: [undone],

@@ -13,6 +13,7 @@ import { ruleRefusals } from "../operation/refusals.ts";
 import { exampleBaseUrl } from "../objects/example-replies.ts";
 import { exampleRevision, exampleRollback } from "./examples.ts";
 import { objectChange, objectChangeSchema, summarySchema } from "./change-set.ts";
+import { planHashSchema, planQuery } from "./plan-hash.ts";
 import { rollback } from "./rollback.ts";
 import { watchCommits } from "./recent-commits.ts";
 
@@ -57,7 +58,7 @@ export function revisionOperations(context: ObjectContext): Operation[] {
       summary:
         "Restore the account's objects to their state at a revision, as one new revision. API keys and agent tokens stay unchanged.",
       takes: "anything",
-      query: dryRunQuery,
+      query: [...dryRunQuery, ...planQuery],
       stores: true,
       replySchema: "Rollback",
       exampleReply: exampleRollback,
@@ -66,6 +67,7 @@ export function revisionOperations(context: ObjectContext): Operation[] {
         "revision_unknown",
         "revision_pruned",
         "rollback_too_large",
+        "plan_stale",
         "in_use",
         ...resources.flatMap(ruleRefusals),
       ],
@@ -217,10 +219,11 @@ const rollbackSchema: JsonSchema = {
       type: "integer",
       description: "The new revision; the last one if there was nothing to change, or for a dry run.",
     },
+    hash: planHashSchema,
     uri: uriSchema,
     summary: summarySchema,
     changes: changesSchema,
   },
-  required: ["applied", "revision", "uri", "summary", "changes"],
+  required: ["applied", "revision", "hash", "uri", "summary", "changes"],
   additionalProperties: false,
 };

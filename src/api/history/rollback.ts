@@ -12,6 +12,7 @@ import { withServerSet, withoutServerSet } from "../objects/server-set.ts";
 import { writeOnce } from "../objects/write-once.ts";
 import { objectChange, summaryOf } from "./change-set.ts";
 import type { RecentCommits } from "./recent-commits.ts";
+import { checkPlan, planHash } from "./plan-hash.ts";
 import { settle } from "./settle.ts";
 import type { Put } from "./settle.ts";
 
@@ -19,6 +20,11 @@ import type { Put } from "./settle.ts";
 const maxObjects = 10_000;
 
 const documentKinds = resources.filter(isDocumentKind).map(({ name }) => name);
+
+interface Restored {
+  readonly made: readonly Change[];
+  readonly hash: string;
+}
 
 /** The state of objects at the target revision. Undefined for objects that did not exist then. */
 type Past = Map<string, { readonly kind: string; readonly past: StoredObject | undefined }>;
@@ -43,16 +49,23 @@ export async function rollback(
       throw new Refusal("rollback_too_large", `more than ${maxObjects} objects have changed since ${revision}`);
     }
     const past: Past = new Map(changed.map(({ kind, id, past: then }) => [id, { kind, past: then }]));
-    const work = (draft: Draft): readonly Change[] => {
+    const work = (draft: Draft): Restored => {
       addCommits(past, accountId, watch.commits);
       if (draft.revision - 1 > store.revision) addUncommitted(past, accountId, draft, store);
       draft.together(() => settle(call, context, draft, restore(past, accountId, draft, context)));
-      return draft.changes();
+      const made = draft.changes();
+      const hash = planHash(
+        call,
+        { revision },
+        made.map((change) => objectChange(change, views, call, false)),
+      );
+      checkPlan(call, () => hash);
+      return { made, hash };
     };
-    const reply = (made: readonly Change[], number: number, applied: boolean): Reply => {
+    const reply = ({ made, hash }: Restored, number: number, applied: boolean): Reply => {
       const changes = made.map((change) => objectChange(change, views, call));
       const uri = `${call.baseUrl}/revisions/${number}`;
-      const body = JSON.stringify({ applied, revision: number, uri, summary: summaryOf(changes), changes });
+      const body = JSON.stringify({ applied, revision: number, hash, uri, summary: summaryOf(changes), changes });
       return { status: 200, body, revision: number };
     };
     if (dryRun) return reply(store.rehearse(work, judgeOf(call)), store.revision, false);

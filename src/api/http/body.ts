@@ -60,7 +60,7 @@ export async function readForm(
 
 /** Reads and checks the body that `operation` accepts. Rejects with `Refusal`. */
 export async function readBody(
-  operation: Operation,
+  operation: Pick<Operation, "id" | "takes">,
   request: IncomingMessage,
   response: ServerResponse,
   expectsContinue: boolean,
@@ -94,7 +94,7 @@ function lenient(bytes: Buffer): JsonObject {
   }
 }
 
-function checkContentEncoding(operation: Operation, value = ""): void {
+function checkContentEncoding(operation: Pick<Operation, "id">, value = ""): void {
   const coding = value.split(",").find((one) => !/^[ \t]*(?:identity)?[ \t]*$/i.test(one));
   if (coding === undefined) return;
   const shown = JSON.stringify(coding.trim().slice(0, 64));

@@ -6,7 +6,7 @@ import type { Access } from "./access.ts";
 import { hasBody, noBody, readBody } from "./body.ts";
 import type { Cors } from "./cors.ts";
 import type { Exchange } from "./exchange.ts";
-import type { Front } from "./front.ts";
+import type { Front, FrontReply } from "./front.ts";
 import { methodRefusal, readQuery } from "./request-checks.ts";
 import { settleHead } from "./request-head.ts";
 import { makeRouter } from "./router.ts";
@@ -19,6 +19,8 @@ export interface DispatchOptions {
   readonly cors: Cors;
   readonly access: Access;
   readonly front?: Front;
+  /** Entrances before the console, such as MCP. */
+  readonly entrances: readonly Front["reply"][];
   readonly stopped: StoppedOperations;
   baseUrlOf(request: IncomingMessage): string;
 }
@@ -27,7 +29,7 @@ const noQuery = new URLSearchParams();
 
 /** Runs the operation of a request. Throws or rejects with `Refusal`. */
 export function makeDispatch(options: DispatchOptions): (exchange: Exchange) => Reply | Promise<Reply | undefined> {
-  const { offered, cors, access, front } = options;
+  const { offered, cors, access, front, entrances } = options;
   const router = makeRouter(options.operations);
   const dispatch = (exchange: Exchange): Reply | Promise<Reply | undefined> => {
     const { request, response } = exchange;
@@ -39,7 +41,7 @@ export function makeDispatch(options: DispatchOptions): (exchange: Exchange) => 
     const mark = url.indexOf("?");
     const path = mark < 0 ? url : url.slice(0, mark);
     const baseUrl = options.baseUrlOf(request);
-    const page = front?.reply(exchange, path, baseUrl);
+    const page = firstOf(entrances, exchange, path, baseUrl) ?? front?.reply(exchange, path, baseUrl);
     if (page) {
       const run = (): Promise<Reply | undefined> => page.run((key) => access.admitKey(exchange, key));
       return (page.byKey ? access.trying(request, run) : run()).catch((error: unknown) => {
@@ -74,4 +76,12 @@ export function makeDispatch(options: DispatchOptions): (exchange: Exchange) => 
       request.headers.cookie === undefined ? undefined : front?.awaited(request, options.baseUrlOf(request));
     return waiting ? waiting.then(() => dispatch(exchange)) : dispatch(exchange);
   };
+}
+
+function firstOf(entrances: readonly Front["reply"][], ...asked: Parameters<Front["reply"]>): FrontReply | undefined {
+  for (const reply of entrances) {
+    const found = reply(...asked);
+    if (found) return found;
+  }
+  return undefined;
 }

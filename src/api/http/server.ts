@@ -14,6 +14,8 @@ import { makeDispatch } from "./dispatch.ts";
 import { newExchange } from "./exchange.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Front } from "./front.ts";
+import { makeInnerCalls } from "./inner-calls.ts";
+import type { RunInner } from "./inner-calls.ts";
 import { startListener } from "./listener.ts";
 import type { Listener } from "./listener.ts";
 import { operationIds } from "./operation-ids.ts";
@@ -33,6 +35,8 @@ export interface ServerOptions {
   readonly operations: readonly Operation[];
   /** The console, if enabled. */
   readonly front?: Front;
+  /** Makes the entrances before the console, such as MCP, which call operations. */
+  entrancesWith(run: RunInner): readonly Front["reply"][];
   /** Origins whose pages may call the API, as browsers send them. */
   readonly origins: readonly string[];
   readonly limits: ApiLimits;
@@ -68,7 +72,8 @@ export async function startServer(options: ServerOptions): Promise<Listener> {
     uriOf: (...named) => options.uriOf(...named),
   });
   const stopped = makeStoppedOperations(options.refused ?? new Set(), clock);
-  const dispatch = makeDispatch({ ...base, ...options, offered, access: makeAccess(options), stopped });
+  const entrances = options.entrancesWith(makeInnerCalls(operations, stopped));
+  const dispatch = makeDispatch({ ...base, ...options, offered, access: makeAccess(options), stopped, entrances });
 
   const answer = (exchange: Exchange): void => {
     try {

@@ -16,6 +16,8 @@ export interface ApiPrincipal {
   readonly operator: boolean;
   /** Limits of the key. Default: none. */
   readonly scope?: Scope;
+  /** Whether lists of changes conceal secrets although the key may read them. Default: false. */
+  readonly isConcealed?: boolean;
   /** When the key expires. Default: never. */
   readonly expiresAtMs?: number;
 }

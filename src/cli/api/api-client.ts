@@ -33,7 +33,8 @@ export async function openSend(values: ValuesOf<typeof apiSettings>): Promise<Se
   return makeSend(await placeOf(values));
 }
 
-async function placeOf({ data, apiUrl, apiKey }: ValuesOf<typeof apiSettings>): Promise<PosternOptions> {
+/** Returns the address and key of the API. Throws `Failure` (usage). */
+export async function placeOf({ data, apiUrl, apiKey }: ValuesOf<typeof apiSettings>): Promise<PosternOptions> {
   if (apiUrl === undefined) return { ...localApi(data, apiKey), fetch: sendOverHttp };
   const key = apiKey ?? (await agentFileApiKey());
   if (key === undefined) {

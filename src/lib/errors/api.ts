@@ -168,6 +168,30 @@ export const apiErrors = {
     "The object has changed since you read the ETag in If-Match.",
     "Read the object again, and apply your change to the new version.",
   ),
+  plan_stale: entry(
+    252,
+    409,
+    "The changes are no longer those of the plan.",
+    "Plan again, review the new changes, and apply the new plan.",
+  ),
+  mcp_origin_refused: entry(
+    253,
+    403,
+    "The MCP endpoint rejects the page that sent the request.",
+    "Call from a program, or list the page's origin in the server's setting `--api-origin`.",
+  ),
+  mcp_session_unknown: entry(
+    254,
+    404,
+    "The session id of the MCP client is not one of this server's.",
+    "Initialize again, without the header `Mcp-Session-Id`.",
+  ),
+  mcp_version_unsupported: entry(
+    255,
+    400,
+    "The server does not support this version of the Model Context Protocol.",
+    "Use a version that `msg` lists.",
+  ),
   idempotency_reused: entry(
     236,
     422,

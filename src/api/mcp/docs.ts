@@ -1,0 +1,27 @@
+/** The documentation of this version as Markdown: `/docs/PAGE.md` and its index `/llms.txt`. */
+import { Refusal } from "../../lib/errors.ts";
+import { readDocsPage } from "../../lib/io/own-docs.ts";
+import { readOwnFile } from "../../lib/io/own-file.ts";
+import type { Front } from "../http/front.ts";
+
+/** How long clients may cache a page, seconds. */
+const cacheSeconds = 300;
+
+/** Open to everyone, because the pages are those of the public documentation. */
+export const replyWithDocs: Front["reply"] = ({ request }, path) => {
+  const isIndex = path === "/llms.txt";
+  if (!isIndex && !(path.startsWith("/docs/") && path.endsWith(".md"))) return undefined;
+  if (request.method !== "GET" && request.method !== "HEAD") return undefined;
+  return {
+    run: async () => {
+      const body = isIndex ? readOwnFile("docs/llms.txt") : readDocsPage(path.slice("/docs/".length));
+      if (!body) throw new Refusal("unknown_path", `there is no page ${JSON.stringify(path.slice(0, 128))}`);
+      return {
+        status: 200,
+        body,
+        contentType: `text/${isIndex ? "plain" : "markdown"}; charset=utf-8`,
+        cacheControl: `public, max-age=${cacheSeconds}`,
+      };
+    },
+  };
+};

@@ -1,0 +1,195 @@
+/** `/mcp`: the Model Context Protocol over Streamable HTTP, for programs with an API key. */
+import { Readable } from "node:stream";
+import type { IncomingMessage } from "node:http";
+import { letGo } from "../../lib/boundary.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { Refusal } from "../../lib/errors.ts";
+import type { JsonObject } from "../../lib/json.ts";
+import type { Log } from "../../lib/log.ts";
+import { clientOf, clientOfSession, protocolVersions, sessionIdOf, unknownClient } from "../../mcp/client.ts";
+import type { McpClient } from "../../mcp/client.ts";
+import { keepPlans } from "../../mcp/parts/kept-plans.ts";
+import type { Tool, ToolContext } from "../../mcp/parts/tool.ts";
+import { makeQuestions } from "../../mcp/questions.ts";
+import { answerRequest, failure, requestOf, rpcCodes } from "../../mcp/service.ts";
+import type { McpOptions, RpcRequest } from "../../mcp/service.ts";
+import type { Key, KeyRing } from "../http/authenticate.ts";
+import { readBody } from "../http/body.ts";
+import { errorBody } from "../http/error-body.ts";
+import type { Exchange } from "../http/exchange.ts";
+import type { Front, FrontReply } from "../http/front.ts";
+import type { RunInner } from "../http/inner-calls.ts";
+import { headersOf, methodRefusal } from "../http/request-checks.ts";
+import { header } from "../operation/call.ts";
+import type { Reply } from "../operation/call.ts";
+import { makeShares } from "../operation/shares.ts";
+import { apiFor } from "./calls.ts";
+
+export interface McpEntranceOptions {
+  readonly keys: KeyRing;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly version?: string | undefined;
+  readonly apiUrl?: string | undefined;
+  /** Origins whose pages may call the API. */
+  readonly apiOrigins: readonly string[];
+  /** Whether there are no other nodes, so that the answer to a question arrives here. */
+  readonly isAlone: boolean;
+}
+
+export interface McpEntrance extends Pick<Front, "reply" | "stop"> {}
+
+const mcpPath = "/mcp";
+const metadataPath = "/.well-known/oauth-protected-resource";
+const message = { id: "mcp", takes: "object" } as const;
+
+/** Maximum number of parallel tool calls per key. */
+const maxCallsPerKey = 4;
+
+export function openMcp(run: RunInner, options: McpEntranceOptions): McpEntrance {
+  const { keys, clock, log, version = "", isAlone } = options;
+  const plans = keepPlans(clock);
+  const questions = makeQuestions(clock);
+  const calls = makeShares(maxCallsPerKey);
+
+  const contextOf = (seen: Seen, tool: Tool, confirm: ToolContext["confirm"]): ToolContext => {
+    const { exchange, key, baseUrl, client, admit } = seen;
+    return {
+      api: apiFor({ run, exchange, baseUrl, principal: key.principal, mayChange: tool.changes === true, admit }),
+      plans,
+      keyId: key.principal.id,
+      client: client.name,
+      baseUrl,
+      confirm,
+      pause: (ms) => new Promise((resolve) => clock.after(ms, resolve)),
+    };
+  };
+  const answerWith = (seen: Seen, request: RpcRequest, confirm: ToolContext["confirm"]): Promise<JsonObject> => {
+    const mcp: McpOptions = {
+      version,
+      mayChange: seen.mayChange,
+      contextFor: (tool) => contextOf(seen, tool, confirm),
+      report: (error) => log.error("MCP tool failed", { error: error as Error }),
+    };
+    if (request.method !== "tools/call") return answerRequest(request, mcp);
+    return calls.take(seen.key.principal.id, () => answerRequest(request, mcp));
+  };
+  /** Answers with a stream of events: first questions to the person, then the result. */
+  const streamed = (seen: Seen, request: RpcRequest): Reply => {
+    const out = new Readable({ read() {} });
+    const push = (one: JsonObject): unknown => out.push(`event: message\ndata: ${JSON.stringify(one)}\n\n`);
+    const confirm: ToolContext["confirm"] = async (text) => {
+      const question = questions.ask(seen.key.principal.id, text);
+      if (!question) throw new Refusal("work_limit", "too many MCP confirmations are open; try again later");
+      seen.exchange.response.once("close", question.cancel);
+      push(question.message);
+      return await question.answer;
+    };
+    const answered = answerWith(seen, request, confirm).catch((error: unknown) =>
+      failure(request.id, rpcCodes.request, error instanceof Refusal ? error.message : "internal error"),
+    );
+    letGo(
+      "exchange",
+      answered.then((last) => {
+        push(last);
+        out.push(null);
+      }),
+    );
+    return { status: 200, stream: out as AsyncIterable<string>, contentType: "text/event-stream" };
+  };
+
+  const post = async (exchange: Exchange, baseUrl: string, admit: (key: Key) => void): Promise<Reply> => {
+    const { request, response, expectsContinue } = exchange;
+    const key = keys.authenticate(request.headers.authorization, request.socket);
+    admit(key);
+    checkVersion(request);
+    const found = sessionOf(request);
+    const body = await readBody(message, request, response, expectsContinue);
+    const asked = requestOf(body);
+    if (!asked) {
+      questions.answered(key.principal.id, body);
+      return { status: 202 };
+    }
+    const isFirst = asked.method === "initialize";
+    const client = isFirst ? clientOf(asked.params) : found;
+    const isReadOnly = new URLSearchParams(request.url?.split("?")[1]).get("read_only") === "true";
+    const mayChange = key.principal.scope?.write !== false && !isReadOnly;
+    const seen: Seen = { exchange, key, baseUrl, client, mayChange, admit: () => admit(key) };
+    const mayAsk = asked.method === "tools/call" && client.asks && isAlone && mayChange;
+    if (mayAsk && /text\/event-stream/i.test(header(request, "accept") ?? "")) return streamed(seen, asked);
+    const answer = await answerWith(seen, asked, async () => undefined);
+    const session = isFirst ? { headers: ["mcp-session-id", sessionIdOf(client)] } : {};
+    return { status: 200, body: JSON.stringify(answer), ...session };
+  };
+
+  return {
+    reply(exchange, path, baseUrl): FrontReply | undefined {
+      const { request } = exchange;
+      if (path === metadataPath || path === metadataPath + mcpPath) {
+        return request.method === "GET" ? { run: async () => metadata(baseUrl) } : undefined;
+      }
+      if (path !== mcpPath) return undefined;
+      checkOrigin(request, options);
+      if (request.method !== "POST") throw methodRefusal(request, "POST");
+      return {
+        byKey: true,
+        run: (admit) => post(exchange, baseUrl, admit),
+        refused: (refusal) => refusedReply(refusal, exchange, baseUrl),
+      };
+    },
+    stop: () => questions.stop(),
+  };
+}
+
+/** A request and what is known of its sender. */
+interface Seen {
+  readonly exchange: Exchange;
+  readonly key: Key;
+  readonly baseUrl: string;
+  readonly client: McpClient;
+  readonly mayChange: boolean;
+  /** Counts a call for the key's rate limit. Throws `Refusal`. */
+  admit(): void;
+}
+
+/** M3: pages of other origins cannot call, also not under a name that leads here (DNS rebinding). */
+function checkOrigin({ headers: { origin } }: IncomingMessage, { apiOrigins, apiUrl }: McpEntranceOptions): void {
+  if (origin === undefined || apiOrigins.includes(origin)) return;
+  if (apiUrl !== undefined && URL.parse(apiUrl)?.origin === origin) return;
+  throw new Refusal("mcp_origin_refused");
+}
+
+function checkVersion(request: IncomingMessage): void {
+  const version = header(request, "mcp-protocol-version");
+  if (version === undefined || protocolVersions.some((one) => one === version)) return;
+  const supported = protocolVersions.join(", ");
+  throw new Refusal(
+    "mcp_version_unsupported",
+    `MCP version ${JSON.stringify(version.slice(0, 32))} is not supported; supported: ${supported}`,
+  );
+}
+
+function sessionOf(request: IncomingMessage): McpClient {
+  const id = header(request, "mcp-session-id");
+  if (id === undefined) return unknownClient;
+  const client = clientOfSession(id);
+  if (!client) throw new Refusal("mcp_session_unknown");
+  return client;
+}
+
+/** RFC 9728. There is no authorization server for API keys: decision 47 explains why. */
+function metadata(baseUrl: string): Reply {
+  const body = {
+    resource: baseUrl + mcpPath,
+    resource_name: "Postern",
+    bearer_methods_supported: ["header"],
+    resource_documentation: `${baseUrl}/docs/guides/assistants.md`,
+  };
+  return { status: 200, body: JSON.stringify(body) };
+}
+
+function refusedReply(refusal: Refusal, { operationId }: Exchange, baseUrl: string): Reply {
+  const where = `Bearer resource_metadata="${baseUrl}${metadataPath}${mcpPath}"`;
+  const headers = refusal.status === 401 ? ["www-authenticate", where] : headersOf(refusal);
+  return { ...errorBody(refusal, operationId), ...(headers && { headers }) };
+}

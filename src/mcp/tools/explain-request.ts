@@ -1,0 +1,94 @@
+import type { JsonObject } from "../../lib/json.ts";
+import { path } from "../parts/api.ts";
+import { quoted } from "../parts/quoted.ts";
+import { readServices, serviceOf } from "../parts/services.ts";
+import type { Service } from "../parts/services.ts";
+import { codeLines, stepLines } from "../parts/steps.ts";
+import type { Step } from "../parts/steps.ts";
+import { requiredText, textOf, ToolError } from "../parts/tool.ts";
+import type { Tool } from "../parts/tool.ts";
+import { linkOf } from "./find-services.ts";
+
+const maxHeaders = 50;
+
+export const explainRequest: Tool = {
+  name: "explain_request",
+  title: "Explain a request",
+  description:
+    "Simulate a request or connection and explain what the server would do with it, step by step. Nothing is sent. Use why_denied for a request that already happened.",
+  input: {
+    url: {
+      type: "string",
+      description: "https:// or http:// URL of the request, or tls://HOST or tcp://HOST:PORT for a connection.",
+    },
+    method: { type: "string", description: "Method of the request. Default: GET." },
+    headers: { type: "object", additionalProperties: { type: "string" }, description: "Header fields, by name." },
+    body: { type: "string", description: "Body of the request." },
+    source_ip: { type: "string", description: "Address of the client." },
+    email: { type: "string", description: "E-mail address of a person to treat as logged in." },
+  },
+  required: ["url"],
+  async run(input, { api, baseUrl }) {
+    const text = requiredText(input, "url", 8192);
+    const url = URL.parse(text);
+    const scheme = url?.protocol.slice(0, -1) ?? "";
+    if (!url || !["https", "http", "tls", "tcp"].includes(scheme)) {
+      throw new ToolError('The argument "url" must begin with https://, http://, tls:// or tcp://.');
+    }
+    const host = url.hostname.toLowerCase().replace(/\.$/, "");
+    const { found } = await readServices(api);
+    const service = serviceOf(found, [scheme], host, scheme === "tcp" ? url.port : undefined);
+    if (!service) throw new ToolError(`No service of this account serves ${quoted(`${scheme}://${host}`)}.`);
+    const source = textOf(input, "source_ip", 64);
+    const isRequest = scheme === "https" || scheme === "http";
+    const body = { ...(source !== undefined && { source_ip: source }), ...(isRequest && requestOf(text, input)) };
+    const told = (await api({ method: "POST", path: `${placeOf(service)}/explain`, body })) as Explanation;
+    const route = told.route ? `, route ${told.route.id}` : "";
+    return [
+      `${service.kind} ${service.id}${route}. ${linkOf(service.kind, service.id, baseUrl)}`,
+      endOf(told),
+      ...codeLines(told.error_code),
+      "Decisions, in order:",
+      ...stepLines(told.steps),
+      ...told.near_routes
+        .slice(0, 5)
+        .map((one) => `Not matched: route ${one.id}, ${one.match_type} ${quoted(one.match)}: ${quoted(one.reason)}`),
+    ].join("\n");
+  },
+};
+
+interface Explanation {
+  readonly route: { readonly id: string } | null;
+  readonly near_routes: readonly Readonly<Record<"id" | "match_type" | "match" | "reason", string>>[];
+  readonly outcome: string;
+  readonly status_code: number | null;
+  readonly error_code: string | null;
+  readonly steps: readonly Step[];
+  readonly tunnel: { readonly id: string; readonly forwards_to: string } | null;
+  readonly address: string | null;
+}
+
+function placeOf({ kind, id, scheme }: Service): string {
+  return kind === "endpoint" ? path`/endpoints/${id}` : path`/edges/${scheme}/${id}`;
+}
+
+function requestOf(url: string, input: JsonObject): JsonObject {
+  const given = input["headers"] ?? {};
+  if (typeof given !== "object" || Array.isArray(given) || Object.keys(given as object).length > maxHeaders) {
+    throw new ToolError(`The argument "headers" must be an object with at most ${maxHeaders} header fields.`);
+  }
+  const [body, email] = [textOf(input, "body", 65_536), textOf(input, "email", 320)];
+  return {
+    method: textOf(input, "method", 32) ?? "GET",
+    url,
+    headers: given,
+    ...(body !== undefined && { body }),
+    ...(email !== undefined && { as: { email, groups: [] } }),
+  };
+}
+
+function endOf({ outcome, status_code: status, tunnel, address }: Explanation): string {
+  if (outcome !== "forwarded") return `Result: ${outcome}${status === null ? "" : ` with status ${status}`}.`;
+  if (tunnel) return `Result: forwarded through tunnel ${tunnel.id} to ${quoted(tunnel.forwards_to)}.`;
+  return `Result: forwarded${address === null ? "" : ` to ${quoted(address)}`}.`;
+}
