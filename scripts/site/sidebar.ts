@@ -28,7 +28,10 @@ const groups: readonly Group[] = [
   { text: "How-to: install and operate", pages: guides("install", "upgrade", "containers", "certificates") },
   { text: "How-to: publish", pages: guides("agents", "domains", "paths", "limits", "behind-a-proxy") },
   { text: "How-to: protect", pages: guides("logins", "mcp", "policies", "limited-keys") },
-  { text: "How-to: observe", pages: guides("console", "inspect-traffic", "monitor", "events", "troubleshooting") },
+  {
+    text: "How-to: observe",
+    pages: guides("console", "inspect-traffic", "assistants", "monitor", "events", "troubleshooting"),
+  },
   { text: "How-to: change safely", pages: guides("plan-and-apply", "backtest", "restarts", "backup") },
   { text: "How-to: scale", pages: guides("several-edges", "several-nodes") },
   {

@@ -70,7 +70,7 @@ export function clientOfSession(id: string): McpClient | undefined {
 function cleaned(text: unknown, max: number): string {
   if (typeof text !== "string") return "";
   const plain = text.slice(0, 4 * max).replaceAll(/[^\p{L}\p{N} ._/@+-]/gu, "");
-  return [...plain.trim()].slice(0, max).join("");
+  return plain.trim().slice(0, max).toWellFormed();
 }
 
 export function objectOf(value: unknown): JsonObject {

@@ -47,6 +47,10 @@ export async function firstRun({ command, env, cwd, root = "/" }: Installed): Pr
     assert.match(html, /<script type="module"/);
     const script = /src="([^"]+)"/.exec(html)?.[1] ?? "";
     assert.equal((await fetch(new URL(script, facts.console_url))).status, 200);
+    const index = await (await fetch(new URL("/llms.txt", facts.console_url))).text();
+    const pages = [...index.matchAll(/\]\((\/docs\/\S+?\.md)\)/g)].map(([, path = ""]) => path);
+    assert.ok(pages.length > 30, `${pages.length} pages of documentation`);
+    for (const path of pages) assert.equal((await fetch(new URL(path, facts.console_url))).status, 200, path);
   } finally {
     dev.kill("SIGINT");
     await service.stop();

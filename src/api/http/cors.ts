@@ -9,8 +9,8 @@ import { headers as answerHeaders } from "../description/response-headers.ts";
 const preflightSeconds = 600;
 
 const requestFields =
-  "authorization, content-type, service-version, ngrok-version, if-match, if-none-match, idempotency-key, prefer, postern-reason";
-const answerFields = [...Object.keys(answerHeaders), "Ngrok-Operation-Id"].join(", ").toLowerCase();
+  "authorization, content-type, service-version, ngrok-version, if-match, if-none-match, idempotency-key, prefer, postern-reason, mcp-session-id, mcp-protocol-version";
+const answerFields = [...Object.keys(answerHeaders), "Ngrok-Operation-Id", "Mcp-Session-Id"].join(", ").toLowerCase();
 
 export interface Cors {
   /** Returns header fields of the response to `request`: names and values in turn. */

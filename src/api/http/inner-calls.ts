@@ -1,4 +1,4 @@
-/** Calls of operations from inside the API, for an entrance with a protocol of its own such as MCP. */
+/** Calls of operations from inside the API, for an entrance with another protocol, such as MCP. */
 import type { IncomingMessage } from "node:http";
 import { Refusal } from "../../lib/errors.ts";
 import type { JsonObject } from "../../lib/json.ts";

@@ -1,4 +1,4 @@
-/** The documentation of this version as Markdown: `/docs/PAGE.md` and its index `/llms.txt`. */
+/** The documentation of this version as Markdown, each page at its place below `/docs/`, and its index `/llms.txt`. */
 import { Refusal } from "../../lib/errors.ts";
 import { readDocsPage } from "../../lib/io/own-docs.ts";
 import { readOwnFile } from "../../lib/io/own-file.ts";
