@@ -2,7 +2,8 @@
 import { execFileSync } from "node:child_process";
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
-import { docsPages } from "../../src/lib/io/own-docs.ts";
+import { brotliCompressSync } from "node:zlib";
+import { docsIndexName, docsPages, packedDocs, readDocs } from "../../src/lib/io/own-docs.ts";
 import { bundlePrograms } from "../bundling.ts";
 import type { BundlePlan } from "../bundling.ts";
 import type { ArchiveFile } from "./archive.ts";
@@ -32,13 +33,13 @@ export function pagesAndDescription(): readonly ArchiveFile[] {
   const pages = filesIn(join(root, "console", "dist"), "console/dist").filter(
     ({ path }) => !/\/(?:built|(?:assets\/)?kit[.-][^/]+)$/.test(path),
   );
-  return [...pages, { path: "openapi.json", bytes: readFileSync(join(root, "openapi.json")) }, ...documentation()];
+  return [...pages, { path: "openapi.json", bytes: readFileSync(join(root, "openapi.json")) }, documentation()];
 }
 
-/** Returns the documentation that the server offers to assistants. */
-function documentation(): readonly ArchiveFile[] {
-  const paths = ["llms.txt", ...docsPages()].map((name) => `docs/${name}`);
-  return paths.map((path) => ({ path, bytes: readFileSync(join(root, path)) }));
+/** Returns the documentation that the server offers to assistants, compressed to a fifth. */
+function documentation(): ArchiveFile {
+  const texts = [docsIndexName, ...docsPages()].sort().map((name) => [name, readDocs(name)]);
+  return { path: packedDocs, bytes: brotliCompressSync(JSON.stringify(Object.fromEntries(texts))) };
 }
 
 /** Returns the manifest of an artifact: version, commit, and fields for npm. */

@@ -370,7 +370,9 @@ for (const database of databases) {
       const plan = async (fields: Body, key: string) => {
         const answer = await api.request("POST", "/plan", { key, body: document(fields) });
         assert.equal(answer.status, 200, answer.text);
-        return { text: answer.text, etag: answer.headers["etag"], summary: answer.body.summary };
+        // The hash depends on the document that the key sends, and on changes as a key without the scope sees them.
+        const { hash, ...shown } = answer.body;
+        return { shown, isHash: /^[0-9a-f]{32}$/.test(hash), etag: answer.headers["etag"], summary: shown.summary };
       };
       assert.deepEqual(await plan(right, blind), await plan(wrong, blind));
       assert.equal((await plan(right, api.apiKey)).summary.update, 0);

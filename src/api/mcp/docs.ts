@@ -1,7 +1,6 @@
 /** The documentation of this version as Markdown, each page at its place below `/docs/`, and its index `/llms.txt`. */
 import { Refusal } from "../../lib/errors.ts";
-import { readDocsPage } from "../../lib/io/own-docs.ts";
-import { readOwnFile } from "../../lib/io/own-file.ts";
+import { docsIndexName, readDocs } from "../../lib/io/own-docs.ts";
 import type { Front } from "../http/front.ts";
 
 /** How long clients may cache a page, seconds. */
@@ -14,8 +13,9 @@ export const replyWithDocs: Front["reply"] = ({ request }, path) => {
   if (request.method !== "GET" && request.method !== "HEAD") return undefined;
   return {
     run: async () => {
-      const body = isIndex ? readOwnFile("docs/llms.txt") : readDocsPage(path.slice("/docs/".length));
-      if (!body) throw new Refusal("unknown_path", `there is no page ${JSON.stringify(path.slice(0, 128))}`);
+      const body = readDocs(isIndex ? docsIndexName : path.slice("/docs/".length));
+      if (body === undefined)
+        throw new Refusal("unknown_path", `there is no page ${JSON.stringify(path.slice(0, 128))}`);
       return {
         status: 200,
         body,

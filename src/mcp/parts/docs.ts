@@ -1,5 +1,5 @@
 /** Search in the documentation that Postern ships. */
-import { docsPages, readDocsPage } from "../../lib/io/own-docs.ts";
+import { docsPages, readDocs } from "../../lib/io/own-docs.ts";
 
 export interface Section {
   /** Such as `guides/logins.md`. */
@@ -32,7 +32,7 @@ export function searchDocs(query: string, limit: number): readonly Section[] {
 }
 
 function sectionsOf(page: string): Section[] {
-  const text = readDocsPage(page)?.toString("utf8") ?? "";
+  const text = readDocs(page) ?? "";
   const title = /^# (.+)$/m.exec(text)?.[1] ?? page;
   return text.split(/^(?=##? )/m).map((part) => {
     const heading = /^##? (.+)$/m.exec(part)?.[1] ?? title;

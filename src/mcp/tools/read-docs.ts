@@ -1,4 +1,4 @@
-import { docsPages, readDocsPage } from "../../lib/io/own-docs.ts";
+import { docsPages, readDocs as readPage } from "../../lib/io/own-docs.ts";
 import { searchDocs } from "../parts/docs.ts";
 import { cutTo, quoted } from "../parts/quoted.ts";
 import { countOf, textOf, ToolError } from "../parts/tool.ts";
@@ -36,7 +36,7 @@ export const readDocs: Tool = {
 };
 
 function pieceOf(page: string, from: number): string {
-  const text = readDocsPage(page)?.toString("utf8");
+  const text = docsPages().has(page) ? readPage(page) : undefined;
   if (text === undefined) throw new ToolError(`There is no page ${quoted(page)}. Call read_docs without arguments.`);
   const piece = text.slice(from - 1, from - 1 + pieceLength);
   const next = from + pieceLength;
