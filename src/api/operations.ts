@@ -49,6 +49,7 @@ import { scoped } from "./scopes/enforce.ts";
 import { makeBehaviours } from "./behaviours.ts";
 import { onlyCloudEndpoints } from "./extra-operations/fixed-endpoints.ts";
 import { rotateServiceTokenOperation } from "./extra-operations/service-tokens.ts";
+import { rotationOperations } from "./extra-operations/rotations.ts";
 import { vaultSecretOperations } from "./extra-operations/vault-secrets.ts";
 import { sessionOperations } from "./extra-operations/session-commands.ts";
 import type { BehaviourNeeds } from "./behaviours.ts";
@@ -104,6 +105,7 @@ export function makeOperations(input: OperationsInput): Operations {
     ...sessionOperations(liveObjects, queries, input.log),
     ...vaultSecretOperations(context),
     rotateServiceTokenOperation(context),
+    ...rotationOperations(context),
     ...eventSourceOperations(context),
     ...revisionOperations(context),
     seriesOperation({ series: input.series, queries, clock }),

@@ -1,6 +1,6 @@
 /** References to an object, and commands on it. */
 import { useState } from "preact/hooks";
-import { Dialog } from "../ui/elements.tsx";
+import { Command, Dialog } from "../ui/elements.tsx";
 import { atRevision, explainError, methodOf, postern, readOptions } from "./api.ts";
 import type { ApiObject } from "./api.ts";
 import type { Description, Kind } from "./description.ts";
@@ -122,13 +122,19 @@ async function itemsOf({ kind, filter }: Part): Promise<readonly ApiObject[]> {
 export function Commands({ kind, id }: Pick<RelatedProps, "kind" | "id">) {
   const [asked, setAsked] = useState<string>();
   const [error, setError] = useState("");
+  const [token, setToken] = useState<string>();
   const tell = async (operationId: string): Promise<void> => {
     try {
-      await methodOf(operationId)(id, {});
-      setAsked(undefined);
+      const answer = (await methodOf(operationId)(id, {})) as { readonly token?: string } | undefined;
+      setToken(answer?.token);
+      if (answer?.token === undefined) setAsked(undefined);
     } catch (failure) {
       setError(explainError(failure).message);
     }
+  };
+  const close = (): void => {
+    setAsked(undefined);
+    setToken(undefined);
   };
   return (
     <>
@@ -140,17 +146,28 @@ export function Commands({ kind, id }: Pick<RelatedProps, "kind" | "id">) {
       {asked !== undefined && (
         <Dialog
           title={titleOf(kind.commands.find(({ operationId }) => operationId === asked)?.name ?? "")}
-          onClose={() => setAsked(undefined)}
+          onClose={close}
         >
           <div class="column">
             <Failed error={error} />
-            <p>This takes effect immediately, and cannot be undone.</p>
+            {token === undefined ? (
+              <p>
+                {asked.startsWith("rotate")
+                  ? "This creates a new one with the same rights. Both work for a day, and then the old one expires."
+                  : "This takes effect immediately, and cannot be undone."}
+              </p>
+            ) : (
+              <>
+                <p>The new one is shown only once. Store it in a safe place.</p>
+                <Command text={token} />
+              </>
+            )}
             <div class="row">
               <span class="grow" />
-              <button type="button" onClick={() => setAsked(undefined)}>
-                Cancel
+              <button type="button" onClick={close}>
+                {token === undefined ? "Cancel" : "I have it"}
               </button>
-              <button type="button" class="primary" onClick={() => void tell(asked)}>
+              <button type="button" class="primary" hidden={token !== undefined} onClick={() => void tell(asked)}>
                 {titleOf(kind.commands.find(({ operationId }) => operationId === asked)?.name ?? "")}
               </button>
             </div>

@@ -25,8 +25,17 @@ export interface KindProps {
   readonly parents?: readonly string[];
 }
 
+/** Columns of kinds whose first fields say less. */
+const chosen: Readonly<Record<string, readonly string[]>> = {
+  api_key: ["scopes", "last_used_at", "expires_at"],
+  credential: ["acl", "expires_at"],
+  person: ["role", "active", "last_login_at"],
+};
+
 /** Returns the fields to show as columns: the ones in which the objects differ. */
-function columnsOf({ shown }: Kind, { resolve }: Description): readonly string[] {
+function columnsOf({ name: kindName, shown }: Kind, { resolve }: Description): readonly string[] {
+  const own = chosen[kindName];
+  if (own) return own;
   const isShort = ([, given]: readonly [string, Schema]): boolean => {
     const { type, properties, ...field } = resolve(given);
     if (field["x-secret"] || (field["x-max-bytes"] ?? 0) > 4_096) return false;

@@ -49,7 +49,12 @@ export function enforceConfiguration(options: EnforcementOptions): Enforcement {
   table.subscribe(({ credentialIds, kinds }) => {
     if ([...kinds].some((kind) => namedKinds.has(kind))) renewEndpoints(options);
     if (restricting.some((kind) => kinds.has(kind))) expelByAddress(options, expel);
-    for (const credentialId of credentialIds) refreshCredential(options, credentialId, expel);
+    for (const credentialId of credentialIds) {
+      refreshCredential(options, credentialId, expel);
+      // A rotated token gets an expiry while its agents are connected.
+      const present = credentials.current(credentialId);
+      if (present && [...sessions.ofCredential(credentialId)].length > 0) watchExpiry(present);
+    }
     if (isLooking || ![...kinds].some((kind) => kind.endsWith("_edge") || kind.startsWith("reserved_"))) return;
     isLooking = true;
     clock.after(dispossessAfterMs, () => {
@@ -75,13 +80,12 @@ export function enforceConfiguration(options: EnforcementOptions): Enforcement {
     }
     if (isWatching) clock.after(expiryPeriodMs, watch);
   };
-  return {
-    watchExpiry({ expiresAtMs }) {
-      if (isWatching || expiresAtMs === undefined) return;
-      isWatching = true;
-      clock.after(expiryPeriodMs, watch);
-    },
+  const watchExpiry: Enforcement["watchExpiry"] = ({ expiresAtMs }) => {
+    if (isWatching || expiresAtMs === undefined) return;
+    isWatching = true;
+    clock.after(expiryPeriodMs, watch);
   };
+  return { watchExpiry };
 }
 
 /** Whether the account's IP restriction admits an agent at this address. */

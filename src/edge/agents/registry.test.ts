@@ -257,6 +257,20 @@ describe("agents' tokens", () => {
     assert.throws(() => p.connect(token), refused("agent_token_unknown"));
   });
 
+  it("K5: a token that gets an expiry later, as in a rotation, ends its open sessions within a second of it", () => {
+    const p = platform();
+    const token = newToken(tokenPrefixes.agent);
+    p.commit(p.credential("cr_1", "ac_1", token, {}));
+    const session = p.connect(token);
+    const { hostname } = p.bind(session);
+    const expires_at = new Date(p.clock.now() + 90_000).toISOString();
+    p.commit(p.credential("cr_1", "ac_1", token, { expires_at }));
+    p.clock.advance(89_000);
+    assert.notEqual(p.registry.siteFor(hostname), undefined);
+    p.clock.advance(2_000);
+    assert.deepEqual(session.told.slice(-1), ["close: the agent token has expired"]);
+  });
+
   it("the register of agents keeps sessions open after any other change of their credential", () => {
     const { commit, credential, connect, bind, token, registry } = one();
     const session = connect(token);
