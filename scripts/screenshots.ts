@@ -57,6 +57,11 @@ async function seed(platform: TestPlatform): Promise<Seeded> {
   for (const path of ["/", "/cart", "/cart/7", "/search?q=lamp"]) await platform.request(`https://${host}${path}`);
   await platform.request(`https://${host}/admin`, { headers: { "user-agent": "curl/8.0" } });
   await platform.request(`https://${host}/hooks`, { method: "POST" });
+  for (const [email, role] of [
+    ["ann@example.com", "admin"],
+    ["ben@example.com", "editor"],
+  ])
+    await make("/person_invitations", { email, role });
   return { edgeId: edge.id, policyId: policy.id };
 }
 
@@ -64,8 +69,7 @@ const click = (page: Page, name: string): Promise<void> => page.getByRole("butto
 
 /** Actions in a view before its picture is taken. */
 const work: Partial<Record<PictureName, (page: Page) => Promise<void>>> = {
-  // The figures need two measurements.
-  overview: (page) => page.locator(".figure strong", { hasText: /^\d/ }).nth(3).waitFor(),
+  overview: (page) => page.locator(".charts svg").first().waitFor(),
   traffic: (page) => page.locator(".requests button", { hasText: "/admin" }).first().click(),
   edge: (page) => page.locator("summary", { hasText: "/hooks" }).click(),
   policy: async (page) => {

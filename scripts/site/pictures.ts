@@ -15,6 +15,7 @@ export const pictures = {
   history: "history",
   objects: "objects/ip_policy_rule",
   object: "objects/ip_policy/POLICY",
+  people: "people",
   logins: "logins",
   webhooks: "webhooks",
   events: "events",
