@@ -853,6 +853,8 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
       }
       await look(kind);
       if ((await page.getByRole("main").getByRole("link", { name: "New" }).count()) === 0) continue;
+      // Opens the dialog that `console-people.test.ts` checks.
+      if (kind === "objects/person_invitation") continue;
       await visit(`${kind}/new`);
       await button("Review …").waitFor();
       await look(`${kind}/new`);
