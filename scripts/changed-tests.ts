@@ -11,7 +11,7 @@ import type { Import } from "./imports.ts";
  * `test/traffic/modules-breaker.test.ts` for `modules/circuit-breaker.ts`.
  */
 export const rooms: Readonly<Record<string, readonly string[]>> = {
-  "src/acme": ["test/traffic/acme.test.ts"],
+  "src/acme": ["test/traffic/{acme,acme-dns}.test.ts"],
   "src/agent": ["test/tunnel/client.test.ts", "test/traffic/{agents-tunnels,agent-sessions,agent-targets}.test.ts"],
   "src/api": ["test/api/{http,resources,protocol}.test.ts"],
   "src/api/console": ["test/api/console.test.ts"],
@@ -24,7 +24,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   "src/api/history": ["test/api/{history,revisions}.test.ts"],
   "src/api/mcp": ["test/api/mcp.test.ts", "test/cli/assistants.test.ts"],
   "src/api/policies": ["test/api/policies.test.ts"],
-  "src/api/provisioning": ["test/traffic/acme.test.ts"],
+  "src/api/provisioning": ["test/traffic/{acme,acme-dns}.test.ts"],
   "src/api/scopes": ["test/api/{scopes,reach}.test.ts"],
   "src/api/traffic": ["test/api/traffic.test.ts", "test/cli/exchanges.test.ts"],
   "src/capture": ["test/capture/*.test.ts", "src/capture/**/*.test.ts", "src/edge/watch/capture/*.test.ts"],
@@ -130,6 +130,7 @@ const longest = [
   "test/traffic/connections.test.ts",
   "test/traffic/http2-upstreams.test.ts",
   "test/traffic/acme.test.ts",
+  "test/traffic/acme-dns.test.ts",
   "test/api/model.test.ts",
   "test/storage/postgres-ways.test.ts",
   "test/cli/platform.test.ts",

@@ -48,9 +48,9 @@ describe("a setting of a plane", () => {
     // `dev --sso` is the issuer that it names, whoever ends an edge waits for its delay, and whoever starts those of
     // nodes for their keys; agents' files of another vendor have a region, which is refused. The way in to the console is
     // printed where there is one. The main thread opens the file of the access log, which all edges share. `postern up`
-    // writes the settings of the server that it installs.
+    // writes the settings of the server that it installs. `postern doctor` asks the server's name servers.
     const between = ofPlanes
-      .filter((name) => !["loginIssuer", "drainDelay", "region", "cluster", "console"].includes(name))
+      .filter((name) => !["loginIssuer", "drainDelay", "region", "cluster", "console", "nameServer"].includes(name))
       .filter((name) => !name.startsWith("accessLog"))
       .flatMap((name) =>
         filesNaming(name, "src/cli/")

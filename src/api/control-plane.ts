@@ -81,7 +81,12 @@ import type { RunInner } from "./http/inner-calls.ts";
 import { makeOperations } from "./operations.ts";
 import type { OperationsInput } from "./operations.ts";
 import type { Operation } from "./operation/call.ts";
+import type { DnsChallenges } from "../acme/dns/challenges.ts";
+import { openDnsChallenges } from "./provisioning/dns.ts";
+import { keepServerWildcard } from "./provisioning/server-wildcard.ts";
+import { reportJobs } from "./provisioning/job-problems.ts";
 import { openProvisioning } from "./provisioning/provisioning.ts";
+import type { Provisioning, ProvisioningOptions } from "./provisioning/provisioning.ts";
 import { collectSeries } from "./series/collector.ts";
 import { startPublishing } from "./edges/publish.ts";
 import { openSourceRestriction } from "./http/source-restriction.ts";
@@ -140,6 +145,7 @@ export async function startControlPlane(
   links: readonly Link<Downward, Upward>[],
 ): Promise<ControlPlane> {
   checkServerNames(options);
+  const dns = openDnsChallenges(options, options.domain, options.clock);
   useNameServers(options.nameServer);
   const store = await openStore({
     ...options,
@@ -149,7 +155,7 @@ export async function startControlPlane(
   try {
     const firstStart = await ensureFirstTokens(store, options.bootstrap, options.log);
     const sharedKeys = store.node && options.serverKeys && (await shareKeys(store, options.serverKeys, options.clock));
-    const served = await serve({ ...options, serverKeys: sharedKeys ?? options.serverKeys }, store, links);
+    const served = await serve({ ...options, serverKeys: sharedKeys ?? options.serverKeys, dns }, store, links);
     const captureKeys = store.derivedKeys(capturePurpose);
     return { ...served, captureKeys, ...(firstStart && { firstStart }), ...(sharedKeys && { sharedKeys }) };
   } catch (error) {
@@ -159,7 +165,7 @@ export async function startControlPlane(
 }
 
 async function serve(
-  options: ControlPlaneOptions,
+  options: ControlPlaneOptions & { readonly dns: DnsChallenges | undefined },
   store: Store,
   links: readonly Link<Downward, Upward>[],
 ): Promise<Omit<ControlPlane, "captureKeys">> {
@@ -181,7 +187,7 @@ async function serve(
   const applied = appliedEverywhere(trackApplied(clock), (revision, timeoutMs) =>
     queries.reached({ revision, change: 0 }, timeoutMs),
   );
-  const provisioning = openProvisioning({ store, settings: options, applied, clock, log, metrics });
+  const provisioning = await openCertificates(options, { store, applied, metrics });
   const sharedProblems = shareProblems(store.node);
   const problems = problemsOf(store, log, sharedProblems);
   showNumbers(metrics, { store, applied, edges, agents, problems });
@@ -272,6 +278,15 @@ function openBacktests(
 
 function urlOf({ address, port, family }: AddressInfo): string {
   return `http://${family === "IPv6" ? `[${address}]` : address}:${port}`;
+}
+
+async function openCertificates(
+  options: ControlPlaneOptions & { readonly dns: DnsChallenges | undefined },
+  grounds: Pick<ProvisioningOptions, "store" | "applied" | "metrics">,
+): Promise<Provisioning> {
+  const { dns, clock, log, domain, acmeAgree } = options;
+  if (dns && acmeAgree) await keepServerWildcard({ store: grounds.store, clock, log, domain });
+  return openProvisioning({ ...grounds, settings: options, dns, clock, log });
 }
 
 async function openEvents(
@@ -413,6 +428,7 @@ function problemsOf(store: Store, log: Log, shared: SharedProblems): EdgeProblem
     const operator = store.accounts()[0]?.id ?? "";
     problems.tell({ kind: "account", id: operator, accountId: operator, module: undefined, message });
   });
+  reportJobs(store, problems.tell);
   return problems;
 }
 

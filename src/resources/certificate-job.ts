@@ -21,6 +21,15 @@ export const certificateJob = defineResource({
     renews_at: f.timestamp("Time when the certificate will be renewed."),
     certificate_made: f.nullableString("Id of the last certificate."),
     challenge_type: f.nullableString("The last challenge that succeeded."),
+    dns_record: f.object(
+      "The record of a DNS check, until the server has removed it.",
+      {
+        name: f.string("Name of the TXT record.", { required: true, maxBytes: 255 }),
+        zone: f.string("Its zone.", { required: true, maxBytes: 255 }),
+        value: f.string("Its value.", { required: true, maxBytes: 255 }),
+      },
+      { nullable: true },
+    ),
   },
   ownedBy: { kind: "reserved_domain", field: "reserved_domain_id" },
   internal: true,

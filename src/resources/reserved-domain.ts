@@ -1,6 +1,10 @@
+import type { DocOf } from "../schema/doc.ts";
 import { f, notes } from "../schema/fields.ts";
 import { domain } from "../schema/formats.ts";
 import { defineResource } from "../schema/resource.ts";
+
+/** Space of names for which the server only gets a certificate. */
+export const serverCertificateSpace = "server certificate";
 
 export const reservedDomain = defineResource({
   name: "reserved_domain",
@@ -73,6 +77,9 @@ export const reservedDomain = defineResource({
       { nullable: true, live: true },
     ),
     unproven: f.boolean("The domain is not proven yet, and no account holds it until then.", { internal: true }),
+    certificate_only: f.boolean("The server gets a certificate for the name, and no account holds it.", {
+      internal: true,
+    }),
     resolves_to: f.list(
       "IP addresses for the domain's DNS records; empty: all addresses of the server.",
       f.object("One of them.", { value: f.string("The address, or a name for the address.", { required: true }) }),
@@ -80,10 +87,11 @@ export const reservedDomain = defineResource({
     ),
   },
   traffic: true,
-  claims: ({ domain, unproven }) =>
-    unproven
-      ? [{ space: "unproven domain", name: domain, at: "domain" }]
-      : [{ space: "domain", name: domain, global: true, hosts: true, at: "domain" }],
+  claims: ({ domain, unproven, certificate_only }) => {
+    if (certificate_only) return [{ space: serverCertificateSpace, name: domain, global: true, at: "domain" }];
+    if (unproven) return [{ space: "unproven domain", name: domain, at: "domain" }];
+    return [{ space: "domain", name: domain, global: true, hosts: true, at: "domain" }];
+  },
   taken: "domain_held",
   refusals: ["domain_public", "domain_unproven"],
   clears: [
@@ -91,3 +99,10 @@ export const reservedDomain = defineResource({
     { path: "certificate_management_policy", input: "certificate_management_policy" },
   ],
 });
+
+/** Whether an account holds the name now. An unproven name, and one only for a certificate, is in effect for no account. */
+export function isHeldDomain({ unproven, certificate_only }: Pick<Domain, "unproven" | "certificate_only">): boolean {
+  return !unproven && !certificate_only;
+}
+
+type Domain = DocOf<typeof reservedDomain>;

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { createSelfSigned } from "../../src/lib/certificates/x509.ts";
+import { startBind } from "../support/bind.ts";
+import { skipWithout } from "../support/programs.ts";
 import { runSharedCommand } from "../support/shared-command.ts";
 import { freePort } from "../support/connections.ts";
 import { startPlatform } from "../support/platform.ts";
@@ -46,6 +48,52 @@ describe("postern doctor", { timeout: 60_000 }, () => {
     );
     assert.match(findings.find(({ outcome }) => outcome === "wrong")?.message ?? "", /another server answers/);
   });
+
+  it(
+    "postern doctor sets a test record at the DNS provider and removes it, or says why it cannot",
+    { skip: skipWithout("named") },
+    async () => {
+      const bind = await startBind({ zones: { "t.example.test": [] } });
+      try {
+        const settings = [
+          "--https-port",
+          String(platform.httpsPort),
+          "--idp-host",
+          "idp.localhost",
+          "--domain",
+          "t.example.test",
+        ];
+        const provider = [
+          "--acme-dns-provider",
+          "rfc2136",
+          "--acme-dns-server",
+          bind.address,
+          "--acme-dns-key",
+          bind.key.name,
+        ];
+        const at = ["--acme-dns-resolver", bind.address];
+        const good = await doctor(...settings, ...provider, ...at, "--acme-dns-secret", bind.key.secret);
+        assert.match(
+          good.stdout,
+          /✓ DNS provider rfc2136: sets records at _acme-challenge\.t\.example\.test, in the zone t\./,
+        );
+        assert.match(good.stdout, /✓ DNS provider rfc2136: 127\.0\.0\.1:\d+ had the test record after [\d.]+ s/);
+        assert.match(good.stdout, /✓ DNS provider rfc2136: removed the test record/);
+        assert.match(bind.log(), /deleting an RR at '?_acme-challenge\.t\.example\.test'? TXT/);
+        const secret = Buffer.alloc(32, 9).toString("base64");
+        const bad = await doctor(...settings, ...provider, ...at, "--acme-dns-secret", secret);
+        assert.equal(bad.code, 1);
+        assert.match(bad.stdout, /✗ DNS provider rfc2136: .*BADSIG: the secret of the key is wrong/);
+        assert.ok(!bad.stdout.includes(secret) && !bad.stderr.includes(secret));
+        const incomplete = await doctor(...settings, "--acme-dns-provider", "cloudflare");
+        assert.match(incomplete.stdout, /✗ DNS provider cloudflare: .*needs --acme-dns-secret/);
+        const pointless = await doctor(...settings, "--acme-dns-key", "name");
+        assert.match(pointless.stderr, /--acme-dns-key and --acme-dns-provider must be given together/);
+      } finally {
+        await bind.stop();
+      }
+    },
+  );
 
   it("postern doctor warns if nothing answers, and if browsers do not trust the certificate", async () => {
     const away = await doctor("--https-port", String(await freePort()));

@@ -24,8 +24,11 @@ export interface Pebble {
 export interface PebblePlan {
   readonly directoryUrl: string;
   readonly ca: string;
-  /** @param ports the edge's listeners, for pebble's validation */
-  start(ports: { readonly http: number; readonly https: number }): Promise<Pebble>;
+  /**
+   * @param ports the edge's listeners, for pebble's validation
+   * @param nameServer `ADDRESS:PORT`. Default: a server for which every name is this machine
+   */
+  start(ports: { readonly http: number; readonly https: number }, nameServer?: string): Promise<Pebble>;
 }
 
 /** Ends the program when this process ends, even after a crash. */
@@ -42,7 +45,7 @@ export async function planPebble(): Promise<PebblePlan> {
   return {
     directoryUrl,
     ca,
-    async start({ http, https }) {
+    async start({ http, https }, nameServer) {
       const dns = await startDns();
       const files = mkdtempSync(join(tmpdir(), "postern-pebble-"));
       const file = (name: string, text: string): string => {
@@ -63,7 +66,7 @@ export async function planPebble(): Promise<PebblePlan> {
         certificateValidityPeriod: 90 * 24 * 60 * 60,
       };
       const config = file("config.json", JSON.stringify({ pebble }));
-      const options = ["-strict", "-config", config, "-dnsserver", dns.address];
+      const options = ["-strict", "-config", config, "-dnsserver", nameServer ?? dns.address];
       await Promise.all(held.map((one) => one.free()));
       const child = spawn("sh", ["-c", untilInputEnds, findProgram("pebble") as string, ...options], {
         env: {

@@ -17,6 +17,7 @@ export type ProgramName =
   | "haproxy"
   | "initdb"
   | "named"
+  | "nsupdate"
   | "openssl"
   | "pebble"
   | "pgbouncer"
@@ -50,6 +51,7 @@ const programs: Readonly<Record<ProgramName, Program>> = {
   haproxy: { package: "haproxy" },
   initdb: { package: "postgresql" },
   named: { package: "bind9" },
+  nsupdate: { package: "bind9-dnsutils" },
   openssl: { package: "openssl" },
   pebble: { package: "pebble" },
   pgbouncer: { package: "pgbouncer" },

@@ -1,199 +1,29 @@
 /** Certificates from an authority, from the policy on a domain to the handshake. */
 import assert from "node:assert/strict";
-import type { X509Certificate } from "node:crypto";
-import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { connect } from "node:tls";
+import { readFileSync } from "node:fs";
 import { after, before, describe, it } from "node:test";
-import { startControlPlane } from "../../src/api/control-plane.ts";
-import type { ControlPlane } from "../../src/api/control-plane.ts";
 import { acmeSettings } from "../../src/settings/acme.ts";
-import type { AcmeSettings } from "../../src/settings/acme.ts";
-import { controlPlaneSettings } from "../../src/settings/control-plane.ts";
-import { edgeSettings } from "../../src/settings/edge.ts";
 import { defaultsOf } from "../../src/settings/setting.ts";
-import { startEdge } from "../../src/edge/edge.ts";
-import type { Edge } from "../../src/edge/edge-options.ts";
-import { systemClock } from "../../src/lib/clock.ts";
-import type { Clock } from "../../src/lib/clock.ts";
-import { silentLog } from "../../src/lib/log.ts";
-import { makeMetrics } from "../../src/lib/metrics.ts";
-import { newToken, tokenPrefixes } from "../../src/lib/tokens.ts";
-import { createAuthority } from "../../src/lib/certificates/x509.ts";
-import type { Downward, Upward } from "../../src/routing/planes/messages.ts";
-import { send } from "../support/api.ts";
 import type { Body, TestApi } from "../support/api.ts";
+import { hasCertificate, hasFailed, policy, settingsFor, shownTo, startAcmeServer } from "../support/acme-server.ts";
+import type { AcmeServer } from "../support/acme-server.ts";
 import { planPebble, startRenewalFront } from "../support/pebble.ts";
 import { skipWithout } from "../support/programs.ts";
-import type { Pebble, PebblePlan, RenewalFront } from "../support/pebble.ts";
+import type { Pebble, RenewalFront } from "../support/pebble.ts";
 import { startPlatform } from "../support/platform.ts";
 import { startReceiver, subscribe } from "../support/receiver.ts";
 
 const dayMs = 24 * 60 * 60 * 1000;
-const policy = { authority: "letsencrypt", private_key_type: "ecdsa" };
-
-interface TravellingClock extends Clock {
-  /** Advances the wall clock, and runs everything periodic. */
-  advance(milliseconds: number): void;
-}
-
-/** A clock that can be advanced. Waiting for other processes takes real time. */
-function travellingClock(): TravellingClock {
-  let offset = 0;
-  const recurring = new Set<() => void>();
-  return {
-    now: () => Date.now() + offset,
-    monotonic: () => systemClock.monotonic() + offset,
-    after: (delayMs, run) => systemClock.after(delayMs, run),
-    every(_periodMs, run) {
-      recurring.add(run);
-      return { cancel: () => recurring.delete(run) };
-    },
-    advance(milliseconds) {
-      offset += milliseconds;
-      for (const run of recurring) run();
-    },
-  };
-}
-
-interface TestServer {
-  readonly clock: TravellingClock;
-  readonly edge: Edge;
-  readonly database: string;
-  call(method: string, path: string, body?: unknown): Promise<Body>;
-  /** Reserves a domain with the policy and gives it an HTTPS edge. */
-  reserve(domain: string, wanted?: object): Promise<Body>;
-  /** The domain as soon as `condition` holds; the test's time limit otherwise. */
-  until(id: string, condition: (domain: Body) => boolean): Promise<Body>;
-  /** Stops the control plane and starts another on the same database. */
-  restart(): Promise<void>;
-  stop(): Promise<void>;
-}
-
-/** Both planes in this process, with a line between them, so that the control plane's time is the test's. */
-async function startServer(acme: AcmeSettings, idpHost?: string): Promise<TestServer> {
-  const clock = travellingClock();
-  const directory = mkdtempSync(join(tmpdir(), "postern-acme-"));
-  const apiKey = newToken(tokenPrefixes.apiKey);
-  const authority = await createAuthority({ commonName: "The server's own", now: Date.now() });
-  let toControl: (message: Upward) => void = () => {};
-  let toEdge: (message: Downward) => void = () => {};
-  let committed = (): void => {};
-  const shared = { log: silentLog, domain: "apps.example.test", ...(idpHost !== undefined && { idpHost }) };
-  const edge = await startEdge(
-    {
-      ...defaultsOf(edgeSettings),
-      ...shared,
-      httpsListen: { host: "127.0.0.1", port: 0 },
-      httpListen: { host: "127.0.0.1", port: 0 },
-      agentListen: { host: "127.0.0.1", port: 0 },
-      authority,
-      tunnelSecret: Buffer.alloc(32, 1),
-      region: "test",
-      serverVersion: "0.0.0",
-      clock: systemClock,
-      metrics: makeMetrics(),
-      drainMs: 2000,
-    },
-    {
-      send: (message) => setImmediate(() => toControl(structuredClone(message))),
-      receive: (take) => (toEdge = take),
-    },
-  );
-  const startControl = (): Promise<ControlPlane> =>
-    startControlPlane(
-      {
-        ...defaultsOf(controlPlaneSettings),
-        ...shared,
-        ...acme,
-        apiListen: { host: "127.0.0.1", port: 0 },
-        data: directory,
-        sealingKey: Buffer.alloc(32, 2),
-        clock,
-        bootstrap: { apiKey },
-      },
-      [
-        {
-          send(message) {
-            // Every commit is sent to the edge, even one that does not concern it.
-            committed();
-            setImmediate(() => toEdge(structuredClone(message)));
-          },
-          receive(take) {
-            toControl = take;
-            setImmediate(() => take({ type: "hello", edgeId: "edge_1" }));
-          },
-        },
-      ],
-    );
-  let plane = await startControl();
-  const call: TestServer["call"] = async (method, path, body) => {
-    const headers = {
-      authorization: `Bearer ${apiKey}`,
-      "service-version": "2",
-      ...(body !== undefined && { "content-type": "application/json" }),
-    };
-    const answer = await send(plane.apiUrl, method, path, body, headers);
-    assert.ok(answer.status < 300, `${method} ${path}: ${answer.status} ${answer.text}`);
-    return answer.body;
-  };
-  return {
-    clock,
-    edge,
-    database: join(directory, "postern.db"),
-    call,
-    async reserve(domain, wanted = policy) {
-      const reserved = await call("POST", "/reserved_domains", { domain, certificate_management_policy: wanted });
-      await call("POST", "/edges/https", { hostports: [`${domain.replace("*", "any")}:443`] });
-      return reserved;
-    },
-    async until(id, condition) {
-      for (;;) {
-        const written = new Promise<void>((resolve) => (committed = resolve));
-        const domain = await call("GET", `/reserved_domains/${id}`);
-        if (condition(domain)) return domain;
-        await written;
-      }
-    },
-    async restart() {
-      await plane.stop();
-      plane = await startControl();
-    },
-    async stop() {
-      await edge.stop();
-      await plane.stop();
-      rmSync(directory, { recursive: true, force: true });
-    },
-  };
-}
-
-/** The certificate that a browser is shown for `host`, which has to trust it by `ca`. */
-async function shownTo(host: string, port: number, ca: string): Promise<X509Certificate> {
-  const socket = connect({ host: "127.0.0.1", port, servername: host, ca });
-  await once(socket, "secureConnect");
-  const shown = socket.getPeerX509Certificate();
-  socket.destroy();
-  assert.ok(shown);
-  return shown;
-}
-
-const hasCertificate = (domain: Body): boolean =>
-  domain.certificate !== null && domain.certificate_management_status.provisioning_job === null;
-const hasFailed = (domain: Body): boolean =>
-  domain.certificate_management_status.provisioning_job?.error_code !== null &&
-  domain.certificate_management_status.provisioning_job?.retries_at !== null;
 
 describe("certificates of an authority", { skip: skipWithout("pebble") }, () => {
   for (const challenge of ["http-01", "tls-alpn-01"] as const) {
     describe(`by ${challenge}`, () => {
-      let server: TestServer;
+      let server: AcmeServer;
       let pebble: Pebble;
 
       before(async () => {
         const plan = await planPebble();
-        server = await startServer({ ...settingsFor(plan), acmeChallenge: challenge });
+        server = await startAcmeServer({ ...settingsFor(plan), acmeChallenge: challenge });
         pebble = await plan.start({ http: server.edge.http?.port ?? 0, https: server.edge.https.port });
       });
       after(async () => {
@@ -266,12 +96,12 @@ describe("certificates of an authority", { skip: skipWithout("pebble") }, () => 
   }
 
   describe("that are not given", () => {
-    let server: TestServer;
+    let server: AcmeServer;
     let pebble: Pebble;
 
     before(async () => {
       const plan = await planPebble();
-      server = await startServer(settingsFor(plan));
+      server = await startAcmeServer(settingsFor(plan));
       pebble = await plan.start({ http: server.edge.http?.port ?? 0, https: server.edge.https.port });
     });
     after(async () => {
@@ -339,14 +169,14 @@ describe("certificates of an authority", { skip: skipWithout("pebble") }, () => 
   });
 
   describe("an authority with renewal information", () => {
-    let server: TestServer;
+    let server: AcmeServer;
     let pebble: Pebble;
     let front: RenewalFront;
 
     before(async () => {
       const plan = await planPebble();
       front = await startRenewalFront(plan);
-      server = await startServer({ ...settingsFor(plan), acmeDirectory: front.directoryUrl, acmeCa: front.ca });
+      server = await startAcmeServer({ ...settingsFor(plan), acmeDirectory: front.directoryUrl, acmeCa: front.ca });
       pebble = await plan.start({ http: server.edge.http?.port ?? 0, https: server.edge.https.port });
     });
     after(async () => {
@@ -407,7 +237,7 @@ describe("certificates of an authority", { skip: skipWithout("pebble") }, () => 
 describe("the login host", { skip: skipWithout("pebble") }, () => {
   it("the login host gets a certificate automatically, which is in no document and belongs to no account", async () => {
     const plan = await planPebble();
-    const server = await startServer(settingsFor(plan), "login.apps.example.org");
+    const server = await startAcmeServer(settingsFor(plan), "login.apps.example.org");
     const pebble = await plan.start({ http: server.edge.http?.port ?? 0, https: server.edge.https.port });
     try {
       const [reserved, ...others] = (await server.call("GET", "/reserved_domains")).reserved_domains;
@@ -433,7 +263,7 @@ describe("the login host", { skip: skipWithout("pebble") }, () => {
 
 describe("without the operator's agreement", () => {
   it("without the operator's agreement no authority is contacted, and the domain reports that", async () => {
-    const server = await startServer({
+    const server = await startAcmeServer({
       ...defaultsOf(acmeSettings),
       acmeDirectory: "https://authority.invalid/directory",
       acmeChallenge: "http-01",
@@ -450,13 +280,3 @@ describe("without the operator's agreement", () => {
     }
   });
 });
-
-function settingsFor({ directoryUrl, ca }: PebblePlan): AcmeSettings {
-  return {
-    acmeDirectory: directoryUrl,
-    acmeCa: ca,
-    acmeEmail: "ops@example.test",
-    acmeAgree: true,
-    acmeChallenge: undefined,
-  };
-}

@@ -1,7 +1,7 @@
 /** The candidate of a backtest: the changes of a document or of one draft, without making them. */
 import type { JsonObject } from "../../lib/json.ts";
 import { connectPhaseIssue, policyIssue } from "../../policy/document.ts";
-import { reservedDomain } from "../../resources/reserved-domain.ts";
+import { isHeldDomain, reservedDomain } from "../../resources/reserved-domain.ts";
 import type { RoutingChange } from "../../routing/planes/messages.ts";
 import { docOf } from "../../schema/doc.ts";
 import type { Issue } from "../../schema/fields.ts";
@@ -57,7 +57,7 @@ function inEffect({ kind, id, before, after }: Change): RoutingChange[] {
 }
 
 function isInEffect(object: StoredObject): boolean {
-  return object.kind !== reservedDomain.name || !docOf(object, reservedDomain).unproven;
+  return object.kind !== reservedDomain.name || isHeldDomain(docOf(object, reservedDomain));
 }
 
 function plain({ kind, id, account_id, revision, doc }: StoredObject): ResourceObject {

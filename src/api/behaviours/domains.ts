@@ -38,8 +38,9 @@ export function reservedDomainBehaviour(rules: DomainRules) {
       return { doc: { ...settleCertificate(input), unproven: isOpen } };
     },
     deleting: (object, draft) => checkDomainNotServed(object, draft, rules.liveObjects),
-    // The server manages the login host entirely.
-    configured: (doc) => (doc["domain"] === idpHostOf(rules) ? undefined : withoutObtained(doc)),
+    // The server manages the login host and the certificate for its own domain entirely.
+    configured: (doc) =>
+      doc["certificate_only"] || doc["domain"] === idpHostOf(rules) ? undefined : withoutObtained(doc),
     live(object) {
       const name = object.doc.domain;
       const below = name === rules.domain || name.endsWith(`.${rules.domain}`);

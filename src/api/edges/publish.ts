@@ -7,7 +7,7 @@ import { references } from "../../schema/references.ts";
 import type { Store, StoredObject } from "../../storage/store.ts";
 import type { EdgeLine, EdgeObserver, Edges } from "./edges.ts";
 import { docOf } from "../../schema/doc.ts";
-import { reservedDomain } from "../../resources/reserved-domain.ts";
+import { isHeldDomain, reservedDomain } from "../../resources/reserved-domain.ts";
 
 /** Objects per message of a snapshot. */
 const snapshotChunk = 500;
@@ -84,9 +84,8 @@ export function startPublishing(store: Store, edges: Pick<Edges, "joined">): Edg
   };
 }
 
-/** An unproven name is in effect for no account. */
 function isInEffect(object: StoredObject): boolean {
-  return object.kind !== reservedDomain.name || !docOf(object, reservedDomain).unproven;
+  return object.kind !== reservedDomain.name || isHeldDomain(docOf(object, reservedDomain));
 }
 
 /** Returns the fields of an object that refer to one of `kinds`. Most objects have none. */

@@ -35,7 +35,7 @@ export function problemsOperation(
     method: "GET",
     path: "/problems",
     summary:
-      "List configuration that an edge of any server could not apply, such as a route with an invalid module. Requests to it get 500 until you change it.",
+      "List configuration that an edge of any server could not apply, such as a route with an invalid module. Requests to it get 500 until you change it. Includes domains for which the server could not get a certificate.",
     takes: "nothing",
     status: 200,
     replySchema: "ProblemList",

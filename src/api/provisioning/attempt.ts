@@ -2,23 +2,28 @@
 import { challengeCertificate } from "../../acme/challenge.ts";
 import type { Challenge } from "../../acme/challenge.ts";
 import type { ChallengeType } from "../../acme/challenge-types.ts";
+import type { DnsChallenges } from "../../acme/dns/challenges.ts";
 import { obtainCertificate } from "../../acme/obtain.ts";
 import { renewalId } from "../../acme/renewal-info.ts";
 import { timestamp } from "../../lib/clock.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { KeyedCertificate } from "../../lib/certificates/x509.ts";
+import type { Log } from "../../lib/log.ts";
 import { tlsCertificate } from "../../resources/tls-certificate.ts";
 import { docOf, emptyDoc } from "../../schema/doc.ts";
 import type { DocOf } from "../../schema/doc.ts";
 import type { Job as SoleJob } from "../../storage/cluster/jobs.ts";
 import type { Draft, Store, StoredObject } from "../../storage/store.ts";
 import type { Authority } from "./authority.ts";
+import { makeDnsProof } from "./dns-proof.ts";
+import type { DnsProof } from "./dns-proof.ts";
 import { failureOf, pauseMs } from "./failure.ts";
 import type { Failure } from "./failure.ts";
-import { certificateOf, changeJob, jobOf, policyOf, usualRenewal } from "./job.ts";
+import { certificateOf, changeJob, challengesFor, jobOf, policyOf, usualRenewal } from "./job.ts";
 import type { Job, Policy } from "./job.ts";
 import { systemWrite } from "../operation/system-write.ts";
 import { reservedDomain } from "../../resources/reserved-domain.ts";
+import { certificateJob } from "../../resources/certificate-job.ts";
 import { acmeChallenge } from "../../resources/acme-challenge.ts";
 
 export interface AttemptContext {
@@ -26,7 +31,10 @@ export interface AttemptContext {
   /** Only the holder of this job makes attempts. */
   readonly job: SoleJob;
   readonly authority: Authority;
+  /** Acceptable types; `dns-01` only with `dns`. */
   readonly challenges: readonly ChallengeType[];
+  readonly dns: DnsChallenges | undefined;
+  readonly log: Log;
   readonly clock: Clock;
   readonly random: () => number;
   /** Resolves once an edge serves the write of `revision`. */
@@ -45,6 +53,29 @@ const operation = "provisionCertificate";
  * which is also stored in the domain's job. Rejects if it cannot be stored.
  */
 export async function attempt(context: AttemptContext, domain: StoredObject): Promise<Failure | undefined> {
+  const { store, clock, dns, log, signal } = context;
+  const proof = makeDnsProof({
+    dns,
+    domain: docOf(domain, reservedDomain).domain,
+    log,
+    signal,
+    store: (record) =>
+      store.write({ ...systemWrite(domain.account_id, operation, clock), job: context.job }, (draft) => {
+        if (draft.children(certificateJob.name, domain.id).length > 0) changeJob(draft, domain, { dns_record: record });
+      }),
+  });
+  try {
+    return await attemptWith(context, domain, proof);
+  } finally {
+    await proof.end();
+  }
+}
+
+async function attemptWith(
+  context: AttemptContext,
+  domain: StoredObject,
+  proof: DnsProof,
+): Promise<Failure | undefined> {
   const { store, clock, random, authority } = context;
   const policy = policyOf(domain);
   if (!policy) return undefined;
@@ -59,15 +90,22 @@ export async function attempt(context: AttemptContext, domain: StoredObject): Pr
   const started = { started_at: timestamp(clock.now()), retries_at: retriesAt, under_way: true };
   try {
     await write((draft) => changeJob(draft, domain, started));
-    const type = challengeType(context.challenges, job);
+    await proof.clear(job.dns_record);
+    const name = docOf(domain, reservedDomain).domain;
+    const types = challengesFor(name, context.challenges);
+    const type = challengeType(types, job);
     let shown: Challenge | undefined;
     const made = await obtainCertificate(await authority.account(), {
-      name: docOf(domain, reservedDomain).domain,
+      name,
       keyType: policy.private_key_type === "rsa" ? "rsa" : "ec",
-      challenges: [type, ...context.challenges.filter((one) => one !== type)],
+      challenges: [type, ...types.filter((one) => one !== type)],
       replaces: replaced(store, domain),
       async present(challenge) {
         shown = challenge;
+        if (challenge.type === "dns-01") {
+          await proof.present(challenge.keyAuthorization);
+          return;
+        }
         const doc = await challengeDoc(domain, challenge, clock);
         const { revision } = await write((draft) => {
           withdraw(draft, domain);

@@ -28,7 +28,6 @@ export interface CertificateWork {
 }
 
 export interface CertificateWorkOptions extends AttemptContext {
-  readonly log: Log;
   readonly metrics: Metrics;
 }
 

@@ -30,12 +30,16 @@ const codes: Readonly<Record<string, string>> = {
   unreachable: "AUTHORITY_UNREACHABLE",
   timeout: "AUTHORITY_TIMEOUT",
   noEdge: "EDGE_UNAVAILABLE",
+  dnsProvider: "DNS_PROVIDER_ERROR",
+  dnsLookup: "DNS_LOOKUP_ERROR",
+  dnsZone: "DNS_ZONE_REFUSED",
+  dnsPropagation: "DNS_PROPAGATION_TIMEOUT",
 };
 
 export const wildcardRefused: Failure = {
   code: "WILDCARD_UNSUPPORTED",
   message:
-    "Wildcard certificates need the DNS challenge, which this server does not support: upload a certificate and set certificate_id.",
+    "Wildcard certificates need DNS checks, and the server's operator has not set a DNS provider (--acme-dns-provider), or has set another --acme-challenge: upload a certificate and set certificate_id.",
 };
 
 export const termsNotAgreed: Failure = {
@@ -47,11 +51,16 @@ export const termsNotAgreed: Failure = {
 export function failureOf(error: unknown): Failure {
   if (error instanceof AcmeProblem) {
     const { type, message, retryAfterMs } = error;
-    return { code: codes[type] ?? "AUTHORITY_ERROR", message, retryAfterMs };
+    return { code: codes[type] ?? "AUTHORITY_ERROR", message, retryAfterMs, cause: causeOf(error) };
   }
   const message =
     error instanceof Refusal ? error.message : "The server could not get the certificate; its log has the reason.";
   return { code: "INTERNAL_ERROR", message, cause: error };
+}
+
+/** The output of the operator's DNS program, which only the log shows. */
+function causeOf({ type, cause }: AcmeProblem): unknown {
+  return type === "dnsProvider" && cause !== "" ? cause : undefined;
 }
 
 const firstPauseMs = 60_000;

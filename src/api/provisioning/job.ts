@@ -1,5 +1,6 @@
 /** State of the server's work on the certificate of a domain: stored, shown, and used to find due work. */
 import { X509Certificate } from "node:crypto";
+import type { ChallengeType } from "../../acme/challenge-types.ts";
 import { timestamp } from "../../lib/clock.ts";
 import { certificateJob } from "../../resources/certificate-job.ts";
 import { docOf, emptyDoc } from "../../schema/doc.ts";
@@ -40,6 +41,11 @@ export function deleteJob(draft: Draft, domain: StoredObject): void {
   for (const one of [...draft.children(kind, domain.id), ...draft.children(acmeChallenge.name, domain.id)]) {
     draft.delete(one);
   }
+}
+
+/** Returns the types that can prove `name`: for a wildcard only by DNS (RFC 8555 §7.1.3). */
+export function challengesFor(name: string, types: readonly ChallengeType[]): readonly ChallengeType[] {
+  return name.startsWith("*.") ? types.filter((type) => type === "dns-01") : types;
 }
 
 /** Returns the default renewal time, after two thirds of the lifetime. Milliseconds since 1970. */

@@ -1,5 +1,7 @@
 /** Obtains certificates for domains with a management policy, and renews them in time. */
-import { challengeTypes } from "../../acme/challenge-types.ts";
+import { challengeTypes, connectionChallenges } from "../../acme/challenge-types.ts";
+import type { ChallengeType } from "../../acme/challenge-types.ts";
+import type { DnsChallenges } from "../../acme/dns/challenges.ts";
 import { AcmeProblem } from "../../acme/problem.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
@@ -11,7 +13,7 @@ import { openAuthority } from "./authority.ts";
 import { makeCertificateWork } from "./certificate-work.ts";
 import { pauseMs, termsNotAgreed, wildcardRefused } from "./failure.ts";
 import type { Failure } from "./failure.ts";
-import { certificateOf, isDue, jobOf, policyOf, statusOf } from "./job.ts";
+import { certificateOf, challengesFor, isDue, jobOf, policyOf, statusOf } from "./job.ts";
 import type { AcmeSettings } from "../../settings/acme.ts";
 import { docOf } from "../../schema/doc.ts";
 import { reservedDomain } from "../../resources/reserved-domain.ts";
@@ -26,6 +28,8 @@ export interface Provisioning {
 export interface ProvisioningOptions {
   readonly store: Store;
   readonly settings: AcmeSettings;
+  /** Undefined without a DNS provider. */
+  readonly dns: DnsChallenges | undefined;
   /** The authority sends its challenge to an edge, so an order proceeds only once the edges can answer. */
   readonly applied: Pick<AppliedRevisions, "wait">;
   readonly clock: Clock;
@@ -52,17 +56,19 @@ const edgeTimeoutMs = 10_000;
 const kind = reservedDomain.name;
 
 export function openProvisioning(options: ProvisioningOptions): Provisioning {
-  const { store, settings, applied, clock, log, metrics } = options;
+  const { store, settings, dns, applied, clock, log, metrics } = options;
   const random = Math.random;
   const stopping = new AbortController();
   const managed = new Map<string, Managed>();
   const running = new Set<Promise<void>>();
+  const challenges = challengesOf(settings);
   const job = store.jobs.want("certificates", () => lookSoon());
   const work = makeCertificateWork({
     store,
     job,
     authority: openAuthority(store, settings, clock, stopping.signal),
-    challenges: settings.acmeChallenge === undefined ? challengeTypes : [settings.acmeChallenge],
+    challenges,
+    dns,
     clock,
     random,
     async reachedEdge(revision) {
@@ -105,7 +111,7 @@ export function openProvisioning(options: ProvisioningOptions): Provisioning {
       if (running.size >= maxRunning || stopping.signal.aborted) return;
       const domain = entry.isBusy || entry.restsUntil > now ? undefined : store.get(entry.accountId, kind, id);
       if (!domain) continue;
-      const refusal = refusalOf(domain, settings);
+      const refusal = refusalOf(domain, settings, challenges);
       const pem = certificateOf(store, domain);
       if (refusal) {
         if (jobOf(store, id).error_code !== refusal.code) run(entry, () => work.refuse(domain, refusal));
@@ -147,8 +153,18 @@ export function openProvisioning(options: ProvisioningOptions): Provisioning {
   };
 }
 
+/** Returns the types in the order in which they are tried. */
+function challengesOf({ acmeChallenge, acmeDnsProvider }: AcmeSettings): readonly ChallengeType[] {
+  if (acmeChallenge !== undefined) return [acmeChallenge];
+  return acmeDnsProvider === undefined ? connectionChallenges : challengeTypes;
+}
+
 /** Returns why the authority is not asked. */
-function refusalOf(domain: StoredObject, settings: AcmeSettings): Failure | undefined {
-  if (docOf(domain, reservedDomain).domain.startsWith("*.")) return wildcardRefused;
-  return settings.acmeAgree ? undefined : termsNotAgreed;
+function refusalOf(
+  domain: StoredObject,
+  { acmeAgree }: AcmeSettings,
+  challenges: readonly ChallengeType[],
+): Failure | undefined {
+  if (challengesFor(docOf(domain, reservedDomain).domain, challenges).length === 0) return wildcardRefused;
+  return acmeAgree ? undefined : termsNotAgreed;
 }

@@ -6,12 +6,16 @@ import { checkLoginHost } from "../doctor/login-host.ts";
 import { printFindings } from "../doctor/finding.ts";
 import type { Finding } from "../doctor/finding.ts";
 import { samlUrls } from "../doctor/saml-urls.ts";
+import { testDnsProvider } from "../../api/provisioning/dns-test.ts";
+import { systemClock } from "../../lib/clock.ts";
+import { acmeSettings } from "../../settings/acme.ts";
+import { sliceOf } from "../../settings/setting.ts";
 import { idpHostOf, idpUrl } from "../../lib/server-names.ts";
 import { settings } from "../../settings/settings.ts";
 
 export const doctor = defineCommand({
   name: "doctor",
-  doc: "Check the requirements for visitors' logins: the login host resolves to this server and has a valid certificate, and stored SAML addresses match it. Uses the server's settings. Exits with code 1 if a check fails.",
+  doc: "Check the requirements for visitors' logins: the login host resolves to this server and has a valid certificate, and stored SAML addresses match it. With --acme-dns-provider, also set and remove a test record at the DNS provider. Uses the server's settings. Exits with code 1 if a check fails.",
   operands: "",
   least: 0,
   most: 0,
@@ -21,10 +25,13 @@ export const doctor = defineCommand({
     idpHost: settings.idpHost,
     httpsListen: settings.httpsListen,
     httpsPort: settings.httpsPort,
+    nameServer: settings.nameServer,
+    ...acmeSettings,
     json: settings.json,
   },
   examples: ["postern doctor --domain t.example.com --https-port 443"],
-  async run({ domain, idpHost, httpsListen, httpsPort, json, ...access }) {
+  async run({ domain, idpHost, httpsListen, httpsPort, json, ...others }) {
+    const access = sliceOf(apiSettings, others);
     const names = { domain, idpHost };
     const port = httpsPort ?? httpsListen.port;
     const own = readPublic(access.data, dataFiles.caCertificate);
@@ -33,6 +40,9 @@ export const doctor = defineCommand({
       findings.push(...(await samlUrls(await openApi(access), idpUrl(names, port))));
     } catch (error) {
       throw apiFailure(error);
+    }
+    for await (const { isFine, about, message } of testDnsProvider({ ...others, domain }, systemClock)) {
+      findings.push({ outcome: isFine ? "fine" : "wrong", about, message });
     }
     printFindings(findings, json);
     return findings.some(({ outcome }) => outcome === "wrong") ? exitCodes.unexpected : exitCodes.fine;

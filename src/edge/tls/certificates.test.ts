@@ -128,6 +128,23 @@ describe("the choice of a certificate", () => {
     assert.equal(await shown("shop.example.com", siteOf("shop.example.com", "ac_2")), "cert_theirs@1");
   });
 
+  it("the choice of a certificate uses the server account's wildcard for all accounts' names below the server's domain, after their own, and for nothing else", async () => {
+    const { clock, certificates, shown } = make();
+    const wildcard = uploaded("cert_server", await selfSigned(["*.apps.example.com", "*.example.com"]), 1, "ac_server");
+    certificates.uploaded.load([wildcard]);
+    const host = "shop.apps.example.com";
+    assert.equal(await shown(host, siteOf(host)), "cert_server@1");
+    assert.equal(await shown("stranger.apps.example.com", undefined), "cert_server@1");
+    assert.equal(await shown("shop.example.com", shop), "own DNS:shop.example.com");
+    assert.equal(await shown("badapps.example.com", siteOf("badapps.example.com")), "own DNS:badapps.example.com");
+    certificates.uploaded.change([upload(uploaded("cert_own", await selfSigned([host], 10)))]);
+    assert.equal(await shown(host, siteOf(host)), "cert_own@1");
+    clock.pass(11 * dayMs);
+    assert.equal(await shown(host, siteOf(host)), "cert_server@1");
+    clock.pass(90 * dayMs);
+    assert.equal(await shown(host, siteOf(host)), `own DNS:${host}`);
+  });
+
   it("the choice of a certificate issues a thousand in one burst for covered names, and more for listed ones", async () => {
     const { certificates } = make();
     const wild = siteOf("*.example.com");

@@ -14,9 +14,9 @@ type Named = Pick<Site, "accountId" | "hosts">;
 export interface Certificates {
   readonly uploaded: UploadedCertificates;
   /**
-   * Returns the certificate of a site: the one that its account uploaded, otherwise one from the server's own
-   * authority. For a name without a site, returns one from the authority if the name is under the server's domain or ""
-   * (no server name). Returns undefined otherwise, and if the rate limit is exceeded. Returns a promise only if a
+   * Returns the certificate of a site: the one that its account uploaded, otherwise the server account's for names under
+   * the server's domain, otherwise one from the server's own authority. For a name without a site, returns one of the
+   * server if the name is under the server's domain or "" (no server name). Returns undefined otherwise, and if the rate limit is exceeded. Returns a promise only if a
    * certificate must be issued first.
    */
   choose(host: string, site: Named | undefined): ServerCertificate | Promise<ServerCertificate> | undefined;
@@ -47,15 +47,20 @@ export function makeCertificates(options: CertificatesOptions): Certificates {
     if (isNested || !domain.includes(".")) return [host === "" ? domain : host];
     return [`*.${domain}`, domain];
   };
+  /** The server gets a wildcard certificate for its domain, which serves every account's names there. */
+  const ofServer = (host: string): ServerCertificate | undefined => {
+    const account = host.endsWith(`.${domain}`) ? serverAccount() : undefined;
+    return account === undefined ? undefined : uploaded.find(account, host, clock.now());
+  };
   return {
     uploaded,
     replaceAuthority: (other) => own.replaceAuthority(other),
     choose(host, site) {
       if (!site) {
         const names = strangerNames(host);
-        return names && own.forStranger(names);
+        return names && (ofServer(host) ?? own.forStranger(names));
       }
-      const given = uploaded.find(site.accountId || (serverAccount() ?? ""), host, clock.now());
+      const given = uploaded.find(site.accountId || (serverAccount() ?? ""), host, clock.now()) ?? ofServer(host);
       if (given) return given;
       const name = siteName(host, site);
       return site.hosts.includes(name) ? own.forListed([name]) : own.forCovered([name]);

@@ -12,6 +12,9 @@ export const directory: Kind<string> = {
   },
 };
 
+/** A file. The value is its absolute path. */
+export const file: Kind<string> = { placeholder: "FILE", parse: directory.parse };
+
 /** A file with certificates. The value is their PEM. */
 export const certificates: Kind<string> = {
   placeholder: "FILE",

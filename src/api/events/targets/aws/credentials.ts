@@ -7,8 +7,8 @@ import type { EventTargetValue } from "../../../../resources/event-target.ts";
 import { refusedBy } from "../response.ts";
 import { NotDelivered } from "../target.ts";
 import type { TargetSurroundings } from "../target.ts";
-import { signedHeaders } from "./sign.ts";
-import type { AwsKeys } from "./sign.ts";
+import { signedHeaders } from "../../../../outbound/aws-signature.ts";
+import type { AwsKeys } from "../../../../outbound/aws-signature.ts";
 import { parseTime } from "../../../../lib/rfc3339.ts";
 
 /** How a target authenticates: with a key pair or a role. */

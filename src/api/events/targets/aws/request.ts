@@ -7,7 +7,7 @@ import type { OperatorKeys } from "../operator-keys.ts";
 import type { TargetSurroundings } from "../target.ts";
 import { awsCredentials } from "./credentials.ts";
 import type { AwsAuth } from "./credentials.ts";
-import { signedHeaders } from "./sign.ts";
+import { signedHeaders } from "../../../../outbound/aws-signature.ts";
 
 export interface AwsService {
   /** Name in the service's ARNs and host names. */

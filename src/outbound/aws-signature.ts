@@ -7,6 +7,8 @@ export interface AwsKeys {
 }
 
 export interface Unsigned {
+  /** Default: POST. */
+  readonly method?: string;
   readonly url: URL;
   readonly service: string;
   readonly region: string;
@@ -16,12 +18,19 @@ export interface Unsigned {
   readonly nowMs: number;
 }
 
-/** Returns the headers of a POST with an AWS signature, version 4. The signature covers content type and target. */
-export async function signedHeaders({ url, keys, headers, nowMs, ...rest }: Unsigned): Promise<Record<string, string>> {
+/** Returns the headers of a request with an AWS signature, version 4. The signature covers content type and target. */
+export async function signedHeaders({
+  method = "POST",
+  url,
+  keys,
+  headers,
+  nowMs,
+  ...rest
+}: Unsigned): Promise<Record<string, string>> {
   const { accessKeyId, secretAccessKey, sessionToken } = keys;
   const signer = new AwsV4Signer({
     ...rest,
-    method: "POST",
+    method,
     url: url.href,
     headers,
     accessKeyId,

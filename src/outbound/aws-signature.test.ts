@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { signatureFault } from "../../../../../test/support/sigv4.ts";
-import { signedHeaders } from "./sign.ts";
+import { signatureFault } from "../../test/support/sigv4.ts";
+import { signedHeaders } from "./aws-signature.ts";
 
 /** From Amazon's test suite for signature version 4: name, headers and body of a POST to `/`, and its signature. */
 const published = [
