@@ -39,6 +39,9 @@ export const reservedDomain = defineResource({
       "State of the automatic certificate; null without a policy.",
       {
         renews_at: f.timestamp("Time when the certificate will be renewed."),
+        challenge_type: f.nullableString(
+          "Check by which the certificate was obtained: `tls-alpn-01`, `http-01` or `dns-01`.",
+        ),
         provisioning_job: f.object(
           "The current attempt.",
           {

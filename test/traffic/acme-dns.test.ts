@@ -69,7 +69,8 @@ describe("certificates by DNS", { skip: skipWithout("pebble", "named") }, () => 
       server.reserve("many.example.test"),
     ]);
     for (const { id } of [wildcard, base]) await server.until(id, hasCertificate);
-    const { certificate } = await server.until(wildcard.id, hasCertificate);
+    const { certificate, certificate_management_status: status } = await server.until(wildcard.id, hasCertificate);
+    assert.equal(status.challenge_type, "dns-01");
     const kept = await server.call("GET", `/tls_certificates/${certificate.id}`);
     assert.deepEqual(kept.subject_alternative_names.dns_names, ["*.many.example.test"]);
     const shown = await shownTo("any.many.example.test", server.edge.https.port, await pebble.issuingRoot());

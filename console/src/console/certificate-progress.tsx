@@ -9,6 +9,7 @@ export function CertificateProgress({ object }: { readonly object: ApiObject }) 
   if (!status) return null;
   const job = status["provisioning_job"] as JsonObject | null;
   const certificate = object["certificate"] as { readonly id: string } | null;
+  const check = status["challenge_type"];
   const why = job?.["error_code"];
   return (
     <section class="panel" aria-label="Certificate">
@@ -20,6 +21,7 @@ export function CertificateProgress({ object }: { readonly object: ApiObject }) 
         {certificate && (
           <p>
             Served now: <a href={linkTo("objects", "tls_certificate", certificate.id)}>{certificate.id}</a>
+            {typeof check === "string" && `, obtained by ${check}`}
           </p>
         )}
         {job && (

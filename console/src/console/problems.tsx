@@ -54,7 +54,9 @@ export function Problems() {
 
 async function ofEdges(): Promise<readonly Wrong[]> {
   const { problems } = await postern.problems();
-  return problems.slice(0, most).map((one) => ({
+  // Domains without a certificate are listed by `ofCertificates`.
+  const others = problems.filter(({ kind }) => kind !== "reserved_domain");
+  return others.slice(0, most).map((one) => ({
     href: linkOf(one),
     fix: `Open the ${titleOf(one.kind)}`,
     what: `${titleOf(one.kind)} ${one.module === null ? "" : `with ${titleOf(one.module)} `}is not in effect`,

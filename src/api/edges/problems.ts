@@ -11,7 +11,7 @@ export interface EdgeProblems extends EdgeObserver {
    * have reported so far.
    */
   all(): Promise<readonly Problem[]>;
-  /** Returns the number of problems of this server's edges, each counted once. */
+  /** Returns the number of this server's problems with the configuration, each counted once. */
   count(): number;
   /** Reports a problem of the server itself. Without a message, the problem is resolved. */
   tell(problem: Problem): void;
@@ -27,7 +27,8 @@ export function trackProblems(log: Log, shared: SharedProblems): EdgeProblems {
       await shared.refresh();
       return each([...own(), ...shared.others()]);
     },
-    count: () => own().length,
+    // Certificates have metrics of their own.
+    count: () => own().filter(({ kind }) => kind !== "reserved_domain").length,
     tell(problem) {
       if (problem.message === undefined) ofServer.delete(keyOf(problem));
       else ofServer.set(keyOf(problem), problem);

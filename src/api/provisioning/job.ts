@@ -87,6 +87,7 @@ export function statusOf(reader: Reader, domain: StoredObject, isBusy: boolean, 
   const isIdle = job.started_at === null && hasCertificate;
   return {
     renews_at: hasCertificate ? job.renews_at : null,
+    challenge_type: hasCertificate ? job.challenge_type : null,
     provisioning_job: isIdle
       ? null
       : {

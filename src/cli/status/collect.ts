@@ -49,7 +49,8 @@ export async function collectState(api: Postern, directory: string | undefined):
     agents: sessions.length,
     endpoints: endpoints.length,
     most,
-    problems: (await api.problems()).problems,
+    // The domains show why they have no certificate.
+    problems: (await api.problems()).problems.filter(({ kind }) => kind !== "reserved_domain"),
     lastFailure: failed?.items[0],
     disk: directory === undefined ? undefined : diskOf(directory),
   };
