@@ -3,6 +3,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { AcmeAnswer, AcmeConnection } from "./connection.ts";
 import type { Directory } from "./directory.ts";
 import { readAccountKey } from "./jws.ts";
+import type { ExternalAccount } from "./jws.ts";
 import { AcmeProblem, readProblem } from "./problem.ts";
 
 export interface AcmeAccount {
@@ -23,6 +24,8 @@ export interface AccountOptions {
   readonly keyPem: string;
   /** Contact address for the authority. */
   readonly email: string | undefined;
+  /** Used only if the authority requires it. */
+  readonly externalAccount: ExternalAccount | undefined;
   readonly clock: Clock;
 }
 
@@ -35,9 +38,12 @@ const longestPollMs = 10_000;
 
 /** Registers the key, or finds its account. The operator has agreed to the authority's terms. */
 export async function openAccount(options: AccountOptions): Promise<AcmeAccount> {
-  const { connection, directory, clock, email } = options;
-  if (directory.externalAccountRequired) {
-    throw new AcmeProblem("externalAccountRequired", "the authority wants an external account, which is not supported");
+  const { connection, directory, clock, email, externalAccount } = options;
+  if (directory.externalAccountRequired && !externalAccount) {
+    throw new AcmeProblem(
+      "externalAccountRequired",
+      "the authority requires an external account: the server's operator sets --acme-eab-key and --acme-eab-secret",
+    );
   }
   const key = readAccountKey(options.keyPem);
   let nonces: string[] = [];
@@ -66,7 +72,12 @@ export async function openAccount(options: AccountOptions): Promise<AcmeAccount>
   };
 
   const contact = email === undefined ? [] : [`mailto:${email}`];
-  const registered = await post("register an account", directory.newAccount, { termsOfServiceAgreed: true, contact });
+  const registered = await post("register an account", directory.newAccount, {
+    termsOfServiceAgreed: true,
+    contact,
+    ...(directory.externalAccountRequired &&
+      externalAccount && { externalAccountBinding: key.bind(externalAccount, directory.newAccount) }),
+  });
   const { location } = registered.headers;
   if (location === undefined) throw new AcmeProblem("malformedAnswer", "the authority names no account");
   accountUrl = location;

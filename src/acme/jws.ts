@@ -1,5 +1,5 @@
 /** Signed ACME messages (RFC 8555 §6.2): flattened JWS, ES256 (RFC 7515, RFC 7518 §3.4). */
-import { createHash, createPrivateKey, createPublicKey, sign } from "node:crypto";
+import { createHash, createHmac, createPrivateKey, createPublicKey, sign } from "node:crypto";
 import type { KeyObject } from "node:crypto";
 
 export interface AccountKey {
@@ -14,6 +14,14 @@ export interface AccountKey {
     readonly accountUrl?: string | undefined;
     readonly payload?: object | undefined;
   }): string;
+  /** Binds the key to the operator's account at the authority, for a registration at `url` (RFC 8555 §7.3.4). */
+  bind(external: ExternalAccount, url: string): object;
+}
+
+/** An account that the authority has given to the operator. */
+export interface ExternalAccount {
+  readonly keyId: string;
+  readonly hmacKey: Buffer;
 }
 
 /** @param keyPem PKCS #8 of an ECDSA key on P-256; throws for other keys */
@@ -38,6 +46,12 @@ export function readAccountKey(keyPem: string): AccountKey {
         payload: payloadText,
         signature: signature.toString("base64url"),
       });
+    },
+    bind({ keyId, hmacKey }, url) {
+      const protectedText = base64url(JSON.stringify({ alg: "HS256", kid: keyId, url }));
+      const payload = base64url(JSON.stringify(jwk));
+      const signature = createHmac("sha256", hmacKey).update(`${protectedText}.${payload}`).digest("base64url");
+      return { protected: protectedText, payload, signature };
     },
   };
 }

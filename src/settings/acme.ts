@@ -7,7 +7,7 @@ import { dnsProviderNames, tsigAlgorithms } from "../acme/dns/provider-names.ts"
 import { hostAndPort, hostName, nameServer } from "./kinds/address.ts";
 import { certificates, file } from "./kinds/file.ts";
 import { count } from "./kinds/number.ts";
-import { emailAddress, oneOf, visible } from "./kinds/text.ts";
+import { base64url, emailAddress, oneOf, visible } from "./kinds/text.ts";
 import { httpsUrl } from "./kinds/url.ts";
 import { many, one, optional, toggle } from "./setting.ts";
 import type { ValuesOf } from "./setting.ts";
@@ -15,7 +15,7 @@ import type { ValuesOf } from "./setting.ts";
 const needs = "acmeDnsProvider";
 
 /** How the server answers `dns-01`. */
-export const acmeDnsSettings = {
+const acmeDnsSettings = {
   acmeDnsProvider: optional(
     "DNS provider in which the server sets the records of DNS checks (dns-01). They work without open ports and for wildcards.",
     oneOf(dnsProviderNames),
@@ -61,8 +61,6 @@ export const acmeDnsSettings = {
   }),
 } as const;
 
-export type AcmeDnsSettings = ValuesOf<typeof acmeDnsSettings>;
-
 export const acmeSettings = {
   acmeDirectory: one(
     "ACME directory of the certificate authority. Domains with a certificate policy get certificates from this authority.",
@@ -76,6 +74,15 @@ export const acmeSettings = {
     certificates,
   ),
   acmeEmail: optional("E-mail address for messages from the certificate authority.", emailAddress),
+  acmeEabKey: optional(
+    "Id of the external account, for authorities that require one (external account binding).",
+    visible("ID"),
+    { needs: "acmeEabSecret" },
+  ),
+  acmeEabSecret: optional("HMAC key of the external account, in base64url.", base64url, {
+    secret: true,
+    needs: "acmeEabKey",
+  }),
   acmeAgree: toggle(
     "Accept the certificate authority's terms of service. Without this setting, the server requests no certificates.",
   ),

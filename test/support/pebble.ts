@@ -27,8 +27,13 @@ export interface PebblePlan {
   /**
    * @param ports the edge's listeners, for pebble's validation
    * @param nameServer `ADDRESS:PORT`. Default: a server for which every name is this machine
+   * @param externalAccount that pebble then requires
    */
-  start(ports: { readonly http: number; readonly https: number }, nameServer?: string): Promise<Pebble>;
+  start(
+    ports: { readonly http: number; readonly https: number },
+    nameServer?: string,
+    externalAccount?: { readonly keyId: string; readonly secret: string },
+  ): Promise<Pebble>;
 }
 
 /** Ends the program when this process ends, even after a crash. */
@@ -45,7 +50,7 @@ export async function planPebble(): Promise<PebblePlan> {
   return {
     directoryUrl,
     ca,
-    async start({ http, https }, nameServer) {
+    async start({ http, https }, nameServer, externalAccount) {
       const dns = await startDns();
       const files = mkdtempSync(join(tmpdir(), "postern-pebble-"));
       const file = (name: string, text: string): string => {
@@ -60,7 +65,8 @@ export async function planPebble(): Promise<PebblePlan> {
         httpPort: http,
         tlsPort: https,
         ocspResponderURL: "",
-        externalAccountBindingRequired: false,
+        externalAccountBindingRequired: externalAccount !== undefined,
+        ...(externalAccount && { externalAccountMACKeys: { [externalAccount.keyId]: externalAccount.secret } }),
         domainBlocklist: ["blocked.example.test"],
         // 90 days, as from public authorities
         certificateValidityPeriod: 90 * 24 * 60 * 60,

@@ -204,6 +204,32 @@ describe("certificates of an authority", { skip: skipWithout("pebble") }, () => 
     });
   });
 
+  it("certificates from an authority that requires an external account are issued with it, and the domain says if it is missing or wrong", async () => {
+    const secret = Buffer.alloc(32, 5).toString("base64url");
+    const cases = [
+      [undefined, /requires an external account: .*--acme-eab-key/],
+      [Buffer.alloc(32, 6).toString("base64url"), /./],
+      [secret, undefined],
+    ] as const;
+    for (const [acmeEabSecret, reason] of cases) {
+      const plan = await planPebble();
+      const acmeEabKey = acmeEabSecret === undefined ? undefined : "kid-1";
+      const server = await startAcmeServer({ ...settingsFor(plan), acmeEabKey, acmeEabSecret });
+      const ports = { http: server.edge.http?.port ?? 0, https: server.edge.https.port };
+      const pebble = await plan.start(ports, undefined, { keyId: "kid-1", secret });
+      try {
+        const { id } = await server.reserve("external.example.test");
+        const domain = await server.until(id, (one) => hasCertificate(one) || hasFailed(one));
+        if (reason === undefined) assert.ok(hasCertificate(domain));
+        else assert.match(domain.certificate_management_status.provisioning_job.msg, reason);
+        assert.equal(hasCertificate(domain), reason === undefined);
+      } finally {
+        await server.stop();
+        await pebble.stop();
+      }
+    }
+  });
+
   it("certificates from an authority are obtained with command line settings, with the first challenge type that works", async () => {
     const plan = await planPebble();
     const receiver = await startReceiver("http");

@@ -2,6 +2,7 @@
 import { openAccount } from "../../acme/account.ts";
 import type { AcmeAccount } from "../../acme/account.ts";
 import { connectAcme } from "../../acme/connection.ts";
+import type { ExternalAccount } from "../../acme/jws.ts";
 import { readDirectory } from "../../acme/directory.ts";
 import type { Directory } from "../../acme/directory.ts";
 import { readRenewalWindow, renewalId } from "../../acme/renewal-info.ts";
@@ -31,6 +32,7 @@ const directoryLifeMs = 24 * 60 * 60 * 1000;
 /** @param signal aborts current requests */
 export function openAuthority(store: Store, settings: AcmeSettings, clock: Clock, signal: AbortSignal): Authority {
   const { acmeDirectory: directoryUrl, acmeCa: ca, acmeEmail: email } = settings;
+  const externalAccount = externalAccountOf(settings);
   const connection = connectAcme({ directoryUrl, ca, clock, signal });
   let directory: { readonly at: number; readonly read: Promise<Directory> } | undefined;
   let account: Promise<AcmeAccount> | undefined;
@@ -47,7 +49,14 @@ export function openAuthority(store: Store, settings: AcmeSettings, clock: Clock
     return directory.read;
   };
   const open = async (read: Directory): Promise<AcmeAccount> =>
-    openAccount({ connection, directory: read, keyPem: await accountKey(store, directoryUrl, clock), email, clock });
+    openAccount({
+      connection,
+      directory: read,
+      keyPem: await accountKey(store, directoryUrl, clock),
+      email,
+      externalAccount,
+      clock,
+    });
   return {
     async account() {
       const read = await currentDirectory();
@@ -70,6 +79,11 @@ export function openAuthority(store: Store, settings: AcmeSettings, clock: Clock
       account = undefined;
     },
   };
+}
+
+function externalAccountOf({ acmeEabKey, acmeEabSecret }: AcmeSettings): ExternalAccount | undefined {
+  if (acmeEabKey === undefined || acmeEabSecret === undefined) return undefined;
+  return { keyId: acmeEabKey, hmacKey: Buffer.from(acmeEabSecret, "base64url") };
 }
 
 /** Returns the key of the server's account, and creates it at the first use. */

@@ -42,6 +42,15 @@ export const emailAddress: Kind<string> = {
   },
 };
 
+/** A secret of at least 16 bytes in base 64, with the characters of URLs. */
+export const base64url: Kind<string> = {
+  placeholder: "SECRET",
+  parse(given) {
+    if (/^[A-Za-z0-9_-]{22,}={0,2}$/.test(given)) return given;
+    throw new Error("must be in base64url, at least 16 bytes");
+  },
+};
+
 /** Lengths of a key or token that an operator chooses: at least 160 bits in base 64 (K5). */
 export function chosenSecret(placeholder: string, { least, most }: { least: number; most: number }): Kind<string> {
   return {
