@@ -21,6 +21,7 @@ export const certificateJob = defineResource({
     renews_at: f.timestamp("Time when the certificate will be renewed."),
     certificate_made: f.nullableString("Id of the last certificate."),
     challenge_type: f.nullableString("The last challenge that succeeded."),
+    directory: f.nullableString("ACME directory of the authority that issued the last certificate."),
     dns_record: f.object(
       "The record of a DNS check, until the server has removed it.",
       {

@@ -69,8 +69,12 @@ export const acmeSettings = {
       default: "https://acme-v02.api.letsencrypt.org/directory",
     },
   ),
+  acmeFallbackDirectory: many(
+    "ACME directory of another certificate authority, which is asked if the earlier ones do not answer or limit requests; repeatable. --acme-agree accepts its terms too.",
+    httpsUrl,
+  ),
   acmeCa: optional(
-    "PEM file with the CA that signs the certificate of the ACME directory's server (default: the system's CAs).",
+    "PEM file with the CAs that sign the certificates of the ACME directories' servers (default: the system's CAs).",
     certificates,
   ),
   acmeEmail: optional("E-mail address for messages from the certificate authority.", emailAddress),

@@ -34,6 +34,8 @@ export interface PebblePlan {
     nameServer?: string,
     externalAccount?: { readonly keyId: string; readonly secret: string },
   ): Promise<Pebble>;
+  /** Frees the ports of an authority that is never started. Until then, it closes every connection. */
+  cancel(): Promise<void>;
 }
 
 /** Ends the program when this process ends, even after a crash. */
@@ -50,6 +52,9 @@ export async function planPebble(): Promise<PebblePlan> {
   return {
     directoryUrl,
     ca,
+    async cancel() {
+      await Promise.all(held.map((one) => one.free()));
+    },
     async start({ http, https }, nameServer, externalAccount) {
       const dns = await startDns();
       const files = mkdtempSync(join(tmpdir(), "postern-pebble-"));

@@ -206,6 +206,23 @@ describe("certificates by DNS that fail", { skip: skipWithout("pebble", "named",
     assert.equal(changes.filter((what) => what === "deleting").length, changes.length / 2);
     assert.deepEqual(await bind.texts("_acme-challenge.program.example.test"), []);
   });
+  it("certificates by DNS whose record could not be removed are issued, and the next attempt removes it", async () => {
+    const name = "_acme-challenge.left.example.test";
+    const broken = join(files, "broken");
+    writeFileSync(broken, "");
+    await withServer(byProgram(bind), async (server) => {
+      const { id } = await server.reserve("*.left.example.test");
+      const before = await server.until(id, hasCertificate);
+      const [left] = await bind.texts(name);
+      assert.ok(left);
+      await server.restart();
+      assert.deepEqual(await bind.texts(name), [left]);
+      rmSync(broken);
+      server.clock.advance(Date.parse(before.certificate_management_status.renews_at) - server.clock.now() + 1000);
+      await server.until(id, (one) => hasCertificate(one) && one.certificate.id !== before.certificate.id);
+    });
+    assert.deepEqual(await bind.texts(name), []);
+  });
 });
 
 /** Writes a program for `exec` that changes BIND with nsupdate. */
@@ -214,6 +231,7 @@ function changeProgram(name: string, bind: TestBind): string {
   const key = `hmac-sha256:${bind.key.name}:${bind.key.secret}`;
   const lines = [
     "#!/bin/sh -e",
+    `case "$1" in cleanup) [ ! -e '${join(files, "broken")}' ] ;; esac`,
     'case "$1" in present) line="add $2 5 TXT" ;; cleanup) line="delete $2 TXT" ;; esac',
     `printf 'server ${bind.host} ${bind.port}\\nupdate %s %s\\nsend\\n' "$line" "$3" | nsupdate -y '${key}'`,
   ];

@@ -204,6 +204,25 @@ describe("certificates of an authority", { skip: skipWithout("pebble") }, () => 
     });
   });
 
+  it("certificates come from the next authority if the first does not answer, and are renewed", async () => {
+    const [gone, plan] = [await planPebble(), await planPebble()];
+    const settings = { ...settingsFor(plan), acmeDirectory: gone.directoryUrl };
+    const server = await startAcmeServer({ ...settings, acmeFallbackDirectory: [plan.directoryUrl] });
+    const ports = { http: server.edge.http?.port ?? 0, https: server.edge.https.port };
+    const pebble = await plan.start(ports);
+    try {
+      const { id } = await server.reserve("fallback.example.test");
+      const first = await server.until(id, hasCertificate);
+      await shownTo("fallback.example.test", server.edge.https.port, await pebble.issuingRoot());
+      server.clock.advance(Date.parse(first.certificate_management_status.renews_at) - server.clock.now() + 1000);
+      await server.until(id, (one) => hasCertificate(one) && one.certificate.id !== first.certificate.id);
+    } finally {
+      await server.stop();
+      await gone.cancel();
+      await pebble.stop();
+    }
+  });
+
   it("certificates from an authority that requires an external account are issued with it, and the domain says if it is missing or wrong", async () => {
     const secret = Buffer.alloc(32, 5).toString("base64url");
     const cases = [

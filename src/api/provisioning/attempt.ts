@@ -14,7 +14,7 @@ import { docOf, emptyDoc } from "../../schema/doc.ts";
 import type { DocOf } from "../../schema/doc.ts";
 import type { Job as SoleJob } from "../../storage/cluster/jobs.ts";
 import type { Draft, Store, StoredObject } from "../../storage/store.ts";
-import type { Authority } from "./authority.ts";
+import type { Authorities } from "./authorities.ts";
 import { makeDnsProof } from "./dns-proof.ts";
 import type { DnsProof } from "./dns-proof.ts";
 import { failureOf, pauseMs } from "./failure.ts";
@@ -30,7 +30,7 @@ export interface AttemptContext {
   readonly store: Store;
   /** Only the holder of this job makes attempts. */
   readonly job: SoleJob;
-  readonly authority: Authority;
+  readonly authorities: Authorities;
   /** Acceptable types; `dns-01` only with `dns`. */
   readonly challenges: readonly ChallengeType[];
   readonly dns: DnsChallenges | undefined;
@@ -76,7 +76,7 @@ async function attemptWith(
   domain: StoredObject,
   proof: DnsProof,
 ): Promise<Failure | undefined> {
-  const { store, clock, random, authority } = context;
+  const { store, clock, random, authorities } = context;
   const policy = policyOf(domain);
   if (!policy) return undefined;
   const job = jobOf(store, domain.id);
@@ -95,27 +95,32 @@ async function attemptWith(
     const types = challengesFor(name, context.challenges);
     const type = challengeType(types, job);
     let shown: Challenge | undefined;
-    const made = await obtainCertificate(await authority.account(), {
-      name,
-      keyType: policy.private_key_type === "rsa" ? "rsa" : "ec",
-      challenges: [type, ...types.filter((one) => one !== type)],
-      replaces: replaced(store, domain),
-      async present(challenge) {
-        shown = challenge;
-        if (challenge.type === "dns-01") {
-          await proof.present(challenge.keyAuthorization);
-          return;
-        }
-        const doc = await challengeDoc(domain, challenge, clock);
-        const { revision } = await write((draft) => {
-          withdraw(draft, domain);
-          draft.create(domain.account_id, acmeChallenge.name, doc);
-        });
-        await context.reachedEdge(revision);
-      },
+    const { made, directoryUrl } = await authorities.first(name, async (authority) => {
+      const made = await obtainCertificate(await authority.account(), {
+        name,
+        keyType: policy.private_key_type === "rsa" ? "rsa" : "ec",
+        challenges: [type, ...types.filter((one) => one !== type)],
+        replaces: authority === authorities.of(job.directory) ? replaced(store, domain) : undefined,
+        async present(challenge) {
+          shown = challenge;
+          if (challenge.type === "dns-01") {
+            await proof.present(challenge.keyAuthorization);
+            return;
+          }
+          const doc = await challengeDoc(domain, challenge, clock);
+          const { revision } = await write((draft) => {
+            withdraw(draft, domain);
+            draft.create(domain.account_id, acmeChallenge.name, doc);
+          });
+          await context.reachedEdge(revision);
+        },
+      });
+      return { made, directoryUrl: authority.directoryUrl };
     });
     const doc = certificateDoc(domain, made, clock);
-    await write((draft) => install(draft, domain, doc, { challenge_type: shown?.type ?? job.challenge_type }));
+    await write((draft) =>
+      install(draft, domain, doc, { challenge_type: shown?.type ?? job.challenge_type, directory: directoryUrl }),
+    );
     return undefined;
   } catch (error) {
     if (error instanceof Abandoned) return undefined;
@@ -139,8 +144,6 @@ async function attemptWith(
         retries_at: later(clock, pauseMs(failures, failure.retryAfterMs, random)),
       });
     });
-    // Drop cached data of the authority, so that an outdated copy does not make the next attempt fail.
-    if (/^(AUTHORITY|ACCOUNT)_/.test(failure.code)) authority.forget();
     return failure;
   }
 }

@@ -16,6 +16,7 @@ import { docOf } from "../../schema/doc.ts";
 import { acmeAccount } from "../../resources/acme-account.ts";
 
 export interface Authority {
+  readonly directoryUrl: string;
   /** Rejects with `AcmeProblem`. */
   account(): Promise<AcmeAccount>;
   /**
@@ -29,9 +30,17 @@ export interface Authority {
 /** A directory may change. RFC 8555 §7.1.1 does not state how long it is valid. */
 const directoryLifeMs = 24 * 60 * 60 * 1000;
 
-/** @param signal aborts current requests */
-export function openAuthority(store: Store, settings: AcmeSettings, clock: Clock, signal: AbortSignal): Authority {
-  const { acmeDirectory: directoryUrl, acmeCa: ca, acmeEmail: email } = settings;
+export interface AuthorityOptions {
+  readonly store: Store;
+  readonly settings: AcmeSettings;
+  readonly directoryUrl: string;
+  readonly clock: Clock;
+  /** Aborts current requests. */
+  readonly signal: AbortSignal;
+}
+
+export function openAuthority({ store, settings, directoryUrl, clock, signal }: AuthorityOptions): Authority {
+  const { acmeCa: ca, acmeEmail: email } = settings;
   const externalAccount = externalAccountOf(settings);
   const connection = connectAcme({ directoryUrl, ca, clock, signal });
   let directory: { readonly at: number; readonly read: Promise<Directory> } | undefined;
@@ -58,6 +67,7 @@ export function openAuthority(store: Store, settings: AcmeSettings, clock: Clock
       clock,
     });
   return {
+    directoryUrl,
     async account() {
       const read = await currentDirectory();
       if (!account) {

@@ -36,7 +36,7 @@ const leastAgeMs = 60 * 60 * 1000;
 const kind = reservedDomain.name;
 
 export function makeCertificateWork(options: CertificateWorkOptions): CertificateWork {
-  const { store, authority, clock, log, metrics, random, signal } = options;
+  const { store, authorities, clock, log, metrics, random, signal } = options;
   const write = (
     domain: StoredObject,
     operation: string,
@@ -58,10 +58,13 @@ export function makeCertificateWork(options: CertificateWorkOptions): Certificat
     },
     // RFC 9773 §4.2: choose a random time within the window. Choose another only if the window no longer contains it.
     async askRenewal(domain, pem) {
-      const window = await authority.renewalWindow(pem).catch((error: unknown) => {
-        log.debug("renewal information not read", { domain: docOf(domain, reservedDomain).domain, error });
-        return undefined;
-      });
+      const window = await authorities
+        .of(jobOf(store, domain.id).directory)
+        .renewalWindow(pem)
+        .catch((error: unknown) => {
+          log.debug("renewal information not read", { domain: docOf(domain, reservedDomain).domain, error });
+          return undefined;
+        });
       if (!window) return clock.monotonic() + usualRetryMs;
       const asksAt = clock.monotonic() + window.retryAfterMs;
       const known = Date.parse(jobOf(store, domain.id).renews_at ?? "");

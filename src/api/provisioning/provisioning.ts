@@ -9,6 +9,8 @@ import type { Metrics } from "../../lib/metrics.ts";
 import type { Doc } from "../../schema/doc.ts";
 import type { Store, StoredObject } from "../../storage/store.ts";
 import type { AppliedRevisions } from "../edges/applied.ts";
+import { makeAuthorities } from "./authorities.ts";
+import type { Authorities } from "./authorities.ts";
 import { openAuthority } from "./authority.ts";
 import { makeCertificateWork } from "./certificate-work.ts";
 import { pauseMs, termsNotAgreed, wildcardRefused } from "./failure.ts";
@@ -66,7 +68,7 @@ export function openProvisioning(options: ProvisioningOptions): Provisioning {
   const work = makeCertificateWork({
     store,
     job,
-    authority: openAuthority(store, settings, clock, stopping.signal),
+    authorities: authoritiesOf(options, stopping.signal),
     challenges,
     dns,
     clock,
@@ -151,6 +153,13 @@ export function openProvisioning(options: ProvisioningOptions): Provisioning {
       await Promise.allSettled(running);
     },
   };
+}
+
+function authoritiesOf(options: ProvisioningOptions, signal: AbortSignal): Authorities {
+  const { store, settings, clock, log } = options;
+  const directories = [settings.acmeDirectory, ...settings.acmeFallbackDirectory];
+  const all = directories.map((directoryUrl) => openAuthority({ store, settings, directoryUrl, clock, signal }));
+  return makeAuthorities(all, clock, log);
 }
 
 /** Returns the types in the order in which they are tried. */
