@@ -102,7 +102,7 @@ describe("certificates by DNS", { skip: skipWithout("pebble", "named") }, () => 
     await gone("shop.acme.test");
   });
 
-  it("I10: certificates by DNS are refused for a name outside the operator's zones", async () => {
+  it("I11: certificates by DNS are refused for a name outside the operator's zones", async () => {
     const { id } = await server.reserve("*.other.test");
     const { provisioning_job: job } = (await server.until(id, hasFailed)).certificate_management_status;
     assert.equal(job.error_code, "DNS_ZONE_REFUSED", job.msg);

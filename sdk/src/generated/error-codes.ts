@@ -123,6 +123,7 @@ export const errorCodes = {
   exchange_busy: "ERR_POSTERN_836",
   rollback_too_large: "ERR_POSTERN_243",
   inbox_message_ended: "ERR_POSTERN_251",
+  plan_stale: "ERR_POSTERN_252",
   console_off: "ERR_POSTERN_274",
   console_link_keyless: "ERR_POSTERN_277",
   console_name_needed: "ERR_POSTERN_281",

@@ -186,6 +186,11 @@ export interface LoginAddressesOptions extends ReadOptions {
   readonly issuer?: string | undefined;
 }
 
+export interface ApplyOptions extends CallOptions {
+  /** Hash of a plan: makes the changes only if they are exactly those of the plan. */
+  readonly plan?: string | undefined;
+}
+
 export interface ExportOptions extends ReadOptions {
   /** Name of the document. */
   readonly document?: string | undefined;
@@ -272,6 +277,13 @@ export interface RevisionsListOptions extends ReadOptions {
   readonly kind?: string | undefined;
   /** Id of the object that was changed. */
   readonly object_id?: string | undefined;
+}
+
+export interface RollbackOptions extends CallOptions {
+  /** `true` returns the planned changes without making them. */
+  readonly dry_run?: boolean | undefined;
+  /** Hash of a plan: makes the changes only if they are exactly those of the plan. */
+  readonly plan?: string | undefined;
 }
 
 export interface InboxMessagesListOptions extends ReadOptions {
@@ -466,7 +478,7 @@ export interface Resources {
   metricsSeries(options?: MetricsSeriesOptions): Promise<MetricsSeries>;
   /**
    * List configuration that an edge of any server could not apply, such as a route with an invalid module. Requests to
-   * it get 500 until you change it. `GET /problems`
+   * it get 500 until you change it. Includes domains for which the server could not get a certificate. `GET /problems`
    */
   problems(options?: ReadOptions): Promise<ProblemList>;
   /**
@@ -480,7 +492,7 @@ export interface Resources {
    * Change the account's objects to match a document. All changes apply together as one revision, or none. `POST
    * /apply`
    */
-  apply(body: Document, options?: CallOptions): Promise<Plan>;
+  apply(body: Document, options?: ApplyOptions): Promise<Plan>;
   /**
    * Write the account's objects to a document; as YAML for `Accept: application/yaml`. Applying this document changes
    * nothing. Placeholders replace secrets and values that contain one. With `secrets`, the document includes the
@@ -570,6 +582,11 @@ export interface ApiKeys {
   update(id: string, body: APIKeyUpdate, options?: CreateOptions): Promise<APIKey>;
   /** Delete an API key. With `dry_run`, check whether this is possible. `DELETE /api_keys/{id}` */
   delete(id: string, options?: CreateOptions): Promise<void>;
+  /**
+   * Replace an API key: create one with the same rights, and let both work for a day. Then the old one expires. `POST
+   * /api_keys/{id}/rotate`
+   */
+  rotate(id: string, options?: CallOptions): Promise<APIKey>;
   /** Check whether an API key's scopes would allow an operation. `POST /api_keys/{id}/test` */
   test(
     id: string,
@@ -652,6 +669,11 @@ export interface Credentials {
   update(id: string, body: CredentialUpdate, options?: CreateOptions): Promise<Credential>;
   /** Delete a credential. With `dry_run`, check whether this is possible. `DELETE /credentials/{id}` */
   delete(id: string, options?: CreateOptions): Promise<void>;
+  /**
+   * Replace an agent token: create one with the same rights, and let both work for a day. Then the old one expires.
+   * `POST /credentials/{id}/rotate`
+   */
+  rotate(id: string, options?: CallOptions): Promise<Credential>;
   /** Check whether an agent token would allow a name or a label. `POST /credentials/{id}/test` */
   test(
     id: string,
@@ -1889,7 +1911,7 @@ export interface Revisions {
    * Restore the account's objects to their state at a revision, as one new revision. API keys and agent tokens stay
    * unchanged. `POST /revisions/{id}/rollback`
    */
-  rollback(id: string, options?: CreateOptions): Promise<Rollback>;
+  rollback(id: string, options?: RollbackOptions): Promise<Rollback>;
 }
 
 /** `/inbox_messages` */

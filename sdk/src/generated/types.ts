@@ -767,6 +767,8 @@ export interface ReservedDomain {
   readonly certificate_management_status: {
     /** Time when the certificate will be renewed. */
     readonly renews_at: string | null;
+    /** Check by which the certificate was obtained: `tls-alpn-01`, `http-01` or `dns-01`. (at most 255 bytes) */
+    readonly challenge_type: string | null;
     /** The current attempt. */
     readonly provisioning_job: {
       /** Error of the last attempt. (at most 255 bytes) */
@@ -3962,6 +3964,8 @@ export interface Rollback {
   readonly applied: boolean;
   /** The new revision; the last one if there was nothing to change, or for a dry run. */
   readonly revision: number;
+  /** Names the changes. A write with this value as `plan` makes exactly these changes, or none. */
+  readonly hash: string;
   /** URI of the revision. */
   readonly uri: string;
   /** Number of objects. */
@@ -4755,6 +4759,8 @@ export interface Plan {
   readonly applied: boolean;
   /** The revision that was written, or the base of the plan. */
   readonly revision: number;
+  /** Names the changes. A write with this value as `plan` makes exactly these changes, or none. */
+  readonly hash: string;
   /** Number of objects. */
   readonly summary: {
     readonly create: number;

@@ -83,7 +83,7 @@ describe("DNS challenges at BIND", { skip: skipWithout("named") }, () => {
     await assert.rejects(challenges().locate("round.example.test", "t.k"), problem("dnsZone", /form a loop/));
   });
 
-  it("I10: a DNS challenge sets no record outside the operator's zones, also not through CNAME records", async () => {
+  it("I11: a DNS challenge sets no record outside the operator's zones, also not through CNAME records", async () => {
     const dns = challenges({ zones: ["example.test"] });
     await assert.rejects(dns.locate("other.test", "t.k"), problem("dnsZone", /--acme-dns-zone/));
     await assert.rejects(dns.locate("badexample.test", "t.k"), problem("dnsZone", /--acme-dns-zone/));

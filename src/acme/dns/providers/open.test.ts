@@ -169,7 +169,7 @@ describe("the operator's DNS program", () => {
     return path;
   };
 
-  it("I11: the DNS program gets the record as words, and nothing of the server's environment", async () => {
+  it("I12: the DNS program gets the record as words, and nothing of the server's environment", async () => {
     const output = join(files, "output");
     process.env["POSTERN_TEST_CANARY"] = "canary";
     const path = program("words.sh", `{ printf '%s\\n' "$@"; env; } > ${output}`);
@@ -180,7 +180,7 @@ describe("the operator's DNS program", () => {
     assert.doesNotMatch(text, /canary|HOME=/);
   });
 
-  it("I11: the DNS program's output is bounded, and only in the cause of its failure", async () => {
+  it("I12: the DNS program's output is bounded, and only in the cause of its failure", async () => {
     const path = program("fails.sh", "yes secret-of-the-script | head -c 1000000; exit 3");
     await assert.rejects(openDnsProvider("exec", { program: path }, systemClock).cleanup(one), (error: AcmeProblem) => {
       assert.match(error.message, /cleanup\) ended with exit code 3$/);
@@ -190,7 +190,7 @@ describe("the operator's DNS program", () => {
     });
   });
 
-  it("I11: a DNS program that hangs ends after a minute, with its children", async () => {
+  it("I12: a DNS program that hangs ends after a minute, with its children", async () => {
     const started = join(files, "started");
     const path = program("hangs.sh", `sleep 600 & echo $! > ${started}.part; mv ${started}.part ${started}; wait`);
     const clock = makeManualClock(Date.now());
