@@ -171,8 +171,6 @@ async function serve(
 ): Promise<Omit<ControlPlane, "captureKeys">> {
   const { clock, log } = options;
   const metrics = makeMetrics();
-  exportOutboundCounters(metrics);
-  exportFailures(metrics);
   const edges = makeEdges(links);
   /** Agents of this node. */
   const agents = new Replica<EdgeLine>({ isIndexed: true });
@@ -441,6 +439,8 @@ interface Counted {
 }
 
 function showNumbers(metrics: Metrics, { store, applied, edges, agents, problems }: Counted): void {
+  exportOutboundCounters(metrics);
+  exportFailures(metrics);
   metrics.gauge("postern_revision", "Revision of the last committed write.", () => store.revision);
   metrics.gauge("postern_revision_applied", "Revision that every edge serves.", () => applied.everywhere() ?? 0);
   metrics.gauge("postern_edges", "Connected edges.", () => edges.joined().length);

@@ -11,6 +11,7 @@ import { once } from "node:events";
 import { readlinkSync } from "node:fs";
 import { Agent, request as requestHttps } from "node:https";
 import { connect as connectHttp2 } from "node:http2";
+import type { ClientHttp2Session } from "node:http2";
 import type { IncomingMessage } from "node:http";
 import { constants, setPriority } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
@@ -164,10 +165,9 @@ async function beHonest({ ports, ca }: Given): Promise<void> {
       await delay(pauseMs);
     }
   };
+  let session: ClientHttp2Session | undefined;
   const agent = new Agent({ ca, keepAlive: true, maxSockets: honestConnections });
   for (let count = 0; count < honestConnections; count += 1) visit(overHttp1).catch(fail);
-  const session = connectHttp2(`https://127.0.0.1:${ports.https}`, { ca, servername: host });
-  session.on("error", () => {});
   visit(overHttp2).catch(fail);
   parentPort?.on("message", () => {
     parentPort?.postMessage({ took: took.sort((a, b) => a - b), failures } satisfies Seen);
@@ -191,6 +191,10 @@ async function beHonest({ ports, ca }: Given): Promise<void> {
   }
 
   async function overHttp2(path: string): Promise<number> {
+    // The edge closes connections of a certain age.
+    if (session === undefined || session.closed) {
+      session = connectHttp2(`https://127.0.0.1:${ports.https}`, { ca, servername: host }).on("error", () => {});
+    }
     const stream = session.request({ ":path": path, ":authority": host });
     const [head] = (await once(stream, "response")) as [{ readonly ":status": number }];
     await once(stream.resume(), "end");
