@@ -214,7 +214,7 @@ describe("the dependencies of Postern", () => {
     const manifest = JSON.parse(read("package.json")) as Readonly<Record<string, Readonly<Record<string, string>>>>;
     for (const group of ["dependencies", "devDependencies", "optionalDependencies"]) {
       for (const [name, version] of Object.entries(manifest[group] ?? {}))
-        assert.match(version, /^\d+\.\d+\.\d+/, name);
+        assert.match(version, /^(npm:[^@]*@?[^@]+@)?\d+\.\d+\.\d+$/, name);
     }
     assert.match(read(".npmrc"), /^ignore-scripts=true$/m);
   });

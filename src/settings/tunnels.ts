@@ -140,7 +140,7 @@ const requests = {
   responseHeaderAdd: many("Header field to set in responses; repeatable.", headerField, { concealed: true }),
   responseHeaderRemove: many("Header field to remove from responses; repeatable.", named("NAME")),
   capture: optional(
-    "Whether the server captures the requests of this URL, for searches and backtests (default: as the account says).",
+    "Whether the server captures the requests of this URL, for searches and exports (default: as the account says).",
     yesOrNo,
   ),
   captureSample: optional(
