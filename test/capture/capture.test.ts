@@ -107,11 +107,16 @@ for (const database of databases) {
         assert.equal(text.includes("canary"), false);
         return text;
       };
-      const lines = (await exported(""))
-        .trimEnd()
-        .split("\n")
-        .map((line) => JSON.parse(line));
-      assert.equal(new Set(lines.map(({ id }) => id)).size, 120);
+      const linesOf = (text: string) =>
+        text
+          .trimEnd()
+          .split("\n")
+          .map((line) => JSON.parse(line));
+      // A request is stored soon after it ended.
+      const lines = await eventually(
+        async () => linesOf(await exported("")),
+        (list) => new Set(list.map(({ id }) => id)).size === 120,
+      );
       assert.equal(Buffer.from(lines[0].body, "base64").toString(), "1234");
       assert.ok(lines[0].headers.some(([name, value]: [string, string]) => name === "x-shown" && value === "shown"));
       const plain = await exported("", key.body.token);

@@ -77,7 +77,7 @@ describe("the command line", () => {
     ],
     ["too many operands", ["tcp", "3000", "4000"], /takes PORT\|HOST:PORT/],
     ["targets without paths", ["http", "3000", "4000", "--server", "a", "--token", "x"], /must begin with a path/],
-    ["no port to publish", ["http"], /takes PORT\|HOST:PORT\|URL/],
+    ["no port to publish", ["http"], /needs a target, such as 3000/],
     [
       "an upstream with a path",
       ["http", "http://localhost/path", "--server", "localhost", "--token", "x"],

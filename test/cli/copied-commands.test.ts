@@ -211,6 +211,8 @@ describe("the texts that pages offer to copy", { skip: skipWithout("chromium", "
       "application_user",
       "endpoint",
       "node",
+      "passkey",
+      "person",
       "tunnel",
       "tunnel_session",
       "console_session",
