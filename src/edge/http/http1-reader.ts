@@ -127,7 +127,7 @@ export class Http1Reader {
       switch (this.state) {
         case betweenRequests:
         case inHead:
-          if (this.#receiver.isBlocked || this.#mustWait) return at;
+          if (this.#receiver.isBlocked || (this.#mustWait && this.state === betweenRequests)) return at;
           at = this.#readHead(bytes, at);
           this.#mustWait = spendShare();
           break;
