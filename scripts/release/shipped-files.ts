@@ -3,6 +3,7 @@ import { execFileSync } from "node:child_process";
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { brotliCompressSync } from "node:zlib";
+import { packedDescription } from "../../src/cli/api/description.ts";
 import { docsIndexName, docsPages, packedDocs, readDocs } from "../../src/lib/io/own-docs.ts";
 import { bundlePrograms } from "../bundling.ts";
 import type { BundlePlan } from "../bundling.ts";
@@ -33,7 +34,8 @@ export function pagesAndDescription(): readonly ArchiveFile[] {
   const pages = filesIn(join(root, "console", "dist"), "console/dist").filter(
     ({ path }) => !/\/(?:built|(?:assets\/)?kit[.-][^/]+)$/.test(path),
   );
-  return [...pages, { path: "openapi.json", bytes: readFileSync(join(root, "openapi.json")) }, documentation()];
+  const description = brotliCompressSync(readFileSync(join(root, "openapi.json")));
+  return [...pages, { path: packedDescription, bytes: description }, documentation()];
 }
 
 /** Returns the documentation that the server offers to assistants, compressed to a fifth. */
@@ -72,12 +74,13 @@ export function writeFiles(folder: string, files: readonly ArchiveFile[]): void 
  * sources are relative to the bundle's final folder.
  */
 function withoutSources(file: ArchiveFile, directory: string): ArchiveFile {
-  const { sourcesContent: _text, ...map } = JSON.parse(Buffer.from(file.bytes).toString()) as SourceMap;
+  const { sourcesContent: _text, names: _names, ...map } = JSON.parse(Buffer.from(file.bytes).toString()) as SourceMap;
   const sources = map.sources.map((source) => relative(join(root, bundleFolder), join(directory, source)));
-  return { ...file, bytes: Buffer.from(JSON.stringify({ ...map, sources })) };
+  return { ...file, bytes: Buffer.from(JSON.stringify({ ...map, names: [], sources })) };
 }
 
 interface SourceMap {
   readonly sources: readonly string[];
   readonly sourcesContent?: unknown;
+  readonly names?: unknown;
 }

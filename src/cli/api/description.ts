@@ -1,5 +1,6 @@
 /** Reads the parts of an operation in `openapi.json` that the command line needs. */
-import { readOwnFile } from "../../lib/io/own-file.ts";
+import { brotliDecompressSync } from "node:zlib";
+import { ownFilesIn, readOwnFile } from "../../lib/io/own-file.ts";
 import { operations } from "../../../sdk/src/index.ts";
 import type { Operation } from "../../../sdk/src/index.ts";
 import type { ApiDescription, Schema } from "../../api/description/description.ts";
@@ -21,8 +22,16 @@ export interface DescribedOperation extends Operation {
 
 let loaded: ApiDescription | undefined;
 
+/** In artifacts, the description is compressed. */
+export const packedDescription = "docs/openapi.json.br";
+
 function description(): ApiDescription {
-  return (loaded ??= JSON.parse(readOwnFile("openapi.json").toString()) as ApiDescription);
+  return (loaded ??= JSON.parse(readDescription().toString()) as ApiDescription);
+}
+
+function readDescription(): Buffer {
+  const isPacked = ownFilesIn("docs/").includes("openapi.json.br");
+  return isPacked ? brotliDecompressSync(readOwnFile(packedDescription)) : readOwnFile("openapi.json");
 }
 
 /**
