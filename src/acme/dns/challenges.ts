@@ -19,7 +19,7 @@ export interface DnsChallenges {
   cleanup(record: DnsRecord): Promise<void>;
 }
 
-/** The name servers that have a record, and those that did not answer until the end of the wait. */
+/** Name servers that have a record, and name servers that did not answer in time. */
 export interface Propagation {
   readonly agreed: readonly ServerAddress[];
   readonly silent: readonly ServerAddress[];

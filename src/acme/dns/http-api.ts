@@ -22,7 +22,7 @@ export interface ApiAnswer {
   readonly json: unknown;
 }
 
-/** Rejects with `AcmeProblem` without an answer, and for statuses other than 2xx and those that the request accepts. */
+/** Rejects with `AcmeProblem` if there is no answer, or if its status is neither 2xx nor accepted by the request. */
 export type SendToApi = (request: ApiRequest) => Promise<ApiAnswer>;
 
 export interface ApiOptions {

@@ -45,7 +45,7 @@ export class McpChild {
   constructor({ command, env, clock }: ChildOptions, events: ChildEvents) {
     this.#clock = clock;
     this.#events = events;
-    // A group of its own also ends what the shell has started.
+    // In a new process group, so that the shell's children end with the shell.
     const detached = process.platform !== "win32";
     const child = spawn(command, { shell: true, detached, stdio: "pipe", env: { ...env }, windowsHide: true });
     this.#process = child;

@@ -94,7 +94,7 @@ describe("an MCP server on standard input and output", { timeout: 120_000 }, () 
   before(async () => void (bridge = await serve()));
   after(() => bridge.stop());
 
-  it("the bridge gives each session of the public client a process of its own, and ends it with the session", async () => {
+  it("the bridge starts a separate process for each session of the public client, and ends it with the session", async () => {
     const one = await connect(bridge.url);
     const two = await connect(bridge.url);
     assert.deepEqual((await one.listTools()).tools.map(({ name }) => name).toSorted(), [

@@ -29,7 +29,7 @@ export interface StoredPasskey extends Omit<NewPasskey, "isSynced"> {
 }
 
 export interface Passkeys {
-  /** Returns the origin at which passkeys work. Undefined if there is none. */
+  /** Returns the origin at which passkeys work. Undefined if they work at no origin. */
   origin(): string | undefined;
   registration(user: {
     readonly handle: string;

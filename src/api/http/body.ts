@@ -16,7 +16,7 @@ const maxBodyBytes = 1_048_576;
 const maxDocumentBytes = 4_194_304;
 
 /** Body of a request without a body. */
-export const noBody: JsonObject = Object.freeze({});
+export const emptyBody: JsonObject = Object.freeze({});
 
 /** Whether a body may follow the head. */
 export function hasBody(request: IncomingMessage): boolean {
@@ -35,7 +35,7 @@ export function requiringBody(operation: Operation): Operation {
     ...operation,
     run(call) {
       const isUndeclared = verb === "replace" && call.request.headers["content-type"] === undefined;
-      if (call.body !== noBody || isUndeclared) return operation.run(call);
+      if (call.body !== emptyBody || isUndeclared) return operation.run(call);
       throw new Refusal("body_unreadable", `${operation.id}: the body is empty; send {} for an object without fields`);
     },
   };
@@ -71,7 +71,7 @@ export async function readBody(
   if (Number(request.headers["content-length"] ?? 0) > maxBytes) throw tooLarge(maxBytes);
   if (expectsContinue) response.writeContinue();
   const bytes = await collect(request, maxBytes);
-  if (bytes.length === 0) return noBody;
+  if (bytes.length === 0) return emptyBody;
   if (operation.takes === "nothing") {
     throw new Refusal("body_unexpected", `${operation.id} does not accept a body, but got ${bytes.length} bytes`);
   }
@@ -89,7 +89,7 @@ function lenient(bytes: Buffer): JsonObject {
   try {
     return parseJsonObject(bytes);
   } catch (error) {
-    if (error instanceof JsonIssue) return noBody;
+    if (error instanceof JsonIssue) return emptyBody;
     throw error;
   }
 }

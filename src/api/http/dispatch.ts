@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import { Refusal } from "../../lib/errors.ts";
 import type { Call, Operation, Reply } from "../operation/call.ts";
 import type { Access } from "./access.ts";
-import { hasBody, noBody, readBody } from "./body.ts";
+import { hasBody, emptyBody, readBody } from "./body.ts";
 import type { Cors } from "./cors.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Front, FrontReply } from "./front.ts";
@@ -61,7 +61,7 @@ export function makeDispatch(options: DispatchOptions): (exchange: Exchange) => 
       principal: exchange.principal,
       parameters: found.parameters,
       query: mark < 0 ? noQuery : readQuery(operation, url.slice(mark + 1)),
-      body: noBody,
+      body: emptyBody,
       baseUrl,
       request,
     };

@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import { Refusal } from "../../lib/errors.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import type { ApiPrincipal, Call, Operation, Reply } from "../operation/call.ts";
-import { noBody } from "./body.ts";
+import { emptyBody } from "./body.ts";
 import type { Exchange } from "./exchange.ts";
 import { readQuery } from "./request-checks.ts";
 import { makeRouter } from "./router.ts";
@@ -26,7 +26,7 @@ export type RunInner = (exchange: Exchange, baseUrl: string, call: InnerCall) =>
 
 export function makeInnerCalls(operations: readonly Operation[], stopped: StoppedOperations): RunInner {
   const router = makeRouter(operations);
-  return async ({ request, operationId }, baseUrl, { method, path, body = noBody, principal, headers, check }) => {
+  return async ({ request, operationId }, baseUrl, { method, path, body = emptyBody, principal, headers, check }) => {
     const url = URL.parse(path, "http://localhost");
     const found = url && router(url.pathname);
     const operation = found?.operations.get(method);

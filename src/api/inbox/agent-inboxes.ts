@@ -23,7 +23,7 @@ import type { Inboxes } from "./inboxes.ts";
 export interface AgentInboxesOptions {
   readonly store: Store;
   readonly inboxes: Inboxes;
-  /** The operations of the API, which check and store what is created. Called when the API has started. */
+  /** Returns the API's operations, which check and store the new objects. Called after the API has started. */
   readonly operations: () => readonly Operation[];
   readonly clock: Clock;
   readonly log: Log;

@@ -141,7 +141,7 @@ export function openMcp(run: RunInner, options: McpEntranceOptions): McpEntrance
   };
 }
 
-/** A request and what is known of its sender. */
+/** A request and its authenticated sender. */
 interface Seen {
   readonly exchange: Exchange;
   readonly key: Key;

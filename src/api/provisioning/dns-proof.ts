@@ -18,7 +18,7 @@ export interface DnsProofOptions {
   readonly domain: string;
   readonly log: Log;
   readonly signal: AbortSignal;
-  /** Stores the record in the domain's job; null if there is none. */
+  /** Stores the record in the domain's job. Null removes it. */
   store(record: DnsRecord | null): Promise<unknown>;
 }
 

@@ -37,7 +37,7 @@ function isExecutable(file: string): boolean {
 /** The message names only the exit code. The program's output is in the cause, for the log. */
 function run(program: string, words: readonly string[], clock: Clock): Promise<void> {
   return new Promise((resolve, reject) => {
-    // A group of its own, so that children of a script end with it.
+    // In a new process group, so that a script's children end with the script.
     const child = spawn(program, words, { env: { PATH: path }, stdio: ["ignore", "pipe", "pipe"], detached: true });
     let output = "";
     let isLate = false;
