@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { Socket } from "node:net";
 import { describe, it } from "node:test";
 import type { ByteReceiver, ByteStream } from "../../src/lib/io/byte-stream.ts";
 import { errorCode } from "../../src/lib/errors.ts";
@@ -314,10 +315,21 @@ describe("the streams of a tunnel", () => {
   });
 
   it("idle streams of a tunnel are limited in number and time, and can be closed", async () => {
-    await withFront(answering(ok("x")), { limits: { maxIdleStreams: 2, idleStreamMs: 5000 } }, async (front) => {
+    const limits = { maxIdleStreams: 2, idleStreamMs: 5000, surplusStreamMs: 1000 };
+    // The service answers when all five requests have arrived, so that each needs a separate stream.
+    const asked: Socket[] = [];
+    const answerTogether: Answerer = ({ socket }) => {
+      if (asked.push(socket) === 5) for (const one of asked.splice(0)) one.write(ok("x"));
+    };
+    await withFront(answerTogether, { limits }, async (front) => {
       const clients = Array.from({ length: 5 }, () => front.connect());
-      await Promise.all(clients.map((client) => client.send(get).until("\r\n\r\nx")));
-      await eventually(() => front.pool.outstanding === 0);
+      for (let round = 0; round < 3; round += 1) {
+        await Promise.all(clients.map((client) => client.clear().send(get).until("\r\n\r\nx")));
+        await eventually(() => front.pool.outstanding === 0);
+        assert.equal(front.pool.idle, 5);
+      }
+      assert.equal(front.upstream.connections.length, 5, "streams beyond the limit serve the next requests");
+      front.clock.pass(2000);
       assert.equal(front.pool.idle, 2);
       assert.equal(front.pool.evict(), true);
       assert.equal(front.pool.idle, 1);

@@ -35,7 +35,7 @@ const expected: Readonly<Record<string, string>> = {
   "header of the response": `${http.maxHeadBytes} bytes, ${http.maxFields} fields`,
   "idle response or WebSocket": seconds(http.idleTimeoutMs),
   "WebSocket or connection after one side ended": seconds(http.lingerMs),
-  "idle streams kept for each tunnel": `${http.maxIdleStreams}, for ${seconds(http.idleStreamMs)}`,
+  "idle streams kept for each tunnel": `${http.maxIdleStreams}, for ${seconds(http.idleStreamMs)}; others for ${seconds(http.surplusStreamMs)}`,
   ClientHello: `${seconds(defaultListenerLimits.helloTimeoutMs)}, 16 KiB`,
   "TLS handshake": seconds(defaultListenerLimits.handshakeTimeoutMs),
   "opening a stream to the service, all attempts": seconds(defaultSpliceLimits.openTimeoutMs),

@@ -179,5 +179,6 @@ export const defaultLimits: HttpLimits = {
   openTimeoutMs: 60_000,
   maxIdleStreams: 128,
   idleStreamMs: 30_000,
+  surplusStreamMs: 2_000,
   sureStreamMs: 1_000,
 };

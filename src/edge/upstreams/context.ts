@@ -26,9 +26,10 @@ export interface UpstreamLimits {
   readonly upstreamTimeoutMs: number;
   /** Maximum time to open a stream to the upstream. Slower openings get 504. */
   readonly openTimeoutMs: number;
-  /** Maximum number of warm streams per tunnel, and the maximum time that one stays idle. */
+  /** Number of warm streams per tunnel that stay idle for `idleStreamMs`. Others end after `surplusStreamMs`. */
   readonly maxIdleStreams: number;
   readonly idleStreamMs: number;
+  readonly surplusStreamMs: number;
   /**
    * Time for which a warm stream accepts requests that must not be sent twice. Services may close idle connections at
    * any time.

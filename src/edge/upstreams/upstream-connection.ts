@@ -30,6 +30,8 @@ const asBytes = 6;
 /** The client side of HTTP/1.1 on one stream. Carries one exchange after another and parses strictly (security W4). */
 export class UpstreamConnection implements ByteReceiver, Timed, Listed {
   expiresAt: number;
+  /** Time since which the connection has been idle, in `Deadlines.now`. Unspecified during an exchange. */
+  idleSince: number;
   place = -1;
   readonly pool: UpstreamPool;
   /** Time to open the stream, milliseconds. */
@@ -61,13 +63,9 @@ export class UpstreamConnection implements ByteReceiver, Timed, Listed {
     this.#stream = stream;
     stream.receiver = this;
     const { deadlines, limits } = pool.options.context;
-    this.expiresAt = deadlines.now + limits.idleStreamMs;
+    this.idleSince = deadlines.now;
+    this.expiresAt = this.idleSince + limits.idleStreamMs;
     this.#watch = deadlines.add(this);
-  }
-
-  /** Time since which the connection has been idle, in `Deadlines.now`. */
-  get idleSince(): number {
-    return this.expiresAt - this.pool.options.context.limits.idleStreamMs;
   }
 
   /** Whether the upstream has sent any byte of a response to the current request. */
@@ -147,6 +145,11 @@ export class UpstreamConnection implements ByteReceiver, Timed, Listed {
   abort(): void {
     this.#close();
     this.#stream.abort();
+  }
+
+  /** Ends the idle stream after this time, unless it is used again before. */
+  expireAfter(delayMs: number): void {
+    this.expiresAt = this.idleSince + delayMs;
   }
 
   /** Ends an idle stream as finished, not as cut. */
@@ -330,7 +333,8 @@ export class UpstreamConnection implements ByteReceiver, Timed, Listed {
       this.#state = idle;
       this.#user = undefined;
       const { deadlines, limits } = this.pool.options.context;
-      this.expiresAt = deadlines.now + limits.idleStreamMs;
+      this.idleSince = deadlines.now;
+      this.expiresAt = this.idleSince + limits.idleStreamMs;
       // Release first, so that a request that this end allows to start finds the stream warm.
       this.pool.release(this);
     } else this.finish();

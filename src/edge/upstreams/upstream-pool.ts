@@ -85,7 +85,8 @@ const anybody = "";
 export class UpstreamPool implements Timed {
   expiresAt = Infinity;
   readonly options: PoolOptions;
-  readonly #idle: UpstreamConnection[] = [];
+  /** Those that became idle last are at the end. The removal of another one moves the last one to its place. */
+  readonly #idle = new Roster<UpstreamConnection>();
   readonly #busy = new Roster<UpstreamConnection>();
   readonly #waiting = new Queue<Waiting>();
   readonly #byUser = new Map<UpstreamUser, Waiting>();
@@ -105,7 +106,7 @@ export class UpstreamPool implements Timed {
 
   /** Number of idle warm streams. */
   get idle(): number {
-    return this.#idle.length;
+    return this.#idle.size;
   }
 
   /**
@@ -160,9 +161,9 @@ export class UpstreamPool implements Timed {
 
   /** Closes the stream that was idle longest, to make room for others in its session. Returns false if none is idle. */
   evict(): boolean {
-    const oldest = this.#idle.shift();
-    oldest?.finish();
-    return oldest !== undefined;
+    if (this.#idle.size === 0) return false;
+    this.#idle.at(0).finish();
+    return true;
   }
 
   /** Closes every stream because the tunnel is offline. Requests in flight fail. */
@@ -177,7 +178,7 @@ export class UpstreamPool implements Timed {
     const { deadlines } = this.options.context;
     this.expiresAt = deadlines.now + boundMs;
     this.#watch ??= deadlines.add(this);
-    for (const connection of this.#idle.splice(0)) connection.finish();
+    for (const connection of this.#idle.members()) connection.finish();
     const waiting = this.#waiting.values();
     for (const one of waiting) this.#leave(one);
     for (const one of waiting) this.#withdrawOpening(one);
@@ -198,8 +199,22 @@ export class UpstreamPool implements Timed {
     if (next !== undefined) {
       this.#withdrawOpening(next);
       this.#give(connection, next.user, true);
-    } else if (this.#idle.length < this.options.context.limits.maxIdleStreams) this.#idle.push(connection);
-    else connection.finish();
+    } else this.#park(connection);
+  }
+
+  /**
+   * Streams beyond the limit are kept briefly: with more visitors than idle streams, most requests would otherwise open
+   * a stream. Streams of one client cannot be used by others, and are not kept.
+   */
+  #park(connection: UpstreamConnection): void {
+    const { limits } = this.options.context;
+    const isSurplus = this.#idle.size >= limits.maxIdleStreams;
+    if (isSurplus && this.options.clientOf !== undefined) {
+      connection.finish();
+      return;
+    }
+    this.#idle.add(connection);
+    if (isSurplus) connection.expireAfter(limits.surplusStreamMs);
   }
 
   /** Called when a connection is closed for good. */
@@ -208,8 +223,7 @@ export class UpstreamPool implements Timed {
       this.#mayBeOver();
       return;
     }
-    const at = this.#idle.indexOf(connection);
-    if (at >= 0) this.#idle.splice(at, 1);
+    this.#idle.delete(connection);
   }
 
   expired(): void {
@@ -349,16 +363,13 @@ export class UpstreamPool implements Timed {
    * @param isRepeatable whether a stream may be used that its other end may be closing
    */
   #takeIdle(client: string, isRepeatable: boolean): UpstreamConnection | undefined {
-    const isAnybodys = this.options.clientOf === undefined;
-    const at = isAnybodys
-      ? this.#idle.length - 1
-      : this.#idle.findLastIndex((connection) => connection.client === client);
-    const newest = this.#idle[at];
-    if (newest === undefined) return undefined;
+    let at = this.#idle.size - 1;
+    while (at >= 0 && this.#idle.at(at).client !== client) at -= 1;
+    if (at < 0) return undefined;
+    const newest = this.#idle.at(at);
     const { deadlines, limits } = this.options.context;
     if (!isRepeatable && deadlines.now - newest.idleSince >= limits.sureStreamMs) return undefined;
-    if (isAnybodys) this.#idle.pop();
-    else this.#idle.splice(at, 1);
+    this.#idle.delete(newest);
     return newest;
   }
 
