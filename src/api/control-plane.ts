@@ -113,6 +113,8 @@ export interface ControlPlaneOptions extends ControlPlaneSettings {
   readonly resolveTxt?: ResolveTxt;
   /** Keys of this server, shared with the other nodes if there are any. */
   readonly serverKeys?: ServerKeys | undefined;
+  /** Called when something has requested `/readyz`, at most every 10 seconds. */
+  readonly readinessChecked?: () => void;
   /** Runs backtests of this node's captured requests. Default: there are no captured requests. */
   readonly backtests?: (captureKeys: () => readonly DerivedKey[]) => BacktestRunner;
   /** Authorities of the certificates of event receivers, PEM. Default: the system's. */
@@ -205,7 +207,7 @@ async function serve(
   const events = await openEvents(options, { store, metrics, edges, baseUrl: () => apiUrl ?? "" });
   const series = collectSeries({ dataDirectory: options.data, nodeId: store.node?.id ?? "", clock, log, metrics });
   const inboxes = openInboxes({ store, settings: options, edges, clock, log, metrics, tell: events.tellInbox });
-  const readiness = trackReadiness(store, metrics);
+  const readiness = trackReadiness(store, metrics, { clock, checked: () => options.readinessChecked?.() });
   const draining = watchDraining();
   const logins = await keepLogins(options, store, metrics, events.tellLogin);
   directory = await followNodes(options, store, edges, queries, hearing(events, sharedProblems));

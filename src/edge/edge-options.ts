@@ -75,7 +75,7 @@ export interface Edge {
    * After the delay, stops accepting connections. Resolves when those in flight have finished or the maximum time is
    * over.
    */
-  drain(): Promise<void>;
+  drain(isObserved: boolean): Promise<void>;
   /** Drains, disconnects agents and closes everything. */
   stop(): Promise<void>;
 }

@@ -61,18 +61,21 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
     context.deadlines.stop();
     plane.tickets.stop();
   };
-  const beginDrain = async (): Promise<void> => {
+  const beginDrain = async (isObserved: boolean): Promise<void> => {
     if (!retiring) link.send({ type: "draining" });
-    retiring ??= options.drainDelay > 0 ? retired(plane, options.clock, options.drainDelay * 1000) : Promise.resolve();
+    // The delay is for visitors with a connection, and for those who choose another server.
+    const waits = isObserved || context.connections.size + splices.open > 0;
+    const delayMs = waits ? options.drainDelay * 1000 : 0;
+    retiring ??= delayMs > 0 ? retired(plane, options.clock, delayMs) : Promise.resolve();
     await retiring;
     for (const listener of listeners) listener.close();
     tcpPorts.stop();
     endsAt = options.clock.monotonic() + options.drainMs;
     const count = (): number => publicListeners.reduce((sum, { open }) => sum + open, 0);
-    await drained(plane, options.clock, options.drainMs, { count, waitMs: options.drainDelay > 0 ? lateMs : 0 });
+    await drained(plane, options.clock, options.drainMs, { count, waitMs: delayMs > 0 ? lateMs : 0 });
   };
   let draining: Promise<void> | undefined;
-  const drain = (): Promise<void> => (draining ??= beginDrain());
+  const drain = (isObserved: boolean): Promise<void> => (draining ??= beginDrain(isObserved));
   try {
     const https = await started(listenHttps(options, plane, serving));
     httpsPort = https.port;
@@ -99,7 +102,7 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
       accessWritten: (result) => observers.access?.written(result),
       drain,
       async stop() {
-        await drain();
+        await drain(true);
         await left(plane, options.clock, endsAt - options.clock.monotonic());
         await closedWebSockets(plane, options.clock);
         for (const connection of context.connections.members()) connection.destroy();

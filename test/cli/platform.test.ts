@@ -246,6 +246,7 @@ describe("a platform that stops with a delay", () => {
     const platform = await startPlatform({ drainDelay: 3 });
     const upstream = await startHttpService((_request, response) => response.end("served"));
     const agent = await platform.startAgent({ upstream: upstream.port });
+    assert.equal((await platform.api("GET", "/readyz")).status, 200);
     const stopped = platform.stopServer();
     await eventually(
       async () => (await platform.api("GET", "/readyz")).status,
@@ -255,5 +256,13 @@ describe("a platform that stops with a delay", () => {
     await stopped;
     await platform.stop();
     await upstream.stop();
+  });
+
+  it("skips the delay if nothing checks its readiness and it has no visitors", async () => {
+    // With the delay, the test would run into its time limit.
+    const platform = await startPlatform({ drainDelay: 3600 });
+    await platform.startAgent({ upstream: 9 });
+    await platform.stopServer();
+    await platform.stop();
   });
 });

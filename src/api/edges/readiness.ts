@@ -1,4 +1,5 @@
 /** Whether this server is ready for requests, based on the state of its edges and its storage. */
+import type { Clock } from "../../lib/clock.ts";
 import type { Metrics } from "../../lib/metrics.ts";
 import type { Store } from "../../storage/store.ts";
 import type { EdgeLine, EdgeObserver } from "./edges.ts";
@@ -12,6 +13,8 @@ export interface Readiness {
   all(): string | undefined;
   /** What the other nodes report if they no longer count on this one. */
   cutOff(): string | undefined;
+  /** Notes that someone checks this server, and will choose another one when it stops. */
+  noteCheck(): void;
 }
 
 export interface TrackedReadiness extends Readiness, EdgeObserver {
@@ -19,13 +22,27 @@ export interface TrackedReadiness extends Readiness, EdgeObserver {
   stop(): void;
 }
 
+export interface ReadinessChecks {
+  readonly clock: Clock;
+  /** Called when the server is checked, at most every 10 seconds. */
+  readonly checked: () => void;
+}
+
+/** Shortest interval between two calls of `checked`, milliseconds. */
+const checkedEveryMs = 10_000;
+
 type EdgeState = { readonly edgeId: string; isConfigured: boolean; isDraining: boolean };
 
 /**
  * Tracks traffic and writes separately, because edges serve their configuration even when nothing can be stored (S3,
  * S4).
  */
-export function trackReadiness(store: Pick<Store, "condition" | "node">, metrics: Metrics): TrackedReadiness {
+export function trackReadiness(
+  store: Pick<Store, "condition" | "node">,
+  metrics: Metrics,
+  { clock, checked }: ReadinessChecks,
+): TrackedReadiness {
+  let checkedAt = -Infinity;
   const states = new Map<EdgeLine, EdgeState>();
   let isStopping = false;
   const readiness: TrackedReadiness = {
@@ -39,6 +56,11 @@ export function trackReadiness(store: Pick<Store, "condition" | "node">, metrics
       else if (message.type === "draining" && state) state.isDraining = true;
     },
     stop: () => void (isStopping = true),
+    noteCheck() {
+      if (clock.monotonic() - checkedAt < checkedEveryMs) return;
+      checkedAt = clock.monotonic();
+      checked();
+    },
     traffic() {
       const all = [...states.values()];
       if (isStopping || all.some(({ isDraining }) => isDraining)) return "the server is stopping";

@@ -46,6 +46,7 @@ export function healthOperations({ metrics, queries, readiness, metricsFrom }: H
         if (of !== "traffic" && of !== "writes" && of !== "all") {
           throw new Refusal("query_invalid", `${call.operation.id}: "of" must be "traffic", "writes" or "all"`);
         }
+        readiness.noteCheck();
         const reason = readiness[of]();
         const cutOff = readiness.cutOff();
         const writes = readiness.writes();

@@ -54,6 +54,8 @@ export interface Planes {
 
 /** Margin over the time that a plane allows itself, milliseconds. */
 const stopMarginMs = 1_000;
+/** A load balancer checks `/readyz` at least this often, milliseconds. */
+const checkedWithinMs = 60_000;
 
 export function startPlanes(options: PlanesOptions): Planes {
   holdBundledThreads();
@@ -69,12 +71,14 @@ export function startPlanes(options: PlanesOptions): Planes {
   );
   let apiPort: number | undefined;
   let sharedKeys: SharedKeys | undefined;
+  let checkedAt = -Infinity;
   const startControl = (): Supervised<ControlPlanePorts> =>
     supervise<ControlPlaneThreadOptions, ControlPlanePorts>({
       ...shared,
       name: "control plane",
       file: new URL("./threads/control-plane.ts", import.meta.url),
       lines: () => takeEnds.map((take) => take("control plane")),
+      readinessChecked: () => void (checkedAt = clock.monotonic()),
       options: (ports) => controlPlaneOptions(options, ports?.apiPort ?? apiPort),
     });
   let control = startControl();
@@ -133,7 +137,8 @@ export function startPlanes(options: PlanesOptions): Planes {
       const boundMs = options.settings.drainDelay * 1000 + drainMs + stopMarginMs;
       const beganAt = clock.monotonic();
       // The agents of one edge serve the visitors of all edges, so every edge must drain before one stops.
-      await Promise.all(edges.map((edge) => edge.drain(boundMs)));
+      const isObserved = options.settings.cluster || beganAt - checkedAt < checkedWithinMs;
+      await Promise.all(edges.map((edge) => edge.drain(boundMs, isObserved)));
       await stopEdges(Math.max(stopMarginMs, beganAt + boundMs - clock.monotonic()));
       await capture.stop(stopMarginMs);
       await control.stop(drainMs + stopMarginMs);

@@ -1,5 +1,5 @@
 /** The control plane's thread. */
-import { workerData } from "node:worker_threads";
+import { parentPort, workerData } from "node:worker_threads";
 import { startControlPlane } from "../../../api/control-plane.ts";
 import type { DevelopmentProvider } from "../../../api/logins/addresses-operation.ts";
 import type { SharedKeys, ServerKeys } from "../../../api/nodes/shared-keys.ts";
@@ -11,7 +11,7 @@ import type { Downward, Upward } from "../../../routing/planes/messages.ts";
 import type { ControlPlaneSettings } from "../../../settings/control-plane.ts";
 import { controlPlanePortLink } from "./port-link.ts";
 import { runThread } from "./run-thread.ts";
-import type { ThreadData } from "./thread-messages.ts";
+import type { FromThread, ThreadData } from "./thread-messages.ts";
 
 export interface ControlPlaneThreadOptions {
   readonly settings: ControlPlaneSettings;
@@ -47,6 +47,8 @@ await runThread<ControlPlanePorts, Downward, Upward>(links, "ends", async (log) 
       refused: new Set(refused),
       clock: systemClock,
       log,
+      readinessChecked: () =>
+        parentPort?.postMessage({ type: "readinessChecked" } satisfies FromThread<ControlPlanePorts>),
       backtests: (keys) => backtestRunner(() => ({ directory, keys: keys() }), backtestSettings),
     },
     links,

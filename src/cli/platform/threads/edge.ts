@@ -47,7 +47,7 @@ await runThread<EdgePorts, Upward, Downward>([link], "continues", async (log) =>
     replaceAuthority: (authority) => edge.replaceAuthority(authority),
     captureLine: (port) => line.attach(port),
     accessWritten: (result) => edge.accessWritten(result),
-    drain: () => edge.drain(),
+    drain: (isObserved) => edge.drain(isObserved),
     stop: () => edge.stop(),
   };
 });

@@ -18,8 +18,11 @@ export interface Plane<Ports> {
   captureLine?(port: MessagePort): void;
   /** Lines of the access log were written, or were lost. */
   accessWritten?(result: AccessWritten): void;
-  /** Finishes the open requests of clients within its own time limit. Other planes may still need it afterwards. */
-  drain?(): Promise<void>;
+  /**
+   * Finishes the open requests of clients within its own time limit. Other planes may still need it afterwards.
+   * @param isObserved see `ToThread`
+   */
+  drain?(isObserved: boolean): Promise<void>;
   /** Finishes its open work within its own time limit. */
   stop(): Promise<void>;
 }
@@ -49,8 +52,8 @@ export async function runThread<Ports, Out, In>(
       tell({ type: "failed", error: threadError(error) });
     }
   };
-  const drain = async (): Promise<void> => {
-    await plane?.drain?.();
+  const drain = async (isObserved: boolean): Promise<void> => {
+    await plane?.drain?.(isObserved);
     tell({ type: "drained" });
   };
   const stop = async (): Promise<void> => {
@@ -63,7 +66,8 @@ export async function runThread<Ports, Out, In>(
     else if (message.type === "authority") plane?.replaceAuthority?.(message.authority);
     else if (message.type === "capture") plane?.captureLine?.(message.port);
     else if (message.type === "accessWritten") plane?.accessWritten?.(message.result);
-    else void failing(message.type === "drain" ? drain : stop);
+    else if (message.type === "drain") void failing(() => drain(message.isObserved));
+    else void failing(stop);
   });
   for (const [at, port] of data.ports.entries()) links[at]?.attach(port);
   try {

@@ -42,6 +42,8 @@ export interface ThreadPlan<Options, Ports> {
   ready?(tell: Supervised<Ports>["tell"]): void;
   /** Called when an edge has requests for the capture thread. */
   captureWanted?(): void;
+  /** Called when something has requested `/readyz`. */
+  readinessChecked?(): void;
   /** Returns its lines; called before each start. */
   lines(): readonly MessagePort[];
 }
@@ -54,8 +56,11 @@ export interface Supervised<Ports> {
   relink(at: number, port: MessagePort): void;
   /** Sends a message to the thread, unless it is restarting. */
   tell(message: ToThread): void;
-  /** Finishes open work within `boundMs`. The thread is not restarted from now on. Follow with `stop`. */
-  drain(boundMs: number): Promise<void>;
+  /**
+   * Finishes open work within `boundMs`. The thread is not restarted from now on. Follow with `stop`.
+   * @param isObserved see `ToThread`
+   */
+  drain(boundMs: number, isObserved: boolean): Promise<void>;
   /** Stops the thread within `boundMs`, gracefully if possible, and does not restart it. */
   stop(boundMs: number): Promise<void>;
 }
@@ -145,9 +150,9 @@ export function supervise<Options, Ports>(plan: ThreadPlan<Options, Ports>): Sup
     started: first.promise,
     relink: (at, port) => worker?.postMessage({ type: "link", at, port } satisfies ToThread, [port]),
     tell,
-    async drain(boundMs) {
+    async drain(boundMs, isObserved) {
       const running = halt();
-      if (running) await ask(running, { type: "drain" }, boundMs);
+      if (running) await ask(running, { type: "drain", isObserved }, boundMs);
     },
     async stop(boundMs) {
       const running = halt();
@@ -219,6 +224,7 @@ function startThread<Options, Ports>(
         worker.postMessage({ type: "accessWritten", result } satisfies ToThread),
       );
     } else if (message.type === "captureWanted") plan.captureWanted?.();
+    else if (message.type === "readinessChecked") plan.readinessChecked?.();
     else if (message.type === "drained" || message.type === "stopped") news.done();
     else {
       news.failed(message.error, true);

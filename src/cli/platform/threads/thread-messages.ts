@@ -14,8 +14,11 @@ export type ToThread =
   | { readonly type: "capture"; readonly port: MessagePort }
   /** What became of lines of the access log. */
   | { readonly type: "accessWritten"; readonly result: AccessWritten }
-  /** Finish the open work, and continue to do so for other threads. */
-  | { readonly type: "drain" }
+  /**
+   * Finish the open work, and continue to do so for other threads. `isObserved`: others know from `/readyz` or the
+   * database that the server stops, and have the server's delay to choose another one.
+   */
+  | { readonly type: "drain"; readonly isObserved: boolean }
   | { readonly type: "stop" };
 
 export type FromThread<Ports> =
@@ -25,6 +28,8 @@ export type FromThread<Ports> =
   | { readonly type: "accessLines"; readonly batch: AccessBatch }
   /** The edge has requests for the capture thread, which may not run yet. */
   | { readonly type: "captureWanted" }
+  /** Something has requested `/readyz`. Sent at most every 10 seconds. */
+  | { readonly type: "readinessChecked" }
   | { readonly type: "drained" }
   | { readonly type: "stopped" };
 
