@@ -1,6 +1,6 @@
 /**
  * Sends webhooks to an inbox while servers, agents and the service are killed, and compares what the service got with
- * what the provider was told. By hand, with 10,000 messages: `node bin/run.js test/support/inbox-model.ts 10000 60`.
+ * what the provider was told. By hand: `node bin/run.js test/support/inbox-model.ts [MESSAGES] [KILLS] [SEED] [DATABASE]`.
  */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -72,9 +72,12 @@ export async function runInboxModel({
   const startAgent = async (place: Pick<Place, "server" | "data">): Promise<Running> => {
     const trusted = join(place.data, "trusted.pem");
     writeFileSync(trusted, place.server.agents.ca);
-    const target = ["http", String(service.port), "--label", "app=model", "--inspector", "off"];
+    const file = join(place.data, "agent.yml");
     const { port } = place.server.agents;
-    return startCommand([...target, "--server", `127.0.0.1:${port}`, "--ca", trusted, "--token", authtoken]);
+    const tunnel = `model: { proto: http, addr: ${service.port}, labels: ["app=model"] }`;
+    writeFileSync(file, `server: 127.0.0.1:${port}\nca: trusted.pem\nauthtoken: ${authtoken}\ntunnels:\n  ${tunnel}\n`);
+    // As a service manager runs it: `postern http` ends if a kill prevents its first connection.
+    return startCommand(["start", "--all", "--config", file, "--inspector", "off"]);
   };
   const start = (env: Record<string, string>, data: string): Promise<ServerNode> =>
     startServer([...(database === undefined ? [] : ["--cluster"]), "--data", data], apiKey, env);
@@ -161,11 +164,14 @@ export async function runInboxModel({
   })();
   try {
     await Promise.all([...sending, killing]);
-    await eventually(
+    const all = eventually(
       () => seen.size,
       (count) => count === lines * perLine,
       50,
     );
+    await all.catch(async (cause: unknown) => {
+      throw new Error(`deliver all webhooks: ${await stateOf(places)}`, { cause });
+    });
     for (const [line, got] of firsts) {
       assert.deepEqual(
         got,
@@ -184,12 +190,29 @@ export async function runInboxModel({
   }
 }
 
+/** Returns what explains a delivery that does not happen. */
+async function stateOf(places: readonly Place[]): Promise<string> {
+  const shown = places.map(async ({ server, agent }) => {
+    const paths = ["/tunnels", ...["waiting", "sending", "blocked"].map((state) => `/inbox_messages?state=${state}`)];
+    const replies = await Promise.all(
+      paths.map((path) => server.call("GET", `${path}${path.includes("?") ? "&" : "?"}limit=10`)),
+    );
+    const { exitCode } = agent.process;
+    return [
+      `agent: exit code ${exitCode}, ${agent.stderr()}`,
+      ...replies.map(({ text }, at) => `${paths[at]}: ${text}`),
+    ];
+  });
+  return (await Promise.all(shown)).flat().join("\n");
+}
+
 const own = process.argv.findIndex((word) => word.endsWith("support/inbox-model.ts"));
 if (own >= 0) {
-  const [messages = "10000", kills = "60", database] = process.argv.slice(own + 1);
+  const [messages = "10000", kills = "60", seed = "1", database] = process.argv.slice(own + 1);
   const result = await runInboxModel({
     messages: Number(messages),
     kills: Number(kills),
+    seed: Number(seed),
     ...(database !== undefined && { database }),
   });
   process.stdout.write(`${JSON.stringify(result)}\n`);

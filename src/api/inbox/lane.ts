@@ -42,7 +42,10 @@ export class Lane {
   #timer: Timer | undefined;
   /** Pause between probes while no service can be reached; 0 while it can. */
   #probeMs = 0;
-  #isProbing = false;
+  /** The message that is under way as a probe. */
+  #probe: ClaimedMessage | undefined;
+  /** How often a service may have come back. An attempt that began earlier says nothing about the present. */
+  #returns = 0;
   /** Monotonic time from which the next delivery may start, for the rate. */
   #freeAt = 0;
 
@@ -57,7 +60,7 @@ export class Lane {
 
   /** Something may be due. */
   wake(): void {
-    if (this.#isStopped || this.#isProbing) return;
+    if (this.#isStopped || this.#probe) return;
     this.#timer?.cancel();
     this.#timer = undefined;
     if (this.#isClaiming) {
@@ -70,8 +73,11 @@ export class Lane {
 
   /** A service may be back. */
   reachable(): void {
+    this.#returns += 1;
     if (this.#probeMs === 0) return;
     this.#probeMs = firstProbeMs;
+    // A probe to the former connection may last until its timeout.
+    this.#probe = undefined;
     this.wake();
   }
 
@@ -109,7 +115,7 @@ export class Lane {
 
   /** Returns the number of messages that may start now. */
   #room(config: InboxConfig, now: number): number {
-    if (this.#probeMs > 0) return this.#isProbing ? 0 : 1;
+    if (this.#probeMs > 0) return this.#probe ? 0 : 1;
     if (this.#bytesUnderWay >= maxBytesUnderWay) return 0;
     const room = config.concurrency - this.#underWay;
     const { rate_per_second: rate } = config;
@@ -127,15 +133,16 @@ export class Lane {
   #start(message: ClaimedMessage, config: InboxConfig): void {
     this.#underWay += 1;
     this.#bytesUnderWay += message.bytes;
-    this.#isProbing = this.#probeMs > 0;
+    const [returns, probeMs] = [this.#returns, this.#probeMs];
+    if (probeMs > 0) this.#probe = message;
     const ended = (): void => {
       this.#underWay -= 1;
       this.#bytesUnderWay -= message.bytes;
-      this.#isProbing = false;
+      if (this.#probe === message) this.#probe = undefined;
     };
     const done = this.#deliver(message, config).then((isAway) => {
       ended();
-      if (isAway) this.#away();
+      if (isAway) this.#away(probeMs, returns === this.#returns);
       else {
         this.#probeMs = 0;
         this.wake();
@@ -174,8 +181,14 @@ export class Lane {
     return isAway;
   }
 
-  #away(): void {
-    this.#probeMs = Math.min(Math.max(this.#probeMs * 2, firstProbeMs), lastProbeMs);
+  /** @param probeMs pause before the attempt; attempts that began together lengthen it once */
+  #away(probeMs: number, isPresent: boolean): void {
+    if (!isPresent) {
+      this.#probeMs ||= firstProbeMs;
+      this.wake();
+      return;
+    }
+    this.#probeMs = Math.max(this.#probeMs, Math.min(Math.max(probeMs * 2, firstProbeMs), lastProbeMs));
     this.#sleep(this.#probeMs);
   }
 
