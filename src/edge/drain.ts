@@ -10,15 +10,23 @@ const drainCheckMs = 20;
 /** Interval between closing two agents, if there is enough time, milliseconds. */
 const agentMs = 10;
 /** Maximum time to wait for agents that are not yet connected elsewhere, milliseconds. */
-const moveMs = 2_000;
-/** Maximum time to wait for clients of WebSockets that were closed, milliseconds. */
+const moveMs = 5_000;
+/** Interval between two searches for agents that are connected elsewhere, milliseconds. */
+const roundMs = 200;
+/** Maximum time for requests of other nodes and for clients of closed WebSockets at the end, milliseconds. */
 const goodbyeMs = 1_000;
 
 /**
  * Tells clients to reconnect, and agents one after the other to connect elsewhere. Everything is served meanwhile.
  * Resolves after `delayMs`, when all were told.
+ * @param movers gets the sessions whose agents connect elsewhere and keep this session until the server closes it
  */
-export function retired({ context, registry, agents }: DataPlane, clock: Clock, delayMs: number): Promise<void> {
+export function retired(
+  { context, registry, agents }: DataPlane,
+  clock: Clock,
+  delayMs: number,
+  movers: Set<AgentSession>,
+): Promise<void> {
   for (const connection of context.connections.members()) connection.retire();
   agents.retire();
   const told = new Set<AgentSession>();
@@ -30,7 +38,7 @@ export function retired({ context, registry, agents }: DataPlane, clock: Clock, 
     for (const session of sessions.slice(0, due)) {
       if (told.has(session)) continue;
       told.add(session);
-      session.moveAway();
+      if (session.moveAway()) movers.add(session);
     }
     return clock.monotonic() >= beganAt + delayMs;
   });
@@ -48,21 +56,45 @@ function untilOver(clock: Clock, isOver: () => boolean): Promise<void> {
 }
 
 /**
- * Moves other nodes' visitors away: their edges learn that the tunnels here are closed, and their requests may finish.
- * Resolves when they have finished, or after `boundMs`. First waits briefly for our agents that are still connecting
- * elsewhere.
+ * Moves visitors to the agents' sessions at other nodes. A session gets no new requests as soon as its agent serves
+ * elsewhere, and its requests may finish. Agents that cannot have a second session are closed one by one. Resolves when
+ * all have left and no request of another node is in progress, or after `boundMs`. Without other nodes, visitors here
+ * need the agents, and it resolves immediately.
  */
-export async function left({ registry, agents, peers }: DataPlane, clock: Clock, boundMs: number): Promise<void> {
-  if (!peers) return;
+export async function left(
+  { registry, peers }: DataPlane,
+  clock: Clock,
+  boundMs: number,
+  movers: ReadonlySet<AgentSession>,
+): Promise<void> {
+  if (!peers || registry.nodeCount() === 1) return;
   const beganAt = clock.monotonic();
-  const isLate = (afterMs: number): boolean => clock.monotonic() - beganAt >= Math.min(afterMs, boundMs);
-  const isServed = (): boolean => registry.isServedElsewhere();
-  if (agents.isRetired && !isServed()) await untilOver(clock, () => isServed() || isLate(moveMs));
-  const sessions = registry.sessions();
-  for (const session of sessions) if (session.agentId !== "") registry.withdraw(session);
-  const alone = sessions.filter(({ agentId }) => agentId === "");
-  if (alone.length > 0) await closedOneByOne(alone, registry, clock, beganAt + boundMs - clock.monotonic());
-  if (peers.serving > 0) await untilOver(clock, () => peers.serving === 0 || isLate(boundMs));
+  let nextRoundAt = beganAt;
+  const staying = new Set(registry.sessions().filter((one) => one.agentId !== "" || movers.has(one)));
+  const alone = registry.sessions().filter((one) => !staying.has(one));
+  const moved = untilOver(clock, () => {
+    const now = clock.monotonic();
+    if (now >= nextRoundAt) {
+      nextRoundAt = now + roundMs;
+      const isServedElsewhere = registry.servedElsewhere();
+      for (const session of staying) {
+        if (!isServedElsewhere(session)) continue;
+        registry.withdraw(session);
+        staying.delete(session);
+      }
+    }
+    const waitsForAgents = staying.size > 0 && movers.size > 0 && now - beganAt < moveMs;
+    return now - beganAt >= boundMs || (!waitsForAgents && peers.serving === 0);
+  });
+  await Promise.all([moved, alone.length > 0 && closedOneByOne(alone, registry, clock, boundMs)]);
+}
+
+/** Withdraws all agents. Resolves when the requests of other nodes have finished, after a short time at most. */
+export function withdrawn({ registry, peers }: DataPlane, clock: Clock): Promise<void> {
+  for (const session of registry.sessions()) registry.withdraw(session);
+  if (!peers?.serving) return Promise.resolve();
+  const endsAt = clock.monotonic() + goodbyeMs;
+  return untilOver(clock, () => peers.serving === 0 || clock.monotonic() >= endsAt);
 }
 
 /**

@@ -12,9 +12,10 @@ import { makeDataPlane } from "./data-plane.ts";
 import { trackReached } from "./control/reached.ts";
 import { followStanding } from "./control/standing.ts";
 import type { DataPlane } from "./data-plane.ts";
-import { closedWebSockets, drained, left, retired } from "./drain.ts";
+import { closedWebSockets, drained, left, retired, withdrawn } from "./drain.ts";
 import type { Edge, EdgeOptions } from "./edge-options.ts";
 import type { ServedConnection } from "./http/context.ts";
+import type { AgentSession } from "../tunnel/server-hooks.ts";
 import type { PeerPlaces, Peers } from "./peers/peers.ts";
 import { listenForAgents, listenHttp, listenHttps } from "./listen.ts";
 import type { Listener } from "./listeners/listener.ts";
@@ -37,8 +38,7 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
   let httpPort: number | undefined;
   /** Start of the shutdown, which happens once. */
   let retiring: Promise<void> | undefined;
-  /** Monotonic time at which remaining traffic is cut after the listeners were closed. */
-  let endsAt = 0;
+  const movers = new Set<AgentSession>();
   const advertisedHttpsPort = (): number => options.httpsPort ?? httpsPort;
   const plane = makeDataPlane(options, link, { https: advertisedHttpsPort, http: () => httpPort });
   const { context, tcpPorts, splices, observers } = plane;
@@ -63,16 +63,17 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
   };
   const beginDrain = async (isObserved: boolean): Promise<void> => {
     if (!retiring) link.send({ type: "draining" });
+    const { clock, drainMs, drainDelay } = options;
     // The delay is for visitors with a connection, and for those who choose another server.
     const waits = isObserved || context.connections.size + splices.open > 0;
-    const delayMs = waits ? options.drainDelay * 1000 : 0;
-    retiring ??= delayMs > 0 ? retired(plane, options.clock, delayMs) : Promise.resolve();
+    const delayMs = waits ? drainDelay * 1000 : 0;
+    retiring ??= delayMs > 0 ? retired(plane, clock, delayMs, movers) : Promise.resolve();
     await retiring;
     for (const listener of listeners) listener.close();
     tcpPorts.stop();
-    endsAt = options.clock.monotonic() + options.drainMs;
     const count = (): number => publicListeners.reduce((sum, { open }) => sum + open, 0);
-    await drained(plane, options.clock, options.drainMs, { count, waitMs: delayMs > 0 ? lateMs : 0 });
+    const accepted = { count, waitMs: delayMs > 0 ? lateMs : 0 };
+    await Promise.all([drained(plane, clock, drainMs, accepted), left(plane, clock, drainMs, movers)]);
   };
   let draining: Promise<void> | undefined;
   const drain = (isObserved: boolean): Promise<void> => (draining ??= beginDrain(isObserved));
@@ -103,8 +104,7 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
       drain,
       async stop() {
         await drain(true);
-        await left(plane, options.clock, endsAt - options.clock.monotonic());
-        await closedWebSockets(plane, options.clock);
+        await Promise.all([withdrawn(plane, options.clock), closedWebSockets(plane, options.clock)]);
         for (const connection of context.connections.members()) connection.destroy();
         plane.agents.close("the server is stopping");
         close();

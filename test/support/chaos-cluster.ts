@@ -26,8 +26,8 @@ export interface ChaosCluster {
   stop(): Promise<void>;
 }
 
-/** @param agentCount agents with two sessions each, which serve one URL together */
-export async function startChaosCluster(database: string, agentCount: number): Promise<ChaosCluster> {
+/** @param connections number of sessions of each agent. The agents serve one URL together */
+export async function startChaosCluster(database: string, connections: readonly number[]): Promise<ChaosCluster> {
   const directory = mkdtempSync(join(tmpdir(), "postern-chaos-"));
   const balancer = await startBalancer(Object.values(hosts));
   const { ports } = balancer;
@@ -108,10 +108,12 @@ esac
   const backend = { backend_id: await make("/backends/tunnel_group", { labels }) };
   await make(`/edges/https/${edge}/routes`, { match_type: "path_prefix", match: "/", backend });
   const agents: OurAgent[] = [];
-  for (let count = 0; count < agentCount; count += 1) {
-    agents.push(await startOurAgent(at, { upstream, labels, agent: { connections: 2 } }));
+  let sessions = 0;
+  for (const count of connections) {
+    agents.push(await startOurAgent(at, { upstream, labels, agent: { connections: count } }));
+    sessions += count;
     for (const name of names) {
-      while (((await call(name, "/tunnels"))["tunnels"] as unknown[]).length < 2 * agents.length) await delay(50);
+      while (((await call(name, "/tunnels"))["tunnels"] as unknown[]).length < sessions) await delay(50);
     }
   }
   return {

@@ -105,6 +105,32 @@ describe("a node that stops", { timeout: 60_000 }, () => {
     await stopped;
   });
 
+  it("a node that stops moves other nodes' visitors to its agents' other sessions while its own visitors finish", async (test) => {
+    const both = await startTwoEdges(objects, { drainDelay: 0.05, drainMs: 20_000 }, "tls");
+    test.after(() => both.stop());
+    const [stopping, other] = both.edges;
+    const { promise: came, resolve: arrived } = Promise.withResolvers<ServerResponse>();
+    const service = await startHttpService((request, response) =>
+      request.method === "POST" ? arrived(response) : response.end("served"),
+    );
+    test.after(() => service.stop());
+    const at = { port: stopping.edge.agent.port, ca: stopping.authority.certificatePem, token };
+    const otherServers = [{ host: "127.0.0.1", port: other.edge.agent.port }];
+    const options = { upstream: service.port, labels: { app: "shop" } };
+    const agent = await startOurAgent(at, { ...options, agent: { connections: 2, otherServers } });
+    test.after(() => agent.close());
+    await Promise.all(both.edges.map((edge) => edge.report(({ type }) => type === "tunnel_opened")));
+    const visit = stopping.ask("h1", { host, method: "POST", body: "once" });
+    const response = await came;
+    const stopped = stopping.edge.stop();
+    await stopping.report(({ type }) => type === "tunnel_closed");
+    assert.equal((await other.ask("h2", { host })).text, "served");
+    response.end("late");
+    assert.equal((await visit).text, "late");
+    await stopped;
+    await agent.close();
+  });
+
   it("a node that stops keeps the tunnels of our agents until they are known to have moved", async (test) => {
     const both = await startTwoEdges(objects, { drainDelay: 0.05 }, "tls");
     test.after(() => both.stop());

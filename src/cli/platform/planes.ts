@@ -53,7 +53,7 @@ export interface Planes {
 }
 
 /** Margin over the time that a plane allows itself, milliseconds. */
-const stopMarginMs = 1_000;
+const stopMarginMs = 2_000;
 /** A load balancer checks `/readyz` at least this often, milliseconds. */
 const checkedWithinMs = 60_000;
 

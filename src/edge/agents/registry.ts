@@ -114,11 +114,11 @@ export interface AgentRegistry extends ServerHooks {
   nodeId(edgeId: string): string;
   /** Answers the questions of other edges. */
   readonly peerHost: Pick<PeerHost, "openProxy" | "ask" | "tellTimes">;
-  /** Whether every agent of ours at this edge also serves at another node. True if there is no other node. */
-  isServedElsewhere(): boolean;
-  /** Returns the ids of the agents that serve at other nodes. */
-  agentsElsewhere(): ReadonlySet<string>;
-  hasTunnels(session: AgentSession): boolean;
+  /**
+   * Returns a function that returns whether the agent of a session has all tunnels of this session at another node. The
+   * function does not follow later changes at other nodes.
+   */
+  servedElsewhere(): (session: AgentSession) => boolean;
   /** Closes the session's tunnels. Requests and connections that use them may finish. */
   withdraw(session: AgentSession): void;
   /** Says goodbye to every agent and closes all sessions. */
@@ -210,13 +210,14 @@ export function makeAgentRegistry(options: AgentRegistryOptions): AgentRegistry 
     snapshot: () => reportsOf(sessions, tunnels, region),
     sessions: () => sessions.all(),
     command: makeCommands(sessions, exchangeTurns),
-    isServedElsewhere() {
-      if (!elsewhere || otherNodes() === 0) return true;
-      const served = elsewhere.agentsAtNodes();
-      return sessions.all().every(({ agentId }) => agentId === "" || served.has(agentId));
+    servedElsewhere() {
+      const served = elsewhere?.agentsAtNodes();
+      return (session) => {
+        const count = sessions.tunnelsOf(session).length;
+        // An agent with a single session takes its tunnels with it.
+        return session.agentId === "" ? count === 0 : (served?.get(session.agentId) ?? 0) >= Math.max(1, count);
+      };
     },
-    agentsElsewhere: () => elsewhere?.agentsAtNodes() ?? new Set(),
-    hasTunnels: (session) => sessions.tunnelsOf(session).length > 0,
     withdraw(session) {
       for (const tunnel of sessions.tunnelsOf(session)) tunnels.withdraw(tunnel);
     },

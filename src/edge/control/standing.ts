@@ -1,6 +1,5 @@
 /**
- * Follows the standing of this edge's node. While only this node is cut off from the database, its agents open sessions at
- * other nodes, and their sessions here continue to serve.
+ * Follows the standing of this edge's node. While only this node is cut off from the database, its agents open sessions at other nodes, and their sessions here continue to serve.
  */
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
@@ -10,7 +9,7 @@ import type { AgentSession } from "../../tunnel/server-hooks.ts";
 import type { AgentRegistry } from "../agents/registry.ts";
 
 export interface StandingOptions {
-  readonly registry: Pick<AgentRegistry, "sessions" | "withdraw" | "agentsElsewhere" | "hasTunnels">;
+  readonly registry: Pick<AgentRegistry, "sessions" | "withdraw" | "servedElsewhere">;
   readonly agents: Pick<AgentServer, "turnAway">;
   readonly clock: Clock;
   readonly log: Log;
@@ -78,14 +77,9 @@ export function followStanding({ registry, agents, clock, log }: StandingOptions
     const here = registry.sessions();
     const open = new Set(here);
     for (const one of asked) if (!open.has(one)) asked.delete(one);
-    const elsewhere = registry.agentsElsewhere();
-    const again = new Set(here.flatMap((one) => (asked.has(one) ? [] : [one.agentId])));
-    return here.filter((session) => {
-      if (!asked.has(session)) return false;
-      const { agentId } = session;
-      // An agent with a single session takes its tunnels with it.
-      return agentId === "" ? !registry.hasTunnels(session) : elsewhere.has(agentId) || again.has(agentId);
-    });
+    const isServedElsewhere = registry.servedElsewhere();
+    const again = new Set(here.flatMap((one) => (asked.has(one) || one.agentId === "" ? [] : [one.agentId])));
+    return here.filter((session) => asked.has(session) && (again.has(session.agentId) || isServedElsewhere(session)));
   };
   /** Closes the sessions of agents that have connected elsewhere. */
   const settle = (): void => {

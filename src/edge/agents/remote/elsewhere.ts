@@ -22,8 +22,8 @@ export interface Elsewhere {
   nodeCount(): number;
   /** Returns the edges of this node, without this one. */
   siblings(): readonly string[];
-  /** Returns the ids of the agents that serve at other nodes. */
-  agentsAtNodes(): ReadonlySet<string>;
+  /** Returns the ids of the agents that serve at other nodes, each with the number of tunnels of its largest session. */
+  agentsAtNodes(): ReadonlyMap<string, number>;
 }
 
 interface OtherEdge extends PeerPlace {
@@ -98,7 +98,7 @@ export function followElsewhere(options: ElsewhereOptions): Elsewhere {
     nodeCount: () => new Set(ofNodes().flatMap(({ node, isAway }) => (isAway ? [] : [node]))).size,
     siblings: () => [...others].flatMap(([id, { node }]) => (node === undefined ? [id] : [])),
     agentsAtNodes() {
-      return agents.agentIds(({ node }) => node !== undefined);
+      return agents.agents(({ node }) => node !== undefined);
     },
     countOfAccount: (accountId) => agents.sessionsOfAccount(accountId),
   };

@@ -52,17 +52,26 @@ export class RemoteAgents<Edge extends PeerPlace> {
     return this.#sessionsOf.get(accountId) ?? 0;
   }
 
-  /** Returns the ids of the agents that have tunnels at the edges that `isMeant` selects. */
-  agentIds(isMeant: (edge: Edge) => boolean): ReadonlySet<string> {
+  /**
+   * Returns the ids of the agents that have tunnels at the edges that `isMeant` selects, each with the number of tunnels
+   * of its largest session there.
+   */
+  agents(isMeant: (edge: Edge) => boolean): ReadonlyMap<string, number> {
     const { rows } = this.#replica;
-    const found = new Set<string>();
-    const seen = new Set<number>();
+    const bySession = new Map<number, number>();
     for (const number of rows.tunnelNumbers()) {
       const session = rows.sessionOf(number);
-      if (seen.has(session)) continue;
-      seen.add(session);
-      const edge = this.#replica.placeOfTunnelRow(number);
-      if (edge && isMeant(edge)) found.add(rows.session(session).agentId ?? "");
+      const known = bySession.get(session);
+      if (known !== undefined) bySession.set(session, known + 1);
+      else {
+        const edge = this.#replica.placeOfTunnelRow(number);
+        if (edge && isMeant(edge)) bySession.set(session, 1);
+      }
+    }
+    const found = new Map<string, number>();
+    for (const [session, count] of bySession) {
+      const { agentId = "" } = rows.session(session);
+      found.set(agentId, Math.max(count, found.get(agentId) ?? 0));
     }
     return found;
   }
