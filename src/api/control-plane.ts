@@ -33,6 +33,8 @@ import { makeTeamChecks } from "./console/team-checks.ts";
 import { openTeamLogin } from "./console/team-login.ts";
 import { makeToldLogOuts } from "./console/told-log-outs.ts";
 import { appliedEverywhere, trackApplied } from "./edges/applied.ts";
+import { keepLastUses } from "./keys/last-uses.ts";
+import type { LastUses } from "./keys/last-uses.ts";
 import { openKeyRing } from "./http/authenticate.ts";
 import type { KeyRing } from "./http/authenticate.ts";
 import { Replica } from "../directory/replica.ts";
@@ -181,7 +183,7 @@ async function serve(
     () => (directory ? [agents, directory.agents] : [agents]),
     () => nodes.all(),
   );
-  const keys = openKeyRing(store, clock);
+  const lastUses = keepLastUses(store, clock, log);
   let directory: NodeDirectory | undefined;
   const queries = makeEdgeQueries(edges, clock, () => directory);
   const applied = appliedEverywhere(trackApplied(clock), (revision, timeoutMs) =>
@@ -209,7 +211,7 @@ async function serve(
   const inboxes = openInboxes({ store, settings: options, edges, clock, log, metrics, tell: events.tellInbox });
   const readiness = trackReadiness(store, metrics, { clock, checked: () => options.readinessChecked?.() });
   const draining = watchDraining();
-  const logins = await keepLogins(options, store, metrics, events.tellLogin);
+  const logins = await keepLogins(options, store, metrics, events.tellLogin, lastUses);
   directory = await followNodes(options, store, edges, queries, hearing(events, sharedProblems));
   const tickets = keepTicketSecrets({ edges, node: store.node, clock, log });
   edges.follow([
@@ -242,7 +244,8 @@ async function serve(
     problems,
     inboxes,
     liveObjects,
-    keys,
+    keys: openKeyRing(store, clock, lastUses),
+    lastUses,
     events,
     provisioning,
     reachedAt: () => apiUrl ?? "",
@@ -256,12 +259,10 @@ async function serve(
     async stop() {
       for (const one of [readiness, nodes, tickets]) one.stop();
       await logins.stop();
-      const provisioned = provisioning.stop();
       applied.stop();
-      await api.stop();
-      await provisioned;
+      await Promise.all([provisioning.stop(), api.stop()]);
       await events.stop();
-      await Promise.all([series.stop(), inboxes.stop()]);
+      await Promise.all([series.stop(), inboxes.stop(), lastUses.stop()]);
       await store.close();
     },
   };
@@ -311,7 +312,7 @@ interface Grounds
       OperationsInput,
       "queries" | "series" | "metrics" | "readiness" | "applied" | "nodes" | "problems" | "inboxes" | "backtests"
     >,
-    Pick<BehaviourNeeds, "liveObjects" | "events" | "provisioning"> {
+    Pick<BehaviourNeeds, "liveObjects" | "lastUses" | "events" | "provisioning"> {
   readonly keys: KeyRing;
   readonly edges: Edges;
   /** URL at which the API is reached, once it has started. */
@@ -323,13 +324,13 @@ interface Grounds
 async function startApi(options: ControlPlaneOptions, store: Store, grounds: Grounds) {
   const { clock, log, apiUrl, loginIssuer } = options;
   const { edges, metrics, queries, series, readiness, applied, nodes, problems, liveObjects } = grounds;
-  const { keys, events, provisioning, reachedAt } = grounds;
+  const { keys, lastUses, events, provisioning, reachedAt } = grounds;
   const reserving = reservingWith(options, store);
   const needs = {
     clock,
     ...reserving,
     liveObjects,
-    keys,
+    lastUses,
     events,
     provisioning,
     joinPlace: joinPlaceOf(options, edges),
@@ -511,7 +512,13 @@ async function followNodes(
 }
 
 /** Starts the parts of the control plane that logins of visitors and agents need. */
-async function keepLogins(options: ControlPlaneOptions, store: Store, metrics: Metrics, tell: TellLogin) {
+async function keepLogins(
+  options: ControlPlaneOptions,
+  store: Store,
+  metrics: Metrics,
+  tell: TellLogin,
+  lastUses: LastUses,
+) {
   const { clock, log } = options;
   const keys = await keepLoginKeys(store, clock, log);
   await keepIdpDomain({ store, clock, log, names: options, agreed: options.acmeAgree });
@@ -525,7 +532,7 @@ async function keepLogins(options: ControlPlaneOptions, store: Store, metrics: M
   const samlMetadata = keepSamlMetadata({ store, clock, log, metrics, allowLocal, ca });
   return {
     book,
-    watchers: [usedMessages, samlMetadata, joiningAgents, authorizations],
+    watchers: [lastUses, usedMessages, samlMetadata, joiningAgents, authorizations],
     async stop(): Promise<void> {
       keys.cancel();
       goneLogins.stop();

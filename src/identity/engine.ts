@@ -149,7 +149,11 @@ export function makeLogins(options: LoginsOptions): Logins {
     tell,
   };
   const idp = makeIdpSite(context, options.idpPaths ?? []);
-  const activity = clock.every(activityMs, () => reports.activity(sessions.takeActivity()));
+  const report = (): void => {
+    reports.activity(sessions.takeActivity());
+    reports.tokenActivity(serviceTokens.takeUses());
+  };
+  const activity = clock.every(activityMs, report);
   const stopEnding = endTimedOut(context);
   metrics.gauge("postern_login_sessions", "Active logins.", () => sessions.size);
 
@@ -180,7 +184,7 @@ export function makeLogins(options: LoginsOptions): Logins {
     close() {
       activity.cancel();
       stopEnding();
-      reports.activity(sessions.takeActivity());
+      report();
       open.stop();
       sessions.stop();
       serviceTokens.stop();

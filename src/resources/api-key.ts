@@ -36,7 +36,6 @@ export const apiKey = defineResource({
       ),
       { maxItems: 100, unique: true, immutable: true },
     ),
-    last_used_at: f.timestamp("Time of the last use since the server started; else null.", { live: true }),
   },
   issued: true,
   refusals: ["operator_only"],

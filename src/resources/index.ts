@@ -28,6 +28,7 @@ import { httpsEdge } from "./https-edge.ts";
 import { ipPolicyRule } from "./ip-policy-rule.ts";
 import { ipPolicy } from "./ip-policy.ts";
 import { ipRestriction } from "./ip-restriction.ts";
+import { lastUse } from "./last-use.ts";
 import { loginKey } from "./login-key.ts";
 import { reservedAddr } from "./reserved-addr.ts";
 import { reservedDomain } from "./reserved-domain.ts";
@@ -91,6 +92,7 @@ export const resources: readonly ResourceDeclaration[] = withDocumentKeys([
   applicationSession,
   serviceToken,
   usedMessage,
+  lastUse,
   samlMetadata,
   tunnelSession,
   node,

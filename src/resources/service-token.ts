@@ -3,7 +3,7 @@ import type { StringFormat } from "../schema/fields.ts";
 import { oauthScope } from "../schema/login-fields.ts";
 import { reachIssue } from "../lib/reach.ts";
 import { defineResource } from "../schema/resource.ts";
-import { exampleToken } from "./token-fields.ts";
+import { exampleToken, lastUsed } from "./token-fields.ts";
 
 const reach: StringFormat = {
   name: "service-token-reach",
@@ -48,6 +48,7 @@ export const serviceToken = defineResource({
       { unique: true, maxItems: 20 },
     ),
     expires_at: f.timestamp("Time when the token expires; null: never."),
+    ...lastUsed,
     previous_token_hash: f.string("SHA-256 of the token before the last rotation, hexadecimal.", { internal: true }),
     previous_expires_at: f.timestamp(
       "Time when the token before the last rotation expires; null if no such token is valid.",

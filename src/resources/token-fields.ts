@@ -5,6 +5,11 @@ export function exampleToken(prefix: string): string {
   return `${prefix}_0f6yvqk3c5a9m2x7_p4r8t1w6z0b0f6yvqk3c5a9m2x7p4r8t1w6z0bx`;
 }
 
+/** Last use of a key or token. */
+export const lastUsed = {
+  last_used_at: f.timestamp("Time of the last use, exact to ten minutes; null if it was never used.", { live: true }),
+} as const;
+
 /** Common fields of API keys and agent tokens: shown once, stored as a hash. */
 export const tokenFields = {
   token: f.nullableString("The token. Returned only when it is created, null afterwards.", {
@@ -19,6 +24,7 @@ export const tokenFields = {
     { bare: true, immutable: true },
   ),
   expires_at: f.timestamp("Time when the token and its sessions expire; null: never.", { immutable: true }),
+  ...lastUsed,
 } as const;
 
 export function tokenClaims({ fingerprint }: { readonly fingerprint: string }) {

@@ -28,7 +28,8 @@ export interface KindProps {
 /** Columns of kinds whose first fields say less. */
 const chosen: Readonly<Record<string, readonly string[]>> = {
   api_key: ["scopes", "last_used_at", "expires_at"],
-  credential: ["acl", "expires_at"],
+  credential: ["acl", "last_used_at", "expires_at"],
+  service_token: ["name", "acl", "last_used_at", "expires_at"],
   person: ["role", "active", "last_login_at"],
 };
 

@@ -179,14 +179,14 @@ export interface APIKey {
   readonly owner_id: string | null;
   /** Time when the token and its sessions expire; null: never. */
   readonly expires_at: string | null;
+  /** Time of the last use, exact to ten minutes; null if it was never used. */
+  readonly last_used_at: string | null;
   /** Whether the key can manage accounts. Only an operator's key can create another operator's key. */
   readonly operator: boolean;
   /**
    * Scopes of the key; empty: no limit. A limited key can do everything that at least one scope allows. (at most 100)
    */
   readonly scopes: readonly string[];
-  /** Time of the last use since the server started; else null. */
-  readonly last_used_at: string | null;
 }
 
 /** A key for this API. */
@@ -396,6 +396,8 @@ export interface Credential {
   readonly owner_id: string | null;
   /** Time when the token and its sessions expire; null: never. */
   readonly expires_at: string | null;
+  /** Time of the last use, exact to ten minutes; null if it was never used. */
+  readonly last_used_at: string | null;
   /** Names that agents can bind with the token; empty: all. (at most 100) */
   readonly acl: readonly string[];
 }
@@ -3164,6 +3166,8 @@ export interface ServiceToken {
   readonly scopes: readonly string[];
   /** Time when the token expires; null: never. */
   readonly expires_at: string | null;
+  /** Time of the last use, exact to ten minutes; null if it was never used. */
+  readonly last_used_at: string | null;
   /** Time when the token before the last rotation expires; null if no such token is valid. */
   readonly previous_expires_at: string | null;
 }

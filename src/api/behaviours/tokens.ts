@@ -10,15 +10,15 @@ import { apiKey } from "../../resources/api-key.ts";
 import { credential } from "../../resources/credential.ts";
 import { serviceToken } from "../../resources/service-token.ts";
 import type { Clock } from "../../lib/clock.ts";
-import type { KeyRing } from "../http/authenticate.ts";
+import type { LastUses } from "../keys/last-uses.ts";
 import { behaviourOf } from "../objects/behaviour.ts";
 
 export interface TokenRules {
   readonly clock: Clock;
-  readonly keys: Pick<KeyRing, "lastUsedAt">;
+  readonly lastUses: Pick<LastUses, "at">;
 }
 
-export function apiKeyBehaviour({ keys, clock }: TokenRules) {
+export function apiKeyBehaviour({ lastUses, clock }: TokenRules) {
   return behaviourOf(apiKey, {
     prepare({ doc, previous, principal }) {
       if (previous) return { doc };
@@ -33,21 +33,22 @@ export function apiKeyBehaviour({ keys, clock }: TokenRules) {
       checkExpiry("API key", "expires_at", doc.expires_at, principal, clock.now());
       return withToken(doc, newToken(tokenPrefixes.apiKey));
     },
-    live: (object) => ({ token: null, last_used_at: keys.lastUsedAt(object.id) }),
+    live: (object) => ({ token: null, last_used_at: lastUses.at(object.id) }),
   });
 }
 
-export function credentialBehaviour({ clock }: Pick<TokenRules, "clock">) {
+export function credentialBehaviour({ lastUses, clock }: TokenRules) {
   return behaviourOf(credential, {
     prepare({ doc, previous, principal }) {
       if (previous) return { doc };
       checkExpiry("agent token", "expires_at", doc.expires_at, principal, clock.now());
       return withToken(doc, newToken(tokenPrefixes.agent));
     },
+    live: (object) => ({ token: null, last_used_at: lastUses.at(object.id) }),
   });
 }
 
-export function serviceTokenBehaviour({ clock }: Pick<TokenRules, "clock">) {
+export function serviceTokenBehaviour({ lastUses, clock }: TokenRules) {
   return behaviourOf(serviceToken, {
     prepare({ doc, previous, principal }) {
       if (previous?.doc.expires_at !== doc.expires_at) {
@@ -57,7 +58,7 @@ export function serviceTokenBehaviour({ clock }: Pick<TokenRules, "clock">) {
       const token = newToken(tokenPrefixes.service);
       return { doc: { ...doc, token_hash: hashToken(token).toString("hex") }, shown: { token } };
     },
-    live: () => ({ token: null }),
+    live: (object) => ({ token: null, last_used_at: lastUses.at(object.id) }),
   });
 }
 

@@ -21,7 +21,7 @@ const noHash = Buffer.alloc(32);
 export function keyOfRole(accountId: string, id: string, role: Role, bucket: Key["bucket"]): Key {
   const scope = readScopes(scopesOf[role]);
   const principal = { accountId, id, operator: role === "operator", ...(scope && { scope }) };
-  return { principal, hash: noHash, ownerId: null, bucket, usedAtMs: undefined };
+  return { principal, hash: noHash, ownerId: null, bucket };
 }
 
 /** Returns the role with the most permissions. */

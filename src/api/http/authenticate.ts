@@ -4,10 +4,10 @@
  */
 import { timingSafeEqual } from "node:crypto";
 import type { Clock } from "../../lib/clock.ts";
-import { timestamp } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { fingerprint, hashToken, maxTokenBytes, tokenPrefix, tokenPrefixes } from "../../lib/tokens.ts";
 import type { ApiPrincipal } from "../operation/call.ts";
+import type { LastUses } from "../keys/last-uses.ts";
 import type { Bucket } from "./rate-limit.ts";
 import { readScopes } from "../operation/scope.ts";
 import type { Store, StoredObject } from "../../storage/store.ts";
@@ -20,7 +20,6 @@ export interface Key {
   readonly hash: Buffer;
   readonly ownerId: string | null;
   readonly bucket: Bucket;
-  usedAtMs: number | undefined;
 }
 
 export interface KeyRing {
@@ -31,13 +30,12 @@ export interface KeyRing {
   authenticate(authorization: string | undefined, connection: object): Key;
   /** Returns the key with this id while it is valid, for callers that were authenticated earlier. */
   current(keyId: string): Key | undefined;
-  /** RFC 3339, or null if the key was not used since the start. */
-  lastUsedAt(keyId: string): string | null;
 }
 
 const noHash = Buffer.alloc(32);
 
-export function openKeyRing(store: Store, clock: Clock): KeyRing {
+/** @param uses receives each use of a key */
+export function openKeyRing(store: Store, clock: Clock, uses: Pick<LastUses, "note">): KeyRing {
   const byFingerprint = new Map<string, Key>();
   const byId = new Map<string, Key>();
   // This comparison is safe without constant time, because the client sent both texts.
@@ -57,7 +55,6 @@ export function openKeyRing(store: Store, clock: Clock): KeyRing {
       hash: Buffer.from(doc.token_hash, "hex"),
       ownerId: doc.owner_id,
       bucket: before?.bucket ?? { wholeAtMs: 0 },
-      usedAtMs: before?.usedAtMs,
     };
     byFingerprint.set(doc.fingerprint, key);
     byId.set(object.id, key);
@@ -99,18 +96,14 @@ export function openKeyRing(store: Store, clock: Clock): KeyRing {
         verified.set(connection, { authorization, key });
       }
       if (!isUsable(key)) throw new Refusal("unknown_credentials");
-      key.usedAtMs = clock.now();
+      uses.note(key.principal.accountId, key.principal.id);
       return key;
     },
     current(keyId) {
       const key = byId.get(keyId);
       if (!key || !isUsable(key)) return undefined;
-      key.usedAtMs = clock.now();
+      uses.note(key.principal.accountId, key.principal.id);
       return key;
-    },
-    lastUsedAt(keyId) {
-      const usedAtMs = byId.get(keyId)?.usedAtMs;
-      return usedAtMs === undefined ? null : timestamp(usedAtMs);
     },
   };
 }

@@ -98,6 +98,7 @@ export function keepLoginBook({ store, clock, log, idleDays }: LoginBookOptions)
       case "login_wanted":
       case "message_claim":
       case "metadata_wanted":
+      case "token_activity":
         return;
     }
   };

@@ -165,10 +165,10 @@ export class Guard implements CompiledModule, LoginGuard, AssertionPlace {
   /** Admits a machine by the ACL of its token. The lists of the login are about people. */
   #admitMachine(exchange: Exchange, token: PresentedToken | undefined): Step | Promise<Step> {
     if (token === undefined) return this.#refuse(exchange, "program", unknownMachine);
-    return (
-      this.#refusedMachine(exchange, token) ??
-      this.#judged(exchange, machineSession(this, token, exchange.request.host, this.#context.clock), token)
-    );
+    const refused = this.#refusedMachine(exchange, token);
+    if (refused !== undefined) return refused;
+    this.#context.serviceTokens.use(token);
+    return this.#judged(exchange, machineSession(this, token, exchange.request.host, this.#context.clock), token);
   }
 
   #refusedMachine(exchange: Exchange, token: PresentedToken): Step | undefined {

@@ -16,6 +16,8 @@ export interface LoginBrowser {
 export type LoginReport =
   | { readonly type: "login"; readonly call: number; readonly session: SessionRecord; readonly browser: LoginBrowser }
   | { readonly type: "login_activity"; readonly used: readonly LoginUse[] }
+  /** Service tokens that were used since the last report. */
+  | { readonly type: "token_activity"; readonly used: readonly LoginUse[] }
   /** Result of a check: a session's new identity and tokens. */
   | { readonly type: "login_renewed"; readonly session: SessionRecord }
   | { readonly type: "logout"; readonly accountId: string; readonly sessionIds: readonly string[] }
@@ -62,6 +64,8 @@ export interface LoginReports {
   renewed(session: SessionRecord): void;
   logout(accountId: string, sessionIds: readonly string[]): void;
   activity(used: readonly LoginUse[]): void;
+  /** The same for service tokens. */
+  tokenActivity(used: readonly LoginUse[]): void;
   /** Asks whether another edge knows the cookie. Always resolves within a short time. */
   wanted(accountId: string, cookieHash: string): Promise<SessionRecord | undefined>;
   /** Resolves with whether the claim is the first at any edge, within a second. */
@@ -133,6 +137,9 @@ export function makeLoginReports(send: (report: LoginReport) => void, clock: Clo
     },
     activity(used) {
       if (used.length > 0) send({ type: "login_activity", used });
+    },
+    tokenActivity(used) {
+      if (used.length > 0) send({ type: "token_activity", used });
     },
     wanted(accountId, cookieHash) {
       const now = Math.floor(clock.monotonic() / 1000);

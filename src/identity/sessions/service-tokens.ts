@@ -4,6 +4,7 @@ import { hashToken } from "../../lib/tokens.ts";
 import { compileReach } from "../../lib/reach.ts";
 import type { Reach } from "../../lib/reach.ts";
 import type { ResourceObject } from "../../schema/object.ts";
+import type { LoginUse } from "./reports.ts";
 import { unknownIdentity } from "../calls/identity.ts";
 import { makeSeenCookies } from "./seen-cookies.ts";
 import { Session } from "./session.ts";
@@ -78,6 +79,10 @@ export interface ServiceTokens {
   /** Returns the token with this arbitrary text. */
   find(text: string): PresentedToken | undefined;
   byId(id: string): PresentedToken | undefined;
+  /** Notes that a request was admitted with the token. */
+  use(token: PresentedToken): void;
+  /** Returns the tokens that were used since the last call. */
+  takeUses(): readonly LoginUse[];
   load(objects: Iterable<ResourceObject>): void;
   change(id: string, object: ResourceObject | null): void;
   stop(): void;
@@ -93,6 +98,7 @@ export function makeServiceTokens(clock: Clock, ended: () => void): ServiceToken
   /** The current token first, then the one before the last rotation. */
   const byId = new Map<string, readonly PresentedToken[]>();
   const seen = makeSeenCookies(clock);
+  const used = new Set<PresentedToken>();
 
   const put = (id: string, object: ResourceObject | null): void => {
     const before = byId.get(id) ?? [];
@@ -116,6 +122,13 @@ export function makeServiceTokens(clock: Clock, ended: () => void): ServiceToken
       return found;
     },
     byId: (id) => byId.get(id)?.[0],
+    use: (token) => void used.add(token),
+    takeUses() {
+      const now = clock.now();
+      const taken = Array.from(used, ({ record }): LoginUse => [record.accountId, record.id, now]);
+      used.clear();
+      return taken;
+    },
     load(objects) {
       const gone = new Set(byId.keys());
       for (const object of objects) {
