@@ -77,7 +77,7 @@ const allowed: Record<string, { readonly values: readonly string[]; readonly typ
   },
   backtest: {
     values: ["lib", "cel", "schema", "http1", "traffic", "identity", "policy", "modules", "routing", "capture", "edge"],
-    types: ["settings"],
+    types: ["settings", "tunnel"],
   },
   agent: { values: ["lib", "http1", "http2", "tunnel"], types: ["routing"] },
   inspector: { values: ["lib", "http1", "http2", "tunnel", "agent", "pages", "webhooks"] },

@@ -17,6 +17,7 @@ import { exportOutboundCounters } from "../outbound/counters.ts";
 import type { ControlPlaneSettings } from "../settings/control-plane.ts";
 import type { BacktestRunner } from "../routing/planes/backtests.ts";
 import type { RecordingNode } from "../routing/planes/captured-blocks.ts";
+import type { AgentEndpoint } from "../routing/planes/questions.ts";
 import { openStore } from "../storage/opening/open.ts";
 import { storedKinds } from "../storage/opening/stored-kinds.ts";
 import type { DerivedKey, Store } from "../storage/store.ts";
@@ -232,7 +233,7 @@ async function serve(
     keepDirectory({ lineCount: links.length, nodes: directory, agents }),
   ]);
   const grounds = {
-    backtests: openBacktests(options, store, () => recordingNodes(directory?.linesByNode(), queries)),
+    backtests: openBacktests(options, store, queries, () => recordingNodes(directory?.linesByNode(), queries)),
     edges,
     metrics,
     queries,
@@ -271,10 +272,12 @@ async function serve(
 function openBacktests(
   { backtests, clock, log }: ControlPlaneOptions,
   store: Store,
+  queries: Pick<EdgeQueries, "agentEndpoints">,
   others: () => readonly RecordingNode[],
 ): BacktestJobs {
   const runner = backtests?.(() => store.derivedKeys(capturePurpose)) ?? withoutRecords;
-  return makeBacktestJobs({ runner, others, shared: store.node?.results(keptMs), clock, log });
+  const endpoints = (accountId: string): Promise<readonly AgentEndpoint[]> => queries.agentEndpoints(accountId);
+  return makeBacktestJobs({ runner, others, endpoints, shared: store.node?.results(keptMs), clock, log });
 }
 
 function urlOf({ address, port, family }: AddressInfo): string {

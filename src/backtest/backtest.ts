@@ -1,5 +1,6 @@
 /** Decides recorded requests with two configurations, and compares the decisions. */
 import type { CapturedRequest } from "../capture/record.ts";
+import { isEndpointId } from "../lib/ids.ts";
 import { ClientConnection } from "../edge/http/client-connection.ts";
 import type { BacktestExample, BacktestReport } from "../routing/planes/backtests.ts";
 import type { CaptureGap } from "../routing/planes/captured-blocks.ts";
@@ -59,7 +60,8 @@ export class Backtest {
     const { present } = place;
     const host = hostOf(record);
     const before = present.siteAt(host, record.siteId);
-    if (before?.id !== record.siteId) {
+    const isServed = before?.id === record.siteId || (before !== undefined && present.isOfAgent(before));
+    if (!isServed && !isEndpointId(record.siteId)) {
       this.#tally.skipped += 1;
       return undefined;
     }
@@ -67,6 +69,10 @@ export class Backtest {
     this.#settling.until(atMs);
     this.#clock.reach(atMs);
     this.#tally.reached(atMs);
+    if (!isServed) {
+      this.#tally.cannotTell("no agent or cloud endpoint publishes its host at the moment");
+      return undefined;
+    }
     const head = headOf(record);
     const parts = new PresentParts();
     const one = this.#open(present, head, { record, isPresent: true, before: undefined, parts });
@@ -194,7 +200,8 @@ function factsOf({ connection }: CapturedRequest): ConnectionFacts {
 /** Whether the present configuration decides the request in another way than it was recorded. */
 function isOtherwise({ decision, cutShort, routeId }: CapturedRequest, before: ReplayedExchange): boolean {
   if (before.unknown !== undefined || cutShort) return false;
-  if (before.routeId !== routeId) return true;
+  // An agent that was restarted publishes its endpoint with another id.
+  if (before.routeId !== routeId && !(before.site?.kind === "endpoint" && isEndpointId(routeId ?? ""))) return true;
   return decision.outcome !== outcomeFrom(before) || (decision.status !== 0 && decision.status !== before.status);
 }
 

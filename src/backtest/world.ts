@@ -14,6 +14,8 @@ import { makeCounters } from "../edge/http/counters.ts";
 import { defaultLimits, uploadReserveBytes } from "../edge/http/context.ts";
 import type { HttpContext } from "../edge/http/context.ts";
 import { makeOwnedPaths } from "../edge/http/owned-paths.ts";
+import type { AgentEndpoint } from "../routing/planes/questions.ts";
+import { AgentEndpoints } from "./agent-endpoints.ts";
 import type { ResourceObject } from "../schema/object.ts";
 import type { ConnectionSite, RoutingTable, Site } from "../routing/sites/compiled.ts";
 import { makeRoutingTable } from "../routing/table.ts";
@@ -31,6 +33,8 @@ export interface BacktestConfigurations {
   readonly objects: readonly ResourceObject[];
   readonly changes: readonly RoutingChange[];
   readonly settings: BacktestSettings;
+  /** Endpoints that agents publish. */
+  readonly endpoints: readonly AgentEndpoint[];
 }
 
 export interface World {
@@ -40,13 +44,20 @@ export interface World {
   current: Replay | undefined;
   /** The site at a lower-case host. Of several endpoints with this URL, the one with the id, or the first. */
   siteAt(host: string, siteId: string): Site | undefined;
+  /** Whether an agent publishes the site. */
+  isOfAgent(site: Pick<Site, "id">): boolean;
   /** Returns a text that is equal for equal configurations of a module on a route. */
   configurationOf(module: string, route: { readonly owner: string; readonly siteId: string | undefined }): string;
 }
 
-export function openWorld({ accountId, settings }: BacktestConfigurations, clock: ReplayClock): World {
+export function openWorld({ accountId, settings, endpoints }: BacktestConfigurations, clock: ReplayClock): World {
   const lacks = (what: string): void => world.current?.lacks(what);
-  const logins = openLogins(settings, clock, () => table);
+  const logins = openLogins(
+    settings,
+    clock,
+    () => table,
+    (host) => findSite(host, ""),
+  );
   const saml = recordedSaml as unknown as SamlLogins;
   const policies = {
     ...outsideServices(lacks),
@@ -59,10 +70,12 @@ export function openWorld({ accountId, settings }: BacktestConfigurations, clock
       return true;
     },
   };
-  const table = makeRoutingTable(clock, modulesWith(settings, { logins, saml, policies }));
+  const modules = modulesWith(settings, { logins, saml, policies });
+  const table = makeRoutingTable(clock, modules);
+  const agents = new AgentEndpoints({ accountId, endpoints, table, modules, clock });
   const internalSite = (account: string, name: string): Site | undefined => {
     for (const key of keysOver(internalKey({ scheme: "https", host: hostOfName(name), port: 443 }, account))) {
-      const site = httpSite(table.named(key));
+      const site = agents.find(key, "") ?? httpSite(table.named(key));
       if (site?.accountId === account) return site;
     }
     return undefined;
@@ -71,7 +84,12 @@ export function openWorld({ accountId, settings }: BacktestConfigurations, clock
   const sites = new Map<string, Site | undefined>();
   const findSite = (host: string, siteId: string): Site | undefined => {
     const pool = table.pool(host).flatMap((one) => httpSite(one) ?? []);
-    return pool.find(({ id }) => id === siteId) ?? pool[0] ?? httpSite(table.serving(host));
+    const own = pool.find(({ id }) => id === siteId);
+    if (own !== undefined) return own;
+    const first = pool[0] ?? httpSite(table.serving(host));
+    // R5: an edge with exactly this host comes before an endpoint, and the endpoint before a wildcard.
+    if (first?.kind === "https_edge" && first.hosts.includes(host)) return first;
+    return agents.find(host, siteId) ?? first;
   };
   // The table no longer changes once requests are decided.
   table.subscribe(() => {
@@ -87,6 +105,7 @@ export function openWorld({ accountId, settings }: BacktestConfigurations, clock
       if (site === undefined && !sites.has(key)) remember(sites, key, (site = findSite(host, siteId)));
       return site;
     },
+    isOfAgent: (site) => agents.has(site),
     configurationOf(module, { owner, siteId = "" }) {
       const key = `${module} ${owner} ${siteId}`;
       let text = configurations.get(key);
@@ -138,7 +157,12 @@ function httpSite(site: Site | ConnectionSite | undefined): Site | undefined {
   return site && "findRoute" in site ? site : undefined;
 }
 
-function openLogins(settings: BacktestSettings, clock: ReplayClock, table: () => RoutingTable): Logins {
+function openLogins(
+  settings: BacktestSettings,
+  clock: ReplayClock,
+  table: () => RoutingTable,
+  siteFor: (host: string) => Site | undefined,
+): Logins {
   return makeLogins({
     settings: {
       idpHost: settings.idpHost,
@@ -158,7 +182,7 @@ function openLogins(settings: BacktestSettings, clock: ReplayClock, table: () =>
     metrics: makeMetrics(),
     send() {},
     tell() {},
-    siteFor: (host) => httpSite(table().serving(host)),
+    siteFor,
     placeOf: (routeId) => table().placeOfRoute(routeId),
     jobs: unreachableJobs,
   });

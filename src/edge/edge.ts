@@ -161,6 +161,7 @@ function follow(
       standing: () => standing.current,
       series,
       captured: capturedPages(capture),
+      agentEndpoints: registry.endpointsOf,
       blocks: capture?.line.askBlocks,
     }),
     log,

@@ -68,7 +68,8 @@ for (const database of databases) {
         [cause.module, cause.requests, cause.sources, cause.paths],
         ["ip_restriction", 216, { count: 72, more: false }, { count: 4, more: false }],
       );
-      assert.equal(cause.object.kind, "ip_policy");
+      assert.deepEqual(cause.object, { kind: "ip_policy", id: "office", name: "office" });
+      assert.doesNotMatch(JSON.stringify(report.causes), /ipp_/);
       assert.ok(report.examples.length >= 20 && report.examples.length <= 22);
       const [first] = report.examples;
       assert.equal(first.request_id, records[128]?.id);

@@ -78,7 +78,7 @@ describe("postern backtest", () => {
     assert.match(stdout, /^ {2}128 {2}the same\n {3}72 {2}newly denied$/m);
     assert.match(
       stdout,
-      /^ {2}72 {2}newly denied {2}by ip_restriction {2}ip_policy_rule ipr_\w+\n {6}72 addresses, 4 paths$/m,
+      /^ {2}72 {2}newly denied {2}by ip_restriction {2}ip_policy_rule network\n {6}72 addresses, 4 paths$/m,
     );
     assert.match(stdout, /^ {2}GET app\.example\.com\/p0 {2}from 192\.0\.2\.128 {2}req_\w+$/m);
     assert.match(stdout, /^ {4}after {3}denied 403 {2}ip_restriction: /m);

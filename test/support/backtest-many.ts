@@ -24,11 +24,13 @@ while (traffic.records.length < wanted) {
 }
 traffic.stop();
 const { objects } = busy.edge;
+const endpoints = await busy.endpoints();
 await busy.stop();
 
 const records = traffic.records.toSorted((one, other) => one.receivedAt - other.receivedAt);
 const revision = Math.max(...objects.map((one) => one.revision));
-const backtest = new Backtest({ accountId: "ac_1", revision, objects, changes: [], settings: backtestSettings });
+const settings = backtestSettings;
+const backtest = new Backtest({ accountId: "ac_1", revision, objects, changes: [], settings, endpoints });
 const began = process.cpuUsage();
 for (const record of records) {
   const trying = backtest.try(record);

@@ -6,6 +6,7 @@ import type { Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { stringify } from "yaml";
 import { createAuthority, issueLeaf } from "../../src/lib/certificates/x509.ts";
+import type { AgentEndpoint } from "../../src/routing/planes/questions.ts";
 import { sign } from "../../src/webhooks/verify.ts";
 import { dialPort, freePort, readToEnd, visit } from "./connections.ts";
 import { startTestEdge } from "./edge.ts";
@@ -35,6 +36,8 @@ export interface BusyEdge {
   ready(): Promise<void>;
   /** Sends a plain request to the agent's service, over either version of HTTP. */
   ask(protocol: Protocol, options?: Partial<AskOptions>): Promise<string>;
+  /** Returns the endpoints of the agents. */
+  endpoints(): Promise<readonly AgentEndpoint[]>;
   stop(): Promise<void>;
 }
 
@@ -240,6 +243,10 @@ export async function startBusyEdge(): Promise<BusyEdge> {
     token,
     visits,
     ask,
+    async endpoints() {
+      const answer = await edge.question({ name: "agent_endpoints", accountId: account });
+      return answer.name === "agent_endpoints" ? answer.endpoints : [];
+    },
     async ready() {
       const isServed = async (protocol: Protocol): Promise<void> => {
         for (;;) {

@@ -203,6 +203,8 @@ function answerTo(question: EdgeQuestion, accountId: string): EdgeAnswer {
       const connections = question.accountId === accountId ? [connection] : [];
       return { name: "connections", connections, more: false };
     }
+    case "agent_endpoints":
+      return { name: "agent_endpoints", endpoints: [] };
     case "captured_blocks":
       return { name: "unknown" };
     case "explain_request":

@@ -6,6 +6,7 @@ import type { BacktestSettings } from "../../src/backtest/settings.ts";
 import type { CapturedRequest } from "../../src/capture/record.ts";
 import { toRecord } from "../../src/edge/watch/capture/to-record.ts";
 import { HttpExchange } from "../../src/edge/http/exchange.ts";
+import type { AgentEndpoint } from "../../src/routing/planes/questions.ts";
 import type { ResourceObject } from "../../src/schema/object.ts";
 import type { RoutingChange } from "../../src/routing/planes/messages.ts";
 import { edgeSettings } from "../../src/settings/edge.ts";
@@ -62,13 +63,15 @@ export async function backtestOf(
   records: readonly CapturedRequest[],
   objects: readonly ResourceObject[],
   changed: readonly (Pick<ResourceObject, "kind" | "id"> & { readonly doc: ResourceObject["doc"] | null })[] = [],
+  endpoints: readonly AgentEndpoint[] = [],
 ): Promise<BacktestReport> {
   const revision = Math.max(0, ...objects.map((one) => one.revision));
   const changes = changed.map(({ kind, id, doc }): RoutingChange => {
     const object = doc && { kind, id, account_id: "ac_1", revision: revision + 1, doc };
     return { kind, id, account_id: "ac_1", object };
   });
-  const backtest = new Backtest({ accountId: "ac_1", revision, objects, changes, settings: backtestSettings });
+  const settings = backtestSettings;
+  const backtest = new Backtest({ accountId: "ac_1", revision, objects, changes, settings, endpoints });
   for (const record of records.toSorted((one, other) => one.receivedAt - other.receivedAt)) await backtest.try(record);
   return backtest.report;
 }

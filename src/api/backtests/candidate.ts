@@ -11,6 +11,8 @@ import type { Change, Store, StoredObject } from "../../storage/store.ts";
 import { documentChanges } from "../documents/operations.ts";
 import type { Call } from "../operation/call.ts";
 import type { ObjectContext } from "../objects/context.ts";
+import { namesOf } from "./names.ts";
+import type { ChangedNames } from "./names.ts";
 import { resources } from "../operation/declarations.ts";
 import { inputRefusal } from "../operation/input-refusal.ts";
 import { draftField } from "../traffic/explain-operations.ts";
@@ -23,6 +25,7 @@ export interface Candidate {
   readonly revision: number;
   readonly objects: readonly ResourceObject[];
   readonly changes: readonly RoutingChange[];
+  readonly names: ChangedNames;
 }
 
 /** Returns the account's configuration and the candidate's changes of it. */
@@ -35,11 +38,10 @@ export async function candidateOf(call: Call, context: ObjectContext): Promise<C
   }
   const { store } = context;
   const { accountId } = call.principal;
-  const changes = isGiven(document)
-    ? (await documentChanges({ ...call, body: document as JsonObject }, context)).flatMap(inEffect)
-    : [draftChange(call, store, draft)];
+  const made = isGiven(document) ? await documentChanges({ ...call, body: document as JsonObject }, context) : [];
+  const changes = isGiven(document) ? made.flatMap(inEffect) : [draftChange(call, store, draft)];
   const { revision } = store;
-  return { revision, objects: objectsOf(store, accountId), changes };
+  return { revision, objects: objectsOf(store, accountId), changes, names: namesOf(made) };
 }
 
 function objectsOf(store: Pick<Store, "objects">, accountId: string): readonly ResourceObject[] {

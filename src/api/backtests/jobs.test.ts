@@ -7,7 +7,15 @@ import type { SharedResults } from "../../storage/cluster/shared-results.ts";
 import { makeBacktestJobs } from "./jobs.ts";
 import { noResults } from "./view.ts";
 
-const job: BacktestJob = { accountId: "ac_1", revision: 1, objects: [], changes: [], since: 0, until: 1, filter: {} };
+const job: Omit<BacktestJob, "endpoints"> = {
+  accountId: "ac_1",
+  revision: 1,
+  objects: [],
+  changes: [],
+  since: 0,
+  until: 1,
+  filter: {},
+};
 
 /** Two nodes with one table of results. */
 function twoNodes() {
@@ -41,6 +49,7 @@ function twoNodes() {
         },
       },
       others: () => [],
+      endpoints: () => Promise.resolve([]),
       shared,
       clock,
       log: silentLog,
@@ -51,7 +60,7 @@ function twoNodes() {
 describe("backtests of several nodes", () => {
   it("a backtest shows its results so far at another node, and its result at the end", async () => {
     const { clock, first, second, tell } = twoNodes();
-    const { id } = await first.start(job);
+    const { id } = await first.start(job, {});
     tell({ type: "progress", report: { ...noResults, tried: 7 } });
     clock.pass(1_000);
     await new Promise(setImmediate);
@@ -63,7 +72,7 @@ describe("backtests of several nodes", () => {
 
   it("P1: a backtest is hidden from other accounts at every node", async () => {
     const { first, second } = twoNodes();
-    const { id } = await first.start(job);
+    const { id } = await first.start(job, {});
     for (const node of [first, second]) {
       assert.equal(await node.find("ac_2", id), undefined);
       assert.equal(await node.cancel("ac_2", id), undefined);
@@ -73,7 +82,7 @@ describe("backtests of several nodes", () => {
 
   it("a backtest is cancelled from another node", async () => {
     const { clock, first, second, stopped } = twoNodes();
-    const { id } = await first.start(job);
+    const { id } = await first.start(job, {});
     assert.equal((await second.cancel("ac_1", id))?.status, "cancelled");
     clock.pass(1_000);
     await new Promise(setImmediate);
@@ -84,7 +93,7 @@ describe("backtests of several nodes", () => {
 
   it("a backtest fails at other nodes when its node stops responding", async () => {
     const { clock, first, second } = twoNodes();
-    const { id } = await first.start(job);
+    const { id } = await first.start(job, {});
     const stopping = second.find("ac_1", id);
     assert.equal((await stopping)?.status, "running");
     clock.step(20_000);

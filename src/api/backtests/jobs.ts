@@ -6,7 +6,9 @@ import { newId } from "../../lib/ids.ts";
 import type { Log } from "../../lib/log.ts";
 import type { BacktestJob, BacktestNews, BacktestReport, BacktestRunner } from "../../routing/planes/backtests.ts";
 import type { RecordingNode } from "../../routing/planes/captured-blocks.ts";
+import type { AgentEndpoint } from "../../routing/planes/questions.ts";
 import type { SharedResult, SharedResults } from "../../storage/cluster/shared-results.ts";
+import type { ChangedNames } from "./names.ts";
 
 export type BacktestStatus = "running" | "completed" | "failed" | "cancelled";
 
@@ -17,6 +19,8 @@ export interface BacktestState {
   readonly createdAt: number;
   readonly job: Pick<BacktestJob, "revision" | "since" | "until">;
   readonly changeCount: number;
+  /** Of the changed objects. */
+  readonly names: ChangedNames;
   readonly status: BacktestStatus;
   /** Why it failed. */
   readonly error: string | undefined;
@@ -25,7 +29,7 @@ export interface BacktestState {
 
 export interface BacktestJobs {
   /** @throws Refusal `work_limit` if the account or the server already runs its maximum */
-  start(job: BacktestJob): Promise<BacktestState>;
+  start(job: Omit<BacktestJob, "endpoints">, names: ChangedNames): Promise<BacktestState>;
   /** Finds the backtest at whatever node it runs. Rejects with the database's error. */
   find(accountId: string, id: string): Promise<BacktestState | undefined>;
   /** Cancels the backtest at whatever node it runs. */
@@ -36,6 +40,8 @@ export interface BacktestJobsOptions {
   readonly runner: BacktestRunner;
   /** The other nodes at the moment. */
   readonly others: () => readonly RecordingNode[];
+  /** Returns the endpoints that agents of the account publish. */
+  readonly endpoints: (accountId: string) => Promise<readonly AgentEndpoint[]>;
   /** Where other nodes find the results. Undefined for a server without a cluster. */
   readonly shared: SharedResults | undefined;
   readonly clock: Clock;
@@ -62,7 +68,7 @@ const shareEveryMs = 1_000;
 /** A running backtest without news for this time is lost with its node. */
 const lostMs = 15_000;
 
-export function makeBacktestJobs({ runner, others, shared, clock, log }: BacktestJobsOptions): BacktestJobs {
+export function makeBacktestJobs({ runner, others, endpoints, shared, clock, log }: BacktestJobsOptions): BacktestJobs {
   const kept = new Map<string, Job>();
   const ofAccount = (accountId: string): Job[] =>
     [...kept.values()].filter(({ state }) => state.accountId === accountId);
@@ -110,7 +116,7 @@ export function makeBacktestJobs({ runner, others, shared, clock, log }: Backtes
     return found && stateElsewhere(found);
   };
   return {
-    async start(given) {
+    async start(given, names) {
       expire();
       const { accountId, revision, since, until, changes } = given;
       const own = ofAccount(accountId);
@@ -125,13 +131,19 @@ export function makeBacktestJobs({ runner, others, shared, clock, log }: Backtes
         createdAt,
         job: { revision, since, until },
         changeCount: changes.length,
+        names,
         status: "running",
         error: undefined,
         report: undefined,
       });
       kept.set(job.state.id, job);
+      const published = await endpoints(accountId).catch((error: unknown) => {
+        kept.delete(job.state.id);
+        throw error;
+      });
+      if (!isRunning(job)) return job.state;
       const timer: Timer | undefined = shared && clock.every(shareEveryMs, () => letGo("task", job.share()));
-      const running = runner.start(given, others(), (news) => take(job, news));
+      const running = runner.start({ ...given, endpoints: published }, others(), (news) => take(job, news));
       job.stop = () => {
         timer?.cancel();
         running.stop();

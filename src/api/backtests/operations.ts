@@ -96,9 +96,10 @@ async function create(call: Call, context: ObjectContext, jobs: BacktestJobs): P
   }
   if (since >= until) found.push({ path: "since", message: "must be before until" });
   if (found.length > 0) throw inputRefusal(call.operation.id, found);
-  const candidate = await candidateOf(call, context);
+  const { names, ...candidate } = await candidateOf(call, context);
   const { accountId } = call.principal;
-  const backtest = await jobs.start({ ...candidate, accountId, since, until, filter: filterOf(doc["filter"]) });
+  const job = { ...candidate, accountId, since, until, filter: filterOf(doc["filter"]) };
+  const backtest = await jobs.start(job, names);
   return reply(call, 201, backtest, context);
 }
 

@@ -43,7 +43,11 @@ const cause = object("A reason for differences, with its number of requests.", {
   module: text("Module with the first step that differs; `router` for another route."),
   rule: textOrNull("The policy rule."),
   object: orNull(
-    object("The changed object.", { kind: text("Its kind."), id: text("Its id. New objects have a provisional one.") }),
+    object("The changed object.", {
+      kind: text("Its kind."),
+      id: text("Its id. An object that the document would create has its name instead, here and everywhere else."),
+      name: textOrNull("Its name in its document."),
+    }),
   ),
   requests: count("Number of requests."),
   sources: distinct("client addresses"),
@@ -80,7 +84,7 @@ export const backtestSchema: JsonSchema = object("A backtest of a candidate conf
   same: count("Requests for which nothing changes."),
   different: count("Requests for which something changes."),
   unknown: count("Requests whose result depends on something that was not captured."),
-  skipped: count("Requests that the configuration does not decide, such as those to agents' endpoints."),
+  skipped: count("Requests to hosts that the configuration does not serve."),
   decided_otherwise_before: count(
     "Requests that the present configuration decides in another way than when they arrived, because it has changed since.",
   ),
@@ -121,7 +125,7 @@ export function backtestRequestSchema(fields: Fields): JsonSchema {
 export const exampleBacktestRequest = { document: exampleDocument, since: "2026-01-01T00:00:00Z" };
 
 const id = "bkt_0f6yvqk3c5a9m2x7p4r8t1w6z0b";
-const rule = { kind: "ip_policy_rule", id: exampleId("ip_policy_rule") };
+const rule = { kind: "ip_policy_rule", id: exampleId("ip_policy_rule"), name: "network" };
 const passed = { by: "router", outcome: "passed", reason: 'matched path_prefix "/"', decided_by: null, rule: null };
 const denied = {
   by: "ip_restriction",

@@ -3,6 +3,8 @@ import { timestamp } from "../../lib/clock.ts";
 import type { BacktestCause, BacktestExample, BacktestReport, Decision } from "../../routing/planes/backtests.ts";
 import { steps } from "../traffic/steps.ts";
 import type { BacktestState } from "./jobs.ts";
+import { withNames } from "./names.ts";
+import type { ChangedNames } from "./names.ts";
 
 export const noResults: BacktestReport = {
   tried: 0,
@@ -29,7 +31,7 @@ export const noResults: BacktestReport = {
 };
 
 export function viewOfBacktest(backtest: BacktestState, uri: string): Record<string, unknown> {
-  const { id, status, error, createdAt, job, changeCount, report = noResults } = backtest;
+  const { id, status, error, createdAt, job, changeCount, names, report = noResults } = backtest;
   return {
     id,
     uri,
@@ -52,8 +54,8 @@ export function viewOfBacktest(backtest: BacktestState, uri: string): Record<str
     lost_nodes: report.lostNodes.map(({ id: nodeId, requests }) => ({ node_id: nodeId, requests })),
     differences: report.differences,
     unknown_reasons: report.unknownReasons,
-    causes: report.causes.map(viewOfCause),
-    examples: report.examples.map(viewOfExample),
+    causes: report.causes.map((cause) => ({ ...viewOfCause(cause), object: viewOfObject(cause.object, names) })),
+    examples: withNames(report.examples.map(viewOfExample), names),
   };
 }
 
@@ -61,12 +63,17 @@ function timeOrNull(ms: number): string | null {
   return ms === 0 ? null : new Date(ms).toISOString();
 }
 
-function viewOfCause({ difference, module, rule, object, requests, sources, users, paths }: BacktestCause) {
+function viewOfObject(object: BacktestCause["object"], names: ChangedNames) {
+  if (object === undefined) return null;
+  const { kind, id } = object;
+  return { kind, id: names[id]?.insteadOfId ?? id, name: names[id]?.name ?? null };
+}
+
+function viewOfCause({ difference, module, rule, requests, sources, users, paths }: BacktestCause) {
   return {
     difference,
     module,
     rule: rule === "" ? null : rule,
-    object: object ?? null,
     requests,
     sources,
     users,

@@ -4,6 +4,7 @@ import { Refusal } from "../../lib/errors.ts";
 import { labelMetrics, sumMetrics } from "../../lib/metrics-sum.ts";
 import type { AgentCommand, Downward, SessionCommand, Upward } from "../../routing/planes/messages.ts";
 import type {
+  AgentEndpoint,
   EdgeAnswer,
   EdgeQuestion,
   SeriesAnswer,
@@ -32,6 +33,8 @@ export interface EdgeQueries extends EdgeObserver {
   series(
     question: SeriesQuestion,
   ): Promise<{ readonly answers: readonly SeriesAnswer[]; readonly isComplete: boolean }>;
+  /** Returns the endpoints of the account's agents. Rejects with `Refusal` (edge_silent) as `ask`. */
+  agentEndpoints(accountId: string): Promise<readonly AgentEndpoint[]>;
   /** Returns the sum of the edges' metrics in text form; "" if none answers in time. */
   metrics(): Promise<string>;
 }
@@ -92,6 +95,13 @@ function makeCalls(clock: Clock): Calls {
     queryAll: (lines, message, timeoutMs) => Promise.all(lines.map((line) => query(line, message, timeoutMs))),
     answered: (answer) => waiting.get(answer.call)?.(answer),
   };
+}
+
+/** @throws Refusal (edge_silent) if there are edges and none has answered */
+function joinEndpoints(answers: readonly (EdgeAnswer | undefined)[]): readonly AgentEndpoint[] {
+  const said = answers.filter((answer) => answer?.name === "agent_endpoints");
+  if (said.length === 0 && answers.length > 0) throw new Refusal("edge_silent");
+  return [...new Map(said.flatMap(({ endpoints }) => endpoints.map((one) => [one.tunnelId, one]))).values()];
 }
 
 /** @param others undefined if there is no other node, or none yet */
@@ -156,6 +166,16 @@ export function makeEdgeQueries(
         answers: said.filter((one) => one?.name === "series"),
         isComplete: said.every((one) => one?.name === "series"),
       };
+    },
+    async agentEndpoints(accountId) {
+      // The edges of this node know those of all edges and nodes.
+      const question = { name: "agent_endpoints" as const, accountId };
+      const answers = await queryAll(
+        edges.joined(),
+        (call) => ({ type: "question", call, question }),
+        questionTimeoutMs,
+      );
+      return joinEndpoints(answers.map((one) => (one?.type === "answer" ? one.answer : undefined)));
     },
     async metrics() {
       const joined = edges.joined();

@@ -59,7 +59,7 @@ function lostLine({ node_id: id, requests }: Backtest["lost_nodes"][number]): st
 }
 
 function skippedLine(skipped: number): string {
-  return `Skipped ${count(skipped, "request")} that no edge decides now, such as requests to endpoints of agents.`;
+  return `Skipped ${count(skipped, "request")} to hosts that no edge serves now.`;
 }
 
 function notes(given: Backtest): string[] {
@@ -79,7 +79,12 @@ function notes(given: Backtest): string[] {
 }
 
 function causeLines({ difference, module, rule, object, requests, sources, users, paths }: Backtest["causes"][number]) {
-  const what = [names[difference as Difference], `by ${module}`, rule, object && `${object.kind} ${object.id}`];
+  const what = [
+    names[difference as Difference],
+    `by ${module}`,
+    rule,
+    object && `${object.kind} ${object.name ?? object.id}`,
+  ];
   const from = [
     counted(sources, "address", "addresses"),
     counted(users, "user", "users"),

@@ -7,6 +7,7 @@ import { modules } from "../../modules/index.ts";
 import type { ModuleDeclaration } from "../../traffic/module.ts";
 import type { ConnectionSite, RoutingTable, Site } from "../../routing/sites/compiled.ts";
 import type { AgentCommand, Downward, Upward } from "../../routing/planes/messages.ts";
+import type { AgentEndpoint } from "../../routing/planes/questions.ts";
 import type { AgentSession, ServerHooks } from "../../tunnel/server-hooks.ts";
 import type { PeerHost } from "../peers/arriving-stream.ts";
 import type { Peers } from "../peers/peers.ts";
@@ -29,6 +30,7 @@ import type { OpenTunnels, TcpAddresses, TunnelClosed } from "./register/open-tu
 import { makeOpening } from "./opening/opening.ts";
 import { makeProtocolHooks, newerSession, renderSession } from "./protocol-hooks.ts";
 import { makeSessionBook } from "./register/session-book.ts";
+import { publishedEndpoints } from "./published-endpoints.ts";
 import type { SessionBook } from "./register/session-book.ts";
 import { makeSharedNames } from "./names/shared-names.ts";
 import type { SharedNames } from "./names/shared-names.ts";
@@ -84,6 +86,8 @@ export interface AgentRegistry extends ServerHooks {
   /** Returns all tunnels that share a host name. A change creates a new list. */
   pool(host: string): readonly Tunnel[];
   tunnel(id: string): Tunnel | undefined;
+  /** Returns the endpoints of the account's agents, at this edge and at others, up to a bound. */
+  endpointsOf(accountId: string): readonly AgentEndpoint[];
   /** Returns the online tunnels of a tunnel group backend. */
   group(plan: GroupPlan): Group;
   /** Calls `listener` once for each tunnel that closes. */
@@ -166,8 +170,7 @@ export function makeAgentRegistry(options: AgentRegistryOptions): AgentRegistry 
     return hosts.isLastHere(claimedName(endpoint), session);
   };
   const avoidPort = (port: number): void => addresses?.avoid(port);
-  const { isAwake } = hosts;
-  const elsewhere = others && followElsewhere({ ...others, tunnels, opening, isAwake, avoidPort, log });
+  const elsewhere = others && followElsewhere({ ...others, tunnels, opening, isAwake: hosts.isAwake, avoidPort, log });
   const names = others && makeSharedNames({ report, clock, wasHere });
   const exchangeTurns = makeExchangeTurns(limits);
   const asides = {
@@ -205,6 +208,7 @@ export function makeAgentRegistry(options: AgentRegistryOptions): AgentRegistry 
     tcpSiteAt: (port) => connectionSite(addresses?.tunnel(port)),
     pool: hosts.tunnels,
     tunnel: tunnels.byId,
+    endpointsOf: (accountId) => publishedEndpoints({ accountId, sessions, opening, elsewhere }),
     group: groups.of,
     onTunnelClosed: tunnels.onClosed,
     snapshot: () => reportsOf(sessions, tunnels, region),

@@ -2,6 +2,7 @@ import type { CaptureLine, CapturePage, CapturePageQuery } from "../../capture/b
 import { joinNewest } from "../../lib/collections/join-newest.ts";
 import { timeOfId } from "../../lib/traffic-ids.ts";
 import type { EdgeAnswer, EdgeQuestion, Outcome, RequestTrace, Standing } from "../../routing/planes/questions.ts";
+import type { AgentRegistry } from "../agents/registry.ts";
 import type { EdgeExplainer } from "./explain.ts";
 import type { OwnSeries } from "./own-series.ts";
 import type { Reached } from "./reached.ts";
@@ -28,6 +29,7 @@ export interface RepliesOptions {
   readonly standing: () => Standing;
   readonly series: Pick<OwnSeries, "ask">;
   readonly captured: CapturedPages | undefined;
+  readonly agentEndpoints: AgentRegistry["endpointsOf"];
   /** Reads the captured requests of this node for another node. */
   readonly blocks: CaptureLine["askBlocks"] | undefined;
 }
@@ -40,6 +42,7 @@ export function makeReplies({
   standing,
   series,
   captured,
+  agentEndpoints,
   blocks,
 }: RepliesOptions): (question: EdgeQuestion) => Promise<EdgeAnswer> {
   const { requests, connections } = traces;
@@ -72,6 +75,8 @@ export function makeReplies({
       }
       case "series":
         return await series.ask(question);
+      case "agent_endpoints":
+        return { name: "agent_endpoints", endpoints: agentEndpoints(question.accountId) };
       case "captured_blocks": {
         const answer = await blocks?.(question.question);
         return answer ? { name: "captured_blocks", answer } : { name: "unknown" };

@@ -2,7 +2,7 @@
 import type { ResourceObject } from "../../schema/object.ts";
 import type { RecordingNode } from "./captured-blocks.ts";
 import type { RoutingChange } from "./messages.ts";
-import type { Outcome, StepReport } from "./questions.ts";
+import type { AgentEndpoint, Outcome, StepReport } from "./questions.ts";
 
 /** A backtest to run on the captured requests of an account. */
 export interface BacktestJob {
@@ -16,6 +16,8 @@ export interface BacktestJob {
   readonly since: number;
   readonly until: number;
   readonly filter: BacktestFilter;
+  /** Endpoints that agents publish at the moment. Their rules are part of both configurations. */
+  readonly endpoints: readonly AgentEndpoint[];
 }
 
 /** Every given condition must hold. */
@@ -114,7 +116,7 @@ export interface BacktestReport {
   readonly gaps: number;
   /** Nodes that stopped answering, with the number of their captured requests that are missing at least. */
   readonly lostNodes: readonly { readonly id: string; readonly requests: number }[];
-  /** Requests of agents' endpoints and of names that the configuration does not have. */
+  /** Requests to hosts that the configuration does not serve. */
   readonly skipped: number;
   /** Requests that the present configuration decides in another way than the one in effect at their time. */
   readonly differentlyRecorded: number;

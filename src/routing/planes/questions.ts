@@ -65,6 +65,8 @@ export type EdgeQuestion =
       /** Selects those whose identifying texts contain it, case-insensitive. */
       readonly text?: string | undefined;
     }
+  /** The endpoints that the account's agents publish, here and elsewhere. */
+  | { readonly name: "agent_endpoints"; readonly accountId: string }
   /** Of another node, about the captured requests of the edge's node. */
   | { readonly name: "captured_blocks"; readonly question: BlockQuestion }
   | {
@@ -105,6 +107,18 @@ export interface TrafficFilter {
   readonly user?: string | undefined;
 }
 
+/** An agent's endpoint, with everything that compiling it needs. It never leaves the server. */
+export interface AgentEndpoint {
+  readonly tunnelId: string;
+  readonly sessionId: string;
+  readonly credentialId: string;
+  readonly agentId: string;
+  readonly host: string;
+  readonly port: number;
+  /** See `SharedTunnel`. */
+  readonly request: string;
+}
+
 export type EdgeAnswer =
   | { readonly name: "standing"; readonly standing: Standing }
   | SeriesAnswer
@@ -112,6 +126,7 @@ export type EdgeAnswer =
   | { readonly name: "requests"; readonly requests: readonly RequestTrace[]; readonly more: boolean }
   | { readonly name: "connections"; readonly connections: readonly ConnectionTrace[]; readonly more: boolean }
   | { readonly name: "captured_blocks"; readonly answer: BlockAnswer }
+  | { readonly name: "agent_endpoints"; readonly endpoints: readonly AgentEndpoint[] }
   | { readonly name: "explanation"; readonly explanation: ExplanationReport }
   /** The subject of the question is unknown. */
   | { readonly name: "unknown" }

@@ -1,15 +1,10 @@
 /** Makes a tunnel from an agent's request: checks the request, finds the name, and compiles the endpoint. */
 import { agentInboxLabel } from "../../../lib/agent-inbox-label.ts";
-import { internalNameOf, isInternalKey } from "../../../lib/internal-names.ts";
 import type { Clock } from "../../../lib/clock.ts";
-import { nameOf } from "../../../lib/plain-names.ts";
-import { markOf } from "../../../lib/work-mark.ts";
 import { Refusal } from "../../../lib/errors.ts";
-import { endpointIdOf } from "../../../lib/ids.ts";
 import type { SharedTunnel } from "../../../directory/news.ts";
 import type { ModuleDeclaration } from "../../../traffic/module.ts";
 import type { RoutingTable } from "../../../routing/sites/compiled.ts";
-import type { Place } from "../../../schema/object.ts";
 import type {
   AgentSession,
   BindProgress,
@@ -18,20 +13,14 @@ import type {
   TunnelChange,
 } from "../../../tunnel/server-hooks.ts";
 import type { Grant } from "./credentials.ts";
-import { AccountObjects } from "./account-objects.ts";
-import { companyOf } from "./company.ts";
-import { connectionEndpoint, endpointSite } from "./endpoint.ts";
-import type { EndpointSiteOptions } from "./endpoint.ts";
+import { endpointAt, placesOf } from "./compile-endpoint.ts";
 import type { OpenedEndpoint } from "../names/shared-names.ts";
 import { makeEndpointPlaces } from "./endpoint-places.ts";
 import type { EndpointPlacesOptions, EndpointRequest, PublicPlace, Unasked } from "./endpoint-places.ts";
 import type { AgentLimits } from "../tunnels/limits.ts";
-import { readCapture } from "./capture.ts";
-import { compileOptions, likenessOf, prepareOptions } from "./options.ts";
-import { readTermination } from "./termination.ts";
-import { markOfTunnel } from "../tunnels/tunnel-mark.ts";
+import { prepareOptions } from "./options.ts";
 import { claimedName } from "../tunnels/tunnel.ts";
-import type { Endpoint, EndpointProto, Tunnel } from "../tunnels/tunnel.ts";
+import type { Endpoint, Tunnel } from "../tunnels/tunnel.ts";
 
 export interface OpeningOptions extends EndpointPlacesOptions {
   /** In the order in which this edge runs them. */
@@ -80,7 +69,7 @@ export function makeOpening(options: OpeningOptions): Opening {
   };
   return {
     prepare: ({ accountId }, { proto, options: asked }) =>
-      prepareOptions(asked, { accountId, places: places[proto] }, options.modules),
+      prepareOptions(asked, { accountId, places: placesOf[proto] }, options.modules),
     endpoint(asking, progress) {
       checkTexts(asking.request, limits);
       const place = endpointPlaces.claim(asking);
@@ -143,78 +132,6 @@ function endpointOf(
   return endpointAt({ host, port }, { session, id, request: JSON.parse(request) as BindRequest }, options);
 }
 
-/** Returns the endpoint at a place. Throws `Refusal` for options that it cannot have. */
-function endpointAt(
-  { host, port }: PublicPlace,
-  { session, id, request }: Pick<EndpointRequest, "session" | "id" | "request">,
-  options: OpeningOptions,
-): Endpoint {
-  const { clock, modules, table } = options;
-  const { accountId } = session;
-  const { proto } = request;
-  const endpointId = endpointIdOf(id);
-  const termination = proto === "tls" ? readTermination(request.options) : undefined;
-  const named = new AccountObjects(table, accountId);
-  const compiled = compileOptions(
-    request.options,
-    { accountId, endpointId, host, clock, named, places: places[proto] },
-    modules,
-  );
-  if (proto === "tls" && !termination && compiled.some(({ handshake }) => handshake !== undefined)) {
-    throw new Refusal(
-      "agent_request_invalid",
-      "request client certificates: this endpoint passes TLS through to the service; terminate TLS here (TLSTermination)",
-    );
-  }
-  if (termination && compiled.some(({ endsTls }) => endsTls === true)) {
-    const message = "terminate TLS with a rule of the traffic policy: the option TLSTermination already terminates it";
-    throw new Refusal("agent_policy_invalid", message);
-  }
-  if (isInternalKey(host) && compiled.some(({ logins }) => logins !== undefined)) {
-    const message = `publish "${proto}://${internalNameOf(host)}" with a login: configure the login at the public endpoint`;
-    throw new Refusal("agent_option_unsupported", message);
-  }
-  if (proto === "http" && compiled.some(({ logins }) => logins !== undefined)) {
-    throw new Refusal("agent_option_unsupported", `publish "http://${host}" with a login: logins need HTTPS`);
-  }
-  const company = companyOf(session, request);
-  const mark = markOf(accountId, proto, host, likenessOf(proto, request.options));
-  if (table.refuses(mark)) {
-    const why = `publish "${host}": these options blocked a thread of the server, which was stopped; change the traffic policy`;
-    throw new Refusal("agent_policy_invalid", why);
-  }
-  const beside = company && { name: nameOf(proto, host), likeness: likenessOf(proto, request.options) };
-  const site: EndpointSiteOptions = {
-    endpointId,
-    tunnelId: id,
-    accountId,
-    host,
-    revision: table.revision,
-    mark,
-    modules: compiled,
-    beside,
-    agentMark: markOfTunnel({ session }),
-    restriction: () => table.restriction(accountId, "endpoints"),
-    capture: proto === "https" || proto === "http" ? readCapture(request.options) : undefined,
-  };
-  return {
-    id: endpointId,
-    proto,
-    host,
-    port,
-    name: request.name ?? "",
-    description: request.description ?? "",
-    url: `${proto}://${internalNameOf(host)}${port === usualPort[proto] ? "" : `:${port}`}`,
-    site:
-      proto === "tls" || proto === "tcp"
-        ? connectionEndpoint(site, proto, port, termination)
-        : endpointSite(site, port),
-    beside,
-    company,
-    renewed: () => (named.isCurrent() ? undefined : endpointAt({ host, port }, { session, id, request }, options)),
-  };
-}
-
 function tunnelOf(
   id: string,
   session: AgentSession,
@@ -238,23 +155,6 @@ function tunnelOf(
     },
   };
 }
-
-/** Places whose modules an endpoint may have: an endpoint is an edge and its route in one. */
-const places = {
-  https: ["https_route", "https_edge"],
-  // The other modules of an edge are about TLS.
-  http: ["https_route"],
-  tls: ["tls_edge"],
-  tcp: ["tcp_edge"],
-} as const satisfies Record<EndpointProto, readonly Place[]>;
-
-/** Ports that a URL omits. */
-const usualPort: Readonly<Record<EndpointProto, number | undefined>> = {
-  https: 443,
-  http: 80,
-  tls: 443,
-  tcp: undefined,
-};
 
 function checkTexts({ metadata, forwardsTo }: Pick<BindRequest, "metadata" | "forwardsTo">, limits: AgentLimits): void {
   for (const [name, text] of Object.entries({ metadata, forwardsTo })) {

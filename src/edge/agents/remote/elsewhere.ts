@@ -1,5 +1,6 @@
 /** Follows the news of other edges. Visitors here reach the agents of other edges as if they were connected here. */
 import type { DirectoryNews } from "../../../directory/news.ts";
+import type { AgentEndpoint } from "../../../routing/planes/questions.ts";
 import type { PeerPlace } from "../../peers/transport.ts";
 import { RemoteAgents } from "./remote-agents.ts";
 import type { RemoteAgentsOptions } from "./remote-agents.ts";
@@ -14,6 +15,8 @@ export interface Elsewhere {
   follow(news: readonly DirectoryNews[]): void;
   session(id: string): RemoteSession | undefined;
   countOfAccount(accountId: string): number;
+  /** Iterates over the endpoints of the account's agents. */
+  endpointsOf(accountId: string): Iterable<AgentEndpoint>;
   /** Called when a visitor requests the tunnels that serve a name. */
   wake(name: string): void;
   /** Like `wake`, by the id of one of the tunnels. */
@@ -100,6 +103,7 @@ export function followElsewhere(options: ElsewhereOptions): Elsewhere {
     agentsAtNodes() {
       return agents.agents(({ node }) => node !== undefined);
     },
+    endpointsOf: (accountId) => agents.endpointsOf(accountId),
     countOfAccount: (accountId) => agents.sessionsOfAccount(accountId),
   };
 }

@@ -1,6 +1,7 @@
 /**
  * The agents of all other edges, as this edge serves them: rows of a replica, and objects for those that visitors use.
  */
+import type { AgentEndpoint } from "../../../routing/planes/questions.ts";
 import type { SharedEntry, SharedTunnel } from "../../../directory/news.ts";
 import { Replica } from "../../../directory/replica.ts";
 import type { SessionReport } from "../../../directory/reports.ts";
@@ -79,6 +80,19 @@ export class RemoteAgents<Edge extends PeerPlace> {
   /** Returns the ids of everything that an edge has, tunnels first. */
   idsAt(edge: Edge): readonly string[] {
     return this.#replica.idsAt(edge);
+  }
+
+  *endpointsOf(accountId: string): Iterable<AgentEndpoint> {
+    const { rows } = this.#replica;
+    for (const number of rows.tunnelNumbers()) {
+      const session = rows.sessionOf(number);
+      if (rows.nameOf(number) === "" || rows.accountOf(session) !== accountId) continue;
+      const { shared } = JSON.parse(rows.json(number)) as SharedEntry;
+      if (shared.endpoint === undefined) continue;
+      const { host, port, request } = shared.endpoint;
+      const { id: sessionId, credentialId, agentId = "" } = rows.session(session);
+      yield { tunnelId: shared.id, sessionId, credentialId, agentId, host, port, request };
+    }
   }
 
   openSession(edge: Edge, report: SessionReport): void {
