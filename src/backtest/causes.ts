@@ -14,11 +14,17 @@ export function causeOf(
 ): Cause {
   const [one, other] = firstDifference(before.steps, after.steps);
   // A removed module has no step with the candidate, so the step of the next module differs.
-  const isRemoved = one !== undefined && !after.steps.some(({ by }) => by === one.by);
-  const step = isRemoved && one.by !== other?.by && other?.answer === undefined ? one : (other ?? one);
+  const isRemoved = isMissing(one, after);
+  const isAdded = isMissing(other, before);
+  const step = isRemoved && !isAdded ? one : (other ?? one);
   const module = step?.by ?? "response";
   const rule = ruleLabel.exec(step?.reason ?? "")?.[0] ?? "";
   return { module, rule, object: changedObject(step, before, after, changes) };
+}
+
+/** Whether the exchange lacks the module of the step. That a backend is reached or not is never the cause. */
+function isMissing(step: Step | undefined, { steps }: ReplayedExchange): boolean {
+  return step !== undefined && step.by !== "backend" && !steps.some(({ by }) => by === step.by);
 }
 
 function firstDifference(one: readonly Step[], other: readonly Step[]): readonly [Step | undefined, Step | undefined] {

@@ -50,7 +50,8 @@ export function differenceOf(before: ReplayedExchange, after: ReplayedExchange):
   if (before.routeId !== after.routeId && isNowAllowed) return "other_route";
   const [one, other] = [before.chosen?.id, after.chosen?.id];
   if (isNowAllowed && one !== undefined && other !== undefined && one !== other) return "other_backend";
-  if (before.status !== after.status) return "other_status";
+  const areKnown = before.status !== 0 && after.status !== 0;
+  if (areKnown && before.status !== after.status) return "other_status";
   if (codeOf(before.ending) !== codeOf(after.ending)) return "other_status";
   return isNowAllowed && differsInFields(before, after) ? "other_headers" : undefined;
 }
@@ -58,7 +59,12 @@ export function differenceOf(before: ReplayedExchange, after: ReplayedExchange):
 function differsInFields(before: ReplayedExchange, after: ReplayedExchange): boolean {
   if (before.request.upstreamTarget !== after.request.upstreamTarget) return true;
   if (!sameEnding(before, after)) return true;
+  if (!sameBody(before.newBody, after.newBody)) return true;
   return before.sentFields !== after.sentFields || before.answeredFields !== after.answeredFields;
+}
+
+function sameBody(one: Buffer | undefined, other: Buffer | undefined): boolean {
+  return one === undefined || other === undefined ? one === other : one.equals(other);
 }
 
 function sameEnding({ ending: one }: ReplayedExchange, { ending: other }: ReplayedExchange): boolean {

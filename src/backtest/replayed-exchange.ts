@@ -59,6 +59,8 @@ export class ReplayedExchange extends DecidedExchange implements Replay {
   chosen: Chosen | undefined;
   /** Status at the upstream, for circuit breakers. Undefined if it was not reached or is not known. */
   upstreamStatus: number | undefined;
+  /** Body for the upstream instead of the received one. */
+  newBody: Buffer | undefined;
   /** The status for the client. 0 if it is not known, or if there was no response. */
   override status = 0;
 
@@ -99,16 +101,15 @@ export class ReplayedExchange extends DecidedExchange implements Replay {
   }
 
   body(maxBytes: number): Promise<Buffer> {
-    const { body } = this.#given.record.request;
-    const { bodyLength } = this.request;
-    const whole =
-      bodyLength === 0 ? Buffer.alloc(0) : body !== undefined && body.length === bodyLength ? body : undefined;
+    const whole = this.newBody ?? wholeBody(this.#given.record, this.request.bodyLength);
     if (whole === undefined) this.lacks("the body of the request");
-    const bytes = whole ?? body ?? Buffer.alloc(0);
+    const bytes = whole ?? this.#given.record.request.body ?? Buffer.alloc(0);
     return Promise.resolve(bytes.length > maxBytes ? bytes.subarray(0, maxBytes) : bytes);
   }
 
-  replaceBody(): void {}
+  replaceBody(bytes: Buffer): void {
+    this.newBody = bytes;
+  }
 
   protected ask(hook: Required<Pick<CompiledModule, "request">> & Pick<CompiledModule, "rehearse">) {
     this.#lacking = undefined;
@@ -355,6 +356,22 @@ const resultsOfRecord: ReadonlySet<string> = new Set([
   "http-request",
   ...indifferentActions,
 ]);
+
+/** Methods whose requests usually have no body. */
+const bodyless: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
+
+/** Returns the body of a recorded request if the record has all of it. */
+function wholeBody(
+  { request: { body, method, httpVersion }, bytesIn, decision }: CapturedRequest,
+  declared: number | undefined,
+): Buffer | undefined {
+  const length = declared !== undefined && declared > 0 ? declared : bytesIn;
+  if (body !== undefined && body.length === length) return body;
+  if (length > 0) return undefined;
+  // Requests of HTTP/2 may have a body without a declared length, which a refused request has not sent yet.
+  const isEmpty = (declared === 0 && httpVersion !== "2") || bodyless.has(method) || decision.outcome === "forwarded";
+  return isEmpty ? Buffer.alloc(0) : undefined;
+}
 
 function resultOfStep(step: Step): PartResult<Step> {
   return { value: step, text: `${step.outcome} ${step.reason}` };

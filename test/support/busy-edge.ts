@@ -6,6 +6,7 @@ import type { Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { stringify } from "yaml";
 import { createAuthority, issueLeaf } from "../../src/lib/certificates/x509.ts";
+import type { EdgeOptions } from "../../src/edge/edge-options.ts";
 import type { AgentEndpoint } from "../../src/routing/planes/questions.ts";
 import { sign } from "../../src/webhooks/verify.ts";
 import { dialPort, freePort, readToEnd, visit } from "./connections.ts";
@@ -36,6 +37,8 @@ export interface BusyEdge {
   ready(): Promise<void>;
   /** Sends a plain request to the agent's service, over either version of HTTP. */
   ask(protocol: Protocol, options?: Partial<AskOptions>): Promise<string>;
+  /** Client certificate for `mutual.example.com`. */
+  readonly certificate: { readonly cert: string; readonly key: string };
   /** Returns the endpoints of the agents. */
   endpoints(): Promise<readonly AgentEndpoint[]>;
   stop(): Promise<void>;
@@ -134,7 +137,8 @@ const connectionPolicy = {
   ],
 };
 
-export async function startBusyEdge(): Promise<BusyEdge> {
+/** @param more options of the edge */
+export async function startBusyEdge(more: Partial<EdgeOptions> = {}): Promise<BusyEdge> {
   const clock = movableClock();
   const { token, object } = newCredential();
   const tcpPort = await freePort();
@@ -149,9 +153,19 @@ export async function startBusyEdge(): Promise<BusyEdge> {
     allowLocalUpstreams: true,
     drainMs: 100,
     limits: { traces: { sampled: { perSecond: 1e6, burst: 1e6 } } },
+    ...more,
   });
   const service = await startHttpService((request, response) => {
-    request.resume().once("end", () => {
+    const received: Buffer[] = [];
+    request.on("data", (bytes: Buffer) => received.push(bytes));
+    request.once("end", () => {
+      const { url = "", headers } = request;
+      response.statusCode = Number(/status=(\d+)/.exec(url)?.[1] ?? 200);
+      // Shows the visitor what the service received.
+      if (url.includes("echo")) {
+        response.end(JSON.stringify({ url, headers, body: Buffer.concat(received).toString() }));
+        return;
+      }
       const length = Number(/size=(\d+)/.exec(request.url ?? "")?.[1] ?? 0);
       response.setHeader("content-type", "text/plain");
       response.end(length > 0 ? Buffer.alloc(length, "served ") : "served");
@@ -242,6 +256,7 @@ export async function startBusyEdge(): Promise<BusyEdge> {
     edge,
     token,
     visits,
+    certificate: { cert: alice.certificatePem, key: alice.keyPem },
     ask,
     async endpoints() {
       const answer = await edge.question({ name: "agent_endpoints", accountId: account });
