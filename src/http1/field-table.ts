@@ -15,11 +15,17 @@ export const oddKind = 0x200;
 /** The line is not `name: value` with one space, so it must be rewritten. */
 export const untidyKind = 0x400;
 
-/** Field lines as received: positions relative to the same origin as `start`, and the bytes from there. */
+/** Field lines as received, where they are: valid until the message's next change. */
 export interface RawFields {
-  readonly start: number;
+  /** Number of fields. */
+  readonly count: number;
+  /** `intsPerField` integers for each field, from `base` on. */
   readonly ints: Int32Array;
+  readonly base: number;
+  /** The lines, from `start` to `end`. */
   readonly bytes: Buffer;
+  readonly start: number;
+  readonly end: number;
 }
 
 /** Small enough that a long-lived message pins at most 16 KiB. */
@@ -239,11 +245,10 @@ export class FieldTable {
 
   /** The fields of `received` in their raw form: `intsPerField` integers for each, which point into `bytes`. */
   get raw(): RawFields {
-    const size = this.#count * intsPerField;
-    const ints = this.#ints.subarray(this.#base, this.#base + size);
-    const start = size === 0 ? 0 : (ints[0] as number);
-    const end = size === 0 ? 0 : (ints[size - intsPerField + 3] as number);
-    return { start, ints, bytes: this.#bytes.subarray(start, end) };
+    const count = this.#count;
+    const start = count === 0 ? 0 : this.#int(0, 0);
+    const end = count === 0 ? 0 : this.#int(count - 1, 3);
+    return { count, ints: this.#ints, base: this.#base, bytes: this.#bytes, start, end };
   }
 
   /** An upper bound for the bytes that `write` produces. */

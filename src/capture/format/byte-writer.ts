@@ -3,10 +3,29 @@ const firstSize = 16 * 1024;
 /** Texts of at most this length have a length of one byte, whatever their characters. */
 const shortText = 42;
 
+interface Part {
+  readonly text: string;
+  /** The words in which it has the number. */
+  words: ReadonlyMap<string, number> | undefined;
+  number: number;
+}
+
+/** Groups of values. */
+export interface Shorts {
+  readonly base: number;
+  readonly count: number;
+  /** Values in each group, and how many of them are written. */
+  readonly size: number;
+  readonly taken: number;
+  readonly origin: number;
+}
+
 export class ByteWriter {
   #bytes = Buffer.allocUnsafeSlow(firstSize);
   #at = 0;
   #words = new Map<string, number>();
+  /** Numbers of words by the objects that they stand for. */
+  readonly #parts = new WeakMap<object, Part>();
 
   get length(): number {
     return this.#at;
@@ -33,6 +52,12 @@ export class ByteWriter {
     this.#reserve(8);
     const bytes = this.#bytes;
     let at = this.#at;
+    // Most numbers are small and whole.
+    if (value >= 0 && value < 0x80 && value === (value | 0)) {
+      bytes[at] = value;
+      this.#at = at + 1;
+      return;
+    }
     let rest = value > 0 ? Math.min(Math.round(value), Number.MAX_SAFE_INTEGER) : 0;
     while (rest > 0x7f) {
       bytes[at] = (rest % 0x80) | 0x80;
@@ -73,6 +98,21 @@ export class ByteWriter {
     this.text(text);
   }
 
+  /** A word that stands for an object, which is likely to occur again and never changes. */
+  part(object: object, textOf: (object: never) => string): void {
+    const words = this.#words;
+    let known = this.#parts.get(object);
+    if (known === undefined)
+      this.#parts.set(object, (known = { text: textOf(object as never), words: undefined, number: 0 }));
+    if (known.words === words) {
+      this.number(known.number);
+      return;
+    }
+    this.word(known.text);
+    known.words = words;
+    known.number = words.get(known.text) as number;
+  }
+
   bytes(bytes: Uint8Array): void {
     this.number(bytes.length);
     this.#reserve(bytes.length);
@@ -80,17 +120,32 @@ export class ByteWriter {
     this.#at += bytes.length;
   }
 
-  /** Whole numbers below 65,536, as `ByteReader.shorts` reads them. */
-  shorts(count: number, at: (index: number) => number): void {
-    this.number(count);
-    this.#reserve(2 * count);
+  /** The bytes from `start` to `end`. */
+  piece(from: Buffer, start: number, end: number): void {
+    this.number(end - start);
+    this.#reserve(end - start);
+    from.copy(this.#bytes, this.#at, start, end);
+    this.#at += end - start;
+  }
+
+  /**
+   * Whole numbers below 65,536, as `ByteReader.shorts` reads them: `taken` of each `size` values, less `origin`.
+   * @param base position of the first value
+   */
+  shorts(values: Int32Array, { base, count, size, taken, origin }: Shorts): void {
+    this.number(count * taken);
+    this.#reserve(2 * count * taken);
     const bytes = this.#bytes;
-    for (let index = 0; index < count; index += 1) {
-      const value = at(index);
-      bytes[this.#at] = value & 0xff;
-      bytes[this.#at + 1] = value >> 8;
-      this.#at += 2;
+    let at = this.#at;
+    for (let first = base, last = base + count * size; first < last; first += size) {
+      for (let index = first; index < first + taken; index += 1) {
+        const value = (values[index] as number) - origin;
+        bytes[at] = value & 0xff;
+        bytes[at + 1] = value >> 8;
+        at += 2;
+      }
     }
+    this.#at = at;
   }
 
   #reserve(count: number): void {

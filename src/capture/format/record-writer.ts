@@ -1,5 +1,6 @@
 /** Writes records one after another. Parts that are equal to parts of earlier records take a byte or two. */
 import type { HeaderPairs } from "../../traffic/header-list.ts";
+import type { StepReport } from "../../routing/planes/questions.ts";
 import type { CapturedRequest } from "../record.ts";
 import { ByteWriter } from "./byte-writer.ts";
 import { flags, httpVersions, idPrefix, outcomes, rawMark } from "./layout.ts";
@@ -9,10 +10,13 @@ import { flags, httpVersions, idPrefix, outcomes, rawMark } from "./layout.ts";
  * which count. Copying these costs a fraction of making texts.
  */
 export interface RawFields {
-  /** Position of the first of `bytes`. */
-  readonly start: number;
+  readonly count: number;
   readonly ints: Int32Array;
-  readonly bytes: Uint8Array;
+  /** Position of the first integer. */
+  readonly base: number;
+  readonly bytes: Buffer;
+  readonly start: number;
+  readonly end: number;
 }
 
 /** A record whose header fields may be raw. */
@@ -24,23 +28,21 @@ export interface NotedRequest extends Omit<CapturedRequest, "request" | "upstrea
 }
 
 const intsPerField = 5;
-/** Texts of parts that many records share. */
-const texts = new WeakMap<object, string>();
 
 function textOf(part: object): string {
-  let text = texts.get(part);
-  if (text === undefined) texts.set(part, (text = JSON.stringify(part)));
-  return text;
+  return JSON.stringify(part);
 }
 
-function tlsText(tls: NonNullable<CapturedRequest["connection"]["tls"]>): string {
-  let text = texts.get(tls);
-  if (text === undefined) {
-    const { version, cipher, serverName, alpn, ja4, offeredAlpn } = tls;
-    texts.set(tls, (text = [version, cipher, serverName, alpn, ja4, ...offeredAlpn].join("\n")));
-  }
-  return text;
+/** A step may be given with its answer, which is not part of the report. */
+function stepText({ by, outcome, reason, decidedBy, rule }: StepReport): string {
+  return JSON.stringify({ by, outcome, reason, ...(decidedBy && { decidedBy }), ...(rule && { rule }) });
 }
+
+function tlsText({ version, cipher, serverName, alpn, ja4, offeredAlpn }: Tls): string {
+  return [version, cipher, serverName, alpn, ja4, ...offeredAlpn].join("\n");
+}
+
+type Tls = NonNullable<CapturedRequest["connection"]["tls"]>;
 
 export class RecordWriter {
   readonly #out = new ByteWriter();
@@ -79,7 +81,7 @@ export class RecordWriter {
     out.number(record.revision);
     this.#request(record.request);
     this.#connection(record.connection);
-    if (record.visitor !== undefined) out.word(textOf(record.visitor));
+    if (record.visitor !== undefined) out.part(record.visitor, textOf);
     this.#decision(record.decision);
     const { upstream } = record;
     if (upstream !== undefined) {
@@ -103,7 +105,7 @@ export class RecordWriter {
     out.number(isSame ? request.path.length + 1 : 0);
     if (!isSame) out.word(request.path);
     this.#fields(request.headers);
-    out.word(request.redacted.join("\n"));
+    out.word(request.redacted.length === 0 ? "" : request.redacted.join("\n"));
     if (request.body !== undefined) out.bytes(request.body);
     out.word(request.upgrade);
   }
@@ -112,13 +114,10 @@ export class RecordWriter {
   #fields(fields: HeaderPairs | RawFields): void {
     const out = this.#out;
     if ("ints" in fields) {
-      const { ints, start, bytes } = fields;
+      const { ints, base, count, bytes, start, end } = fields;
       out.word(rawMark);
-      out.shorts(
-        (ints.length / intsPerField) * 4,
-        (at) => (ints[(at >> 2) * intsPerField + (at & 3)] as number) - start,
-      );
-      out.bytes(bytes);
+      out.shorts(ints, { base, count, size: intsPerField, taken: 4, origin: start });
+      out.piece(bytes, start, end);
       return;
     }
     let names = "";
@@ -137,19 +136,19 @@ export class RecordWriter {
     out.difference(this.#lastAt - Math.round(connection.startedAt * 1000));
     if (tls === undefined) return;
     const { clientCertificate } = tls;
-    out.word(tlsText(tls));
+    out.part(tls, tlsText);
     out.word(clientCertificate === undefined ? "" : clientCertificate.toString("base64"));
   }
 
   #decision(decision: CapturedRequest["decision"]): void {
     const out = this.#out;
     out.number(decision.steps.length);
-    for (const step of decision.steps) out.word(textOf(step));
+    for (const step of decision.steps) out.part(step, stepText);
     out.byte(outcomes.indexOf(decision.outcome));
     out.number(decision.status);
     if (decision.errorCode !== undefined) out.word(decision.errorCode);
     if (decision.backendId !== undefined) out.word(decision.backendId);
-    if (decision.tunnel !== undefined) out.word(textOf(decision.tunnel));
+    if (decision.tunnel !== undefined) out.part(decision.tunnel, textOf);
   }
 }
 

@@ -1,11 +1,9 @@
 import type { NotedRequest, RawFields } from "../../../capture/format/record-writer.ts";
 import type { CapturedRequest } from "../../../capture/record.ts";
-import { codeOf, outcomeOf, stepReport } from "../../../routing/planes/questions.ts";
+import { codeOf, outcomeOf, stepReports } from "../../../routing/planes/questions.ts";
 import type { FieldTable } from "../../../http1/field-table.ts";
 import type { HeaderPairs } from "../../../traffic/header-list.ts";
 import type { ConnectionFacts } from "../../../traffic/exchange.ts";
-import type { StepReport } from "../../../routing/planes/questions.ts";
-import type { Step } from "../../../traffic/step.ts";
 import type { Visitor } from "../../../traffic/login.ts";
 import type { FinishedExchange } from "../../http/context.ts";
 
@@ -25,6 +23,7 @@ export function toRecord(exchange: FinishedExchange, accountId: string, place: C
   return {
     ...noted,
     request: { ...noted.request, headers: exchange.request.headers.received() },
+    decision: { ...noted.decision, steps: stepReports(exchange.steps) },
     upstream: noted.upstream && { ...noted.upstream, headers: responded?.fields.received() ?? [] },
   };
 }
@@ -58,7 +57,7 @@ export function noteOf(exchange: FinishedExchange, accountId: string, place: Cap
     connection: connectionOf(exchange.connection),
     visitor: exchange.login && visitorOf(exchange.login),
     decision: {
-      steps: steps.map(reportOf),
+      steps,
       outcome: cutShort ? "failed" : outcomeOf(last, last?.answer, status),
       status,
       errorCode: codeOf(last?.answer),
@@ -73,15 +72,8 @@ export function noteOf(exchange: FinishedExchange, accountId: string, place: Cap
   };
 }
 
-/** Most steps are made once, when a module is compiled, and connections carry many requests. */
-const reports = new WeakMap<Step, StepReport>();
+/** Connections carry many requests. */
 const connections = new WeakMap<ConnectionFacts, CapturedRequest["connection"]>();
-
-function reportOf(step: Step): StepReport {
-  let report = reports.get(step);
-  if (report === undefined) reports.set(step, (report = stepReport(step)));
-  return report;
-}
 
 function connectionOf(facts: ConnectionFacts): CapturedRequest["connection"] {
   let connection = connections.get(facts);
@@ -92,7 +84,7 @@ function connectionOf(facts: ConnectionFacts): CapturedRequest["connection"] {
 /** Positions of raw fields have 16 bits. */
 function fieldsOf(fields: FieldTable): HeaderPairs | RawFields {
   const { raw } = fields;
-  return raw.bytes.length < 0x1_0000 ? raw : fields.received();
+  return raw.end - raw.start < 0x1_0000 ? raw : fields.received();
 }
 
 function describe(facts: ConnectionFacts): CapturedRequest["connection"] {
