@@ -68,6 +68,7 @@ import { keepLoginKeys } from "./logins/keys.ts";
 import { keepIdpDomain } from "./logins/idp-domain.ts";
 import { keepSamlMetadata } from "./logins/saml-metadata.ts";
 import { keepUsedMessages } from "./logins/used-messages.ts";
+import { openMetadataDocuments } from "./authorization/metadata-documents.ts";
 import { keepAuthorizations } from "./authorization/book.ts";
 import { keepLoginBook } from "./logins/login-book.ts";
 import { shareKeys } from "./nodes/shared-keys.ts";
@@ -342,7 +343,12 @@ async function startApi(options: ControlPlaneOptions, store: Store, grounds: Gro
   };
   const front =
     options.console === "on"
-      ? openConsole({ store, keys, clock, queries, apiUrl, reachedAt, team: teamOf(options, store) })
+      ? openConsole({
+          ...{ store, keys, clock, queries, apiUrl, reachedAt },
+          team: teamOf(options, store),
+          documents: openMetadataDocuments({ clock, allowLocal: options.allowLocalUpstreams, ca: options.loginCa }),
+          redirectUris: options.consoleRedirectUris,
+        })
       : undefined;
   const made = makeOperations({
     httpsPort: () => edges.httpsPort() ?? options.httpsPort ?? (options.httpsListen.port || 443),
@@ -363,7 +369,8 @@ async function startApi(options: ControlPlaneOptions, store: Store, grounds: Gro
     codes: front?.codes,
     backtests: grounds.backtests,
   });
-  const mcp = (run: RunInner): McpEntrance => (entrance = openMcp(run, { ...options, keys, isAlone: !store.node }));
+  const mcp = (run: RunInner): McpEntrance =>
+    (entrance = openMcp(run, { ...options, keys, applications: front?.applications, isAlone: !store.node }));
   let entrance: McpEntrance | undefined;
   const server = await startServer({
     ...(front && { front }),

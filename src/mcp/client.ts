@@ -66,6 +66,11 @@ export function clientOfSession(id: string): McpClient | undefined {
   }
 }
 
+/** Returns the name that a person has confirmed, in the form of other names. */
+export function nameOf(confirmed: string): string {
+  return cleaned(confirmed, maxNameLength) || unknownClient.name;
+}
+
 /** Only letters, digits and common signs remain, so that the name cannot contain instructions on several lines. */
 function cleaned(text: unknown, max: number): string {
   if (typeof text !== "string") return "";

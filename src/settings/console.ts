@@ -1,5 +1,6 @@
 /** The console and its identity provider. Read by the control plane. */
 import { consoleAccess } from "./kinds/console-access.ts";
+import { redirectUri } from "./kinds/redirect-uri.ts";
 import { oneOf, text } from "./kinds/text.ts";
 import { httpUrl } from "./kinds/url.ts";
 import { many, one, optional } from "./setting.ts";
@@ -24,5 +25,9 @@ export const consoleSettings = {
     "Access rule for logins through the identity provider: ann@example.com, @example.com or group:NAME, then the role and optionally the account. Roles: viewer (read), editor (read and write), admin (also secrets and keys). Default account: the first. If several rules match, the highest role applies. Repeatable.",
     consoleAccess,
     { needs: "consoleOidcIssuer" },
+  ),
+  consoleRedirectUris: many(
+    "Redirect URI of an application that people may connect to the server's `/mcp`, although it does not run on their machine, or has its own scheme. Repeatable.",
+    redirectUri,
   ),
 } as const;

@@ -13,6 +13,8 @@ import { freePort } from "../support/connections.ts";
 import { startOpenIdProvider } from "../support/openid.ts";
 import type { OpenIdProvider } from "../support/openid.ts";
 import { startOwnIssuer } from "../support/own-issuer.ts";
+import { authorizationUrl, redirectUri } from "../support/oauth-client.ts";
+import type { ServerMetadata } from "../support/oauth-client.ts";
 import { databases } from "../support/postgres.ts";
 
 const sqlite = databases[0] as (typeof databases)[number];
@@ -486,5 +488,48 @@ describe("the console by the team's identity provider", () => {
       role: "editor",
       accountId: "ac_0x",
     });
+  });
+
+  it("M6: an application gets a login of its own at the team's identity provider, and only that of the person who confirmed", async () => {
+    await serve(["ada@example.com=editor", "bob@example.com=editor"]);
+    provider.people.set("bob", { email: "bob@example.com", email_verified: true, name: "Bob" });
+    const server = (await api.request("GET", "/.well-known/oauth-authorization-server")).body as ServerMetadata;
+    const registration = { client_name: "Tester", redirect_uris: [redirectUri] };
+    const { body: client } = await api.request("POST", "/oauth/register", { body: registration });
+    const resource = `${base}/mcp`;
+    const begun = authorizationUrl({ server, clientId: client.client_id, resource });
+    /** Confirms as Ada, and logs in at the provider as the person with this name. */
+    const confirm = async (name: string) => {
+      const [browser] = await logIn("ada");
+      const page = await browser.visit(begun.url);
+      const request = new URL(page.url).hash.replace("#authorize=", "");
+      const decided = await ask(browser, "POST", "/console/application", {
+        request,
+        decision: "allow",
+        scopes: ["read"],
+      });
+      assert.equal(decided.status, 200, decided.text);
+      take(browser, decided.headers);
+      const fresh = openBrowser({ ca: "" });
+      take(fresh, decided.headers);
+      const login = await fresh.visit(decided.body.location);
+      return await provider.signIn(fresh, login, name, (next) => next.startsWith(redirectUri));
+    };
+    assert.equal(refusedWith(await confirm("bob")), "console_person_refused");
+    const back = await confirm("ada");
+    const code = new URL(String(back.headers.location)).searchParams.get("code") ?? "";
+    const form = { grant_type: "authorization_code", code, code_verifier: begun.verifier, resource };
+    const { body: tokens } = await api.request("POST", "/oauth/token", {
+      headers: { "content-type": "application/x-www-form-urlencoded" },
+      body: new URLSearchParams({ ...form, client_id: client.client_id, redirect_uri: redirectUri }).toString(),
+    });
+    const ping = async () =>
+      (await api.request("POST", "/mcp", { key: tokens.access_token, body: { jsonrpc: "2.0", id: 1, method: "ping" } }))
+        .status;
+    assert.equal(await ping(), 200);
+    const { console_sessions: sessions } = await api.ok("GET", "/console_sessions");
+    assert.deepEqual([sessions[0].client, sessions[0].person], ["Tester", "person ada@example.com"]);
+    await serve("bob@example.com=editor");
+    assert.equal(await ping(), 401, "no rule admits the person");
   });
 });

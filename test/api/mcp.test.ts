@@ -28,6 +28,7 @@ for (const database of databases) {
       // Changes wait until the edge serves them.
       api.edge.answer = (message) =>
         message.type === "changes" ? { type: "applied", revision: message.revision } : undefined;
+      api.edge.send({ type: "hello", edgeId: "edge" });
       edge = await api.ok("POST", "/edges/https", {
         hostports: ["shop.example.com:443"],
         description: hostile,
@@ -245,9 +246,10 @@ for (const database of databases) {
     it("callers without a valid key learn where the key belongs", async () => {
       const { status, headers } = await post(initialize, {}, "wrong");
       assert.equal(status, 401);
-      const [, at] = /^Bearer resource_metadata="([^"]+)"$/.exec(headers["www-authenticate"] ?? "") ?? [];
+      const [, at] = /^Bearer scope="read", resource_metadata="([^"]+)"$/.exec(headers["www-authenticate"] ?? "") ?? [];
       const { body } = await send(api.baseUrl, "GET", new URL(at ?? "").pathname, undefined, {});
       assert.equal(body.resource, `${api.baseUrl}/mcp`);
+      assert.deepEqual([body.authorization_servers, body.scopes_supported], [[api.baseUrl], ["read"]]);
       assert.equal((await send(api.baseUrl, "GET", "/mcp", undefined, {})).status, 405);
     });
 

@@ -1,9 +1,16 @@
 /** People of the console in a real browser, with a virtual authenticator: invitation, passkey, roles and sessions. */
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
 import { after, before, describe, it } from "node:test";
+import { UnauthorizedError } from "@modelcontextprotocol/sdk/client/auth.js";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { createServer } from "../../src/lib/http.ts";
 import { startChromium } from "../support/chromium.ts";
 import { enterConsole, visitView } from "../support/console.ts";
+import { ClientStore } from "../support/mcp-client.ts";
 import { assertAccessible, openWatched } from "../support/pages.ts";
 import type { WatchedPage } from "../support/pages.ts";
 import { startPlatform } from "../support/platform.ts";
@@ -179,5 +186,47 @@ describe("people at the console", { skip: skipWithout("chromium"), timeout: 240_
     const link = page.getByRole("link", { name: /^Log in with a passkey at localhost/ });
     assert.equal(await link.getAttribute("href"), `${origin}/`);
     await watched.context.close();
+  });
+
+  it("people at the console connect an application with their passkey, see it among the sessions, and end it", async () => {
+    const eve = await join("eve@example.com", "editor");
+    await eve.page.evaluate(
+      "fetch('/console/session').then((one) => one.json()).then(({ page_token }) => fetch('/console/session', { method: 'DELETE', headers: { 'postern-console-token': page_token } }))",
+    );
+    const received = Promise.withResolvers<URL>();
+    const callback = createServer((request, response) => {
+      const url = new URL(request.url ?? "", "http://localhost");
+      if (url.pathname === "/callback") received.resolve(url);
+      response.writeHead(200, { "content-type": "text/html" }).end("<title>Connected</title>");
+    });
+    callback.listen(0, "127.0.0.1");
+    await once(callback, "listening");
+    const store = new ClientStore(`http://127.0.0.1:${(callback.address() as AddressInfo).port}/callback`);
+    const transport = () =>
+      new StreamableHTTPClientTransport(new URL(`${platform.apiUrl}/mcp`), { authProvider: store });
+    const first = transport();
+    const client = new Client({ name: "test", version: "1.0.0" });
+    await assert.rejects(client.connect(first as Parameters<Client["connect"]>[0]), UnauthorizedError);
+    // The client knows the server by its address, and passkeys work at its name.
+    await eve.page.goto(String(store.opened));
+    await eve.page.getByText("Log in to connect the application.").waitFor();
+    await eve.page.getByRole("link", { name: /^Log in with a passkey at localhost/ }).click();
+    await eve.page.getByRole("button", { name: "Log in with a passkey" }).click();
+    await eve.page.getByRole("heading", { name: "Allow “SDK client” to use this server?" }).waitFor();
+    await assertAccessible(eve.page, "the confirmation of an application");
+    await eve.page.getByText("eve@example.com").waitFor();
+    await eve.page.getByRole("button", { name: "Allow" }).click();
+    await first.finishAuth((await received.promise).searchParams.get("code") ?? "");
+    await client.connect(transport() as Parameters<Client["connect"]>[0]);
+    const { page } = admin;
+    await visitView(page, platform, "people");
+    await page.getByRole("region", { name: "Sessions" }).getByText("SDK client: read").waitFor();
+    await page.getByRole("button", { name: "Disconnect SDK client of eve@example.com" }).click();
+    await page.getByText("SDK client: read").waitFor({ state: "detached" });
+    await assert.rejects(client.listTools(), UnauthorizedError);
+    await client.close();
+    callback.close();
+    callback.closeAllConnections();
+    await eve.watched.context.close();
   });
 });

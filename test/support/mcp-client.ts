@@ -98,19 +98,23 @@ function overHttp2(
 
 /** What a client stores between its requests. */
 export class ClientStore implements OAuthClientProvider {
-  readonly redirectUrl = redirectUri;
-  readonly clientMetadata = {
-    client_name: "SDK client",
-    redirect_uris: [redirectUri],
-    token_endpoint_auth_method: "none",
-    grant_types: ["authorization_code", "refresh_token"],
-    response_types: ["code"],
-  };
+  readonly redirectUrl: string;
+  readonly clientMetadata;
   opened: URL | undefined;
   #client: OAuthClientInformationMixed | undefined;
   #tokens: OAuthTokens | undefined;
   #verifier = "";
 
+  constructor(redirectUrl = redirectUri) {
+    this.redirectUrl = redirectUrl;
+    this.clientMetadata = {
+      client_name: "SDK client",
+      redirect_uris: [redirectUrl],
+      token_endpoint_auth_method: "none",
+      grant_types: ["authorization_code", "refresh_token"],
+      response_types: ["code"],
+    };
+  }
   clientInformation = () => this.#client;
   saveClientInformation = (client: OAuthClientInformationMixed) => void (this.#client = client);
   tokens = () => this.#tokens;
@@ -118,6 +122,7 @@ export class ClientStore implements OAuthClientProvider {
   redirectToAuthorization = (url: URL) => void (this.opened = url);
   saveCodeVerifier = (verifier: string) => void (this.#verifier = verifier);
   codeVerifier = () => this.#verifier;
+  invalidateCredentials = () => void (this.#tokens = undefined);
 }
 
 /** Logs in at the development provider as the person with this id, and allows the client. Returns the code. */

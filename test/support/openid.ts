@@ -12,7 +12,7 @@ export interface OpenIdProvider {
   /** Claims about people, by their login name. */
   readonly people: Map<string, Readonly<Record<string, unknown>>>;
   /** Logs in as one of the people, starting from the browser's current page. Returns the last page. */
-  signIn(browser: Browser, page: Visited, name: string): Promise<Visited>;
+  signIn(browser: Browser, page: Visited, name: string, stop?: (url: string) => boolean): Promise<Visited>;
   stop(): Promise<void>;
 }
 
@@ -75,12 +75,12 @@ export async function startOpenIdProvider(options: (issuer: string) => OpenIdOpt
     issuer,
     calls,
     people,
-    async signIn(browser, page, name) {
+    async signIn(browser, page, name, stop) {
       let at = page;
       for (let step = 0; step < 4 && at.url.startsWith(`${issuer}/interaction/`); step += 1) {
         const isLogin = at.text.includes('name="login"');
         const body = isLogin ? `prompt=login&login=${name}&password=x` : "prompt=consent";
-        at = await browser.visit(at.url, { method: "POST", body });
+        at = await browser.visit(at.url, { method: "POST", body, ...(stop && { stop }) });
       }
       return at;
     },

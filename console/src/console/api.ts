@@ -31,6 +31,8 @@ export const provider = signal<{ readonly title: string; readonly url: string } 
 export const passkeyOrigin = signal<string | undefined>(undefined);
 /** Code of the invitation link with which the page was opened. */
 export const invitation = signal<string | undefined>(undefined);
+/** Request of an application that wants access. It survives a login at the identity provider. */
+export const connection = signal<string | undefined>(undefined);
 /** Revision whose state is shown; undefined: the current state. */
 export const atRevision = signal<number | undefined>(undefined);
 
@@ -107,11 +109,22 @@ export function isGone(error: unknown): boolean {
 export async function begin(): Promise<void> {
   const code = /^#code=([0-9a-z]+)$/.exec(location.hash)?.[1];
   invitation.value = /^#invite=([0-9a-z]+)$/.exec(location.hash)?.[1];
+  const asked = /^#authorize=([\w-]+)$/.exec(location.hash)?.[1];
+  if (asked !== undefined) sessionStorage.setItem(connectionName, asked);
+  connection.value = sessionStorage.getItem(connectionName) ?? undefined;
   const refused = /^#refused=(\w+)$/.exec(location.hash)?.[1];
   if (refused !== undefined) whyOut.value = refusals[refused] ?? "The login failed. Start again.";
   // Remove the code from the browser's history first.
-  if (code !== undefined || refused !== undefined) history.replaceState(undefined, "", "#/");
+  if (code !== undefined || refused !== undefined || asked !== undefined) history.replaceState(undefined, "", "#/");
   session.value = code === undefined ? await known() : await logIn({ code });
+}
+
+const connectionName = "connection";
+
+/** Shows the console instead of the application's request. */
+export function forgetConnection(): void {
+  sessionStorage.removeItem(connectionName);
+  connection.value = undefined;
 }
 
 const refusals: Readonly<Record<string, string>> = {
@@ -146,11 +159,11 @@ export async function enter(path: string, body: object): Promise<void> {
   whyOut.value = "";
 }
 
-/** Sends a request of a person who is not logged in. Rejects with a sentence. */
+/** Sends a request of the login pages. Rejects with a sentence. */
 export async function sendToConsole(path: string, body: object): Promise<JsonObject> {
   const answer = await fetch(`/console/${path}`, {
     method: "POST",
-    headers: { "content-type": "application/json" },
+    headers: { "content-type": "application/json", "postern-console-token": session.value?.page_token ?? "" },
     body: JSON.stringify(body),
   }).catch(() => undefined);
   if (!answer) throw new Error("The server does not answer. Try again.");

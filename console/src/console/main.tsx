@@ -9,7 +9,8 @@ import { Skeleton } from "../ui/elements.tsx";
 import { Icon, Logo } from "../ui/icon.tsx";
 import { startTheme } from "../ui/theme.ts";
 import { startVisible } from "../ui/visible.ts";
-import { atRevision, begin, invitation, isPast, session, whyOut } from "./api.ts";
+import { atRevision, begin, connection, invitation, isPast, session, whyOut } from "./api.ts";
+import { Connect } from "./connect.tsx";
 import { describe, titleOf } from "./description.ts";
 import type { Description } from "./description.ts";
 import { Edges } from "./edges.tsx";
@@ -52,6 +53,7 @@ function Page() {
   }, [isIn?.id]);
   if (invitation.value !== undefined) return <Accept code={invitation.value} />;
   if (isIn === undefined) return <main aria-busy="true" aria-label="Loading" />;
+  if (isIn && connection.value !== undefined) return <Connect request={connection.value} />;
   return isIn === null ? <SignIn /> : <Shell key={isIn.id} />;
 }
 

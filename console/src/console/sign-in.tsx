@@ -2,7 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { Command, TextInput } from "../ui/elements.tsx";
 import { Logo } from "../ui/icon.tsx";
-import { enter, known, logIn, passkeyOrigin, provider, sendToConsole, session, whyOut } from "./api.ts";
+import { connection, enter, known, logIn, passkeyOrigin, provider, sendToConsole, session, whyOut } from "./api.ts";
 import { hasPasskeys, usePasskey } from "./people/passkey.ts";
 
 export function SignIn() {
@@ -36,6 +36,7 @@ export function SignIn() {
             {whyOut.value}
           </p>
         )}
+        {connection.value !== undefined && <p>Log in to connect the application.</p>}
         {provider.value && (
           <>
             <a class="button primary wide" href={provider.value.url}>
@@ -83,7 +84,10 @@ function PasskeyLogin({ origin }: { readonly origin: string }) {
   };
   if (location.origin !== origin || !hasPasskeys()) {
     return (
-      <a class="button primary wide" href={`${origin}/`}>
+      <a
+        class="button primary wide"
+        href={`${origin}/${connection.value === undefined ? "" : `#authorize=${connection.value}`}`}
+      >
         Log in with a passkey at {new URL(origin).host}
       </a>
     );

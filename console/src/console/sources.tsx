@@ -20,7 +20,7 @@ const sources: Readonly<Record<string, Source>> = {
     command: 'npx postern serve --cluster --database "$DATABASE_URL"',
   },
   console_session: {
-    text: "Each login to this console has a session. To print a login link:",
+    text: "Each login to this console, and each connected assistant, has a session. To print a login link:",
     command: "npx postern console",
   },
 };

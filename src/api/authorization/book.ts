@@ -62,7 +62,7 @@ export function keepAuthorizations({ store, clock, log, allowLocal, ca }: Author
 }
 
 /** Signs the registrations of clients. */
-function clientKeyOf(store: Store): string | undefined {
+export function clientKeyOf(store: Store): string | undefined {
   for (const { doc } of store.objects(keyKinds)) if (doc["purpose"] === "client") return String(doc["key"]);
   return undefined;
 }

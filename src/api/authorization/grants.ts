@@ -13,7 +13,7 @@ import type {
 } from "../../identity/machines/questions.ts";
 import { sessionKind } from "../../identity/sessions/records.ts";
 import { cookieHash, newAccessToken } from "../../identity/sessions/session.ts";
-import type { Draft, Store, StoredObject } from "../../storage/store.ts";
+import type { Draft, Reader, Store, StoredObject } from "../../storage/store.ts";
 import { systemWrite } from "../operation/system-write.ts";
 import { clientKey } from "./clients.ts";
 import { hashOf, isSame, newFamily, newGrantToken, readGrantToken } from "./stored-grant.ts";
@@ -26,6 +26,30 @@ const codeMs = 60_000;
 /** Maximum number of sessions of a user that are compared with a client. */
 const maxCompared = 1_000;
 
+/** The kind of sessions that grants are a part of. */
+export interface GrantedSessions {
+  readonly kind: string;
+  readonly idPrefix: string;
+  /** Returns the session with this access token. */
+  withToken(reader: Reader, accountId: string, accessToken: string): StoredObject | undefined;
+  /** Returns the fields that change with a new access token. */
+  renewed(accessToken: string, endsAtMs: number): object;
+  endOf(session: StoredObject): number;
+}
+
+/** Visitors' logins at routes. */
+export const visitorSessions: GrantedSessions = {
+  kind: sessionKind,
+  idPrefix: "appses",
+  withToken: (reader, accountId, accessToken) => reader.holder(accountId, "login cookie", cookieHash(accessToken)),
+  renewed: (accessToken, endsAtMs) => ({
+    cookie_hash: cookieHash(accessToken),
+    ends_at: endsAtMs,
+    expires_at: timestamp(endsAtMs),
+  }),
+  endOf: ({ doc }) => Number(doc["ends_at"]),
+};
+
 export interface Grants {
   approve(accountId: string, asked: Asked<"approve">): Promise<AuthorizationAnswer>;
   decline(accountId: string, asked: Asked<"decline">): Promise<AuthorizationAnswer>;
@@ -34,7 +58,7 @@ export interface Grants {
   revoke(accountId: string, asked: Asked<"revoke">): Promise<AuthorizationAnswer>;
 }
 
-export function makeGrants(store: Store, clock: Clock): Grants {
+export function makeGrants(store: Store, clock: Clock, sessions = visitorSessions): Grants {
   const write = async (
     accountId: string,
     operation: string,
@@ -44,7 +68,7 @@ export function makeGrants(store: Store, clock: Clock): Grants {
   return {
     approve: (accountId, { sessionId, approval }) =>
       write(accountId, "approveClient", (draft) => {
-        const session = draft.get(accountId, sessionKind, sessionId);
+        const session = draft.get(accountId, sessions.kind, sessionId);
         const grant = session && grantIn(session);
         if (!session || grant?.stage !== "pending") return refused("invalid_request", "the login is over");
         if (approval.onlyIfKnown && !isKnown(draft, accountId, session, approval)) return { name: "unknown_client" };
@@ -67,13 +91,13 @@ export function makeGrants(store: Store, clock: Clock): Grants {
       }),
     decline: (accountId, { sessionId }) =>
       write(accountId, "declineClient", (draft) => {
-        const session = draft.get(accountId, sessionKind, sessionId);
+        const session = draft.get(accountId, sessions.kind, sessionId);
         if (session && grantIn(session)?.stage === "pending") draft.delete(session);
         return { name: "done" };
       }),
     exchange: (accountId, { code, clientId, redirectUri, verifier, resource }) =>
       write(accountId, "exchangeCode", (draft) => {
-        const found = held(draft, accountId, "code", readGrantToken("code", code));
+        const found = held(sessions, draft, accountId, "code", readGrantToken("code", code));
         if ("error" in found) return found;
         const { session, grant, family } = found;
         const isRight =
@@ -91,11 +115,11 @@ export function makeGrants(store: Store, clock: Clock): Grants {
           draft.delete(session);
           return refused("invalid_target", `the code is for ${grant.resource}`);
         }
-        return issue(draft, session, grant, family, clock);
+        return issue(sessions, draft, session, grant, family, clock);
       }),
     refresh: (accountId, { token, clientId, scope, resource }) =>
       write(accountId, "refreshTokens", (draft) => {
-        const found = held(draft, accountId, "refresh", readGrantToken("refresh", token));
+        const found = held(sessions, draft, accountId, "refresh", readGrantToken("refresh", token));
         if ("error" in found) return found;
         const { session, grant, family } = found;
         if (!isSame(grant.client, clientKey(clientId))) {
@@ -107,18 +131,18 @@ export function makeGrants(store: Store, clock: Clock): Grants {
         if (wanted.some((one) => !grant.scopes.includes(one))) {
           return refused("invalid_scope", `the person has allowed ${grant.scopes.join(" ")}`);
         }
-        if (Number(session.doc["ends_at"]) <= clock.now()) {
+        if (sessions.endOf(session) <= clock.now()) {
           draft.delete(session);
           return refused("invalid_grant", "the refresh token has expired");
         }
-        return issue(draft, session, grant, family, clock);
+        return issue(sessions, draft, session, grant, family, clock);
       }),
     revoke: (accountId, { token, clientId }) =>
       write(accountId, "revokeToken", (draft) => {
         const parts = readGrantToken("refresh", token);
         const session = parts
-          ? draft.get(accountId, sessionKind, parts.sessionId)
-          : draft.holder(accountId, "login cookie", cookieHash(token));
+          ? draft.get(accountId, sessions.kind, idOf(sessions, parts))
+          : sessions.withToken(draft, accountId, token);
         const grant = session && grantIn(session);
         const isTheirs = grant !== undefined && (clientId === "" || isSame(grant.client, clientKey(clientId)));
         if (session?.account_id === accountId && isTheirs && (!parts || isSame(grant.family, hashOf(parts.family)))) {
@@ -134,18 +158,28 @@ function refused(error: string, description: string): { readonly name: "refused"
   return { name: "refused", error, description };
 }
 
-function grantIn({ doc }: StoredObject): StoredGrant | undefined {
+function idOf({ idPrefix }: GrantedSessions, { digits }: GrantToken): string {
+  return `${idPrefix}_${digits}`;
+}
+
+export function grantIn({ doc }: StoredObject): StoredGrant | undefined {
   const text = doc["grant"];
   return typeof text === "string" && text !== "" ? (JSON.parse(text) as StoredGrant) : undefined;
 }
 
 /** Finds the login of a code or refresh token. A used one ends the login. */
-function held(draft: Draft, accountId: string, stage: "code" | "refresh", token: GrantToken | undefined) {
+function held(
+  sessions: GrantedSessions,
+  draft: Draft,
+  accountId: string,
+  stage: "code" | "refresh",
+  token: GrantToken | undefined,
+) {
   const unknown = refused(
     "invalid_grant",
     stage === "code" ? "the code is not valid" : "the refresh token is not valid",
   );
-  const session = token && draft.get(accountId, sessionKind, token.sessionId);
+  const session = token && draft.get(accountId, sessions.kind, idOf(sessions, token));
   const grant = session && grantIn(session);
   if (!token || !session || !grant || grant.family === undefined) return unknown;
   if (!isSame(grant.family, hashOf(token.family))) return unknown;
@@ -181,6 +215,7 @@ function put(draft: Draft, session: StoredObject, grant: StoredGrant, more: obje
 
 /** Replaces both tokens. The former ones are invalid from now on. */
 function issue(
+  sessions: GrantedSessions,
   draft: Draft,
   session: StoredObject,
   grant: StoredGrant,
@@ -196,7 +231,7 @@ function issue(
     draft,
     session,
     { ...grant, stage: "refresh", issuedAt: now, secret: refresh.secretHash },
-    { cookie_hash: cookieHash(accessToken), ends_at: endsAt, expires_at: timestamp(endsAt) },
+    sessions.renewed(accessToken, endsAt),
   );
   return {
     name: "tokens",

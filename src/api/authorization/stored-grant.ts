@@ -28,7 +28,8 @@ const form = /^postern_o[cr]_([0-9a-z]{27})\.([\w-]{22})([\w-]{43})$/;
 
 /** A code or refresh token: `<prefix><session>.<family><secret>`. */
 export interface GrantToken {
-  readonly sessionId: string;
+  /** Id of the session without its prefix. */
+  readonly digits: string;
   readonly family: string;
   readonly secret: string;
 }
@@ -49,7 +50,7 @@ export function readGrantToken(kind: keyof typeof prefixes, text: string): Grant
   const parts = text.startsWith(prefixes[kind]) ? form.exec(text) : null;
   if (!parts) return undefined;
   const [, digits = "", family = "", secret = ""] = parts;
-  return { sessionId: `appses_${digits}`, family, secret };
+  return { digits, family, secret };
 }
 
 export function hashOf(text: string): string {

@@ -9,6 +9,10 @@ import type { EdgeQueries } from "../edges/queries.ts";
 import type { Exchange } from "../http/exchange.ts";
 import type { Front, FrontReply } from "../http/front.ts";
 import type { Reply } from "../operation/call.ts";
+import type { MetadataDocuments } from "../authorization/metadata-documents.ts";
+import { consentPath, makeApplicationReplies } from "./application-replies.ts";
+import { makeApplications } from "./applications.ts";
+import type { Applications } from "./applications.ts";
 import { makeCodes } from "./codes.ts";
 import type { Codes } from "./codes.ts";
 import { readCookie } from "./cookie.ts";
@@ -33,9 +37,14 @@ export interface ConsoleOptions {
   readonly reachedAt: () => string;
   /** Undefined without an identity provider. */
   readonly team: Team | undefined;
+  /** Documents about clients, by their URL. */
+  readonly documents: MetadataDocuments;
+  /** Redirect URIs of applications that do not run on the person's machine. */
+  readonly redirectUris: readonly string[];
 }
 
 export interface Console extends Front {
+  readonly applications: Applications;
   readonly codes: Codes;
 }
 
@@ -47,16 +56,19 @@ const sessionPath = "/console/session";
 const kitPath = "/console/kit";
 const livePath = "/console/live";
 
-export function openConsole({ store, keys, clock, queries, apiUrl, reachedAt, team }: ConsoleOptions): Console {
+export function openConsole(options: ConsoleOptions): Console {
+  const { store, keys, clock, queries, apiUrl, reachedAt, team } = options;
   const codes = makeCodes(store, clock);
   const members = makeMembers(store, clock);
   const sessions = openConsoleSessions(store, keys, team, members, clock);
   const passkeys = makePasskeys(() => store.derivedKeys(passkeyPurpose), reachedAt, clock);
   const live = makeLiveTellers(store, queries, clock);
   const page = makePageReplies();
-  const teamReplies = team && makeTeamReplies(team, sessions, members, clock);
+  const applications = makeApplications({ ...options, sessions });
+  const teamReplies = team && makeTeamReplies(team, sessions, members, applications, clock);
 
   const replies = makeSessionReplies({ store, keys, codes, sessions, team, passkeys, clock });
+  const applicationReplies = makeApplicationReplies({ store, applications, replies });
   const memberReplies = makeMemberReplies({ store, members, passkeys, sessions, replies, team });
   const listen = ({ request, response }: Exchange, baseUrl: string, admit: AdmitKey): void => {
     const [{ key }, cookie] = replies.sessionOf(request, baseUrl);
@@ -66,6 +78,7 @@ export function openConsole({ store, keys, clock, queries, apiUrl, reachedAt, te
 
   return {
     codes,
+    applications,
     reply(exchange, path, baseUrl) {
       const { request } = exchange;
       const { method } = request;
@@ -80,6 +93,12 @@ export function openConsole({ store, keys, clock, queries, apiUrl, reachedAt, te
       if (byTeam) {
         checkHost(request, apiUrl);
         return byTeam;
+      }
+      const byApplication = applicationReplies(exchange, path, baseUrl);
+      if (byApplication) {
+        checkHost(request, apiUrl);
+        if (path === consentPath) checkOrigin(request);
+        return byApplication;
       }
       const byMember = memberReplies(exchange, path, baseUrl);
       if (byMember) {
@@ -118,6 +137,7 @@ export function openConsole({ store, keys, clock, queries, apiUrl, reachedAt, te
     stop() {
       live.stop();
       team?.login.stop();
+      applications.stop();
     },
   };
 }

@@ -77,7 +77,7 @@ export function makeMemberReplies(options: MemberRepliesOptions): MemberReplies 
     const { code } = await bodyOf(exchange);
     await members.invitation(code);
     if (!team) throw new Refusal("console_login_failed", "log in: the console has no identity provider");
-    const { location, cookie } = await team.login.begin(baseUrl, String(code));
+    const { location, cookie } = await team.login.begin(baseUrl, { invitation: String(code) });
     return { ...json({ location }), headers: ["set-cookie", cookie] };
   };
   return (exchange, path, baseUrl) => {

@@ -7,7 +7,8 @@ import { Refusal } from "../../lib/errors.ts";
 import { randomText } from "../../lib/ids.ts";
 import { hashToken } from "../../lib/tokens.ts";
 import { consoleSession } from "../../resources/console-session.ts";
-import { docOf } from "../../schema/doc.ts";
+import { docOf, emptyDoc } from "../../schema/doc.ts";
+import type { DocOf } from "../../schema/doc.ts";
 import type { Role } from "../../resources/person.ts";
 import type { Draft, Reader, Store, StoredObject } from "../../storage/store.ts";
 import type { Members } from "./members.ts";
@@ -37,8 +38,21 @@ export interface Opener {
   readonly visit?: TeamVisit;
   readonly personId?: string | undefined;
   readonly passkeyId?: string;
+  /** The user of a key's session. */
+  readonly isKey?: boolean;
   /** Further changes in the write that opens the session. Throws `Refusal` to prevent it. */
   also?(draft: Draft): void;
+}
+
+/** An application that a person connects to `/mcp`. */
+export interface Application {
+  /** Its own name. */
+  readonly client: string;
+  readonly client_scopes: readonly string[];
+  /** The grant, as JSON. */
+  readonly grant: string;
+  /** When the request expires unless the person confirms it, milliseconds since 1970. */
+  readonly untilMs: number;
 }
 
 export interface ConsoleSessions {
@@ -52,8 +66,18 @@ export interface ConsoleSessions {
     request: IncomingMessage,
     operationId: string,
   ): Promise<{ readonly cookie: string; readonly session: OpenSession }>;
+  /** Creates the session of an application, which has no cookie and, before the person has confirmed, no token. */
+  connect(
+    key: Key,
+    opener: Opener,
+    application: Application,
+    request: IncomingMessage,
+    operationId: string,
+  ): Promise<StoredObject>;
   /** Throws `Refusal` if the cookie belongs to no open session. */
   find(cookie: string): OpenSession;
+  /** Returns the session with the user's present permissions. Throws `Refusal` if it has ended. */
+  current(object: StoredObject): OpenSession;
   /**
    * Looks for a session that another server may have just opened, and repeats a due check with the identity provider.
    * Undefined if there is nothing to wait for.
@@ -76,11 +100,6 @@ export function openConsoleSessions(
   members: Pick<Members, "find">,
   clock: Clock,
 ): ConsoleSessions {
-  const contextOf = ({ principal }: Key, request: IncomingMessage, operation: string, operationId: string) => ({
-    principal: { accountId: principal.accountId, id: principal.id, source: request.socket.remoteAddress ?? "" },
-    operation,
-    operationId,
-  });
   /** Applies the current rules, so that a session never has more access than its user. */
   const admitted = (person: Person, accountId: string): Admitted => {
     try {
@@ -91,10 +110,13 @@ export function openConsoleSessions(
     throw new Refusal("console_session_ended");
   };
   const find = (cookie: string): OpenSession => {
-    const hashed = hashToken(cookie).toString("hex");
     // A global name, because cookies do not contain an account.
-    const object = store.holder("", "console cookie", hashed);
-    if (!object || endOf(object) <= clock.now()) throw new Refusal("console_session_ended");
+    const object = store.holder("", "console cookie", hashToken(cookie).toString("hex"));
+    if (!object) throw new Refusal("console_session_ended");
+    return current(object);
+  };
+  const current = (object: StoredObject): OpenSession => {
+    if (endOf(object) <= clock.now()) throw new Refusal("console_session_ended");
     const { api_key_id: keyId, identity, person_id: personId, passkey_id: passkeyId } = docOf(object, consoleSession);
     const expiresAtMs = endOf(object);
     if (identity !== "") {
@@ -113,37 +135,22 @@ export function openConsoleSessions(
     if (!key) throw new Refusal("console_session_ended");
     return { object, key, expiresAtMs };
   };
+  const create = makeCreate(store, team);
   return {
     async open(key, opener, request, operationId) {
-      const visit = opener?.visit;
-      const { accountId, id, expiresAtMs: keyEndsMs = Infinity } = key.principal;
       const cookie = randomText(50);
-      const now = clock.now();
-      const expiresAtMs = Math.min(now + livesMs, keyEndsMs, visit?.endsAt ?? Infinity);
-      const doc = {
-        ...(opener ? { api_key_id: null, person: id } : { api_key_id: id, person: "" }),
-        identity: visit ? JSON.stringify(visit.person) : "",
-        person_id: opener?.personId ?? "",
-        passkey_id: opener?.passkeyId ?? "",
-        ip_address: request.socket.remoteAddress ?? "",
-        user_agent: cut(request.headers["user-agent"] ?? ""),
-        expires_at: timestamp(expiresAtMs),
-        cookie_hash: hashToken(cookie).toString("hex"),
-      };
-      const { result } = await store.write(contextOf(key, request, "openConsoleSession", operationId), (draft) => {
-        opener?.also?.(draft);
-        const others = [...(opener ? ofPerson(draft, accountId, id) : draft.children(kind, id))].sort(
-          (a, b) => endOf(a) - endOf(b),
-        );
-        const tooMany = others.length + 1 - maxOfKey;
-        for (const [at, old] of others.entries())
-          if (at < tooMany || endOf(old) <= store.settledNow()) draft.delete(old);
-        const made = draft.create(accountId, kind, doc);
-        if (visit) team?.checks.begin(draft, made, visit);
-        return made;
-      });
-      return { cookie, session: opener ? find(cookie) : { object: result as StoredObject, key, expiresAtMs } };
+      const { expiresAtMs: keyEndsMs = Infinity } = key.principal;
+      const expiresAtMs = Math.min(clock.now() + livesMs, keyEndsMs, opener?.visit?.endsAt ?? Infinity);
+      const more = { expires_at: timestamp(expiresAtMs), cookie_hash: hashToken(cookie).toString("hex") };
+      const made = { request, operation: "openConsoleSession", operationId };
+      const object = await create(key, opener, more, made);
+      return { cookie, session: opener ? find(cookie) : { object, key, expiresAtMs } };
     },
+    connect(key, opener, { untilMs, ...application }, request, operationId) {
+      const made = { request, operation: "connectApplication", operationId };
+      return create(key, opener, { ...application, expires_at: timestamp(untilMs) }, made);
+    },
+    current,
     find,
     awaited(cookie) {
       const found = store.holder("", "console cookie", hashToken(cookie).toString("hex"));
@@ -161,11 +168,64 @@ export function openConsoleSessions(
     },
     async close(session, request, operationId) {
       const { object, key } = session;
-      await store.write(contextOf(key, request, "closeConsoleSession", operationId), (draft) => {
+      await store.write(contextOf(key, { request, operation: "closeConsoleSession", operationId }), (draft) => {
         const found = draft.get(object.account_id, kind, object.id);
         if (found) draft.delete(found);
       });
     },
+  };
+}
+
+/** The request that makes a session. */
+interface Made {
+  readonly request: IncomingMessage;
+  readonly operation: string;
+  readonly operationId: string;
+}
+
+function contextOf({ principal }: Key, { request, operation, operationId }: Made) {
+  return {
+    principal: { accountId: principal.accountId, id: principal.id, source: request.socket.remoteAddress ?? "" },
+    operation,
+    operationId,
+  };
+}
+
+type Create = (
+  key: Key,
+  opener: Opener | undefined,
+  more: Partial<DocOf<typeof consoleSession>>,
+  made: Made,
+) => Promise<StoredObject>;
+
+/** Creates sessions, and evicts the oldest ones of users with too many. */
+function makeCreate(store: Store, team: { readonly checks: TeamChecks } | undefined): Create {
+  return async (key, opener, more, made) => {
+    const { accountId, id } = key.principal;
+    const { visit } = opener ?? {};
+    const doc = {
+      ...emptyDoc(consoleSession.fields),
+      // An application of a key's session has the key, and no person.
+      ...(opener && !opener.isKey ? { person: id } : { api_key_id: id }),
+      identity: visit ? JSON.stringify(visit.person) : "",
+      person_id: opener?.personId ?? "",
+      passkey_id: opener?.passkeyId ?? "",
+      ip_address: made.request.socket.remoteAddress ?? "",
+      user_agent: cut(made.request.headers["user-agent"] ?? ""),
+      ...more,
+    };
+    const { result } = await store.write(contextOf(key, made), (draft) => {
+      opener?.also?.(draft);
+      const others = [...(doc.person !== "" ? ofPerson(draft, accountId, id) : draft.children(kind, id))].sort(
+        (a, b) => endOf(a) - endOf(b),
+      );
+      const tooMany = others.length + 1 - maxOfKey;
+      for (const [at, old] of others.entries()) if (at < tooMany || endOf(old) <= store.settledNow()) draft.delete(old);
+      const session = draft.create(accountId, kind, doc);
+      if (visit) team?.checks.begin(draft, session, visit);
+      return session;
+    });
+    return result as StoredObject;
   };
 }
 

@@ -30,19 +30,21 @@ export interface TeamLoginOptions {
   readonly toldLogOuts: ToldLogOuts;
 }
 
-/** A login, with the code of the invitation with which it began. */
-export interface FinishedVisit extends TeamVisit {
+/** Why a person logs in, besides a session at the console. */
+export interface LoginPurpose {
+  /** Code of the invitation that the person accepts. */
   readonly invitation?: string;
+  /** Id of the session of an application that the person connects. */
+  readonly application?: string;
 }
+
+export interface FinishedVisit extends TeamVisit, LoginPurpose {}
 
 export interface TeamLogin {
   /** Display name of the provider. */
   readonly title: string;
-  /**
-   * Returns the redirect and the browser's cookie. Throws `Refusal`.
-   * @param invitation code of the invitation that the user accepts by logging in
-   */
-  begin(baseUrl: string, invitation?: string): Promise<{ readonly location: string; readonly cookie: string }>;
+  /** Returns the redirect and the browser's cookie. Throws `Refusal`. */
+  begin(baseUrl: string, purpose?: LoginPurpose): Promise<{ readonly location: string; readonly cookie: string }>;
   /**
    * Returns the user who logged in. Throws `Refusal` unless the same browser began the login and the response is from
    * the configured issuer.
@@ -84,7 +86,7 @@ export function openTeamLogin(options: TeamLoginOptions): TeamLogin {
   };
   return {
     title: new URL(issuer).host,
-    async begin(baseUrl, invitation) {
+    async begin(baseUrl, { invitation = "", application = "" } = {}) {
       const flow = { state: randomText(40), nonce: randomText(40), verifier: randomText(60) };
       try {
         const found = await client.metadata();
@@ -100,16 +102,15 @@ export function openTeamLogin(options: TeamLoginOptions): TeamLogin {
           code_challenge_method: "S256",
         };
         for (const [name, value] of Object.entries(asked)) url.searchParams.set(name, value);
-        const text = [flow.state, flow.nonce, flow.verifier, ...(invitation === undefined ? [] : [invitation])].join(
-          ".",
-        );
+        const text = [flow.state, flow.nonce, flow.verifier, invitation, application].join(".").replace(/\.+$/, "");
         return { location: url.href, cookie: flowCookieField(baseUrl, text, flowSeconds) };
       } catch (error) {
         throw refused(error);
       }
     },
     async finish(request, query, baseUrl) {
-      const [state = "", nonce = "", verifier = "", invitation] = (readFlowCookie(request, baseUrl) ?? "").split(".");
+      const cookie = readFlowCookie(request, baseUrl) ?? "";
+      const [state = "", nonce = "", verifier = "", invitation = "", application = ""] = cookie.split(".");
       if (state === "" || !isSame(query.get("state") ?? "", state)) {
         throw new Refusal("console_login_failed", "log in: the login started in another browser, or too long ago");
       }
@@ -127,7 +128,8 @@ export function openTeamLogin(options: TeamLoginOptions): TeamLogin {
         }
         const exchange = { code, verifier, nonce, redirectUri: baseUrl + callbackPath };
         const { identity, tokens } = await client.login(exchange);
-        return { person: personOf(identity), tokens, ...(invitation !== undefined && { invitation }) };
+        const purpose = { ...(invitation !== "" && { invitation }), ...(application !== "" && { application }) };
+        return { person: personOf(identity), tokens, ...purpose };
       } catch (error) {
         throw refused(error);
       }

@@ -8,6 +8,7 @@ import type { Exchange } from "../http/exchange.ts";
 import type { FrontReply } from "../http/front.ts";
 import type { Reply } from "../operation/call.ts";
 import { flowCookieField, sessionCookieField } from "./cookie.ts";
+import type { Applications } from "./applications.ts";
 import type { Members } from "./members.ts";
 import type { People } from "./people.ts";
 import type { ConsoleSessions } from "./sessions.ts";
@@ -31,6 +32,7 @@ export function makeTeamReplies(
   { login, people, checks }: Team,
   sessions: ConsoleSessions,
   members: Members,
+  applications: Pick<Applications, "finish">,
   clock: Clock,
 ): TeamReplies {
   const begin = async (baseUrl: string): Promise<Reply> => {
@@ -56,11 +58,12 @@ export function makeTeamReplies(
   /** The new session gets a new cookie. A cookie that the browser already had could be planted. */
   const finish = async (exchange: Exchange, baseUrl: string, admit: AdmitKey): Promise<Reply> => {
     const { request, operationId } = exchange;
-    const { invitation, ...visit } = await login.finish(
+    const { invitation, application, ...visit } = await login.finish(
       request,
       new URL(request.url ?? "", baseUrl).searchParams,
       baseUrl,
     );
+    if (application !== undefined) return ended(baseUrl, await applications.finish(application, visit), []);
     const accountId = invitation === undefined ? undefined : await accept(invitation, visit, exchange, admit);
     const { key, personId } = people.admit(visit.person, accountId);
     admit(key);

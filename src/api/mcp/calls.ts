@@ -46,7 +46,7 @@ function isHarmless({ method, reads }: Operation, query: URLSearchParams): boole
 }
 
 /** M4: returns a principal that cannot change anything and sees no secrets. */
-function readerOf(principal: ApiPrincipal): ApiPrincipal {
+export function readerOf(principal: ApiPrincipal): ApiPrincipal {
   const { scope } = principal;
   return {
     ...principal,

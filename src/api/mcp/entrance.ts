@@ -1,4 +1,4 @@
-/** `/mcp`: the Model Context Protocol over Streamable HTTP, for programs with an API key. */
+/** `/mcp`: the Model Context Protocol over Streamable HTTP, for programs with an API key or a person's access token. */
 import { Readable } from "node:stream";
 import type { IncomingMessage } from "node:http";
 import { letGo } from "../../lib/boundary.ts";
@@ -6,7 +6,7 @@ import type { Clock } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import type { Log } from "../../lib/log.ts";
-import { clientOf, clientOfSession, protocolVersions, sessionIdOf, unknownClient } from "../../mcp/client.ts";
+import { clientOf, clientOfSession, nameOf, protocolVersions, sessionIdOf, unknownClient } from "../../mcp/client.ts";
 import type { McpClient } from "../../mcp/client.ts";
 import { keepPlans } from "../../mcp/parts/kept-plans.ts";
 import type { Tool, ToolContext } from "../../mcp/parts/tool.ts";
@@ -15,18 +15,23 @@ import { answerRequest, failure, requestOf, rpcCodes } from "../../mcp/service.t
 import type { McpOptions, RpcRequest } from "../../mcp/service.ts";
 import type { Key, KeyRing } from "../http/authenticate.ts";
 import { readBody } from "../http/body.ts";
-import { errorBody } from "../http/error-body.ts";
 import type { Exchange } from "../http/exchange.ts";
 import type { Front, FrontReply } from "../http/front.ts";
 import type { RunInner } from "../http/inner-calls.ts";
-import { headersOf, methodRefusal } from "../http/request-checks.ts";
+import { methodRefusal } from "../http/request-checks.ts";
 import { header } from "../operation/call.ts";
 import type { Reply } from "../operation/call.ts";
 import { makeShares } from "../operation/shares.ts";
+import type { ApplicationTokens } from "../console/application-tokens.ts";
 import { apiFor } from "./calls.ts";
+import { checkScope, makeAuthenticate } from "./caller.ts";
+import type { Caller } from "./caller.ts";
+import { mcpPath, metadataPath, metadataReply, refusedReply } from "./discovery.ts";
 
 export interface McpEntranceOptions {
   readonly keys: KeyRing;
+  /** Applications that people connected. Undefined if the console is off. */
+  readonly applications: Pick<ApplicationTokens, "find"> | undefined;
   readonly clock: Clock;
   readonly log: Log;
   readonly version?: string | undefined;
@@ -39,25 +44,25 @@ export interface McpEntranceOptions {
 
 export interface McpEntrance extends Pick<Front, "reply" | "stop"> {}
 
-const mcpPath = "/mcp";
-const metadataPath = "/.well-known/oauth-protected-resource";
 const message = { id: "mcp", takes: "object" } as const;
 
 /** Maximum number of parallel tool calls per key. */
 const maxCallsPerKey = 4;
 
 export function openMcp(run: RunInner, options: McpEntranceOptions): McpEntrance {
-  const { keys, clock, log, version = "", isAlone } = options;
+  const { keys, applications, clock, log, version = "", isAlone } = options;
+  const authenticate = makeAuthenticate(keys, applications);
   const plans = keepPlans(clock);
   const questions = makeQuestions(clock);
   const calls = makeShares(maxCallsPerKey);
 
   const contextOf = (seen: Seen, tool: Tool, confirm: ToolContext["confirm"]): ToolContext => {
-    const { exchange, key, baseUrl, client, admit } = seen;
+    const { exchange, caller, baseUrl, client, admit } = seen;
+    const { principal } = caller.key;
     return {
-      api: apiFor({ run, exchange, baseUrl, principal: key.principal, mayChange: tool.changes === true, admit }),
+      api: apiFor({ run, exchange, baseUrl, principal, mayChange: tool.changes === true, admit }),
       plans,
-      keyId: key.principal.id,
+      keyId: caller.id,
       client: client.name,
       baseUrl,
       confirm,
@@ -72,14 +77,14 @@ export function openMcp(run: RunInner, options: McpEntranceOptions): McpEntrance
       report: (error) => log.error("MCP tool failed", { error: error as Error }),
     };
     if (request.method !== "tools/call") return answerRequest(request, mcp);
-    return calls.take(seen.key.principal.id, () => answerRequest(request, mcp));
+    return calls.take(seen.caller.id, () => answerRequest(request, mcp));
   };
   /** Answers with a stream of events: first questions to the person, then the result. */
   const streamed = (seen: Seen, request: RpcRequest): Reply => {
     const out = new Readable({ read() {} });
     const push = (one: JsonObject): unknown => out.push(`event: message\ndata: ${JSON.stringify(one)}\n\n`);
     const confirm: ToolContext["confirm"] = async (text) => {
-      const question = questions.ask(seen.key.principal.id, text);
+      const question = questions.ask(seen.caller.id, text);
       if (!question) throw new Refusal("work_limit", "too many MCP confirmations are open; try again later");
       seen.exchange.response.once("close", question.cancel);
       push(question.message);
@@ -100,21 +105,23 @@ export function openMcp(run: RunInner, options: McpEntranceOptions): McpEntrance
 
   const post = async (exchange: Exchange, baseUrl: string, admit: (key: Key) => void): Promise<Reply> => {
     const { request, response, expectsContinue } = exchange;
-    const key = keys.authenticate(request.headers.authorization, request.socket);
-    admit(key);
+    const caller = await authenticate(request);
+    admit(caller.key);
     checkVersion(request);
     const found = sessionOf(request);
     const body = await readBody(message, request, response, expectsContinue);
     const asked = requestOf(body);
     if (!asked) {
-      questions.answered(key.principal.id, body);
+      questions.answered(caller.id, body);
       return { status: 202 };
     }
     const isFirst = asked.method === "initialize";
-    const client = isFirst ? clientOf(asked.params) : found;
+    const named = isFirst ? clientOf(asked.params) : found;
+    const client = caller.application === undefined ? named : { ...named, name: nameOf(caller.application) };
     const isReadOnly = new URLSearchParams(request.url?.split("?")[1]).get("read_only") === "true";
-    const mayChange = key.principal.scope?.write !== false && !isReadOnly;
-    const seen: Seen = { exchange, key, baseUrl, client, mayChange, admit: () => admit(key) };
+    const mayChange = caller.mayChange && !isReadOnly;
+    checkScope({ ...caller, mayChange }, asked);
+    const seen: Seen = { exchange, caller, baseUrl, client, mayChange, admit: () => admit(caller.key) };
     const mayAsk = asked.method === "tools/call" && client.asks && isAlone && mayChange;
     if (mayAsk && /text\/event-stream/i.test(header(request, "accept") ?? "")) return streamed(seen, asked);
     const answer = await answerWith(seen, asked, async () => undefined);
@@ -126,7 +133,9 @@ export function openMcp(run: RunInner, options: McpEntranceOptions): McpEntrance
     reply(exchange, path, baseUrl): FrontReply | undefined {
       const { request } = exchange;
       if (path === metadataPath || path === metadataPath + mcpPath) {
-        return request.method === "GET" ? { run: async () => metadata(baseUrl) } : undefined;
+        return request.method === "GET"
+          ? { run: async () => metadataReply(baseUrl, applications !== undefined) }
+          : undefined;
       }
       if (path !== mcpPath) return undefined;
       checkOrigin(request, options);
@@ -134,7 +143,7 @@ export function openMcp(run: RunInner, options: McpEntranceOptions): McpEntrance
       return {
         byKey: true,
         run: (admit) => post(exchange, baseUrl, admit),
-        refused: (refusal) => refusedReply(refusal, exchange, baseUrl),
+        refused: (refusal) => refusedReply(refusal, exchange, baseUrl, applications !== undefined),
       };
     },
     stop: () => questions.stop(),
@@ -144,7 +153,7 @@ export function openMcp(run: RunInner, options: McpEntranceOptions): McpEntrance
 /** A request and its authenticated sender. */
 interface Seen {
   readonly exchange: Exchange;
-  readonly key: Key;
+  readonly caller: Caller;
   readonly baseUrl: string;
   readonly client: McpClient;
   readonly mayChange: boolean;
@@ -175,21 +184,4 @@ function sessionOf(request: IncomingMessage): McpClient {
   const client = clientOfSession(id);
   if (!client) throw new Refusal("mcp_session_unknown");
   return client;
-}
-
-/** RFC 9728. There is no authorization server for API keys: decision 47 explains why. */
-function metadata(baseUrl: string): Reply {
-  const body = {
-    resource: baseUrl + mcpPath,
-    resource_name: "Postern",
-    bearer_methods_supported: ["header"],
-    resource_documentation: `${baseUrl}/docs/guides/assistants.md`,
-  };
-  return { status: 200, body: JSON.stringify(body) };
-}
-
-function refusedReply(refusal: Refusal, { operationId }: Exchange, baseUrl: string): Reply {
-  const where = `Bearer resource_metadata="${baseUrl}${metadataPath}${mcpPath}"`;
-  const headers = refusal.status === 401 ? ["www-authenticate", where] : headersOf(refusal);
-  return { ...errorBody(refusal, operationId), ...(headers && { headers }) };
 }

@@ -7,6 +7,7 @@ import { refusalAnswer } from "../browser/pages.ts";
 import { wantsPage } from "../browser/request-kind.ts";
 import { turnedAway } from "../browser/step.ts";
 import { openToBrowsers } from "../visits/resource-metadata.ts";
+import { clientAddress, errorBody } from "./protocol.ts";
 
 const by = "authorization server";
 
@@ -18,7 +19,7 @@ export function json(status: number, value: object, why: string, cache = "no-sto
 
 /** RFC 6749 §5.2. */
 export function jsonError(status: number, error: string, description: string): Step {
-  return json(status, { error, error_description: description }, `${error}: ${description}`);
+  return json(status, errorBody({ error, description }), `${error}: ${description}`);
 }
 
 export function noContent(why: string): Step {
@@ -31,19 +32,17 @@ export function refusedPage(exchange: Exchange, errorName: RefusalName, why: str
   return turnedAway(by, why, refusalAnswer(errorName, shown));
 }
 
-/** A redirect to a verified URI, whose own query stays unchanged. */
+/** A redirect to a verified URI. */
 export function backToClient(
   redirectUri: string,
   parameters: Readonly<Record<string, string | undefined>>,
   why: string,
   cookies: readonly string[] = [],
 ): Step {
-  const given = Object.entries(parameters).filter((entry): entry is [string, string] => entry[1] !== undefined);
-  const location = `${redirectUri}${redirectUri.includes("?") ? "&" : "?"}${new URLSearchParams(given).toString()}`;
   const headers = {
     "cache-control": "no-store",
     "referrer-policy": "no-referrer",
-    location,
+    location: clientAddress(redirectUri, parameters),
     ...(cookies.length > 0 && { "set-cookie": cookies }),
   };
   return answered(by, why, { status: 303, headers, body: "" });

@@ -11,12 +11,9 @@ import { originOf } from "../browser/settings.ts";
 import { authorizationMs, requestCookie, sealLink, sealRequest } from "../machines/sealed.ts";
 import { issuerOf } from "../machines/issuer.ts";
 import { machineLoginAt } from "../visits/resource-metadata.ts";
-import { readParameters } from "../visits/finish.ts";
+import { readParameters } from "../browser/parameters.ts";
 import { backToClient, refusedPage } from "./answers.ts";
-
-const maxState = 1024;
-/** RFC 7636 §4.2: the S256 challenge is 32 bytes in base64url. */
-const challengeForm = /^[\w-]{43}$/;
+import { codeRequestIn, maxState } from "./protocol.ts";
 
 /** The place that the client wants a token for. */
 export interface Resource {
@@ -58,19 +55,8 @@ export async function authorize(accountId: string, exchange: Exchange, context: 
   if (state !== undefined && state.length > maxState) {
     return refusedPage(exchange, "client_refused", `the state is longer than ${maxState} characters`);
   }
-  if (one("response_type") !== "code") return failed("unsupported_response_type", "response_type must be code");
-  if (parameters.has("request") || parameters.has("request_uri")) {
-    return failed("request_not_supported", "request and request_uri are not supported");
-  }
-  if (one("response_mode") !== "" && one("response_mode") !== "query") {
-    return failed("invalid_request", "response_mode must be query");
-  }
-  if (one("code_challenge_method") !== "S256" || !challengeForm.test(one("code_challenge"))) {
-    return failed("invalid_request", "PKCE is required: code_challenge with code_challenge_method=S256");
-  }
-  const scopes = one("scope") === "" ? machines.scopes.slice(0, 1) : [...new Set(one("scope").split(" "))];
-  const unknown = scopes.find((scope) => !machines.scopes.includes(scope));
-  if (unknown !== undefined) return failed("invalid_scope", `the scopes are ${machines.scopes.join(" ")}`);
+  const asked = codeRequestIn(parameters, machines.scopes);
+  if ("error" in asked) return failed(asked.error, asked.description);
   if (!sealer.isReady) return failed("temporarily_unavailable", "try again in a moment");
   const id = chance(16).toString("base64url");
   const sealed = sealRequest(
@@ -81,9 +67,8 @@ export async function authorize(accountId: string, exchange: Exchange, context: 
       clientTitle: verdict.title,
       redirectUri,
       state,
-      challenge: one("code_challenge"),
+      ...asked,
       resource: resource.text,
-      scopes,
       host,
       path,
       realm: realm.tag,

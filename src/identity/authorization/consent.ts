@@ -14,6 +14,7 @@ import type { ConsentTicket, PendingRequest } from "../machines/sealed.ts";
 import { issuerOf } from "../machines/issuer.ts";
 import { machineLoginAt } from "../visits/resource-metadata.ts";
 import { backToClient, refusedPage } from "./answers.ts";
+import { destinationOf } from "./protocol.ts";
 
 const by = "authorization server";
 const maxFormBytes = 16 * 1024;
@@ -132,11 +133,6 @@ async function decline({ ticket, request }: Pending, exchange: Exchange, context
 function page({ ticket, text, request }: Pending, { settings }: LoginContext): Step {
   const { redirectUri } = request;
   const target = new URL(redirectUri);
-  const goesTo = isLoopback(redirectUri)
-    ? "an application on this computer"
-    : target.protocol === "https:"
-      ? target.host
-      : `the application for ${target.protocol} links`;
   const action = `/oauth/${request.accountId}/consent`;
   const fixed = renderPage(
     200,
@@ -145,7 +141,7 @@ function page({ ticket, text, request }: Pending, { settings }: LoginContext): S
       lines: [
         `You are signed in as ${ticket.shownAs}. The application will act in your name.`,
         `It asks for: ${request.scopes.join(", ")}. Address: ${request.resource}`,
-        `The answer goes to ${goesTo}. Continue only if you have just started this from that application.`,
+        `The answer goes to ${destinationOf(redirectUri)}. Continue only if you have just started this from that application.`,
       ],
       form: { action, text: "Allow", fields: { ticket: text, decision: "allow" } },
       otherForm: { action, text: "Cancel", fields: { ticket: text, decision: "deny" } },

@@ -7,12 +7,13 @@ import type { Step } from "../../traffic/step.ts";
 import { LoginRefusal } from "../calls/identity.ts";
 import type { LoginContext } from "../guard/context.ts";
 import { issuerOf } from "../machines/issuer.ts";
-import type { AuthorizationQuestion } from "../machines/questions.ts";
-import { readParameters } from "../visits/finish.ts";
+import type { AuthorizationAnswer } from "../machines/questions.ts";
+import { readParameters } from "../browser/parameters.ts";
 import { keySetAnswer, notAllowed } from "../visits/host-paths.ts";
 import { json, jsonError, noContent, refusedPage } from "./answers.ts";
 import { authorize } from "./authorize.ts";
 import { consent } from "./consent.ts";
+import { programAnswer, serverMetadata, tokenQuestionIn } from "./protocol.ts";
 
 const maxBodyBytes = 16 * 1024;
 const account = "(ac_[0-9a-z]{1,40})";
@@ -82,20 +83,8 @@ async function answerOf(
 function metadata(accountId: string, { settings }: LoginContext): Step {
   const issuer = issuerOf(settings, accountId);
   const value = {
-    issuer,
-    authorization_endpoint: `${issuer}/authorize`,
-    token_endpoint: `${issuer}/token`,
-    registration_endpoint: `${issuer}/register`,
-    revocation_endpoint: `${issuer}/revoke`,
+    ...serverMetadata(issuer),
     jwks_uri: `${issuer}/jwks`,
-    response_types_supported: ["code"],
-    response_modes_supported: ["query"],
-    grant_types_supported: ["authorization_code", "refresh_token"],
-    token_endpoint_auth_methods_supported: ["none"],
-    revocation_endpoint_auth_methods_supported: ["none"],
-    code_challenge_methods_supported: ["S256"],
-    authorization_response_iss_parameter_supported: true,
-    client_id_metadata_document_supported: true,
     // OpenID discovery requires these two. The server issues no ID tokens.
     subject_types_supported: ["public"],
     id_token_signing_alg_values_supported: ["ES256"],
@@ -115,39 +104,9 @@ const noForm = (): Step => jsonError(400, "invalid_request", "send a form (appli
 async function token(accountId: string, exchange: Exchange, context: LoginContext): Promise<Step> {
   const form = await formOf(exchange);
   if (!form) return noForm();
-  const one = (name: string): string => form.get(name) ?? "";
-  if (one("client_id") === "") return jsonError(400, "invalid_request", "client_id is missing");
-  const shared = { clientId: one("client_id"), resource: one("resource") };
-  switch (one("grant_type")) {
-    case "authorization_code": {
-      const given = { code: one("code"), redirectUri: one("redirect_uri"), verifier: one("code_verifier") };
-      return await tokensFor(accountId, { name: "exchange", ...given, ...shared }, context);
-    }
-    case "refresh_token": {
-      const given = { token: one("refresh_token"), scope: one("scope") };
-      return await tokensFor(accountId, { name: "refresh", ...given, ...shared }, context);
-    }
-    default:
-      return jsonError(400, "unsupported_grant_type", "grant_type must be authorization_code or refresh_token");
-  }
-}
-
-async function tokensFor(accountId: string, question: AuthorizationQuestion, context: LoginContext): Promise<Step> {
-  const answer = await context.reports.authorization(accountId, question);
-  if (answer?.name === "refused") return jsonError(400, answer.error, answer.description);
-  if (answer?.name !== "tokens") return unavailable();
-  const { accessToken, refreshToken, expiresIn, scopes } = answer;
-  return json(
-    200,
-    {
-      access_token: accessToken,
-      token_type: "Bearer",
-      expires_in: expiresIn,
-      refresh_token: refreshToken,
-      scope: scopes.join(" "),
-    },
-    "tokens for a client",
-  );
+  const question = tokenQuestionIn(form);
+  if (!("name" in question)) return jsonError(400, question.error, question.description);
+  return answerTo(await context.reports.authorization(accountId, question), "tokens for a client");
 }
 
 async function revoke(accountId: string, exchange: Exchange, context: LoginContext): Promise<Step> {
@@ -155,18 +114,17 @@ async function revoke(accountId: string, exchange: Exchange, context: LoginConte
   if (!form) return noForm();
   const [given = "", clientId = ""] = [form.get("token"), form.get("client_id")];
   const answer = await context.reports.authorization(accountId, { name: "revoke", token: given, clientId });
-  return answer === undefined ? unavailable() : json(200, {}, "the token is not valid any more");
+  return answerTo(answer, "the token is not valid any more");
 }
 
 /** The registration is in the client id itself, so a flood of them stores nothing. */
 async function register(accountId: string, exchange: Exchange, context: LoginContext): Promise<Step> {
   const given = (await exchange.body(maxBodyBytes)).toString("latin1");
   const answer = await context.reports.authorization(accountId, { name: "register", metadata: given });
-  if (answer?.name === "refused") return jsonError(400, answer.error, answer.description);
-  if (answer?.name !== "registered") return unavailable();
-  return json(201, JSON.parse(answer.client) as object, "a client registered");
+  return answerTo(answer, "a client registered");
 }
 
-function unavailable(): Step {
-  return jsonError(503, "temporarily_unavailable", "try again in a moment");
+function answerTo(answer: AuthorizationAnswer | undefined, why: string): Step {
+  const { status, body } = programAnswer(answer);
+  return json(status, body, answer?.name === "refused" ? `${answer.error}: ${answer.description}` : why);
 }

@@ -77,6 +77,16 @@ export function openTicket(text: string, nowMs: number, sealer: FlowSealer): Con
   return open(text, nowMs, aboutTicket, sealer) as ConsentTicket | undefined;
 }
 
+/** A request in the address of a page, for the purpose `about`. Undefined if it is too long. */
+export function sealForPage(value: object, about: string, nowMs: number, sealer: FlowSealer): string | undefined {
+  const text = seal(value, nowMs, about, sealer);
+  return text.length > maxSealed ? undefined : text;
+}
+
+export function openForPage(text: string, about: string, nowMs: number, sealer: FlowSealer): unknown {
+  return open(text, nowMs, about, sealer);
+}
+
 function seal(value: object, nowMs: number, about: string, sealer: FlowSealer): string {
   return sealer.seal(JSON.stringify([nowMs, value]), about);
 }

@@ -1,9 +1,10 @@
 /** Finishes a login that started at the provider: the browser has no flow, but a ticket that is valid once. */
 import type { Exchange } from "../../traffic/exchange.ts";
 import type { Step } from "../../traffic/step.ts";
+import { readParameters } from "../browser/parameters.ts";
 import { LoginRefusal } from "../calls/identity.ts";
 import type { LoginContext, LoginSite } from "../guard/context.ts";
-import { earlierModules, establish, finishLogin, readParameters, refuse, routeOf } from "./finish.ts";
+import { earlierModules, establish, finishLogin, refuse, routeOf } from "./finish.ts";
 import { Guard } from "../guard/guard.ts";
 import type { Arrival } from "../methods/method.ts";
 

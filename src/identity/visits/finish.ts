@@ -12,6 +12,7 @@ import { flowCookieName, openFlow, openState, sameId } from "../browser/flow.ts"
 import type { Flow } from "../browser/flow.ts";
 import { refusedFor, scopesNote } from "./granted-scopes.ts";
 import { Guard } from "../guard/guard.ts";
+import { readParameters } from "../browser/parameters.ts";
 import { LoginRefusal, tidyIdentity } from "../calls/identity.ts";
 import type { LoggedIn } from "../calls/login-client.ts";
 import { redirect, refusalAnswer } from "../browser/pages.ts";
@@ -103,17 +104,6 @@ function loggedInMeanwhile(guard: Guard, flow: Flow, exchange: Exchange, context
   const back = originOf(host, context.settings.httpsPort()) + flow.returnPath;
   const own = dropCookie(flowCookieName(realm.flowCookie, flow.id));
   return answered(method.kind, `session ${session.record.id} was created in the meantime`, redirect(303, back, [own]));
-}
-
-/** Returns each parameter that occurs once. Repeated parameters are dropped. */
-export function readParameters(query: string): ReadonlyMap<string, string> {
-  const parameters = new Map<string, string>();
-  for (const [name, value] of new URLSearchParams(query)) {
-    if (parameters.has(name))
-      throw new LoginRefusal("login_state_unreadable", `the parameter "${name.slice(0, 40)}" occurs twice`);
-    parameters.set(name, value);
-  }
-  return parameters;
 }
 
 /** Returns the first matching login of a site. */

@@ -192,6 +192,18 @@ export const apiErrors = {
     "The server does not support this version of the Model Context Protocol.",
     "Use a version that `msg` lists.",
   ),
+  access_token_ended: entry(
+    282,
+    401,
+    "The access token is unknown, expired or revoked.",
+    "Let the application renew its token, or connect it again.",
+  ),
+  access_token_scope: entry(
+    283,
+    403,
+    "The tool changes the configuration, and the application may only read.",
+    "Connect the application again with the scope `write`. The person who confirms it needs the right to make changes.",
+  ),
   idempotency_reused: entry(
     236,
     422,

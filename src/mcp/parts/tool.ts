@@ -31,6 +31,8 @@ export interface Tool {
   readonly required: readonly string[];
   /** Whether it may change the configuration. Offered only to clients that may. */
   readonly changes?: boolean;
+  /** Whether it calls operations that only clients with the right to make changes may call. Default: as `changes`. */
+  readonly needsWrite?: boolean;
   /** @returns text for the client. Throws `ToolError` and `Refusal`. */
   run(input: JsonObject, context: ToolContext): Promise<string>;
 }

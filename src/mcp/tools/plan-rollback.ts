@@ -13,6 +13,7 @@ export const planRollback: Tool = {
     "Show what restoring the configuration to an earlier revision would change, without changing anything. To undo revision 43, plan the rollback to the revision before it, 42. list_changes lists the revisions.",
   input: { revision: { type: "integer", minimum: 1, description: "The revision whose state is restored." } },
   required: ["revision"],
+  needsWrite: true,
   async run(input, { api, plans, keyId }) {
     const revision = countOf(input, "revision", maxRevision);
     if (revision === undefined) throw new ToolError('The argument "revision" is missing.');

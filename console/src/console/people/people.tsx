@@ -171,12 +171,14 @@ interface SessionProps {
 
 function Session({ of, keys, onDone }: SessionProps) {
   const { id, person, api_key: key, ip_address: address, user_agent: browser, created_at: since } = of;
+  const { client, client_scopes: scopes } = of;
   const isOwn = id === session.value?.id;
   const who = person === "" ? `key "${keys.get(key?.id ?? "") || (key?.id ?? "")}"` : person.replace(/^person /, "");
   return (
     <li class="row">
       <span class="grow cut">
         {who} {isOwn && <Tag tone="good">this session</Tag>}
+        {client !== "" && <Tag>{`${client}: ${scopes.join(", ")}`}</Tag>}
       </span>
       <span class="muted small cut" title={browser}>
         {browserName(browser)}, {address}
@@ -185,7 +187,7 @@ function Session({ of, keys, onDone }: SessionProps) {
         since <Time at={since} />
       </span>
       <Act
-        label={`End the session of ${who}`}
+        label={client === "" ? `End the session of ${who}` : `Disconnect ${client} of ${who}`}
         act={() => (isOwn ? logOut() : postern.consoleSessions.delete(id))}
         onDone={onDone}
       >
