@@ -79,6 +79,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   "src/routing": ["test/traffic/{authorities,explain,paths}.test.ts"],
   "src/schema": ["test/api/{input,json}.test.ts"],
   "src/settings": ["test/settings.test.ts", "test/cli/commands.test.ts"],
+  "src/telemetry": ["test/telemetry/*.test.ts"],
   "src/sso": ["test/cli/sso.test.ts"],
   "src/storage/cluster": ["test/storage/{nodes,presence}.test.ts"],
   "src/storage": ["test/storage/{commit,history,rules,secrets}.test.ts"],

@@ -9,6 +9,8 @@ import type { Log } from "../lib/log.ts";
 import { checkServerNames } from "../lib/server-names.ts";
 import { makeMetrics } from "../lib/metrics.ts";
 import type { Metrics } from "../lib/metrics.ts";
+import { sumMetrics } from "../lib/metrics-sum.ts";
+import type { SpanRecorder } from "../lib/span-recorder.ts";
 import { networksOf } from "../lib/networks.ts";
 import type { Downward, Link, Relayed, Upward } from "../routing/planes/messages.ts";
 import { exportFailures } from "../lib/boundary.ts";
@@ -121,8 +123,17 @@ export interface ControlPlaneOptions extends ControlPlaneSettings {
   readonly readinessChecked?: () => void;
   /** Runs backtests of this node's captured requests. Default: there are no captured requests. */
   readonly backtests?: (captureKeys: () => readonly DerivedKey[]) => BacktestRunner;
+  /** Records spans of the API's writes, deliveries and jobs, and sends the metrics; absent without telemetry. */
+  readonly telemetry?: ControlPlaneTelemetry | undefined;
   /** Authorities of the certificates of event receivers, PEM. Default: the system's. */
   readonly eventsCa?: string;
+}
+
+export interface ControlPlaneTelemetry {
+  /** Absent if traces are not sent. */
+  readonly recorder: SpanRecorder | undefined;
+  /** Sends the metrics regularly. @param read returns Prometheus' text format */
+  sendMetrics(read: () => Promise<string>): { cancel(): void };
 }
 
 export interface ControlPlane {
@@ -233,6 +244,9 @@ async function serve(
     logins.book,
     keepDirectory({ lineCount: links.length, nodes: directory, agents }),
   ]);
+  const metricsSent = options.telemetry?.sendMetrics(async () =>
+    sumMetrics([metrics.render(), await queries.metrics()]),
+  );
   const grounds = {
     backtests: openBacktests(options, store, queries, () => recordingNodes(directory?.linesByNode(), queries)),
     edges,
@@ -259,6 +273,7 @@ async function serve(
     address: api.address,
     apiUrl,
     async stop() {
+      metricsSent?.cancel();
       for (const one of [readiness, nodes, tickets]) one.stop();
       await logins.stop();
       applied.stop();

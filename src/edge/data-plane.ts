@@ -166,7 +166,7 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
   exportOutboundCounters(metrics);
   const moments = new Moments(clock);
   const capture = captureOf(options, () => registry.nodeId(edgeId));
-  const observers = makeObservers({ table, send, clock, moments, log, metrics, capture, settings: options });
+  const observers = makeObservers({ table, send, clock, moments, log, metrics, capture, tracing: options.tracing, settings: options });
   const deadlines = new Deadlines(clock);
   const limits = httpLimits(options);
   const dial = { clock, allowLocal: options.allowLocalUpstreams };
@@ -285,6 +285,7 @@ function httpContext(options: EdgeOptions, ports: PublicPorts, parts: HttpParts)
     takesDefaultPorts: options.httpsPort === undefined,
     allowEncodedSlashes: options.allowEncodedSlashes,
     trustsProxy: networksOf(options.trustedForwarders),
+    tracing: options.tracing,
     routeFailed: observers.failing.note,
     capturedBytes: observers.capture?.bodyBytes,
     finished: observers.exchangeFinished,

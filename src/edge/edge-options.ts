@@ -12,6 +12,7 @@ import type { HttpLimits } from "./http/context.ts";
 import type { ListenerLimits } from "./listeners/limits.ts";
 import type { TlsPlace } from "./peers/tls-transport.ts";
 import type { UnixPlace } from "./peers/unix-transport.ts";
+import type { Tracing } from "./watch/tracing.ts";
 import type { TraceLimits } from "./watch/traces.ts";
 import type { TrafficReportLimits } from "./watch/traffic-reports.ts";
 
@@ -43,6 +44,8 @@ export interface EdgeOptions extends EdgeSettings {
   readonly metrics: Metrics;
   /** Writes lines of the access log; absent without one. */
   readonly accessLines?: ((batch: AccessBatch) => void) | undefined;
+  /** Records spans of requests; absent without telemetry. */
+  readonly tracing?: Tracing | undefined;
   /** Line to the thread that writes captured requests; absent without one. */
   readonly capture?: EdgeCapture | undefined;
   /** Maximum time that a stop waits for requests in flight, milliseconds. */

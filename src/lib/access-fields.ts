@@ -25,6 +25,7 @@ export const usualAccessFields = [
   "referer",
   "site",
   "route",
+  "trace_id",
 ] as const;
 
 /** Fields that only lines with chosen fields have. */

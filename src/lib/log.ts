@@ -21,7 +21,7 @@ export type LogLevel = "debug" | "info" | "warn" | "error";
 export const logLevels: readonly LogLevel[] = ["debug", "info", "warn", "error"];
 
 /** A line that is not rendered yet. */
-interface Line {
+export interface LogLine {
   readonly now: number;
   readonly level: LogLevel;
   readonly event: string;
@@ -36,6 +36,8 @@ export interface LogOptions {
   readonly monotonic: () => number;
   /** Receives whole lines. Must not block the caller. */
   readonly write: (lines: string) => void;
+  /** Receives each written line, too. */
+  readonly also?: ((line: LogLine) => void) | undefined;
 }
 
 /**
@@ -49,7 +51,7 @@ const maxPendingLines = 10_000;
 export function makeLog(options: LogOptions): Log {
   const least = logLevels.indexOf(options.level);
   const render = options.format === "json" ? jsonLine : textLine;
-  let pending: Line[] = [];
+  let pending: LogLine[] = [];
   let dropped = 0;
   const events = new Map<string, { readonly rate: Rate; unlogged: number }>();
   const allowanceOf = (event: string): { readonly rate: Rate; unlogged: number } => {
@@ -83,7 +85,9 @@ export function makeLog(options: LogOptions): Log {
     const { unlogged } = allowance;
     allowance.unlogged = 0;
     if (pending.length === 0) putOff(writing, phase.sockets);
-    pending.push({ now: options.now(), level, event, fields: unlogged > 0 ? { ...fields, unlogged } : fields });
+    const line = { now: options.now(), level, event, fields: unlogged > 0 ? { ...fields, unlogged } : fields };
+    pending.push(line);
+    options.also?.(line);
   };
   const bound = (base: LogFields): Log => ({
     debug: (event, fields) => emit("debug", event, { ...base, ...fields }),
@@ -98,7 +102,7 @@ export function makeLog(options: LogOptions): Log {
 export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {}, with: () => silentLog };
 
 /** Always returns a line, because no caller is left to receive an error. */
-function lineOf(render: typeof jsonLine, { now, level, event, fields }: Line): string {
+function lineOf(render: typeof jsonLine, { now, level, event, fields }: LogLine): string {
   try {
     return render(now, level, event, fields);
   } catch (error) {

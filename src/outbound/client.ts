@@ -42,7 +42,7 @@ export interface OutboundRequest {
   readonly method: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS";
   readonly url: URL;
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
-  readonly body?: string | undefined;
+  readonly body?: string | Uint8Array | undefined;
   /** Maximum time until the response is complete, milliseconds. Default: the client's. */
   readonly timeoutMs?: number;
   /** Account, or another name, whose share of name lookups this request uses. Default: the purpose. */

@@ -3,7 +3,7 @@ import type { Metrics } from "../lib/metrics.ts";
 
 /** Purpose of an outbound request. */
 export type OutboundPurpose = (typeof outboundPurposes)[number];
-const outboundPurposes = ["acme", "dns", "events", "logins", "policy", "webhooks"] as const;
+const outboundPurposes = ["acme", "dns", "events", "logins", "policy", "telemetry", "webhooks"] as const;
 
 const outcomes = ["answered", "failed"] as const;
 
@@ -21,7 +21,7 @@ export function exportOutboundCounters(metrics: Metrics): void {
       const read = (): number => counts.get(`${purpose} ${outcome}`) ?? 0;
       metrics.counterOf(
         "postern_outbound_requests_total",
-        "Outgoing requests of the server: to certificate authorities, DNS providers, event destinations, identity providers, key servers, and hosts that traffic policies call.",
+        "Outgoing requests of the server: to certificate authorities, DNS providers, event destinations, identity providers, key servers, hosts that traffic policies call, and OpenTelemetry endpoints.",
         read,
         { purpose, outcome },
       );

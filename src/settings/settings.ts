@@ -7,6 +7,7 @@ import { controlPlaneSettings } from "./control-plane.ts";
 import { edgeSettings } from "./edge.ts";
 import { placeSettings } from "./places.ts";
 import type { ValuesOf } from "./setting.ts";
+import { telemetrySettings } from "./telemetry.ts";
 import { firstSecretSettings, logSettings, planeSettings } from "./start-up.ts";
 
 /** Settings of a platform, for all commands that run one. */
@@ -17,6 +18,7 @@ export const platformSettings = {
   ...firstSecretSettings,
   ...planeSettings,
   ...logSettings,
+  ...telemetrySettings,
 } as const;
 
 export type PlatformSettings = ValuesOf<typeof platformSettings>;

@@ -127,6 +127,8 @@ export interface TlsFacts {
    * for the handshake.
    */
   readonly clientCertificate: Buffer | undefined;
+  /** When the handshake was complete, milliseconds since 1970; absent inside another connection, and in a dry run. */
+  readonly completedAt?: number;
   /** The certificate sent in the handshake; absent in a dry run. */
   readonly serverCertificate?: ServedCertificate | undefined;
 }

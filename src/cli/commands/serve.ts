@@ -7,7 +7,7 @@ import { checkStart } from "../platform/check-start.ts";
 import type { StartCheck } from "../platform/check-start.ts";
 import { usualEdges } from "../platform/edge-count.ts";
 import { startPlatform } from "../platform/platform.ts";
-import type { Platform } from "../platform/platform.ts";
+import type { LogTap, Platform } from "../platform/platform.ts";
 import { platformSettings, settings } from "../../settings/settings.ts";
 import { interrupted, onReload } from "../process/signals.ts";
 import { warnOfSources } from "../process/sources.ts";
@@ -40,11 +40,12 @@ export const serve = defineCommand({
     const stopped = interrupted();
     let reload: () => void = () => undefined;
     onReload(() => reload());
-    const log = openLog(logFormOf(values));
+    const logTap: LogTap = {};
+    const log = openLog(logFormOf(values), (line) => logTap.take?.(line));
     warnOfSources(log);
     const version = posternVersion();
     const platform = await Promise.race([
-      startPlatform({ ...values, edges: values.edges ?? usualEdges(), log, version }),
+      startPlatform({ ...values, edges: values.edges ?? usualEdges(), log, logTap, version }),
       stopped,
     ]);
     if (typeof platform === "number") return platform;

@@ -19,6 +19,7 @@ import type { UnixPlace } from "../../edge/peers/unix-transport.ts";
 import type { AccessLogFile } from "./access-log-file.ts";
 import { captureDirectory, CaptureService } from "./capture-service.ts";
 import { openPeerRoom } from "./peer-room.ts";
+import type { TelemetryService } from "./telemetry-service.ts";
 import { trafficHeap } from "./threads/heap.ts";
 import { holdBundledThreads } from "./threads/hold-programs.ts";
 import { makeLine } from "./threads/line.ts";
@@ -35,6 +36,8 @@ export interface PlanesOptions {
   readonly log: Log;
   /** Absent without an access log. */
   readonly accessLog: AccessLogFile | undefined;
+  /** Absent if no telemetry is sent. */
+  readonly telemetry: Pick<TelemetryService, "share" | "threadReady"> | undefined;
   /** Maximum time for each plane to drain, milliseconds. */
   readonly drainMs: number;
 }
@@ -61,7 +64,9 @@ export function startPlanes(options: PlanesOptions): Planes {
   holdBundledThreads();
   const { clock, log, drainMs, accessLog } = options;
   const { watchdogSeconds: watchSeconds } = options.settings;
-  const shared = { log, logForm: logFormOf(options.settings), clock, watchSeconds };
+  const started = { log, logForm: logFormOf(options.settings), clock, watchSeconds };
+  const { telemetry } = options;
+  const shared = { ...started, telemetry: telemetry?.share };
   const count = options.settings.edges ?? 1;
   const room = count > 1 ? openPeerRoom() : undefined;
   const edges: Supervised<EdgePorts>[] = [];
@@ -79,21 +84,26 @@ export function startPlanes(options: PlanesOptions): Planes {
       file: new URL("./threads/control-plane.ts", import.meta.url),
       lines: () => takeEnds.map((take) => take("control plane")),
       readinessChecked: () => void (checkedAt = clock.monotonic()),
+      ready: (tell) => telemetry?.threadReady("control plane", { tell }),
       options: (ports) => controlPlaneOptions(options, ports?.apiPort ?? apiPort),
     });
   let control = startControl();
   /** @param first ports that another edge has chosen */
   const startEdge = (at: number, first?: EdgePorts): Supervised<EdgePorts> => {
     const take = takeEnds[at] as (typeof takeEnds)[number];
+    const name = count === 1 ? "edge" : `edge ${at + 1}`;
     const edge = supervise<EdgeThreadOptions, EdgePorts>({
       ...shared,
-      name: count === 1 ? "edge" : `edge ${at + 1}`,
+      name,
       file: new URL("./threads/edge.ts", import.meta.url),
       heap: trafficHeap,
       lines: () => [take("edge")],
       accessLines: (batch, written) => accessLog?.write(batch, written),
       captureWanted: () => capture.wanted(),
-      ready: (tell) => capture.edgeReady({ tell }),
+      ready: (tell) => {
+        capture.edgeReady({ tell });
+        telemetry?.threadReady(name, { tell });
+      },
       options: (ports) => {
         const peers = peerOptions(options.settings, at, count, room?.place(), sharedKeys);
         const keys = sharedKeys ?? { ...options.kept, authority };
@@ -104,7 +114,7 @@ export function startPlanes(options: PlanesOptions): Planes {
     return edge;
   };
   const capture = new CaptureService({
-    ...shared,
+    ...started,
     data: options.settings.data,
     maxBytes: options.settings.captureMaxBytes,
     keys: async () => (await control.started).captureKeys,

@@ -1,11 +1,12 @@
 /**
  * Runs the platform as one process: opens the data directory, starts both planes on it, and returns their addresses.
  */
+import { hostname } from "node:os";
 import { join } from "node:path";
 import type { DevelopmentProvider } from "../../api/logins/addresses-operation.ts";
 import { systemClock } from "../../lib/clock.ts";
 import type { Clock } from "../../lib/clock.ts";
-import type { Log } from "../../lib/log.ts";
+import type { Log, LogLine } from "../../lib/log.ts";
 import { idpUrl } from "../../lib/server-names.ts";
 import type { ListenAddress } from "../../settings/kinds/address.ts";
 import type { PlatformSettings } from "../../settings/settings.ts";
@@ -14,13 +15,23 @@ import { keepAuthority, openDataDirectory, readUsableAuthority } from "../data/d
 import type { DataDirectory } from "../data/data-directory.ts";
 import { dataFiles } from "../data/data-files.ts";
 import { announceServer, withdrawServer } from "../data/local-server.ts";
+import { logFormOf } from "../process/log-output.ts";
+import { telemetryPlan } from "../telemetry/plan.ts";
 import { openAccessLog } from "./access-log-file.ts";
 import { checkEdges } from "./edge-count.ts";
 import { startPlanes } from "./planes.ts";
 import { checkListeners, startFailure } from "./start-failure.ts";
+import type { TelemetryService } from "./telemetry-service.ts";
+
+/** Receiver of log lines that is known after the log was opened. */
+export interface LogTap {
+  take?: (line: LogLine) => void;
+}
 
 export interface PlatformOptions extends PlatformSettings {
   readonly log: Log;
+  /** Passes the lines of `log` to the telemetry. */
+  readonly logTap?: LogTap;
   readonly version: string;
   /** Identity provider on this machine that accepts every login, offered to the makers of routes. */
   readonly developmentProvider?: DevelopmentProvider | undefined;
@@ -70,8 +81,11 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   });
   const accessLog = openAccessLog(options, log);
   const kept = await openKept(options, clock);
-  const planes = startPlanes({ settings: options, kept, version, developmentProvider, clock, log, accessLog, drainMs });
-  const ports = await planes.started.catch((error: unknown) => {
+  const telemetry = await openTelemetry(options, clock);
+  const shared = { kept, version, developmentProvider, clock, log, accessLog, telemetry, drainMs };
+  const planes = startPlanes({ settings: options, ...shared });
+  const ports = await planes.started.catch(async (error: unknown) => {
+    await telemetry?.stop();
     throw startFailure(error, options);
   });
   const apiUrl = options.apiUrl ?? `http://${hostOf(options.apiListen)}:${ports.apiPort}`;
@@ -121,11 +135,22 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     async stop() {
       withdrawServer(data);
       await planes.stop();
+      await telemetry?.stop();
       await accessLog?.close();
     },
     stopControlPlane: () => planes.stopControlPlane(),
     startControlPlane: () => planes.startControlPlane(),
   };
+}
+
+async function openTelemetry(options: PlatformOptions, clock: Clock): Promise<TelemetryService | undefined> {
+  const { log, version, domain, nameServer, watchdogSeconds: watchSeconds, logTap } = options;
+  const plan = telemetryPlan(options, version, `${domain}:${hostname()}:${process.pid}`);
+  if (plan === undefined) return undefined;
+  const { TelemetryService: Service } = await import("./telemetry-service.ts");
+  const service = new Service({ plan, nameServer, log, logForm: logFormOf(options), clock, watchSeconds });
+  if (logTap) logTap.take = (line) => service.logged(line);
+  return service;
 }
 
 async function openKept(options: PlatformOptions, clock: Clock): Promise<DataDirectory> {

@@ -1,5 +1,5 @@
 import { makeLog } from "../../lib/log.ts";
-import type { Log, LogLevel } from "../../lib/log.ts";
+import type { Log, LogLevel, LogLine } from "../../lib/log.ts";
 
 /** Level and format of the log. */
 export interface LogForm {
@@ -21,11 +21,12 @@ export function logFormOf(settings: {
   return { level: settings.logLevel, format: settings.logFormat ?? (process.stderr.isTTY ? "text" : "json") };
 }
 
-/** Opens the log of this thread, on stderr. */
-export function openLog(form: LogForm): Log {
+/** Opens the log of this thread, on stderr. @param also receives each line, too */
+export function openLog(form: LogForm, also?: (line: LogLine) => void): Log {
   const own = { ...form, now: Date.now, monotonic: () => performance.now() };
   return makeLog({
     ...own,
+    also,
     write(lines) {
       if (!writeLines(lines) || lostBytes === 0) return;
       const bytes = lostBytes;

@@ -1,6 +1,6 @@
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
-import type { Moments } from "../../lib/moments.ts";
+import type { Moment, Moments } from "../../lib/moments.ts";
 import type { Listed, Roster } from "../../lib/collections/roster.ts";
 import type { WindowReserve } from "../../lib/io/receive-window.ts";
 import { spliceLingerMs } from "../../lib/io/splice.ts";
@@ -10,6 +10,7 @@ import type { Visitor } from "../../traffic/login.ts";
 import type { Step } from "../../traffic/step.ts";
 import type { ServingTunnel } from "../../routing/planes/questions.ts";
 import type { CompiledRoute, Site } from "../../routing/sites/compiled.ts";
+import type { ExchangeTrace, RequestTracing } from "./exchange-trace.ts";
 import type { HttpCounters } from "./counters.ts";
 import type { OwnedPaths } from "./owned-paths.ts";
 import type { ReceivedRequest } from "./received-request.ts";
@@ -57,6 +58,8 @@ export interface HttpContext {
   readonly capturedBytes?:
     | ((exchange: Pick<FinishedExchange, "routeId" | "siteId" | "accountId" | "route">) => number)
     | undefined;
+  /** Absent without tracing. */
+  readonly tracing?: RequestTracing | undefined;
   /** Called when a module of a route has thrown. */
   readonly routeFailed?: (route: CompiledRoute, error: unknown) => void;
   /**
@@ -102,6 +105,14 @@ export interface FinishedExchange {
   readonly connection: ConnectionFacts;
   /** When its head was read, milliseconds since 1970. */
   readonly receivedAt: number;
+  readonly arrival: Moment;
+  /** Its place in a trace. Without tracing undefined. */
+  trace: ExchangeTrace | undefined;
+  /** When the edge began to choose an upstream, and when it sent the request there; with tracing. See `Clock.monotonic`. */
+  readonly chosenAt: number | undefined;
+  readonly sentAt: number | undefined;
+  /** When each of `steps` had decided, by its index; with tracing, and only for steps of modules and refusals. */
+  readonly stepEnds: readonly number[] | undefined;
   /** Revision of the configuration when its head was read. */
   readonly revision: number;
   /** Request as forwarded. Modules may have changed its fields; `headers.received()` has the client's. */

@@ -264,9 +264,15 @@ export abstract class DecidedExchange extends ExchangeRecord implements Exchange
   /** Ends the exchange in any state, because code that processed it threw. Never throws. */
   abstract broke(error: unknown): void;
 
+  #record(step: Step): void {
+    const { tracing, moments } = this.shared.context;
+    if (tracing !== undefined) (this.stepEnds ??= [])[this.steps.length] = moments.present.monotonic;
+    this.steps.push(step);
+  }
+
   /** Records a step. Returns false if it ended the exchange. */
   #take(step: Step): boolean {
-    this.steps.push(step);
+    this.#record(step);
     if (step.answer === undefined) return true;
     if (step.drops === true) this.drop(step.answer);
     else this.answer(step.answer);
@@ -275,7 +281,7 @@ export abstract class DecidedExchange extends ExchangeRecord implements Exchange
 
   /** Ends the exchange by a step of the router. */
   #deny(step: Step): void {
-    this.steps.push(step);
+    this.#record(step);
     this.answer(step.answer as Answer);
   }
 }

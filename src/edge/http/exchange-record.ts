@@ -7,6 +7,7 @@ import type { LoginCookies, Visitor } from "../../traffic/login.ts";
 import type { Step } from "../../traffic/step.ts";
 import type { ServingTunnel } from "../../routing/planes/questions.ts";
 import type { CompiledRoute, Site } from "../../routing/sites/compiled.ts";
+import type { ExchangeTrace } from "./exchange-trace.ts";
 import type { ClientConnection } from "./client-connection.ts";
 import type { FinishedExchange } from "./context.ts";
 import type { OwnedAnswer } from "./owned-paths.ts";
@@ -48,6 +49,10 @@ export class ExchangeRecord implements FinishedExchange {
   ownerAccount: string | undefined;
   watcher: ExchangeWatcher | undefined;
   waitedMs: number | undefined;
+  trace: ExchangeTrace | undefined;
+  chosenAt: number | undefined;
+  sentAt: number | undefined;
+  stepEnds: number[] | undefined;
   responded: ResponseRead | undefined;
   capturedBody: Buffer | undefined;
   #early: Buffer | undefined;

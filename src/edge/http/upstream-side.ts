@@ -14,6 +14,7 @@ import type { ClientSide } from "./client-side.ts";
 import { ConvertedClient } from "./converted-client.ts";
 import type { ConvertedExchange } from "./converted-client.ts";
 import { dialFailure, dialFailureReason } from "./dial-failure.ts";
+import type { ExchangeTrace } from "./exchange-trace.ts";
 import { stripResponse } from "./forwarding.ts";
 import type { ForwardedBefore } from "./forwarding.ts";
 import type { ReceivedRequest } from "./received-request.ts";
@@ -45,6 +46,9 @@ export interface ForwardedExchange extends Exchange, ConvertedExchange {
   readonly arrival: Moment;
   /** Waiting time, for the event of the request. */
   waitedMs: number | undefined;
+  trace: ExchangeTrace | undefined;
+  chosenAt: number | undefined;
+  sentAt: number | undefined;
   /** Tunnel that served the request, for its event. */
   tunnel: ServingTunnel | undefined;
   /** Removes fields that would set a cookie of one of the site's logins. */
@@ -126,7 +130,8 @@ export class UpstreamSide implements UpstreamUser {
 
   choose(): void {
     const { exchange } = this;
-    const { upstreams } = exchange.shared.context;
+    const { upstreams, tracing, moments } = exchange.shared.context;
+    if (tracing !== undefined) exchange.chosenAt ??= moments.present.monotonic;
     let chosen: UpstreamPool | Answer;
     try {
       chosen = upstreams.choose(this.#plan, exchange, this.#tried ?? noPools, this.#route.converter !== undefined);
@@ -221,7 +226,9 @@ export class UpstreamSide implements UpstreamUser {
     if (this.#isRepeat) exchange.shared.context.counters.repeated += 1;
     if (this.#body.size > 0) this.#bodyBegun = true;
     this.#sentAt = this.#monotonic();
-    const forwarded = exchange.shared.forwarded(exchange.request, this.#before);
+    const { tracing } = exchange.shared.context;
+    const forwarded =
+      (tracing?.forward(exchange, this.#sentAt) ?? "") + exchange.shared.forwarded(exchange.request, this.#before);
     if (sendRequest(connection, this, exchange.request, forwarded, exchange.requestId, this.#body)) this.#body.credit();
   }
 

@@ -71,7 +71,7 @@ export function makeHttpsHandshakes(
   options: HttpsHandshakesOptions,
   ended: (result: HandshakeResult) => void,
 ): HttpsHandshakes {
-  const { siteFor, connections, certificates, tickets, limits, deadlines } = options;
+  const { siteFor, connections, certificates, tickets, limits, deadlines, clock } = options;
   const contexts = makeTlsContexts("https", options.protocols, tickets, limits.contexts);
   // Offers no protocol, because the edge does not know the protocol behind a TLS edge.
   const opaqueContexts = makeTlsContexts("tls", [], tickets, limits.contexts);
@@ -99,7 +99,7 @@ export function makeHttpsHandshakes(
     }
     ended("completed");
     const ofTls = tlsFacts(tls, hello, certificate, site?.handshake ?? noDemands);
-    const facts = arrival.facts(hello, ofTls);
+    const facts = arrival.facts(hello, { ...ofTls, completedAt: clock.now() });
     if (opaque) connections.serve(tls, facts, opaque);
     else options.serve(tls, facts, tls.alpnProtocol === "h2" ? "h2" : "http/1.1");
   };

@@ -6,8 +6,8 @@ export function makeExchangeLog(log: Log): (exchange: FinishedExchange) => void 
   return (exchange) => {
     const { steps } = exchange;
     if (steps.at(-1)?.answer === undefined) return;
-    const { id, method, host, path, status, siteId, routeId, source } = exchange;
-    const trace = steps.map(({ by, outcome, reason }) => `${by} ${outcome}: ${reason}`);
+    const { id, method, host, path, status, siteId, routeId, source, trace } = exchange;
+    const decisions = steps.map(({ by, outcome, reason }) => `${by} ${outcome}: ${reason}`);
     log.info("request ended at the edge", {
       request: id,
       source,
@@ -15,9 +15,10 @@ export function makeExchangeLog(log: Log): (exchange: FinishedExchange) => void 
       host,
       path,
       status,
+      ...(trace !== undefined && { trace: trace.traceId }),
       ...(siteId !== undefined && { site: siteId }),
       ...(routeId !== undefined && { route: routeId }),
-      steps: trace,
+      steps: decisions,
     });
   };
 }

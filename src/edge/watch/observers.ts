@@ -20,6 +20,7 @@ import { requestTraces } from "./request-traces.ts";
 import { defaultTraceLimits, makeTraces } from "./traces.ts";
 import type { TraceLimits, Traces } from "./traces.ts";
 import { makeTallies } from "./tallies.ts";
+import type { Tracing } from "./tracing.ts";
 import type { Tallies } from "./tallies.ts";
 import { makeTrafficReports } from "./traffic-reports.ts";
 import type { TrafficReportLimits, TrafficReports } from "./traffic-reports.ts";
@@ -32,6 +33,8 @@ export interface ObserversOptions {
   readonly moments: Moments;
   readonly log: Log;
   readonly metrics: Metrics;
+  /** Absent without telemetry. */
+  readonly tracing?: Tracing | undefined;
   /** Absent without a thread that writes captured requests. */
   readonly capture?: Pick<CaptureOptions, "line" | "isDefault" | "place" | "random"> | undefined;
   readonly settings: AccessOptions & {
@@ -62,7 +65,7 @@ export interface AllTraces {
 }
 
 export function makeObservers(options: ObserversOptions): Observers {
-  const { table, send, clock, moments, log, metrics, settings } = options;
+  const { table, send, clock, moments, log, metrics, tracing, settings } = options;
   const { limits = {}, accessLines } = settings;
   const capture = options.capture && makeCapture({ ...options.capture, table, clock, metrics });
   const access = accessLines && makeAccessLog({ settings, write: accessLines, clock, metrics });
@@ -82,6 +85,7 @@ export function makeObservers(options: ObserversOptions): Observers {
     access,
     capture,
     exchangeFinished(exchange) {
+      tracing?.note(exchange);
       logExchange(exchange);
       requests.note(exchange);
       traffic.request(exchange);

@@ -16,7 +16,7 @@ const refused = denied("ip_restriction", "source_denied", "denied by rule ipr_1"
 /** Not used by traces. */
 const unused = {} as Pick<
   FinishedExchange,
-  "connection" | "request" | "receivedAt" | "revision" | "responded" | "route" | "capturedBody"
+  "connection" | "request" | "receivedAt" | "arrival" | "revision" | "responded" | "route" | "capturedBody"
 >;
 const matched = passed("router", "matched");
 
@@ -37,6 +37,10 @@ function exchange(id: string, change: Partial<FinishedExchange> = {}): FinishedE
     bytesOut: 0,
     durationMs: 1,
     waitedMs: undefined,
+    trace: undefined,
+    chosenAt: undefined,
+    sentAt: undefined,
+    stepEnds: undefined,
     cutShort: false,
     steps: [matched, refused],
     ...change,

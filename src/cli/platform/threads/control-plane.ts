@@ -37,7 +37,7 @@ export interface ControlPlanePorts {
 const { options, ports, refused } = workerData as ThreadData<ControlPlaneThreadOptions>;
 const { settings, sealingKeys, captureDirectory: directory, backtestSettings, ...given } = options;
 const links = ports.map(() => controlPlanePortLink());
-await runThread<ControlPlanePorts, Downward, Upward>(links, "ends", async (log) => {
+await runThread<ControlPlanePorts, Downward, Upward>(links, "ends", async (log, telemetry) => {
   const sealingKey = sealingKeys.map((key) => Buffer.from(key));
   const controlPlane = await startControlPlane(
     {
@@ -49,6 +49,7 @@ await runThread<ControlPlanePorts, Downward, Upward>(links, "ends", async (log) 
       log,
       readinessChecked: () =>
         parentPort?.postMessage({ type: "readinessChecked" } satisfies FromThread<ControlPlanePorts>),
+      telemetry,
       backtests: (keys) => backtestRunner(() => ({ directory, keys: keys() }), backtestSettings),
     },
     links,

@@ -35,11 +35,12 @@ const { options, refused } = workerData as ThreadData<EdgeThreadOptions>;
 const { settings, number, ...own } = options;
 const link = edgePortLink();
 const line = capturePortLine(() => parentPort?.postMessage({ type: "captureWanted" } satisfies FromThread<EdgePorts>));
-await runThread<EdgePorts, Upward, Downward>([link], "continues", async (log) => {
+await runThread<EdgePorts, Upward, Downward>([link], "continues", async (log, telemetry) => {
   const accessLines = settings.accessLog === undefined ? undefined : sendLines;
   const facts = { refused: new Set(refused), clock: systemClock, log, metrics: makeMetrics(), accessLines };
   const capture = { line, edge: number };
-  const given = { ...settings, ...own, ...facts, capture };
+  const tracing = telemetry && (await import("./edge-tracing.ts")).openEdgeTracing(telemetry, facts.metrics);
+  const given = { ...settings, ...own, ...facts, capture, tracing };
   const edge = await startEdge(given, link);
   await link.configured;
   return {

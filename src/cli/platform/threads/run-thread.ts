@@ -6,6 +6,7 @@ import type { AccessWritten } from "../../../lib/access-fields.ts";
 import { beat } from "../../../lib/heartbeat.ts";
 import type { Log } from "../../../lib/log.ts";
 import { openLog } from "../../process/log-output.ts";
+import type { TelemetryEnd } from "./telemetry-end.ts";
 import type { PortLink } from "./port-link.ts";
 import type { FromThread, ThreadData, ThreadError, ToThread } from "./thread-messages.ts";
 
@@ -16,6 +17,8 @@ export interface Plane<Ports> {
   replaceAuthority?(authority: KeyedCertificate): void;
   /** Connects an edge and the capture thread. */
   captureLine?(port: MessagePort): void;
+  /** Connects a maker of telemetry and the telemetry thread; only in that thread. */
+  telemetryLine?(port: MessagePort): void;
   /** Lines of the access log were written, or were lost. */
   accessWritten?(result: AccessWritten): void;
   /**
@@ -37,7 +40,7 @@ export type LastResort = "continues" | "ends";
 export async function runThread<Ports, Out, In>(
   links: readonly PortLink<Out, In>[],
   lastResort: LastResort,
-  start: (log: Log) => Promise<Plane<Ports>>,
+  start: (log: Log, telemetry: TelemetryEnd | undefined) => Promise<Plane<Ports>>,
 ): Promise<void> {
   const data = workerData as ThreadData<unknown>;
   const parent = parentPort;
@@ -45,6 +48,7 @@ export async function runThread<Ports, Out, In>(
   const tell = (message: FromThread<Ports>): void => parent.postMessage(message);
   beat(data.heart);
   let plane: Plane<Ports> | undefined;
+  let telemetry: TelemetryEnd | undefined;
   const failing = async (run: () => Promise<void>): Promise<void> => {
     try {
       await run();
@@ -58,6 +62,7 @@ export async function runThread<Ports, Out, In>(
   };
   const stop = async (): Promise<void> => {
     await plane?.stop();
+    telemetry?.flush();
     await logged();
     tell({ type: "stopped" });
   };
@@ -65,15 +70,20 @@ export async function runThread<Ports, Out, In>(
     if (message.type === "link") links[message.at]?.attach(message.port);
     else if (message.type === "authority") plane?.replaceAuthority?.(message.authority);
     else if (message.type === "capture") plane?.captureLine?.(message.port);
-    else if (message.type === "accessWritten") plane?.accessWritten?.(message.result);
+    else if (message.type === "telemetry") {
+      if (telemetry) telemetry.attach(message.port);
+      else plane?.telemetryLine?.(message.port);
+    } else if (message.type === "accessWritten") plane?.accessWritten?.(message.result);
     else if (message.type === "drain") void failing(() => drain(message.isObserved));
     else void failing(stop);
   });
   for (const [at, port] of data.ports.entries()) links[at]?.attach(port);
   try {
-    const log = openLog(data.log);
+    if (data.telemetry) telemetry = new (await import("./telemetry-end.ts")).TelemetryEnd(data.telemetry);
+    const made = telemetry;
+    const log = openLog(data.log, made && ((line) => made.logged(line)));
     logFailuresTo(log);
-    plane = await start(log);
+    plane = await start(log, telemetry);
     outlive(lastResort);
     tell({ type: "ready", ports: plane.ports });
   } catch (error) {

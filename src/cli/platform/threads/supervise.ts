@@ -5,6 +5,7 @@ import { newHeart } from "../../../lib/heartbeat.ts";
 import type { Heart } from "../../../lib/heartbeat.ts";
 import type { Log } from "../../../lib/log.ts";
 import { writeLines } from "../../process/log-output.ts";
+import type { TelemetryShare } from "./telemetry-end.ts";
 import type { LogForm } from "../../process/log-output.ts";
 import type { AccessBatch, AccessWritten } from "../../../lib/access-fields.ts";
 import { watchThread } from "../../../lib/watch-thread.ts";
@@ -31,6 +32,8 @@ export interface ThreadPlan<Options, Ports> {
   readonly heap?: ResourceLimits;
   readonly log: Log;
   readonly logForm: LogForm;
+  /** Absent if no telemetry is sent. */
+  readonly telemetry?: TelemetryShare | undefined;
   readonly clock: Clock;
   /** Maximum seconds without a sign of life before the thread is stopped and restarted; 0: never. */
   readonly watchSeconds: number;
@@ -166,7 +169,7 @@ export function supervise<Options, Ports>(plan: ThreadPlan<Options, Ports>): Sup
 
 /** Returns the ports that a message transfers. */
 function portsOf(message: ToThread): MessagePort[] {
-  return message.type === "capture" ? [message.port] : [];
+  return message.type === "capture" || message.type === "telemetry" ? [message.port] : [];
 }
 
 /** Work on which previous runs of a thread hung, oldest first. */
@@ -204,6 +207,7 @@ function startThread<Options, Ports>(
     options: plan.options(ports),
     ports: lines,
     log: plan.logForm,
+    telemetry: plan.telemetry,
     heart,
     refused: marks,
   };

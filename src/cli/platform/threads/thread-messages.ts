@@ -3,6 +3,7 @@ import type { MessagePort } from "node:worker_threads";
 import type { KeyedCertificate } from "../../../lib/certificates/x509.ts";
 import type { AccessBatch, AccessWritten } from "../../../lib/access-fields.ts";
 import type { Heart } from "../../../lib/heartbeat.ts";
+import type { TelemetryShare } from "./telemetry-end.ts";
 import type { LogForm } from "../../process/log-output.ts";
 
 export type ToThread =
@@ -12,6 +13,8 @@ export type ToThread =
   | { readonly type: "authority"; readonly authority: KeyedCertificate }
   /** A line between an edge and the capture thread. */
   | { readonly type: "capture"; readonly port: MessagePort }
+  /** A line to the telemetry thread. */
+  | { readonly type: "telemetry"; readonly port: MessagePort }
   /** What became of lines of the access log. */
   | { readonly type: "accessWritten"; readonly result: AccessWritten }
   /**
@@ -49,6 +52,8 @@ export interface ThreadData<Options> {
   /** An ordered list of ports to the edges; for an edge, one port to the control plane. */
   readonly ports: readonly MessagePort[];
   readonly log: LogForm;
+  /** Absent if no telemetry is sent. */
+  readonly telemetry: TelemetryShare | undefined;
   /** Heartbeat that the starting thread watches. */
   readonly heart: Heart;
   /** Marks of work on which previous runs hung. It is rejected until it changes. */

@@ -38,6 +38,7 @@ export const readers: Readonly<Record<AccessField, ReadValue>> = {
   referer: headerValue("referer"),
   site: ({ siteId }) => siteId,
   route: ({ routeId }) => routeId,
+  trace_id: ({ trace }) => trace?.traceId,
   query({ request }) {
     const at = request.target.indexOf("?");
     return at < 0 ? undefined : request.target.slice(at, at + maxText);
