@@ -87,6 +87,7 @@ import type { RunInner } from "./http/inner-calls.ts";
 import { makeOperations } from "./operations.ts";
 import type { OperationsInput } from "./operations.ts";
 import type { Operation } from "./operation/call.ts";
+import { recordWrites } from "./operation/recorded.ts";
 import type { DnsChallenges } from "../acme/dns/challenges.ts";
 import { openDnsChallenges } from "./provisioning/dns.ts";
 import { keepServerWildcard } from "./provisioning/server-wildcard.ts";
@@ -306,7 +307,7 @@ async function openCertificates(
 ): Promise<Provisioning> {
   const { dns, clock, log, domain, acmeAgree } = options;
   if (dns && acmeAgree) await keepServerWildcard({ store: grounds.store, clock, log, domain });
-  return openProvisioning({ ...grounds, settings: options, dns, clock, log });
+  return openProvisioning({ ...grounds, settings: options, dns, clock, log, recorder: options.telemetry?.recorder });
 }
 
 async function openEvents(
@@ -320,6 +321,7 @@ async function openEvents(
     aws: operatorKeys(options),
     clock: options.clock,
     log: options.log,
+    recorder: options.telemetry?.recorder,
     ca: options.eventsCa,
   });
 }
@@ -365,7 +367,7 @@ async function startApi(options: ControlPlaneOptions, store: Store, grounds: Gro
           redirectUris: options.consoleRedirectUris,
         })
       : undefined;
-  const made = makeOperations({
+  const all = makeOperations({
     httpsPort: () => edges.httpsPort() ?? options.httpsPort ?? (options.httpsListen.port || 443),
     store,
     needs,
@@ -384,6 +386,7 @@ async function startApi(options: ControlPlaneOptions, store: Store, grounds: Gro
     codes: front?.codes,
     backtests: grounds.backtests,
   });
+  const made = { ...all, operations: recordWrites(all.operations, options.telemetry?.recorder, clock) };
   const mcp = (run: RunInner): McpEntrance =>
     (entrance = openMcp(run, { ...options, keys, applications: front?.applications, isAlone: !store.node }));
   let entrance: McpEntrance | undefined;

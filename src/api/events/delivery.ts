@@ -2,6 +2,7 @@
 import { timestamp } from "../../lib/clock.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
+import type { SpanRecorder } from "../../lib/span-recorder.ts";
 import type { Store } from "../../storage/store.ts";
 import type { Event } from "./event/event.ts";
 import type { EventCounters } from "./counters.ts";
@@ -15,6 +16,7 @@ export interface DeliverySurroundings {
   readonly store: Pick<Store, "settledNow">;
   readonly log: Log;
   readonly counters: EventCounters;
+  readonly recorder?: SpanRecorder | undefined;
   /** Called when the status changes. */
   readonly changed: () => void;
 }
@@ -143,6 +145,7 @@ export class Delivery {
     let refused: readonly Event[] = [];
     let failure: NotDelivered | undefined;
     this.#isBusy = true;
+    const startedAt = this.#with.clock.now();
     try {
       const leftover = await target.deliver(events, ordered);
       refused = leftover?.events ?? [];
@@ -152,6 +155,14 @@ export class Delivery {
       failure = error instanceof NotDelivered ? error : new NotDelivered((error as Error).message);
     }
     this.#isBusy = false;
+    this.#with.recorder?.record({
+      name: "deliver events",
+      kind: "client",
+      startedAt,
+      endedAt: this.#with.clock.now(),
+      error: failure?.message,
+      attributes: { "postern.destination.id": this.#id, "messaging.batch.message_count": events.length },
+    });
     if (target !== this.#target) target.close();
     const taken = events.length - refused.length;
     if (taken > 0) {

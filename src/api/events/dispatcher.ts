@@ -3,6 +3,7 @@ import { letGo } from "../../lib/boundary.ts";
 import type { TellLogin } from "../../identity/sessions/events.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Metrics } from "../../lib/metrics.ts";
+import type { SpanRecorder } from "../../lib/span-recorder.ts";
 import { eventDestination } from "../../resources/event-destination.ts";
 import { docOf } from "../../schema/doc.ts";
 import type { Doc, DocOf } from "../../schema/doc.ts";
@@ -29,6 +30,7 @@ export interface EventOptions extends OpenTargetsOptions {
   readonly store: Store;
   readonly log: Log;
   readonly metrics: Metrics;
+  readonly recorder?: SpanRecorder | undefined;
   /** Base of the URIs in events. */
   readonly baseUrl: () => string;
   readonly edges: Pick<Edges, "joined">;
@@ -109,7 +111,7 @@ export async function startEvents(options: EventOptions): Promise<Events> {
     const job = store.jobs.want(name, () => lanes.get(id)?.delivery.wake());
     const changes = new ChangeQueue({ store, clock, render, accountId, name, from, types, job });
     const traffic = new TrafficQueue((count) => delivery.lost(count));
-    const surroundings = { store, log, clock, counters, changed: () => shared.changed(id) };
+    const surroundings = { store, log, clock, counters, recorder: options.recorder, changed: () => shared.changed(id) };
     const delivery = new Delivery(surroundings, id, open(destination), [changes, traffic]);
     return { delivery, changes, traffic, destination };
   };

@@ -3,6 +3,7 @@ import { usualRetryMs } from "../../acme/renewal-info.ts";
 import { timestamp } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Metrics } from "../../lib/metrics.ts";
+import type { SpanRecorder } from "../../lib/span-recorder.ts";
 import type { Store, StoredObject } from "../../storage/store.ts";
 import { attempt } from "./attempt.ts";
 import type { AttemptContext } from "./attempt.ts";
@@ -29,6 +30,7 @@ export interface CertificateWork {
 
 export interface CertificateWorkOptions extends AttemptContext {
   readonly metrics: Metrics;
+  readonly recorder?: SpanRecorder | undefined;
 }
 
 /** Minimum age before a renewal, even if the authority wants new certificates renewed immediately. */
@@ -49,8 +51,17 @@ export function makeCertificateWork(options: CertificateWorkOptions): Certificat
 
   return {
     async provision(domain) {
+      const startedAt = clock.now();
       const failure = await attempt(options, domain);
       if (signal.aborted) return false;
+      options.recorder?.record({
+        name: "obtain certificate",
+        kind: "internal",
+        startedAt,
+        endedAt: clock.now(),
+        error: failure?.message,
+        attributes: { "postern.domain.id": domain.id, "postern.account.id": domain.account_id, "error.type": failure?.code },
+      });
       const result = failure?.code ?? "completed";
       metrics.counter("postern_certificate_attempts_total", "Attempts to get a certificate.", { result }).add();
       noteResult(log, docOf(domain, reservedDomain).domain, failure);

@@ -6,6 +6,7 @@ import { AcmeProblem } from "../../acme/problem.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Metrics } from "../../lib/metrics.ts";
+import type { SpanRecorder } from "../../lib/span-recorder.ts";
 import type { Doc } from "../../schema/doc.ts";
 import type { Store, StoredObject } from "../../storage/store.ts";
 import type { AppliedRevisions } from "../edges/applied.ts";
@@ -37,6 +38,7 @@ export interface ProvisioningOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
+  readonly recorder?: SpanRecorder | undefined;
 }
 
 /** A domain with a policy. */
@@ -80,6 +82,7 @@ export function openProvisioning(options: ProvisioningOptions): Provisioning {
     signal: stopping.signal,
     log,
     metrics,
+    recorder: options.recorder,
   });
   let isLooking = false;
   metrics.gauge("postern_managed_certificates", "Domains with a certificate policy.", () => managed.size);

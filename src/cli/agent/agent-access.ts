@@ -7,12 +7,15 @@ import { localAuthtoken, ownServer } from "../data/local-server.ts";
 import type { LocalServer } from "../data/local-server.ts";
 import { trustedAuthorities } from "../data/trusted-authorities.ts";
 import { Failure, readingOf } from "../process/exit.ts";
+import { posternVersion } from "../process/version.ts";
+import { agentTelemetryPlan } from "../telemetry/plan.ts";
 import { openAgentLog } from "./agent-log.ts";
 import { proxiesOf } from "./way-out.ts";
 import { named } from "../../settings/kinds/text.ts";
 import { flagOnly, many } from "../../settings/setting.ts";
 import type { ValuesOf } from "../../settings/setting.ts";
 import { agentSettings } from "../../settings/agents.ts";
+import { exportSettings } from "../../settings/telemetry.ts";
 import { settings } from "../../settings/settings.ts";
 
 /** Agent files. A command with this setting reads settings from them instead of from its own file. */
@@ -27,6 +30,7 @@ export const agentConfig = flagOnly(
 export const accessSettings = {
   agentConfig,
   ...agentSettings,
+  ...exportSettings,
   data: settings.data,
   logLevel: settings.logLevel,
   logFormat: settings.logFormat,
@@ -99,6 +103,7 @@ export function sessionOf(values: Values) {
     heartbeatIntervalMs: values.heartbeatInterval,
     heartbeatToleranceMs: values.heartbeatTolerance,
     log: openAgentLog(values),
+    telemetry: agentTelemetryPlan(values, posternVersion()),
     inspector: values.inspector,
     inspectorHost: values.inspectorHost,
     inspectDbSize: values.inspectDbSize,

@@ -12,6 +12,7 @@ import { interrupted } from "../process/signals.ts";
 import { posternVersion } from "../process/version.ts";
 import { makeInspection } from "./inspection.ts";
 import type { InspectionOptions } from "./inspection.ts";
+import type { ExporterPlan } from "../telemetry/plan.ts";
 import { agentFailure } from "./agent-failure.ts";
 import type { AgentInbox } from "./agent-inbox.ts";
 import type { AgentView } from "./agent-view.ts";
@@ -49,6 +50,8 @@ export interface AgentRun
       | "heartbeatToleranceMs"
     > {
   readonly log: Log;
+  /** Absent if the agent sends no spans. */
+  readonly telemetry?: ExporterPlan | undefined;
   /** Form of messages about online tunnels if there is no screen. */
   readonly form: PlainForm;
   /** Whether to show a screen if stdout is a terminal. */
@@ -78,6 +81,7 @@ export async function runAgent({
   inboxHold = false,
   ending,
   online,
+  telemetry,
   ...given
 }: AgentRun): Promise<number> {
   const stopped = interrupted();
@@ -86,12 +90,14 @@ export async function runAgent({
   const opened = given.inspector && inspection && (await inspection.open());
   const view =
     isLive && inspection ? liveView(given.server, inspection.totals, log, shared) : plainView(log, form, shared);
+  const tracing = telemetry && (await import("./agent-tracing.ts")).openAgentTracing(telemetry, view.log);
   for (const { upstream } of given.tunnels) upstream.local?.logTo?.(view.log);
   const prepare = async (tunnel: TunnelOptions): Promise<TunnelOptions> => {
     const isOpened = opens && tunnel === given.tunnels[0];
     const seen = inbox ? withUrl(view.watch(tunnel), inbox.url) : view.watch(tunnel);
     const shown = watched(tunnel, isOpened ? opening(seen, view.log) : seen);
-    return inspection ? await inspection.watch(shown) : shown;
+    const inspected = inspection ? await inspection.watch(shown) : shown;
+    return tracing ? tracing.watch(inspected) : inspected;
   };
   const watchedInbox = inbox && watchInbox(inbox, view, inboxHold);
   await watchedInbox?.begun;
@@ -132,6 +138,7 @@ export async function runAgent({
   // Before the agent waits for open requests, because a stream of a client has no end.
   await Promise.all(given.tunnels.map(async ({ upstream }) => await upstream.local?.close?.()));
   if (typeof end === "number") await agent.close();
+  await tracing?.stop();
   await inspection?.close();
   view.close();
   if (ended !== undefined) sayEnded(form, ended);
