@@ -13,7 +13,7 @@ import type { ExporterOptions } from "./exporter.ts";
 import { exportHandOverCounts, makeHandOver } from "./hand-over.ts";
 import type { HandOver, HandOverLimits } from "./hand-over.ts";
 import { writeSpan } from "./span.ts";
-import { newSpanId, newTraceId } from "./trace-context.ts";
+import { TracePlace } from "./trace-context.ts";
 
 describe("the exporter", { timeout: 60_000 }, () => {
   let receiver: OtlpReceiver;
@@ -54,9 +54,9 @@ describe("the exporter", { timeout: 60_000 }, () => {
     };
   };
   const add = (spans: HandOver, name: string): void => {
-    const place = { traceId: newTraceId(), spanId: newSpanId(), parentId: undefined, isSampled: true };
+    const place = new TracePlace(undefined, undefined);
     const times = { kind: "internal", startedAt: 1_000, endedAt: 2_000.5, error: undefined } as const;
-    spans.add((to) => writeSpan(to, { ...place, ...times, name }, { text: "é".repeat(100), list: ["a", "b"], n: -1.5 }));
+    spans.add((to) => writeSpan(to, place, "own", { ...times, name }, { text: "é".repeat(100), list: ["a", "b"], n: -1.5 }));
   };
 
   it("the exporter sends spans whose bytes an independent decoder reads", async () => {

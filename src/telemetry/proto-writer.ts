@@ -72,6 +72,17 @@ export class ProtoWriter {
     }
   }
 
+  /** @param from position in `source` */
+  bytes(field: number, source: Uint8Array, from: number, length: number): void {
+    this.#reserve(16 + length);
+    this.#tag(field, lengthDelimited);
+    this.#varint(length);
+    for (let at = from; at < from + length; at += 1) {
+      this.#bytes[this.#length] = source[at] as number;
+      this.#length += 1;
+    }
+  }
+
   /** Bytes given as hexadecimal digits. */
   hex(field: number, digits: string): void {
     const size = digits.length / 2;
@@ -100,6 +111,13 @@ export class ProtoWriter {
     this.#reserve(16);
     this.#tag(field, lengthDelimited);
     this.#varint(size);
+  }
+
+  /** Lets `write` write `count` bytes at a position. */
+  write(count: number, write: (target: Buffer, at: number) => void): void {
+    this.#reserve(count);
+    write(this.#bytes, this.#length);
+    this.#length += count;
   }
 
   packedFixed64(field: number, values: readonly number[]): void {

@@ -4,20 +4,17 @@ import type { Sampling } from "../lib/telemetry-words.ts";
 import type { HandOver } from "./hand-over.ts";
 import { makeSampler } from "./sampler.ts";
 import { writeSpan } from "./span.ts";
-import { newSpanId, newTraceId, parseTraceparent } from "./trace-context.ts";
+import { parseTraceparent, TracePlace } from "./trace-context.ts";
 
 /** Failed work is always recorded. */
 export function makeSpanRecorder(spans: HandOver, sampling: Sampling): SpanRecorder {
   const isSampled = makeSampler(sampling);
   return {
-    record({ name, kind, startedAt, endedAt, error, attributes, traceparent }) {
+    record({ attributes, traceparent, ...head }) {
       const parent = traceparent === undefined ? undefined : parseTraceparent(traceparent);
-      const traceId = parent?.traceId ?? newTraceId();
-      const sampled = isSampled(traceId, parent);
-      if (!sampled && error === undefined) return;
-      const parentId = parent?.spanId;
-      const place = { traceId, spanId: newSpanId(), parentId, isRemote: parent !== undefined, isSampled: sampled };
-      spans.add((to) => writeSpan(to, { ...place, name, kind, startedAt, endedAt, error }, attributes));
+      const place = new TracePlace(parent, undefined);
+      place.isSampled = isSampled(place, parent?.isSampled);
+      if (place.isSampled || head.error !== undefined) spans.add((to) => writeSpan(to, place, "own", head, attributes));
     },
   };
 }

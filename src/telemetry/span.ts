@@ -1,8 +1,10 @@
 /** Spans in the form of OTLP (opentelemetry/proto/trace/v1/trace.proto), written one after another. */
 import { writeAttribute, writeAttributes } from "./attributes.ts";
-import type { Attributes } from "./attributes.ts";
+import type { AttributeValue, Attributes } from "./attributes.ts";
 import { longMessage } from "./proto-writer.ts";
 import type { ProtoWriter } from "./proto-writer.ts";
+import { newSpanId, spanIdBytes, traceIdBytes } from "./trace-context.ts";
+import type { TracePlace } from "./trace-context.ts";
 
 const spans = 2;
 const spanFields = {
@@ -29,32 +31,35 @@ const sampledFlag = 1;
 export const spanKinds = { internal: 1, server: 2, client: 3 } as const;
 
 export interface SpanHead {
-  /** 32 and 16 lower-case hexadecimal digits. */
-  readonly traceId: string;
-  readonly spanId: string;
-  /** Undefined for the first span of a trace. */
-  readonly parentId: string | undefined;
-  /** Whether the parent is in another process. */
-  readonly isRemote?: boolean;
-  /** Whether the spans of other processes in the trace are recorded, too. */
-  readonly isSampled: boolean;
-  readonly traceState?: string | undefined;
   readonly name: string;
   readonly kind: keyof typeof spanKinds;
   /** Milliseconds since 1970. */
   readonly startedAt: number;
   readonly endedAt: number;
-  /** Why it failed. "" if the status says it. Undefined if it did not fail. */
-  readonly error: string | undefined;
+  /** Why it failed. "" if the attributes say it. Undefined if it did not fail. */
+  readonly error?: string | undefined;
 }
 
+/**
+ * Which span of a place it is: the place's own, which has the client's as its parent; that of the forwarding; or another
+ * one within the place's own.
+ */
+export type SpanRole = "own" | "forwarding" | "within";
+
 /** Begins a span, to which attributes and events can be written. Pass the result to `endSpan`. */
-export function beginSpan(to: ProtoWriter, head: SpanHead): number {
+export function beginSpan(to: ProtoWriter, place: TracePlace, role: SpanRole, head: SpanHead): number {
+  const { bytes, isSampled } = place;
   const start = to.begin(spans, longMessage);
-  to.hex(spanFields.traceId, head.traceId);
-  to.hex(spanFields.spanId, head.spanId);
-  if (head.traceState !== undefined) to.text(spanFields.traceState, head.traceState);
-  if (head.parentId !== undefined) to.hex(spanFields.parentSpanId, head.parentId);
+  to.bytes(spanFields.traceId, bytes, place.at, traceIdBytes);
+  if (role === "own") {
+    to.bytes(spanFields.spanId, bytes, place.spanAt, spanIdBytes);
+    if (place.state !== undefined) to.text(spanFields.traceState, place.state);
+    if (place.parentId !== undefined) to.hex(spanFields.parentSpanId, place.parentId);
+  } else {
+    if (role === "forwarding") to.bytes(spanFields.spanId, bytes, place.upstreamAt, spanIdBytes);
+    else to.hex(spanFields.spanId, newSpanId());
+    to.bytes(spanFields.parentSpanId, bytes, place.spanAt, spanIdBytes);
+  }
   to.text(spanFields.name, head.name);
   to.number(spanFields.kind, spanKinds[head.kind]);
   to.time(spanFields.start, head.startedAt);
@@ -65,12 +70,17 @@ export function beginSpan(to: ProtoWriter, head: SpanHead): number {
     to.number(statusFields.code, statusError);
     to.end(status);
   }
-  to.fixed32(spanFields.flags, (head.isSampled ? sampledFlag : 0) | (head.isRemote === true ? remoteParent : localParent));
+  const isRemote = role === "own" && place.parentId !== undefined;
+  to.fixed32(spanFields.flags, (isSampled ? sampledFlag : 0) | (isRemote ? remoteParent : localParent));
   return start;
 }
 
-export function spanAttribute(to: ProtoWriter, name: string, value: string | number | boolean): void {
+export function spanAttribute(to: ProtoWriter, name: string, value: AttributeValue): void {
   writeAttribute(to, spanFields.attributes, name, value);
+}
+
+export function spanAttributes(to: ProtoWriter, attributes: Attributes): void {
+  writeAttributes(to, spanFields.attributes, attributes);
 }
 
 /** @param at milliseconds since 1970 */
@@ -85,8 +95,14 @@ export function endSpan(to: ProtoWriter, start: number): void {
   to.end(start, longMessage);
 }
 
-export function writeSpan(to: ProtoWriter, head: SpanHead, attributes: Attributes): void {
-  const start = beginSpan(to, head);
-  writeAttributes(to, spanFields.attributes, attributes);
+export function writeSpan(
+  to: ProtoWriter,
+  place: TracePlace,
+  role: SpanRole,
+  head: SpanHead,
+  attributes: Attributes,
+): void {
+  const start = beginSpan(to, place, role, head);
+  spanAttributes(to, attributes);
   endSpan(to, start);
 }

@@ -11,6 +11,7 @@ import type { Step } from "../../traffic/step.ts";
 import type { ServingTunnel } from "../../routing/planes/questions.ts";
 import type { CompiledRoute, Site } from "../../routing/sites/compiled.ts";
 import type { ExchangeTrace, RequestTracing } from "./exchange-trace.ts";
+import type { TrafficId } from "../../lib/traffic-ids.ts";
 import type { HttpCounters } from "./counters.ts";
 import type { OwnedPaths } from "./owned-paths.ts";
 import type { ReceivedRequest } from "./received-request.ts";
@@ -90,6 +91,8 @@ export interface ServedConnection extends Listed {
 
 export interface FinishedExchange {
   readonly id: string;
+  /** The same as `id`, as bytes. */
+  readonly requestId: TrafficId;
   readonly method: string;
   readonly host: string;
   /** Path as matched. "" if the request was refused before it was parsed. */

@@ -265,9 +265,15 @@ export abstract class DecidedExchange extends ExchangeRecord implements Exchange
   abstract broke(error: unknown): void;
 
   #record(step: Step): void {
-    const { tracing, moments } = this.shared.context;
-    if (tracing !== undefined) (this.stepEnds ??= [])[this.steps.length] = moments.present.monotonic;
+    if (this.shared.context.tracing !== undefined) this.#noteEnd(step);
     this.steps.push(step);
+  }
+
+  /** Notes when a step ended that did something or took time. */
+  #noteEnd({ outcome }: Step): void {
+    const { monotonic } = this.shared.context.moments.present;
+    if (outcome === "passed" && monotonic === this.arrival.monotonic) return;
+    (this.stepEnds ??= [])[this.steps.length] = monotonic;
   }
 
   /** Records a step. Returns false if it ended the exchange. */

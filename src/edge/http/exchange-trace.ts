@@ -4,15 +4,8 @@ import type { ReceivedRequest } from "./received-request.ts";
 /** Place of an exchange in a trace. Ids are lower-case hexadecimal digits. */
 export interface ExchangeTrace {
   readonly traceId: string;
-  /** Id of the exchange's own span. */
+  /** Id of the exchange's span. */
   readonly spanId: string;
-  /** Id of the client's span. Undefined if the trace begins here. */
-  readonly parentId: string | undefined;
-  /** The client's `tracestate`. */
-  readonly state: string | undefined;
-  readonly isSampled: boolean;
-  /** Id of the span of the last forwarding, which the upstream got as its parent. */
-  upstreamSpanId: string | undefined;
 }
 
 export interface TracedExchange {
@@ -21,12 +14,20 @@ export interface TracedExchange {
   sentAt: number | undefined;
 }
 
+/** The line of a request's head that tells the upstream its place in the trace. */
+export interface TraceLine {
+  /** Bytes that `write` writes. */
+  readonly lineLength: number;
+  /** Returns the end position. */
+  write(target: Buffer, start: number): number;
+}
+
 export interface RequestTracing {
   /**
-   * Notes that the request is sent to an upstream. Replaces its `traceparent`: returns the line with the edge's own, or
-   * "" if traces are not recorded.
+   * Notes that the request is sent to an upstream, and removes its `traceparent`. Returns the line that replaces it.
+   * Undefined, with nothing removed, if traces are not recorded.
    *
    * @param at see `Clock.monotonic`
    */
-  forward(exchange: TracedExchange, at: number): string;
+  forward(exchange: TracedExchange, at: number): TraceLine | undefined;
 }

@@ -2,6 +2,7 @@ import type { FieldTable } from "../../http1/field-table.ts";
 import { isHopByHop } from "../../http1/field-table.ts";
 import { known, knownNames } from "../../http1/known-fields.ts";
 import type { TrafficId } from "../../lib/traffic-ids.ts";
+import type { TraceLine } from "./exchange-trace.ts";
 import { putLatin1 } from "../../http1/slab.ts";
 
 /**
@@ -110,12 +111,14 @@ export function writeRequestHead(
   chunked: boolean,
   forwarded: string,
   requestId: TrafficId,
+  traceLine: TraceLine | undefined,
 ): number {
   let at = putLatin1(target, start, head.method);
   target[at] = 32;
   at = putLatin1(target, at + 1, head.upstreamTarget);
   at = putLatin1(target, at, " HTTP/1.1\r\n");
   at = head.headers.write(target, at);
+  if (traceLine !== undefined) at = traceLine.write(target, at);
   at = putLatin1(target, at, forwarded);
   at = requestId.write(target, at);
   if (chunked) at = putLatin1(target, at, "\r\nTransfer-Encoding: chunked");

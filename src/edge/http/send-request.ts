@@ -1,6 +1,7 @@
 import { trafficIdLength } from "../../lib/traffic-ids.ts";
 import type { TrafficId } from "../../lib/traffic-ids.ts";
 import { putBytes, reserve, slab } from "../../http1/slab.ts";
+import type { TraceLine } from "./exchange-trace.ts";
 import { requestHeadBytes, writeRequestHead } from "./forwarding.ts";
 import type { ReceivedRequest } from "./received-request.ts";
 import type { RequestBody } from "./request-body.ts";
@@ -24,6 +25,7 @@ export function sendRequest(
   forwarded: string,
   requestId: TrafficId,
   body: RequestBody,
+  traceLine?: TraceLine,
 ): boolean {
   const { headers, upstreamTarget: target, method, upgrade } = request;
   const chunked = request.bodyLength < 0;
@@ -36,10 +38,11 @@ export function sendRequest(
       headers.byteBound +
       forwarded.length +
       trafficIdLength +
+      (traceLine?.lineLength ?? 0) +
       joined,
   );
   const { bytes, used } = slab;
-  let at = writeRequestHead(bytes, used, request, chunked, forwarded, requestId);
+  let at = writeRequestHead(bytes, used, request, chunked, forwarded, requestId, traceLine);
   if (joined > 0) for (const piece of body.lend()) at = putBytes(bytes, at, piece, 0, piece.length);
   slab.used = at;
   const left = body.size > 0 ? body.lend() : noPieces;

@@ -226,10 +226,10 @@ export class UpstreamSide implements UpstreamUser {
     if (this.#isRepeat) exchange.shared.context.counters.repeated += 1;
     if (this.#body.size > 0) this.#bodyBegun = true;
     this.#sentAt = this.#monotonic();
-    const { tracing } = exchange.shared.context;
-    const forwarded =
-      (tracing?.forward(exchange, this.#sentAt) ?? "") + exchange.shared.forwarded(exchange.request, this.#before);
-    if (sendRequest(connection, this, exchange.request, forwarded, exchange.requestId, this.#body)) this.#body.credit();
+    const line = exchange.shared.context.tracing?.forward(exchange, this.#sentAt);
+    const forwarded = exchange.shared.forwarded(exchange.request, this.#before);
+    const hasRoom = sendRequest(connection, this, exchange.request, forwarded, exchange.requestId, this.#body, line);
+    if (hasRoom) this.#body.credit();
   }
 
   upstreamInterim(status: number, fields: FieldTable): void {
