@@ -81,6 +81,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   "src/settings": ["test/settings.test.ts", "test/cli/commands.test.ts"],
   "src/telemetry": ["test/telemetry/*.test.ts"],
   "src/sso": ["test/cli/sso.test.ts"],
+  "src/ssh": ["test/traffic/ssh.test.ts", "src/ssh/**/*.test.ts"],
   "src/storage/cluster": ["test/storage/{nodes,presence}.test.ts"],
   "src/storage": ["test/storage/{commit,history,rules,secrets}.test.ts"],
   "src/traffic": ["test/traffic/modules-{access,changes,headers}.test.ts"],

@@ -28,7 +28,7 @@ const allowed: Record<string, { readonly values: readonly string[]; readonly typ
   identity: { values: ["lib", "schema", "outbound", "traffic", "jose"], types: ["settings"] },
   sso: { values: ["lib", "identity"] },
   policy: { values: ["lib", "cel", "schema", "traffic", "webhooks", "outbound", "jose"] },
-  resources: { values: ["lib", "schema", "policy"] },
+  resources: { values: ["lib", "schema", "policy", "ssh"] },
   modules: { values: ["lib", "cel", "schema", "settings", "traffic", "webhooks", "websocket", "identity", "policy"] },
   routing: {
     values: ["lib", "cel", "schema", "traffic", "modules", "resources"],
@@ -82,6 +82,7 @@ const allowed: Record<string, { readonly values: readonly string[]; readonly typ
     types: ["settings", "tunnel"],
   },
   agent: { values: ["lib", "http1", "http2", "tunnel"], types: ["routing"] },
+  ssh: { values: ["lib", "tunnel", "agent"] },
   inspector: { values: ["lib", "http1", "http2", "tunnel", "agent", "pages", "webhooks"] },
   pages: { values: ["lib"] },
   import: { values: ["lib", "schema", "resources", "api"] },
@@ -103,6 +104,7 @@ const allowed: Record<string, { readonly values: readonly string[]; readonly typ
       "webhooks",
       "sdk",
       "sso",
+      "ssh",
     ],
   },
   "main.ts": { values: ["cli"] },
@@ -273,7 +275,7 @@ describe("the house", () => {
   });
 
   it("the house handles a promise in two steps where traffic passes: in then(a, b), an error that a throws escapes b", () => {
-    const found = globSync("src/{edge,tunnel,agent,api}/**/*.ts")
+    const found = globSync("src/{edge,tunnel,agent,api,ssh}/**/*.ts")
       .filter((file) => !file.endsWith(".test.ts"))
       .flatMap((file) => handledInOneStep(readFileSync(file, "utf8")).map((line) => `${file}:${line}`));
     assert.deepEqual(found, []);

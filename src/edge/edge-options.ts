@@ -52,6 +52,8 @@ export interface EdgeOptions extends EdgeSettings {
   readonly drainMs: number;
   /** Set if there are other edges: on the same ports, or at other nodes. */
   readonly peers?: PeerOptions | undefined;
+  /** Path of the socket for the SSH thread of this server; absent without one. */
+  readonly gatewayPath?: string | undefined;
   /** Marks of work that blocked earlier runs of this edge. Default: none. */
   readonly refused?: ReadonlySet<number>;
   /** Returns a random number from 0 up to, but not including, 1, for expressions. Default: `Math.random`. */

@@ -18,6 +18,7 @@ import type { ServedConnection } from "./http/context.ts";
 import type { AgentSession } from "../tunnel/server-hooks.ts";
 import type { PeerPlaces, Peers } from "./peers/peers.ts";
 import { listenForAgents, listenHttp, listenHttps } from "./listen.ts";
+import { startGatewayListener } from "./listeners/gateway-listener.ts";
 import type { Listener } from "./listeners/listener.ts";
 
 /** Time to wait for connections that arrive at the last moment, milliseconds. After a delay they are few. */
@@ -51,7 +52,9 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
     listeners.push(listener);
     return listener;
   };
+  let gatewayClose = (): void => {};
   const close = (): void => {
+    gatewayClose();
     tcpPorts.stop();
     splices.destroy();
     plane.logins.close();
@@ -85,6 +88,9 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
     httpPort = http?.port;
     publicListeners.push(https, ...(http ? [http] : []));
     const agent = await started(listenForAgents(options, plane));
+    const { gatewayPath } = options;
+    const gateway = gatewayPath === undefined ? undefined : await startGatewayListener(gatewayPath, plane);
+    gatewayClose = () => gateway?.close();
     const places = (await plane.peers?.listen()) ?? {};
     follow(options, link, plane, places, {
       advertised: advertisedHttpsPort(),

@@ -38,6 +38,8 @@ import { person } from "./person.ts";
 import { samlMetadata } from "./saml-metadata.ts";
 import { serviceToken } from "./service-token.ts";
 import { secret } from "./secret.ts";
+import { sshCertificateAuthority } from "./ssh-certificate-authority.ts";
+import { sshCredential } from "./ssh-credential.ts";
 import { staticBackend } from "./static-backend.ts";
 import { tcpEdge } from "./tcp-edge.ts";
 import { tlsCertificate } from "./tls-certificate.ts";
@@ -61,6 +63,8 @@ export const resources: readonly ResourceDeclaration[] = withDocumentKeys([
   consoleCheck,
   consoleCode,
   credential,
+  sshCredential,
+  sshCertificateAuthority,
   agentInvitation,
   ipPolicy,
   ipPolicyRule,

@@ -9,6 +9,7 @@ import type { Again, Compiler, Owner } from "./compile/compilation.ts";
 import { changesAsEdges, objectsAsEdges } from "./compile/cloud-endpoints.ts";
 import { ConnectionEdgeCompiler } from "./compile/connection-edge.ts";
 import { CredentialCompiler } from "./compile/credential.ts";
+import { SshKeyCompiler } from "./compile/ssh-key.ts";
 import { HttpsEdgeCompiler } from "./compile/https-edge.ts";
 import { RestrictionCompiler } from "./compile/restriction.ts";
 import { RouteCompiler } from "./compile/route.ts";
@@ -46,12 +47,15 @@ const none: readonly never[] = [];
 /** Preparing the whole configuration counts as work of the server. */
 const configurationOwner = "";
 const edgeKinds: readonly string[] = ["https_edge", "tls_edge", "tcp_edge"];
+const credentialKinds: readonly string[] = ["credential", "ssh_credential", "ssh_certificate_authority"];
 
 class Table implements RoutingTable {
   revision = 0;
   readonly #compilation: Compilation;
   readonly #tcpEdges: ConnectionEdgeCompiler;
   readonly #credentials: CredentialCompiler;
+  readonly #sshKeys: SshKeyCompiler;
+  readonly #sshAuthorities: SshKeyCompiler;
   readonly #routes: RouteCompiler;
   /**
    * By kind, in the order in which a change is compiled, because routes include the modules of their account and edge.
@@ -66,6 +70,8 @@ class Table implements RoutingTable {
     this.#compilation = compilation;
     this.#tcpEdges = new ConnectionEdgeCompiler("tcp_edge", compilation);
     this.#credentials = new CredentialCompiler(compilation);
+    this.#sshKeys = new SshKeyCompiler("ssh_credential", compilation);
+    this.#sshAuthorities = new SshKeyCompiler("ssh_certificate_authority", compilation);
     this.#routes = new RouteCompiler(compilation, httpsEdges);
     const compilers = [
       new RestrictionCompiler(compilation),
@@ -74,6 +80,8 @@ class Table implements RoutingTable {
       this.#tcpEdges,
       this.#routes,
       this.#credentials,
+      this.#sshKeys,
+      this.#sshAuthorities,
     ] as readonly Compiler[];
     this.#compilers = new Map(compilers.map((compiler) => [compiler.kind, compiler]));
   }
@@ -122,7 +130,7 @@ class Table implements RoutingTable {
     for (const unit of stale) {
       const { kind, id } = (unit as Owner).object;
       if (edgeKinds.includes(kind)) siteIds.add(id);
-      else if (kind === "credential") credentialIds.add(id);
+      else if (credentialKinds.includes(kind)) credentialIds.add(id);
     }
     const kinds = new Set(changes.map(({ kind }) => kind));
     for (const listener of this.#listeners) listener({ siteIds, credentialIds, kinds });
@@ -172,6 +180,10 @@ class Table implements RoutingTable {
 
   credential(fingerprint: string): CompiledCredential | undefined {
     return this.#credentials.find(fingerprint);
+  }
+
+  sshKey(fingerprint: string, isAuthority: boolean): CompiledCredential | undefined {
+    return (isAuthority ? this.#sshAuthorities : this.#sshKeys).find(fingerprint);
   }
 
   accountName(accountId: string): string {

@@ -3,7 +3,7 @@
  * and by the planes.
  */
 import { hostAndPort, hostName, listenAddress, listenAddressOrOff, port } from "./kinds/address.ts";
-import { directory } from "./kinds/file.ts";
+import { directory, file } from "./kinds/file.ts";
 import { named, oneOf } from "./kinds/text.ts";
 import { httpUrl } from "./kinds/url.ts";
 import { many, one, optional } from "./setting.ts";
@@ -42,6 +42,13 @@ export const placeSettings = {
     "Address for edges of other servers with the same database (--cluster). With several --edges, each further edge listens on the next port.",
     listenAddress,
     { default: ":4470" },
+  ),
+  sshListen: one("Address for SSH clients, which publish services with `ssh -R`, such as :2222.", listenAddressOrOff, {
+    default: "off",
+  }),
+  sshHostKey: optional(
+    "PEM file with the private key by which SSH clients know this server (default: a key that follows from the server's own secret, the same on every node).",
+    file,
   ),
   domain: one("Domain for generated names of agents.", hostName, { default: "localhost" }),
   idpHost: optional(

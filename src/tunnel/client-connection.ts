@@ -30,7 +30,7 @@ import { streamType, TypeReceiver } from "./typed-stream.ts";
 import { parseWireError } from "./wire-error.ts";
 
 const maxWindow = 16 * 1024 * 1024;
-const windowBudget = 64 * 1024 * 1024;
+const usualWindowBudget = 64 * 1024 * 1024;
 const maxText = 4096;
 const usualAnswerMs = 30_000;
 const maxAnswered = 32;
@@ -125,6 +125,7 @@ export class ClientConnection {
     const extra = objectMember(reply, "Extra");
     const mux = this.#mux;
     const agreed = Math.min(countMember(extra, "MuxWindow"), maxWindow);
+    const { windowBudget = usualWindowBudget } = this.#options;
     if (agreed > 0) mux.windows.allow(agreed, new WindowReserve(windowBudget));
     const told = {
       clientId: textMember(reply, "ClientId", maxText),

@@ -27,6 +27,8 @@ export interface ClientOptions {
   readonly answerMs?: number;
   /** Maximum time for the response to the login, which checks the token. Default: as for other requests. */
   readonly loginMs?: number | undefined;
+  /** Maximum growth of all receive windows, bytes. Default: 64 MiB. */
+  readonly windowBudget?: number;
 }
 
 export interface ClientHandlers {

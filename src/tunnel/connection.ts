@@ -6,6 +6,7 @@ import { Refusal } from "../lib/errors.ts";
 import { newId } from "../lib/ids.ts";
 import { WindowReserve } from "../lib/io/receive-window.ts";
 import type { Timer } from "../lib/clock.ts";
+import { unsealGatewayLogin } from "./gateway-login.ts";
 import type { AddressBook } from "./address-book.ts";
 import { heartbeatOf } from "./limits.ts";
 import { answer, AnsweredStreams, maxMessageBytes } from "./call.ts";
@@ -75,6 +76,8 @@ export class AgentConnection {
   readonly #host: ConnectionHost;
   readonly #mux: Mux;
   readonly #ip: string;
+  /** Whether it comes from a thread of this server, which limits its clients itself. */
+  readonly #isLocal: boolean;
   readonly #opens: TokenBucket;
   readonly #messages: TokenBucket;
   readonly #room: MessageRoom;
@@ -89,18 +92,19 @@ export class AgentConnection {
   #refused = false;
 
   /** Takes ownership of the socket. */
-  static begin(host: ConnectionHost, socket: Socket): void {
-    host.connections.add(new AgentConnection(host, socket));
+  static begin(host: ConnectionHost, socket: Socket, isLocal = false): void {
+    host.connections.add(new AgentConnection(host, socket, isLocal));
   }
 
-  private constructor(host: ConnectionHost, socket: Socket) {
+  private constructor(host: ConnectionHost, socket: Socket, isLocal: boolean) {
     const { clock, limits } = host;
     this.#host = host;
+    this.#isLocal = isLocal;
     this.#ip = normaliseAddress(socket.remoteAddress ?? "") ?? "";
     this.#opens = new TokenBucket(clock, limits.agentStreamsPerSecond, limits.agentStreamBurst);
     this.#messages = new TokenBucket(clock, limits.messagesPerSecond, limits.messageBurst);
     this.#room = new MessageRoom(limits.maxWaitingMessages);
-    host.addresses.connected(this.#ip);
+    if (!isLocal) host.addresses.connected(this.#ip);
     this.#deadline = clock.after(limits.authenticationMs, () =>
       this.#mux.fail(new ProtocolViolation(errorCode.protocol, "not authenticated in time")),
     );
@@ -280,13 +284,16 @@ export class AgentConnection {
     const { hooks, proofs, clock, sessions } = this.#host;
     if (this.#host.turnsAway && agent.kind === "postern") throw new Refusal("server_stopping");
     const isProven = idShape.test(agent.clientId) && proofs.provesSession(agent.cookie, agent.clientId);
+    const gateway = unsealGatewayLogin(proofs, agent.token, clock.now());
+    const ip = gateway?.ip ?? this.#ip;
     const { accountId, accountName, credentialId } = hooks.authenticate({
       token: agent.token,
       resumes: isProven ? agent.clientId : "",
       agentVersion: agent.agentVersion,
       os: agent.os,
       metadata: agent.metadata,
-      ip: this.#ip,
+      ip,
+      gateway,
     });
     this.#accountName = accountName;
     const live = sessions.get(agent.clientId);
@@ -297,7 +304,7 @@ export class AgentConnection {
     if (resumes && !isLeg) live?.close("replaced by a new connection");
     const id = isLeg ? newId("ts", clock.now()) : clientId;
     const parts: SessionParts = { ...this.#host, mux: this.#mux };
-    return new ServerSession(parts, { id, clientId, accountId, credentialId, ip: this.#ip }, agent);
+    return new ServerSession(parts, { id, clientId, accountId, credentialId, ip, isSsh: gateway !== undefined }, agent);
   }
 
   #begin(session: ServerSession, agent: AuthMessage): void {
@@ -326,7 +333,7 @@ export class AgentConnection {
 
   #refuse(stream: MuxStream, refusal: Refusal): void {
     if (refusal.reason === "agent_token_unknown" || refusal.reason === "agent_api_key") {
-      this.#host.addresses.wrongToken(this.#ip);
+      if (!this.#isLocal) this.#host.addresses.wrongToken(this.#ip);
     }
     this.#last(stream, renderRefusedAuth(renderWireError(refusal)));
   }
@@ -344,7 +351,7 @@ export class AgentConnection {
     this.#settled = true;
     this.#deadline?.cancel();
     this.#deadline = undefined;
-    this.#host.addresses.settled(this.#ip);
+    if (!this.#isLocal) this.#host.addresses.settled(this.#ip);
   }
 
   #closed(error: Error | undefined): void {

@@ -3,6 +3,7 @@ import type { ByteStream } from "../lib/io/byte-stream.ts";
 import type { RefusalName } from "../lib/errors.ts";
 import type { AgentInboxAnswer, AgentInboxVerb, AgentInboxWebhook } from "../routing/planes/inbox.ts";
 import type { AgentCommand } from "../routing/planes/messages.ts";
+import type { GatewayLogin } from "./gateway-login.ts";
 
 export interface AuthRequest {
   readonly token: string;
@@ -13,6 +14,8 @@ export interface AuthRequest {
   readonly metadata: string;
   /** The peer's address as text. */
   readonly ip: string;
+  /** Set for a client of the SSH listener, in place of a token. */
+  readonly gateway?: GatewayLogin | undefined;
 }
 
 export interface BindRequest {
@@ -176,6 +179,8 @@ export interface AgentSession {
   readonly os: string;
   readonly metadata: string;
   readonly ip: string;
+  /** Whether it is a client of the SSH listener. */
+  readonly isSsh?: boolean;
   /** Milliseconds since 1970. */
   readonly startedAt: number;
   /** Number of open proxied streams. */

@@ -35,6 +35,8 @@ export interface AgentServerOptions {
 export interface AgentServer {
   /** Takes ownership of a socket after its TLS handshake. Closes it immediately if `admits` returns false. */
   accept(socket: Socket): void;
+  /** The same for a connection from a thread of this server, which limits its clients itself. */
+  acceptLocal(socket: Socket): void;
   /** Whether an address may connect now. Call before the TLS handshake to save its cost. */
   admits(ip: string): boolean;
   /** Live sessions by id. */
@@ -75,6 +77,10 @@ export function makeAgentServer(hooks: ServerHooks, options: AgentServerOptions)
     accept(socket) {
       if (isClosed || !addresses.admits(socket.remoteAddress ?? "")) socket.destroy();
       else AgentConnection.begin(host, socket);
+    },
+    acceptLocal(socket) {
+      if (isClosed) socket.destroy();
+      else AgentConnection.begin(host, socket, true);
     },
     admits: (ip) => !isClosed && addresses.admits(ip),
     sessions: host.sessions,

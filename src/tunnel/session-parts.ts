@@ -25,4 +25,5 @@ export interface SessionIdentity {
   readonly accountId: string;
   readonly credentialId: string;
   readonly ip: string;
+  readonly isSsh: boolean;
 }

@@ -62,6 +62,7 @@ export class ServerSession implements AgentSession {
   readonly os: string;
   readonly metadata: string;
   readonly ip: string;
+  readonly isSsh: boolean;
   readonly startedAt: number;
   readonly #parts: SessionParts;
   readonly #agent: AuthMessage;
@@ -85,6 +86,7 @@ export class ServerSession implements AgentSession {
     this.os = agent.os;
     this.metadata = agent.metadata;
     this.ip = identity.ip;
+    this.isSsh = identity.isSsh;
     this.startedAt = parts.clock.now();
     this.#parts = parts;
     this.#agent = agent;

@@ -127,6 +127,12 @@ import type {
   ReservedDomainUpdate,
   Revision,
   Rollback,
+  SSHCertificateAuthority,
+  SSHCertificateAuthorityCreate,
+  SSHCertificateAuthorityUpdate,
+  SSHCredential,
+  SSHCredentialCreate,
+  SSHCredentialUpdate,
   Secret,
   SecretCreate,
   SecretUpdate,
@@ -441,6 +447,8 @@ export interface Resources {
   readonly personInvitations: PersonInvitations;
   readonly consoleSessions: ConsoleSessions;
   readonly credentials: Credentials;
+  readonly sshCredentials: SshCredentials;
+  readonly sshCertificateAuthorities: SshCertificateAuthorities;
   readonly agentInvitations: AgentInvitations;
   readonly ipPolicies: IpPolicies;
   readonly ipPolicyRules: IpPolicyRules;
@@ -686,6 +694,46 @@ export interface Credentials {
     },
     options?: CallOptions,
   ): Promise<Verdict>;
+}
+
+/** `/ssh_credentials` */
+export interface SshCredentials {
+  /** Create a ssh credential. With `dry_run`, return the effect without making changes. `POST /ssh_credentials` */
+  create(body: SSHCredentialCreate, options?: CreateOptions): Promise<SSHCredential>;
+  /** List ssh credentials, newest first. `GET /ssh_credentials` */
+  list(options?: ListOptions): Listing<SSHCredential>;
+  /** Get a ssh credential. `GET /ssh_credentials/{id}` */
+  get(id: string, options?: GetOptions): Promise<SSHCredential>;
+  /**
+   * Change the given attributes of a ssh credential. With `dry_run`, return the effect without making changes. `PATCH
+   * /ssh_credentials/{id}`
+   */
+  update(id: string, body: SSHCredentialUpdate, options?: CreateOptions): Promise<SSHCredential>;
+  /** Delete a ssh credential. With `dry_run`, check whether this is possible. `DELETE /ssh_credentials/{id}` */
+  delete(id: string, options?: CreateOptions): Promise<void>;
+}
+
+/** `/ssh_certificate_authorities` */
+export interface SshCertificateAuthorities {
+  /**
+   * Create a ssh certificate authority. With `dry_run`, return the effect without making changes. `POST
+   * /ssh_certificate_authorities`
+   */
+  create(body: SSHCertificateAuthorityCreate, options?: CreateOptions): Promise<SSHCertificateAuthority>;
+  /** List ssh certificate authorities, newest first. `GET /ssh_certificate_authorities` */
+  list(options?: ListOptions): Listing<SSHCertificateAuthority>;
+  /** Get a ssh certificate authority. `GET /ssh_certificate_authorities/{id}` */
+  get(id: string, options?: GetOptions): Promise<SSHCertificateAuthority>;
+  /**
+   * Change the given attributes of a ssh certificate authority. With `dry_run`, return the effect without making
+   * changes. `PATCH /ssh_certificate_authorities/{id}`
+   */
+  update(id: string, body: SSHCertificateAuthorityUpdate, options?: CreateOptions): Promise<SSHCertificateAuthority>;
+  /**
+   * Delete a ssh certificate authority. With `dry_run`, check whether this is possible. `DELETE
+   * /ssh_certificate_authorities/{id}`
+   */
+  delete(id: string, options?: CreateOptions): Promise<void>;
 }
 
 /** `/agent_invitations` */

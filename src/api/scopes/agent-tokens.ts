@@ -8,15 +8,22 @@ import { docOf } from "../../schema/doc.ts";
 import { reservedDomain } from "../../resources/reserved-domain.ts";
 import { agentInvitation } from "../../resources/agent-invitation.ts";
 import { credential } from "../../resources/credential.ts";
+import { sshCertificateAuthority } from "../../resources/ssh-certificate-authority.ts";
+import { sshCredential } from "../../resources/ssh-credential.ts";
 import { tunnelGroupBackend } from "../../resources/tunnel-group-backend.ts";
 
-/** Whether objects of the kind have an `acl` of agents' bindings: tokens, and invitations, which create tokens. */
+/** Kinds with an `acl` of agents' bindings: tokens, invitations, which create tokens, and keys of SSH clients. */
+const bindingKinds = [credential, agentInvitation, sshCredential, sshCertificateAuthority];
+
 export function givesAgentsAccess(kind: string): boolean {
-  return kind === credential.name || kind === agentInvitation.name;
+  return bindingKinds.some(({ name }) => name === kind);
 }
 
 export function aclOf(token: StoredObject): readonly string[] {
-  return token.kind === agentInvitation.name ? docOf(token, agentInvitation).acl : docOf(token, credential).acl;
+  if (token.kind === agentInvitation.name) return docOf(token, agentInvitation).acl;
+  if (token.kind === credential.name) return docOf(token, credential).acl;
+  // Both kinds of keys have the same fields.
+  return docOf(token, sshCredential).acl;
 }
 
 /** @throws Refusal unless each rule is limited to reserved names and matched labels within the scope */

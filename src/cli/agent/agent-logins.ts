@@ -9,8 +9,8 @@ import { ownServer } from "../data/local-server.ts";
 import { trustedAuthorities } from "../data/trusted-authorities.ts";
 import { ssoIssuers, startSsoProvider } from "../platform/dev-logins.ts";
 import { Failure } from "../process/exit.ts";
-import { machineClientsOf } from "./bind-options.ts";
-import type { TunnelValues } from "./bind-options.ts";
+import { machineClientsOf } from "../agent-files/bind-options.ts";
+import type { TunnelValues } from "../agent-files/bind-options.ts";
 
 export const agentSso = flagOnly(
   optional(

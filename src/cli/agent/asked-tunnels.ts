@@ -2,7 +2,7 @@
 import type { TunnelOptions } from "../../agent/tunnel.ts";
 import { readEntry } from "../agent-files/read.ts";
 import type { FileIssue, SourceNode, SourcePlace } from "../agent-files/source.ts";
-import { readNoFile } from "./bind-options.ts";
+import { readNoFile } from "../agent-files/bind-options.ts";
 import { tunnelsOfEntry } from "./file-tunnels.ts";
 
 const nowhere: SourcePlace = { path: "", line: 1, column: 1 };

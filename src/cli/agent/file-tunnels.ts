@@ -12,8 +12,8 @@ import { tunnelKeys } from "../agent-files/keys.ts";
 import type { AgentFiles, TunnelEntry } from "../agent-files/read.ts";
 import type { FileValue } from "../agent-files/rows.ts";
 import type { FileIssue, SourcePlace } from "../agent-files/source.ts";
-import { readAnyFile, ValueError } from "./bind-options.ts";
-import type { ReadFile, TunnelValues } from "./bind-options.ts";
+import { readAnyFile, ValueError } from "../agent-files/bind-options.ts";
+import type { ReadFile, TunnelValues } from "../agent-files/bind-options.ts";
 import { tunnelsOf } from "./tunnel-of.ts";
 import type { TunnelKind } from "./tunnel-of.ts";
 

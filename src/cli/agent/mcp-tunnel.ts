@@ -8,8 +8,8 @@ import { systemClock } from "../../lib/clock.ts";
 import { silentLog } from "../../lib/log.ts";
 import type { Log } from "../../lib/log.ts";
 import { Failure } from "../process/exit.ts";
-import { ValueError } from "./bind-options.ts";
-import type { TunnelValues } from "./bind-options.ts";
+import { ValueError } from "../agent-files/bind-options.ts";
+import type { TunnelValues } from "../agent-files/bind-options.ts";
 
 export function isMcp({ mcp, mcpStdio }: TunnelValues): boolean {
   return mcp === true || mcpStdio !== undefined;

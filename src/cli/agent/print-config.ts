@@ -11,7 +11,7 @@ import { isPem } from "../agent-files/rows.ts";
 import { ownServer } from "../data/local-server.ts";
 import type { accessSettings } from "./agent-access.ts";
 import { apiDocument, labelOf } from "./api-document.ts";
-import type { TunnelValues } from "./bind-options.ts";
+import type { TunnelValues } from "../agent-files/bind-options.ts";
 import type { SharingValues } from "./sharing.ts";
 import type { TunnelKind } from "./tunnel-of.ts";
 

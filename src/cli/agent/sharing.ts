@@ -7,7 +7,7 @@ import { named, oneOf } from "../../settings/kinds/text.ts";
 import { flagOnly, many, optional, toggle } from "../../settings/setting.ts";
 import type { ValuesOf } from "../../settings/setting.ts";
 import { Failure } from "../process/exit.ts";
-import type { TunnelValues } from "./bind-options.ts";
+import type { TunnelValues } from "../agent-files/bind-options.ts";
 
 /** The user name that goes with `--password`. */
 const guest = "guest";

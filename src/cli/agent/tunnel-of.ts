@@ -7,8 +7,15 @@ import { endTls } from "../../agent/tls-end.ts";
 import { parseTcpUpstream } from "../../agent/upstream.ts";
 import type { Upstream } from "../../agent/upstream.ts";
 import { utf8Text } from "../../lib/utf8.ts";
-import { bindOptions, namesFile, readAnyFile, readPem, startsCommand, ValueError } from "./bind-options.ts";
-import type { ReadFile, TunnelValues } from "./bind-options.ts";
+import {
+  bindOptions,
+  namesFile,
+  readAnyFile,
+  readPem,
+  startsCommand,
+  ValueError,
+} from "../agent-files/bind-options.ts";
+import type { ReadFile, TunnelValues } from "../agent-files/bind-options.ts";
 import { isMcp, mcpCommand, mcpTargets } from "./mcp-tunnel.ts";
 
 /** The value of `proto` in commands and files. */

@@ -10,7 +10,7 @@ import type { KeyRow as FileKeyRow } from "../agent-files/keys.ts";
 import { readAgentFiles } from "../agent-files/read.ts";
 import type { FileFormat } from "../agent-files/read.ts";
 import type { FileIssue } from "../agent-files/source.ts";
-import { ValueError } from "../agent/bind-options.ts";
+import { ValueError } from "../agent-files/bind-options.ts";
 import { tunnelsOfEntry } from "../agent/file-tunnels.ts";
 
 /** Keys that control access. */

@@ -10,6 +10,8 @@ import type { UnixPlace } from "../../edge/peers/unix-transport.ts";
 export interface PeerRoom {
   /** Returns a place for one start of an edge. The sockets of dead edges remain. */
   place(): UnixPlace;
+  /** Returns the path at which edge `at` accepts sessions of SSH clients. */
+  gatewayPath(at: number): string;
   close(): void;
 }
 
@@ -22,6 +24,7 @@ export function openPeerRoom(): PeerRoom {
       places += 1;
       return { path: join(directory, `${places}.sock`), secret };
     },
+    gatewayPath: (at) => join(directory, `ssh-${at}.sock`),
     close: () => rmSync(directory, { recursive: true, force: true }),
   };
 }

@@ -12,14 +12,16 @@ import type { DataDirectory } from "../data/data-directory.ts";
 import { logFormOf } from "../process/log-output.ts";
 import type { ControlPlanePorts, ControlPlaneThreadOptions } from "./threads/control-plane.ts";
 import type { EdgePorts, EdgeThreadOptions } from "./threads/edge.ts";
+import type { SshPorts } from "./threads/ssh.ts";
 import type { DevelopmentProvider } from "../../api/logins/addresses-operation.ts";
 import type { SharedKeys, ServerKeys } from "../../api/nodes/shared-keys.ts";
 import type { PeerOptions } from "../../edge/edge-options.ts";
-import type { UnixPlace } from "../../edge/peers/unix-transport.ts";
 import type { AccessLogFile } from "./access-log-file.ts";
 import { captureDirectory, CaptureService } from "./capture-service.ts";
 import { openPeerRoom } from "./peer-room.ts";
 import type { TelemetryService } from "./telemetry-service.ts";
+import type { PeerRoom } from "./peer-room.ts";
+import { startSshService } from "./ssh-service.ts";
 import { trafficHeap } from "./threads/heap.ts";
 import { holdBundledThreads } from "./threads/hold-programs.ts";
 import { makeLine } from "./threads/line.ts";
@@ -44,7 +46,7 @@ export interface PlanesOptions {
 
 export interface Planes {
   /** Resolves when all planes run for the first time. Rejects, with all planes stopped, if one cannot start. */
-  readonly started: Promise<ControlPlanePorts & EdgePorts>;
+  readonly started: Promise<ControlPlanePorts & EdgePorts & Partial<SshPorts>>;
   /** Drains and stops the edges, then the control plane. */
   stop(): Promise<void>;
   /** The edges present certificates of the new CA from the next handshake. */
@@ -68,7 +70,7 @@ export function startPlanes(options: PlanesOptions): Planes {
   const { telemetry } = options;
   const shared = { ...started, telemetry: telemetry?.share };
   const count = options.settings.edges ?? 1;
-  const room = count > 1 ? openPeerRoom() : undefined;
+  const room = count > 1 || options.settings.sshListen ? openPeerRoom() : undefined;
   const edges: Supervised<EdgePorts>[] = [];
   let { authority } = options.kept;
   const takeEnds = Array.from({ length: count }, (_one, at) =>
@@ -105,9 +107,10 @@ export function startPlanes(options: PlanesOptions): Planes {
         telemetry?.threadReady(name, { tell });
       },
       options: (ports) => {
-        const peers = peerOptions(options.settings, at, count, room?.place(), sharedKeys);
+        const peers = peerOptions(options.settings, at, count, room, sharedKeys);
+        const gatewayPath = options.settings.sshListen && room?.gatewayPath(at);
         const keys = sharedKeys ?? { ...options.kept, authority };
-        return { ...edgeOptions(options, ports ?? first, keys), number: at + 1, peers };
+        return { ...edgeOptions(options, ports ?? first, keys), number: at + 1, peers, gatewayPath };
       },
     });
     edges[at] = edge;
@@ -126,17 +129,20 @@ export function startPlanes(options: PlanesOptions): Planes {
     await Promise.all(takeEnds.slice(1).map((_take, at) => startEdge(at + 1, ports).started));
     return ports;
   };
+  let ssh: Supervised<SshPorts> | undefined;
   const stopEdges = (boundMs: number): Promise<unknown> => Promise.all(edges.map((edge) => edge.stop(boundMs)));
-  const allStarted = async (): Promise<ControlPlanePorts & EdgePorts> => {
+  const allStarted = async (): Promise<ControlPlanePorts & EdgePorts & Partial<SshPorts>> => {
     try {
       const controlStarted = control.started;
       // All nodes of a cluster share these keys.
       if (options.settings.cluster) ({ sharedKeys } = await controlStarted);
       const [controlPorts, edgePorts] = await Promise.all([controlStarted, startEdges()]);
       apiPort = controlPorts.apiPort;
-      return { ...controlPorts, ...edgePorts };
+      // Before the edges run, they would turn SSH clients away.
+      ssh = room && startSshService({ ...shared, ...options, ...(sharedKeys ?? options.kept), room, edges: count });
+      return { ...controlPorts, ...edgePorts, ...(await ssh?.started) };
     } catch (error) {
-      await Promise.all([control.stop(drainMs), stopEdges(drainMs), capture.stop(drainMs)]);
+      await Promise.all([control.stop(drainMs), stopEdges(drainMs), capture.stop(drainMs), ssh?.stop(drainMs)]);
       room?.close();
       throw error;
     }
@@ -150,6 +156,7 @@ export function startPlanes(options: PlanesOptions): Planes {
       const isObserved = options.settings.cluster || beganAt - checkedAt < checkedWithinMs;
       await Promise.all(edges.map((edge) => edge.drain(boundMs, isObserved)));
       await stopEdges(Math.max(stopMarginMs, beganAt + boundMs - clock.monotonic()));
+      await ssh?.stop(stopMarginMs);
       await capture.stop(stopMarginMs);
       await control.stop(drainMs + stopMarginMs);
       room?.close();
@@ -159,10 +166,7 @@ export function startPlanes(options: PlanesOptions): Planes {
       for (const edge of edges) edge.tell({ type: "authority", authority });
     },
     stopControlPlane: () => control.stop(drainMs),
-    async startControlPlane() {
-      control = startControl();
-      await control.started;
-    },
+    startControlPlane: async () => void (await (control = startControl()).started),
   };
 }
 
@@ -193,7 +197,7 @@ function edgeOptions(
   { settings, version, drainMs }: PlanesOptions,
   ports: EdgePorts | undefined,
   { authority, tunnelSecret }: ServerKeys,
-): Omit<EdgeThreadOptions, "peers" | "number"> {
+): Omit<EdgeThreadOptions, "peers" | "number" | "gatewayPath"> {
   return {
     settings: {
       ...sliceOf(edgeSettings, settings),
@@ -213,9 +217,10 @@ function peerOptions(
   { peerListen }: PlatformSettings,
   at: number,
   count: number,
-  beside: UnixPlace | undefined,
+  room: PeerRoom | undefined,
   keys: SharedKeys | undefined,
 ): PeerOptions | undefined {
+  const beside = count > 1 ? room?.place() : undefined;
   if (!beside && !keys) return undefined;
   const port = peerListen.port === 0 ? 0 : peerListen.port + at;
   const nodes = keys && { listen: { ...peerListen, port }, authority: keys.peerAuthority };

@@ -46,6 +46,8 @@ export interface Platform {
   readonly httpsPort: number;
   readonly httpPort: number | undefined;
   readonly agentPort: number;
+  /** Absent without an SSH listener. */
+  readonly sshPort?: number;
   /** HTTPS port in public URLs. */
   readonly publicHttpsPort: number;
   /** URL to which visitors return from their logins. */

@@ -11,6 +11,7 @@ export const listeners = {
   httpsListen: "the HTTPS edge",
   agentListen: "the agent listener",
   httpListen: "the plain HTTP listener",
+  sshListen: "the SSH listener",
 } as const;
 
 type Listeners = Readonly<Record<keyof typeof listeners, ListenAddress | undefined>>;

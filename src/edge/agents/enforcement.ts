@@ -114,7 +114,7 @@ function refreshCredential(options: EnforcementOptions, credentialId: string, ex
       continue;
     }
     log.info("agent's token revoked", { session: session.id, credential: credentialId });
-    expel(session, "the agent token was revoked");
+    expel(session, session.isSsh ? "its SSH key was removed" : "the agent token was revoked");
   }
 }
 

@@ -228,6 +228,6 @@ export function renderSession(session: AgentSession, region: string): SessionRep
     region,
     startedAt: timestamp(session.startedAt),
     startedMs: session.startedAt,
-    transport: "ngrok/2",
+    transport: session.isSsh ? "ssh" : "ngrok/2",
   };
 }

@@ -21,6 +21,12 @@ export const agentErrors = {
     "The agent token's ACL does not allow this bind.",
     "Add the name to the credential's `acl`, or bind a name that the `acl` lists.",
   ),
+  ssh_key_unknown: entry(
+    9190,
+    401,
+    "The SSH key is unknown, or its owner is inactive.",
+    "Add the public key with `POST /ssh_credentials`, or the authority of a certificate with `POST /ssh_certificate_authorities`.",
+  ),
   agent_code_unknown: entry(
     9052,
     401,

@@ -106,6 +106,18 @@ export const configurationErrors = {
     "Send unencrypted PEM: the certificate first, then its chain in order. `details` has the reason.",
   ),
   // 4100s: users
+  ssh_key_invalid: entry(
+    9191,
+    400,
+    "The text is not an SSH public key that the server supports.",
+    "Send the content of a `.pub` file. Supported are Ed25519, ECDSA, security keys, and RSA from 2,048 bits.",
+  ),
+  ssh_key_taken: entry(
+    9192,
+    409,
+    "The SSH key is already in use on this server.",
+    "Use another key, or delete the object that has it. A key belongs to one account.",
+  ),
   name_taken: entry(4112, 409, "The account already uses this name.", "Pick another."),
   // 6500s: backends
   backend_nesting: entry(

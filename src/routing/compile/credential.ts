@@ -41,7 +41,7 @@ export class CredentialCompiler implements Compiler<CredentialOwner> {
       active: this.#compilation.units.compile(
         owner,
         object,
-        (scope) => !ownerId || isActive(scope.get(botUser.name, ownerId)),
+        (scope) => !ownerId || isActiveOwner(scope.get(botUser.name, ownerId)),
       ),
       expiresAtMs: expiresAt ? Date.parse(expiresAt) : undefined,
     });
@@ -54,6 +54,6 @@ export class CredentialCompiler implements Compiler<CredentialOwner> {
   }
 }
 
-function isActive(owner: ResourceObject | undefined): boolean {
+export function isActiveOwner(owner: ResourceObject | undefined): boolean {
   return owner !== undefined && docOf(owner, botUser).active;
 }

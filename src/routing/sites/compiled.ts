@@ -99,7 +99,7 @@ export interface ConnectionSite {
 export interface CompiledCredential {
   readonly id: string;
   readonly accountId: string;
-  /** SHA-256 of the token. */
+  /** SHA-256 of the token or public key. */
   readonly tokenHash: Buffer;
   /** Parsed ACL rules. Empty: everything is allowed. */
   readonly acl: readonly string[];
@@ -159,6 +159,8 @@ export interface RoutingTable {
   /** Returns the holder of a port of TCP addresses, including reservations. */
   portHolder(port: number): Holder | undefined;
   credential(fingerprint: string): CompiledCredential | undefined;
+  /** Returns the credential of a public key, or of an authority of certificates. */
+  sshKey(fingerprint: string, isAuthority: boolean): CompiledCredential | undefined;
   accountName(accountId: string): string;
   /** Returns the value of a secret of the account, by the current names of the vault and the secret. */
   secret(accountId: string, vault: string, name: string): string | undefined;

@@ -23,6 +23,8 @@ export interface EdgeThreadOptions {
   readonly number: number;
   /** Set if there are other edges. */
   readonly peers: PeerOptions | undefined;
+  /** Path of its socket for the SSH thread. */
+  readonly gatewayPath: string | undefined;
 }
 
 export interface EdgePorts {

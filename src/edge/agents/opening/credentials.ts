@@ -4,6 +4,7 @@ import type { Clock } from "../../../lib/clock.ts";
 import { Refusal } from "../../../lib/errors.ts";
 import { fingerprint, hashToken, maxTokenBytes, tokenPrefix, tokenPrefixes } from "../../../lib/tokens.ts";
 import type { CompiledCredential, RoutingTable } from "../../../routing/sites/compiled.ts";
+import type { GatewayLogin } from "../../../tunnel/gateway-login.ts";
 import type { AuthRequest } from "../../../tunnel/server-hooks.ts";
 import { compileAcl } from "../../../lib/agent-acl.ts";
 import type { AgentAcl } from "../../../lib/agent-acl.ts";
@@ -20,8 +21,8 @@ export interface Grant {
 }
 
 export interface Credentials {
-  /** Throws `agent_token_unknown` or `agent_api_key`. */
-  authenticate(request: Pick<AuthRequest, "token">): Grant;
+  /** Throws `agent_token_unknown`, `agent_api_key` or `ssh_key_unknown`. */
+  authenticate(request: Pick<AuthRequest, "token" | "gateway">): Grant;
   /** Returns the credential's current rights. Undefined if it was deleted, moved to another owner or disabled. */
   current(credentialId: string): Grant | undefined;
   /** Reads a changed credential again. Returns undefined if sessions that were opened with it must end. */
@@ -30,8 +31,23 @@ export interface Credentials {
 
 export function makeCredentials(table: RoutingTable, clock: Pick<Clock, "now">): Credentials {
   const inUse = new Map<string, { readonly print: string; grant: Grant }>();
+  const use = (print: string, credential: CompiledCredential): Grant => {
+    const known = inUse.get(credential.id)?.grant;
+    const grant = known ?? grantOf(credential);
+    if (!known) inUse.set(credential.id, { print, grant });
+    return grant;
+  };
+  /** Fingerprints are public. The SSH listener has verified the signature of the key. */
+  const ofKey = ({ fingerprint: print, isCertificate }: GatewayLogin): Grant => {
+    const credential = table.sshKey(print, isCertificate);
+    if (!credential?.active) throw new Refusal("ssh_key_unknown", unknownKey(print, isCertificate));
+    return use(print, credential);
+  };
+  const now = (print: string): CompiledCredential | undefined =>
+    table.credential(print) ?? table.sshKey(print, false) ?? table.sshKey(print, true);
   return {
-    authenticate({ token }) {
+    authenticate({ token, gateway }) {
+      if (gateway) return ofKey(gateway);
       if (tokenPrefix(token) === tokenPrefixes.apiKey) throw new Refusal("agent_api_key");
       if (token.length === 0 || token.length > maxTokenBytes) throw new Refusal("agent_token_unknown");
       const print = fingerprint(token);
@@ -41,27 +57,31 @@ export function makeCredentials(table: RoutingTable, clock: Pick<Clock, "now">):
       const same = timingSafeEqual(credential?.tokenHash ?? Buffer.alloc(hash.length), hash);
       if (!credential?.active || !same) throw new Refusal("agent_token_unknown");
       if ((credential.expiresAtMs ?? Infinity) <= clock.now()) throw new Refusal("agent_token_unknown");
-      const known = inUse.get(credential.id)?.grant;
-      const grant = known ?? grantOf(credential);
-      if (!known) inUse.set(credential.id, { print, grant });
-      return grant;
+      return use(print, credential);
     },
     current: (credentialId) => inUse.get(credentialId)?.grant,
     refresh(credentialId) {
       const used = inUse.get(credentialId);
       if (!used) return undefined;
-      const now = table.credential(used.print);
+      const present = now(used.print);
       const holds =
-        now !== undefined &&
-        now.active &&
-        now.id === credentialId &&
-        now.accountId === used.grant.accountId &&
-        timingSafeEqual(now.tokenHash, used.grant.tokenHash);
-      if (holds) used.grant = grantOf(now);
+        present !== undefined &&
+        present.active &&
+        present.id === credentialId &&
+        present.accountId === used.grant.accountId &&
+        timingSafeEqual(present.tokenHash, used.grant.tokenHash);
+      if (holds) used.grant = grantOf(present);
       else inUse.delete(credentialId);
       return holds ? used.grant : undefined;
     },
   };
+}
+
+function unknownKey(print: string, isCertificate: boolean): string {
+  const what = isCertificate
+    ? `the certificate authority ${print}. Add its public key with POST /ssh_certificate_authorities`
+    : `the key ${print}. Add it in the console, or with POST /ssh_credentials`;
+  return `This server does not know ${what}.`;
 }
 
 function grantOf(credential: CompiledCredential): Grant {

@@ -3,7 +3,7 @@
  * applies each member like the module of a route.
  */
 import { readFileSync } from "node:fs";
-import { isPem } from "../agent-files/rows.ts";
+import { isPem } from "./rows.ts";
 import type { tunnelSettings } from "../../settings/tunnels.ts";
 import type { ValuesOf } from "../../settings/setting.ts";
 

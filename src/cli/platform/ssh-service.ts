@@ -1,0 +1,46 @@
+/** Runs the thread of SSH clients, if the operator wants one. */
+import type { PlatformSettings } from "../../settings/settings.ts";
+import type { PeerRoom } from "./peer-room.ts";
+import { sshHostKeyOf } from "../ssh/host-key.ts";
+import type { SshPorts, SshThreadOptions } from "./threads/ssh.ts";
+import { supervise } from "./threads/supervise.ts";
+import type { Supervised, ThreadPlan } from "./threads/supervise.ts";
+
+export interface SshServiceOptions extends Pick<
+  ThreadPlan<unknown, unknown>,
+  "log" | "logForm" | "clock" | "watchSeconds"
+> {
+  readonly settings: PlatformSettings;
+  readonly version: string;
+  readonly tunnelSecret: Uint8Array;
+  readonly room: PeerRoom;
+  /** Number of edges of this server. */
+  readonly edges: number;
+}
+
+/** Returns undefined without an SSH listener. Throws `Failure` (usage) if the host key cannot be used. */
+export function startSshService(options: SshServiceOptions): Supervised<SshPorts> | undefined {
+  const { settings, version, tunnelSecret, room, edges, log, logForm, clock, watchSeconds } = options;
+  const { sshListen, sshHostKey, domain } = settings;
+  if (!sshListen) return undefined;
+  const hostKeyPem = sshHostKeyOf(sshHostKey, tunnelSecret);
+  const paths = Array.from({ length: edges }, (_one, at) => room.gatewayPath(at));
+  return supervise<SshThreadOptions, SshPorts>({
+    log,
+    logForm,
+    clock,
+    watchSeconds,
+    name: "ssh",
+    file: new URL("./threads/ssh.ts", import.meta.url),
+    lines: () => [],
+    options: (ports) => ({
+      // A restarted thread listens on its previous port, also if it was chosen automatically.
+      listen: { ...sshListen, port: ports?.sshPort ?? sshListen.port },
+      hostKeyPem,
+      tunnelSecret,
+      serverVersion: version,
+      domain,
+      edges: paths,
+    }),
+  });
+}

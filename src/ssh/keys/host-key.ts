@@ -1,0 +1,80 @@
+/** The server's private key, which proves to clients that they reached it. */
+import { createPrivateKey, createPublicKey, sign } from "node:crypto";
+import type { KeyObject } from "node:crypto";
+import { mpint, string } from "../wire.ts";
+import { ed25519Blob, fingerprintOf, InvalidKey } from "./public-key.ts";
+
+export interface HostKey {
+  /** Names in the key exchange, the preferred one first. */
+  readonly algorithms: readonly string[];
+  readonly blob: Buffer;
+  readonly fingerprint: string;
+  /** Returns the signature in the form of the protocol. */
+  sign(algorithm: string, bytes: Uint8Array): Buffer;
+}
+
+/** Reads a private key in PEM without a passphrase. Throws `InvalidKey` that says what to do. */
+export function readHostKey(pem: string): HostKey {
+  if (pem.includes("BEGIN OPENSSH PRIVATE KEY")) {
+    throw new InvalidKey("must be a key in PEM. Convert a copy: ssh-keygen -p -N '' -m PKCS8 -f FILE");
+  }
+  let key: KeyObject;
+  try {
+    key = createPrivateKey(pem);
+  } catch (error) {
+    throw new InvalidKey("must be a private key in PEM without a passphrase", { cause: error });
+  }
+  switch (key.asymmetricKeyType) {
+    case "ed25519":
+      return ed25519HostKey(key);
+    case "rsa":
+      return rsaHostKey(key);
+    case "ec":
+      return curveHostKey(key);
+    default:
+      throw new InvalidKey("must be an Ed25519, RSA or ECDSA (P-256) key");
+  }
+}
+
+function ed25519HostKey(key: KeyObject): HostKey {
+  const blob = ed25519Blob(Buffer.from(createPublicKey(key).export({ format: "jwk" }).x as string, "base64url"));
+  return {
+    algorithms: ["ssh-ed25519"],
+    blob,
+    fingerprint: fingerprintOf(blob),
+    sign: (algorithm, bytes) => Buffer.concat([string(algorithm), string(sign(null, bytes, key))]),
+  };
+}
+
+function rsaHostKey(key: KeyObject): HostKey {
+  const { n = "", e = "" } = createPublicKey(key).export({ format: "jwk" });
+  const [modulus, exponent] = [n, e].map((one) => mpint(Buffer.from(one, "base64url")));
+  const blob = Buffer.concat([string("ssh-rsa"), exponent as Buffer, modulus as Buffer]);
+  const digest = (algorithm: string): string => (algorithm === "rsa-sha2-256" ? "sha256" : "sha512");
+  return {
+    algorithms: ["rsa-sha2-512", "rsa-sha2-256"],
+    blob,
+    fingerprint: fingerprintOf(blob),
+    sign: (algorithm, bytes) => Buffer.concat([string(algorithm), string(sign(digest(algorithm), bytes, key))]),
+  };
+}
+
+function curveHostKey(key: KeyObject): HostKey {
+  if (key.asymmetricKeyDetails?.namedCurve !== "prime256v1") throw new InvalidKey("must have the curve P-256");
+  const { x = "", y = "" } = createPublicKey(key).export({ format: "jwk" });
+  const point = Buffer.concat([Buffer.of(4), Buffer.from(x, "base64url"), Buffer.from(y, "base64url")]);
+  const type = "ecdsa-sha2-nistp256";
+  const blob = Buffer.concat([string(type), string("nistp256"), string(point)]);
+  return {
+    algorithms: [type],
+    blob,
+    fingerprint: fingerprintOf(blob),
+    sign(_algorithm, bytes) {
+      const pair = sign("sha256", bytes, { key, dsaEncoding: "ieee-p1363" });
+      return Buffer.concat([
+        string(type),
+        string(Buffer.concat([mpint(pair.subarray(0, 32)), mpint(pair.subarray(32))])),
+      ]);
+    },
+  };
+}
