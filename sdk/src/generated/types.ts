@@ -353,8 +353,8 @@ export interface PersonInvitationUpdate {
 }
 
 /**
- * A login to the console, with the permissions of an API key or of a person. Deleting the session, its key or its
- * person logs the user out.
+ * A login to the console, or an application that may use `/mcp`, with the permissions of an API key or of a person.
+ * Deleting the session, its key or its person ends the access.
  */
 export interface ConsoleSession {
   /** Identifier. */
@@ -369,6 +369,12 @@ export interface ConsoleSession {
   readonly person: string;
   /** The user's address. (at most 255 bytes) */
   readonly ip_address: string;
+  /**
+   * The application that the user has connected to `/mcp`, by its own name; empty for a browser. (at most 1024 bytes)
+   */
+  readonly client: string;
+  /** What the application may do: `read`, `write`. (at most 1000) */
+  readonly client_scopes: readonly string[];
   /** What the user's browser reports. (at most 255 bytes) */
   readonly user_agent: string;
   /** Time when the session expires. */
@@ -426,6 +432,123 @@ export interface CredentialUpdate {
   /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
   readonly metadata?: string | null | undefined;
   /** Names that agents can bind with the token; empty: all. (at most 100) */
+  readonly acl?: readonly string[] | null | undefined;
+}
+
+/** A public key with which an SSH client publishes services (`ssh -R`), if the server runs with `--ssh-listen`. */
+export interface SSHCredential {
+  /** Identifier. */
+  readonly id: string;
+  /** URI of the object. */
+  readonly uri: string;
+  /** Creation time. */
+  readonly created_at: string;
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description: string;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata: string;
+  /** The public key, as in a `.pub` file. Its comment is not stored. (at most 8192 bytes; ssh public key) */
+  readonly public_key: string;
+  /** Type of the key, such as `ssh-ed25519`. (at most 255 bytes) */
+  readonly key_type: string;
+  /** SHA-256 of the key, as SSH clients show it. (at most 255 bytes) */
+  readonly fingerprint: string;
+  /** Names that clients with the key can publish; empty: all. (at most 100) */
+  readonly acl: readonly string[];
+  /**
+   * The bot user that owns the key, which works only while the bot user is active. Null: the account. (id of a bot
+   * user)
+   */
+  readonly owner_id: string | null;
+}
+
+/** A public key with which an SSH client publishes services (`ssh -R`), if the server runs with `--ssh-listen`. */
+export interface SSHCredentialCreate {
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description?: string | null | undefined;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata?: string | null | undefined;
+  /** The public key, as in a `.pub` file. Its comment is not stored. (at most 8192 bytes; ssh public key) */
+  readonly public_key: string;
+  /** Names that clients with the key can publish; empty: all. (at most 100) */
+  readonly acl?: readonly string[] | null | undefined;
+  /**
+   * The bot user that owns the key, which works only while the bot user is active. Null: the account. (id of a bot
+   * user)
+   */
+  readonly owner_id?: string | null | undefined;
+}
+
+/** A public key with which an SSH client publishes services (`ssh -R`), if the server runs with `--ssh-listen`. */
+export interface SSHCredentialUpdate {
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description?: string | null | undefined;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata?: string | null | undefined;
+  /** Names that clients with the key can publish; empty: all. (at most 100) */
+  readonly acl?: readonly string[] | null | undefined;
+}
+
+/**
+ * A key that signs the certificates of SSH clients. Each client with a valid user certificate publishes services in the
+ * account. The user name of its login must be a principal of the certificate.
+ */
+export interface SSHCertificateAuthority {
+  /** Identifier. */
+  readonly id: string;
+  /** URI of the object. */
+  readonly uri: string;
+  /** Creation time. */
+  readonly created_at: string;
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description: string;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata: string;
+  /** The public key, as in a `.pub` file. Its comment is not stored. (at most 8192 bytes; ssh public key) */
+  readonly public_key: string;
+  /** Type of the key, such as `ssh-ed25519`. (at most 255 bytes) */
+  readonly key_type: string;
+  /** SHA-256 of the key, as SSH clients show it. (at most 255 bytes) */
+  readonly fingerprint: string;
+  /** Names that clients with the key can publish; empty: all. (at most 100) */
+  readonly acl: readonly string[];
+  /**
+   * The bot user that owns the key, which works only while the bot user is active. Null: the account. (id of a bot
+   * user)
+   */
+  readonly owner_id: string | null;
+}
+
+/**
+ * A key that signs the certificates of SSH clients. Each client with a valid user certificate publishes services in the
+ * account. The user name of its login must be a principal of the certificate.
+ */
+export interface SSHCertificateAuthorityCreate {
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description?: string | null | undefined;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata?: string | null | undefined;
+  /** The public key, as in a `.pub` file. Its comment is not stored. (at most 8192 bytes; ssh public key) */
+  readonly public_key: string;
+  /** Names that clients with the key can publish; empty: all. (at most 100) */
+  readonly acl?: readonly string[] | null | undefined;
+  /**
+   * The bot user that owns the key, which works only while the bot user is active. Null: the account. (id of a bot
+   * user)
+   */
+  readonly owner_id?: string | null | undefined;
+}
+
+/**
+ * A key that signs the certificates of SSH clients. Each client with a valid user certificate publishes services in the
+ * account. The user name of its login must be a principal of the certificate.
+ */
+export interface SSHCertificateAuthorityUpdate {
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description?: string | null | undefined;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata?: string | null | undefined;
+  /** Names that clients with the key can publish; empty: all. (at most 100) */
   readonly acl?: readonly string[] | null | undefined;
 }
 
@@ -3580,8 +3703,8 @@ export interface PersonInvitationList {
 }
 
 /**
- * A page: A login to the console, with the permissions of an API key or of a person. Deleting the session, its key or
- * its person logs the user out.
+ * A page: A login to the console, or an application that may use `/mcp`, with the permissions of an API key or of a
+ * person. Deleting the session, its key or its person ends the access.
  */
 export interface ConsoleSessionList {
   /** (at most 100) */
@@ -3596,6 +3719,31 @@ export interface ConsoleSessionList {
 export interface CredentialList {
   /** (at most 100) */
   readonly credentials: readonly Credential[];
+  /** URI of the list. */
+  readonly uri: string;
+  /** URI of the next page; null on the last page. */
+  readonly next_page_uri: string | null;
+}
+
+/**
+ * A page: A public key with which an SSH client publishes services (`ssh -R`), if the server runs with `--ssh-listen`.
+ */
+export interface SSHCredentialList {
+  /** (at most 100) */
+  readonly ssh_credentials: readonly SSHCredential[];
+  /** URI of the list. */
+  readonly uri: string;
+  /** URI of the next page; null on the last page. */
+  readonly next_page_uri: string | null;
+}
+
+/**
+ * A page: A key that signs the certificates of SSH clients. Each client with a valid user certificate publishes
+ * services in the account. The user name of its login must be a principal of the certificate.
+ */
+export interface SSHCertificateAuthorityList {
+  /** (at most 100) */
+  readonly ssh_certificate_authorities: readonly SSHCertificateAuthority[];
   /** URI of the list. */
   readonly uri: string;
   /** URI of the next page; null on the last page. */
@@ -4824,6 +4972,13 @@ export interface Document {
   readonly objects: {
     /** An identity for a program. API keys and agent tokens of a bot user work only while the bot user is active. */
     readonly bot_user?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>> | null;
+    /** A public key with which an SSH client publishes services (`ssh -R`), if the server runs with `--ssh-listen`. */
+    readonly ssh_credential?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>> | null;
+    /**
+     * A key that signs the certificates of SSH clients. Each client with a valid user certificate publishes services in
+     * the account. The user name of its login must be a principal of the certificate.
+     */
+    readonly ssh_certificate_authority?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>> | null;
     /** A set of rules that allows or denies source addresses. A policy without an allow rule allows no address. */
     readonly ip_policy?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>> | null;
     /** An allow or deny entry of an IP policy. */
@@ -4915,7 +5070,7 @@ export interface Backtest {
   readonly different: number;
   /** Requests whose result depends on something that was not captured. */
   readonly unknown: number;
-  /** Requests that the configuration does not decide, such as those to agents' endpoints. */
+  /** Requests to hosts that the configuration does not serve. */
   readonly skipped: number;
   /**
    * Requests that the present configuration decides in another way than when they arrived, because it has changed
@@ -4964,8 +5119,10 @@ export interface Backtest {
     readonly object: {
       /** Its kind. */
       readonly kind: string;
-      /** Its id. New objects have a provisional one. */
+      /** Its id. An object that the document would create has its name instead, here and everywhere else. */
       readonly id: string;
+      /** Its name in its document. */
+      readonly name: string | null;
     } | null;
     /** Number of requests. */
     readonly requests: number;
