@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { silentLog } from "../../src/lib/log.ts";
 import { accountSealersWith, newDataKey } from "../../src/storage/sealing/sealing.ts";
 import type { InboxEngine, InboxStep } from "../../src/storage/inbox/engine.ts";
+import { InboxQueries } from "../../src/storage/inbox/inbox-queries.ts";
 import { InboxStore, leaseMs } from "../../src/storage/inbox/inbox-store.ts";
 import type { ClaimedMessage, NewMessage, Verdict } from "../../src/storage/inbox/messages.ts";
 import { postgresEngine } from "../../src/storage/inbox/postgres-engine.ts";
@@ -173,6 +174,43 @@ for (const database of databases) {
               hasEnded = await run(engine, at, isCommitted, reply);
             }
           }
+        }
+      });
+    });
+
+    it("an inbox deletes old messages in bounded steps, reads no others for that, and lists delivered ones by an index", async () => {
+      await withEngine(async (engine) => {
+        const store = new InboxStore(engine, sealers, "one");
+        const accounts = ["ac_1", "ac_2"];
+        const ids = Array.from({ length: 400 }, (_, at) => `m${at}`);
+        await Promise.all(ids.map((id, at) => store.put(message(id, { accountId: accounts[at % 2] as string }))));
+        const old = "update inbox_messages set state = 'delivered', purge_ms = seq where seq % 10 <> 0";
+        await engine.write([{ sql: old, parameters: [] }]);
+        const asked: InboxStep[] = [];
+        const watched: InboxEngine = {
+          ...engine,
+          read: (step) => (asked.push(step), engine.read(step)),
+          write: (steps) => (asked.push(...steps), engine.write(steps)),
+        };
+        const queries = new InboxQueries(watched);
+        const left: number[] = [];
+        const count = { sql: "select count(*) as count from inbox_messages", parameters: [] };
+        do left.push(Number((await engine.read(count))[0]?.["count"]));
+        while (await queries.purge());
+        assert.deepEqual(left, [400, 150]);
+        const sums =
+          "select account_id, count(*) as messages, sum(bytes) as bytes from inbox_messages group by account_id";
+        const rest = await engine.read({ sql: sums, parameters: [] });
+        const expected = new Map(accounts.map((id) => [id, { messages: 0, bytes: 0 }]));
+        for (const { account_id: id, messages, bytes } of rest)
+          expected.set(String(id), { messages: Number(messages), bytes: Number(bytes) });
+        assert.deepEqual(await store.usage(), expected);
+        await queries.list("ac_1", { state: "delivered" }, 10);
+        if (engine.dialect !== "sqlite") return;
+        for (const { sql, parameters } of asked) {
+          const plan = await engine.read({ sql: `explain query plan ${sql}`, parameters });
+          const details = plan.map((row) => String(row["detail"])).join("\n");
+          assert.doesNotMatch(details, /inbox_of_account|SCAN inbox_messages/, sql);
         }
       });
     });

@@ -25,8 +25,9 @@ import type { InboxSettings } from "./limits.ts";
 
 /** Between two looks for messages that another node has left. */
 const lookMs = 2_000;
-/** Number of looks for one count of what waits. */
-const looksPerCount = 5;
+/** Shortest time between two counts of what waits, and how much longer than a count it is: a count reads all that waits. */
+const countMs = 10_000;
+const countPause = 50;
 /** Between two deletions of old messages. */
 const purgeMs = 20_000;
 
@@ -94,7 +95,8 @@ class OpenInboxes implements Inboxes {
   #isPurging = false;
   #isLooking = false;
   #looked: Promise<void> = Promise.resolve();
-  #looks = 0;
+  /** Monotonic time of the next count. */
+  #countsAt = 0;
   readonly #backlogs = new Backlogs();
   #isStopped = false;
 
@@ -180,7 +182,7 @@ class OpenInboxes implements Inboxes {
       const { method, source } = request;
       const head = JSON.stringify(request);
       const outcome = await this.#inbox.put({ ...rest, method, source, line, head, body });
-      if (outcome === "stored") this.#lane(message.routeId).wake();
+      if (outcome === "stored") this.#lane(message.routeId).arrived();
       return outcome;
     } catch (error) {
       this.#options.log.error("webhook not stored", { route: message.routeId, error });
@@ -222,7 +224,7 @@ class OpenInboxes implements Inboxes {
 
   async #lookNow(): Promise<void> {
     await this.#inbox.keepLeases();
-    if ((this.#looks = (this.#looks + 1) % looksPerCount) === 1) await this.#count();
+    if (this.#options.clock.monotonic() >= this.#countsAt) await this.#count();
     if (this.#options.store.node) {
       this.#limits.loaded(await this.#inbox.usage());
       await this.#readPauses();
@@ -234,12 +236,15 @@ class OpenInboxes implements Inboxes {
   }
 
   async #count(): Promise<void> {
+    const { clock } = this.#options;
+    const began = clock.monotonic();
     const counted = await this.#inbox.queries.allBacklogs();
+    const ended = clock.monotonic();
+    this.#countsAt = began + Math.max(countMs, (ended - began) * countPause);
     const isTeller = this.#purging?.isHeld() === true;
     for (const object of this.#backlogs.counted(counted)) {
       const { accountId, ...rest } = object;
-      if (isTeller)
-        this.#options.tell({ type: "inbox_backlog.v0", accountId, at: this.#options.clock.now(), object: rest });
+      if (isTeller) this.#options.tell({ type: "inbox_backlog.v0", accountId, at: clock.now(), object: rest });
     }
   }
 

@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -116,6 +117,26 @@ it("an inbox tries a new agent while an attempt through its former connection ha
   const [call] = await sent(1);
   answer(call as number, done);
   answer(former[0] as number, done);
+  await settled(0);
+  await stop();
+});
+
+it("an inbox does not try again for each message that arrives while no agent is there", async () => {
+  const { store, clock, lane, sent, answer, settled, stop } = await startLane(1);
+  lane.wake();
+  for (const call of await sent(1)) answer(call, away);
+  await settled(0);
+  await eventually(
+    () => clock.pending,
+    (pending) => pending === 1,
+  );
+  for (let at = 0; at < 3; at += 1) lane.arrived();
+  // Whatever the lane asked of the storage has been done after this.
+  await store.keepLeases();
+  await settled(0);
+  assert.deepEqual(await sent(0), []);
+  clock.pass(250);
+  for (const call of await sent(1)) answer(call, done);
   await settled(0);
   await stop();
 });

@@ -71,6 +71,11 @@ export class Lane {
     this.#run(this.#claim(), () => this.#sleep(lastProbeMs));
   }
 
+  /** A message has arrived. While no service can be reached, the next probe is soon enough. */
+  arrived(): void {
+    if (this.#probeMs === 0 || this.isIdle) this.wake();
+  }
+
   /** A service may be back. */
   reachable(): void {
     this.#returns += 1;

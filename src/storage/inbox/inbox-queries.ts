@@ -61,6 +61,9 @@ export interface AccountBacklog extends Omit<Backlog, "isPaused"> {
 const searched = 100_000;
 /** Maximum number of waiting messages that are counted for an agent. */
 export const maxCounted = 10_000;
+/** Number of messages that one transaction deletes, and of all that end at the same time. Webhooks wait meanwhile. */
+const purged = 250;
+const maxPurged = 1_000_000_000;
 /** Maximum number of messages that one call changes. */
 export const maxChanged = 10_000;
 const columns = `seq, id, route_id, state, received_ms, due_ms, attempts, provider, event_type, method, path, source,
@@ -244,7 +247,7 @@ export class InboxQueries {
   /** Deletes messages that were kept long enough, and old names. Returns whether more may follow. */
   async purge(): Promise<boolean> {
     const due = await this.#engine.read({
-      sql: `select purge_ms from inbox_messages where purge_ms <= ${this.#now} order by purge_ms limit 1000`,
+      sql: `select purge_ms from inbox_messages where purge_ms <= ${this.#now} order by purge_ms limit ${purged}`,
       parameters: [],
     });
     const last = due.at(-1)?.["purge_ms"];
@@ -254,20 +257,23 @@ export class InboxQueries {
       return false;
     }
     const old = "select seq from inbox_messages where purge_ms <= ?";
-    const sum = (what: string): string =>
-      `(select ${what} from inbox_messages as old where old.account_id = inbox_usage.account_id and old.purge_ms <= ?)`;
     await this.#engine.write([
       {
-        sql: `update inbox_usage set messages = messages - ${sum("count(*)")},
-          bytes = bytes - ${sum("coalesce(sum(old.bytes), 0)")}`,
-        parameters: [last, last],
+        // The limit has both databases read only the old messages, in this order, instead of all by account.
+        sql: `update inbox_usage set messages = inbox_usage.messages - gone.messages,
+          bytes = inbox_usage.bytes - gone.bytes
+          from (select account_id, count(*) as messages, sum(bytes) as bytes
+            from (select account_id, bytes from inbox_messages where purge_ms <= ? order by purge_ms limit ${maxPurged})
+              as old group by account_id) as gone
+          where gone.account_id = inbox_usage.account_id`,
+        parameters: [last],
       },
       { sql: `delete from inbox_bodies where seq in (${old})`, parameters: [last] },
       { sql: `delete from inbox_attempts where seq in (${old})`, parameters: [last] },
       { sql: "delete from inbox_messages where purge_ms <= ?", parameters: [last] },
       forget,
     ]);
-    return due.length === 1000;
+    return due.length === purged;
   }
 
   async #change(
@@ -305,7 +311,7 @@ function selected(
   if (id !== undefined) indexed.push(["id = ?", id]);
   if (routeId !== undefined) indexed.push(["route_id = ?", routeId]);
   if (state !== undefined)
-    indexed.push([state === "delivered" ? "state = ?" : "state = ? and state <> 'delivered'", state]);
+    indexed.push(state === "delivered" ? ["state = 'delivered'"] : ["state = ? and state <> 'delivered'", state]);
   if (beforeId !== undefined) indexed.push(["seq < (select seq from inbox_messages where id = ?)", beforeId]);
   const scanned: (readonly [sql: string, ...values: unknown[]])[] = [];
   if (provider !== undefined) scanned.push(["provider = ?", provider]);

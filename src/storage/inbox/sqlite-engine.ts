@@ -21,16 +21,37 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
-/** Writes and reads in separate threads, so that no webhook waits for a long list. */
+/** Number of commits until the next checkpoint. */
+const commitsPerCheckpoint = 16;
+const checkpoint: InboxStep = { sql: "pragma wal_checkpoint(passive)", parameters: [] };
+
+/** Writes, reads and checkpoints in separate threads, so that no webhook waits for a long list or a checkpoint. */
 export function sqliteEngine(file: string): InboxEngine {
   const writer = new Thread(file);
   const reader = new Thread(file);
+  const checkpoints = new Thread(file);
+  let commits = 0;
+  let isBusy = false;
+  const committed = (): void => {
+    commits += 1;
+    if (isBusy || commits < commitsPerCheckpoint) return;
+    commits = 0;
+    isBusy = true;
+    // A failed checkpoint loses nothing: the log stays until a later one succeeds.
+    const ended = (): void => void (isBusy = false);
+    checkpoints.ask(true, [checkpoint]).then(ended, ended);
+  };
   return {
     dialect: "sqlite",
-    write: async (steps) => await writer.ask(false, steps),
+    async write(steps) {
+      const rows = await writer.ask(false, steps);
+      committed();
+      return rows;
+    },
     read: async (step) => (await reader.ask(true, [step]))[0] ?? [],
     async close() {
       await reader.close();
+      await checkpoints.close();
       await writer.close();
     },
   };

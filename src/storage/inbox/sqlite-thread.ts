@@ -7,6 +7,11 @@ import type { InboxStep, Row } from "./engine.ts";
 import type { FromThread, ToThread } from "./sqlite-engine.ts";
 import { tablesOf } from "./tables.ts";
 
+/** Names of messages are random, so each message writes a page of its own: smaller pages are fewer bytes. */
+const pageBytes = 2048;
+/** Number of pages in the log from which a commit also runs a checkpoint, if the checkpoints beside it do not suffice. */
+const mostLogPages = 32_000;
+
 const port = parentPort as MessagePort;
 const connection = open(workerData as string);
 const statement = preparing((sql) => {
@@ -15,9 +20,8 @@ const statement = preparing((sql) => {
 });
 
 function open(file: string): DatabaseSync {
-  const opened = connect(file);
-  // Names of messages are random, so their pages change often: fewer checkpoints write each page less often.
-  opened.exec("pragma wal_autocheckpoint = 8000");
+  const opened = connect(file, pageBytes);
+  opened.exec(`pragma wal_autocheckpoint = ${mostLogPages}`);
   for (const text of tablesOf("sqlite")) opened.exec(text);
   return opened;
 }

@@ -72,5 +72,6 @@ export function tablesOf(dialect: InboxEngine["dialect"]): readonly string[] {
       bytes bigint not null
     )`,
     "create table if not exists inbox_pauses (route_id text primary key, account_id text not null, at_ms bigint not null)",
+    "create index if not exists inbox_delivered on inbox_messages (account_id, seq) where state = 'delivered'",
   ];
 }

@@ -1,9 +1,13 @@
 import { DatabaseSync } from "node:sqlite";
 
-/** Opens the file so that every commit returns only when it is on disk (S1). */
-export function connect(file: string): DatabaseSync {
+/**
+ * Opens the file so that every commit returns only when it is on disk (S1).
+ * @param pageBytes size of the pages of a new file; default: as SQLite is built
+ */
+export function connect(file: string, pageBytes?: number): DatabaseSync {
   const connection = new DatabaseSync(file, { timeout: 5000 });
   try {
+    if (pageBytes !== undefined) connection.exec(`pragma page_size = ${pageBytes}`);
     connection.exec("pragma journal_mode = wal; pragma synchronous = full");
   } catch (error) {
     connection.close();
