@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { sign } from "../../src/webhooks/verify.ts";
 import { errorCode } from "../../src/lib/errors.ts";
+import { maxInboxBody } from "../../src/traffic/parts/inbox-fields.ts";
 import { eventually } from "../support/eventually.ts";
 import type { ApiBody } from "../support/platform.ts";
 import { databases } from "../support/postgres.ts";
@@ -204,6 +205,23 @@ for (const database of databases) {
       assert.deepEqual(await states(), ["discarded", "refused"]);
       assert.equal(world.received.length, before + 1);
       await agent.close();
+    });
+
+    it("S9: an inbox stores a body of 8 MiB and delivers it unchanged, and rejects one more byte", async () => {
+      await world.route("/large", { inbox: { enabled: true } });
+      const largest = "0123456789abcdef".repeat(maxInboxBody / 16);
+      const before = world.received.length;
+      const refused = await post("/large", `${largest}x`);
+      assert.equal(refused.status, 413);
+      assert.equal(refused.headers["postern-error-code"], errorCode("payload_too_large"));
+      assert.equal((await post("/large", largest)).status, 202);
+      world.answer = (_request, response) => response.end();
+      const agent = await world.startAgent();
+      await world.arrived(before + 1);
+      const [got] = world.received.slice(before);
+      assert.ok(got?.body.equals(Buffer.from(largest)));
+      await agent.close();
+      assert.equal(world.received.length, before + 1);
     });
 
     it("S9: an inbox answers 503 and calls no service while the control plane is away, and works again after it", async () => {
