@@ -72,7 +72,9 @@ export function makeDialledLines(transports: readonly PeerTransport[], clock: Cl
       const mux = openPeerLine(socket, "agent", { clock, incoming: refuse, closed });
       const silent = (isSilent: boolean): void => {
         line.isSilent = isSilent;
-        if (isSilent) for (const one of Array.from(line.opening)) contain("stream", () => one.giveUp());
+        if (!isSilent) return;
+        for (const one of Array.from(line.opening)) contain("stream", () => one.giveUp());
+        mux.stalled();
       };
       const unwatch = watchLine(mux, clock, { ask: () => greet(mux), silent });
       settle(mux);

@@ -6,6 +6,7 @@ import type { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
+import { discardingReceiver } from "../../lib/io/byte-stream.ts";
 import type { ByteStream } from "../../lib/io/byte-stream.ts";
 import { makeManualClock } from "../../../test/support/clock.ts";
 import { systemClock } from "../../lib/clock.ts";
@@ -150,17 +151,33 @@ describe("a line between edges", () => {
     const clock = makeManualClock();
     let isSilent = false;
     let greetings = 0;
+    /** Of the first request. Later ones get no stream. */
+    let agentStream: ByteStream | undefined = {
+      receiver: discardingReceiver,
+      write: () => true,
+      writeLatin1: () => true,
+      end() {},
+      abort() {},
+      consumed() {},
+    };
     const there = edge(1, at, {
       ask(sessionId, done) {
         if (sessionId === "") greetings += 1;
         if (!isSilent) done(sessionId !== "");
       },
-      openProxy: () => ({ withdraw: () => true }),
+      openProxy(_header, take) {
+        if (agentStream) take(agentStream);
+        agentStream = undefined;
+        return { withdraw: () => true };
+      },
     });
     await there.listen();
     const from = edge(1, newPath(), {}, clock);
     const isThere = (): Promise<boolean> => new Promise((resolve) => from.ask(placeOf(at), "ts_1", resolve));
     assert.equal(await isThere(), true);
+    let stalls = 0;
+    const opened = (await ask(from, placeOf(at))) as ByteStream;
+    opened.receiver = { ...discardingReceiver, stalled: () => void (stalls += 1) };
     let lost: NoStream | undefined;
     const losing = new Promise<void>((resolve) => {
       from.open(placeOf(at), header, watcher, (_stream, why) => {
@@ -180,6 +197,7 @@ describe("a line between edges", () => {
     clock.pass(2_500);
     await losing;
     assert.equal(lost, "tunnel_gone");
+    assert.equal(stalls, 1);
     assert.equal(await isThere(), false);
     isSilent = false;
     const answers = async (): Promise<void> => {

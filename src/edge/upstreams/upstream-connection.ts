@@ -237,6 +237,12 @@ export class UpstreamConnection implements ByteReceiver, Timed, Listed {
     this.#user?.upstreamDrained();
   }
 
+  /** A request that may be repeated goes elsewhere. Others wait, because the upstream may have begun them. */
+  stalled(): void {
+    if (this.#state === idle) this.finish();
+    else if (this.#state === awaitingHead && !this.#received && this.#user?.isRepeatable) this.fail("tunnel_gone");
+  }
+
   closed(error: Error | undefined): void {
     if (this.#state === closed) return;
     const bytes = this.#bytes;

@@ -13,7 +13,7 @@ import { UpstreamPool } from "./upstream-pool.ts";
 /** A request that starts as soon as it has a stream and records its result. */
 class Request implements UpstreamUser {
   readonly exchange = {} as Exchange;
-  readonly isRepeatable = true;
+  isRepeatable = true;
   readonly told: string[] = [];
 
   upstreamReady(connection: UpstreamConnection, warm: boolean): void {
@@ -95,6 +95,22 @@ describe("the streams of a tunnel", () => {
       requests.map(({ told }) => told.join(" ")),
       ["new answered", ...Array<string>(4).fill("warm answered")],
     );
+  });
+
+  it("the streams of a tunnel whose other end is silent take no more requests, and those without an answer go elsewhere", () => {
+    const { pool, pending, request, open } = make();
+    const [idle, waiting, once] = [request(), request(), request()];
+    const streams = [open(), open(), open()];
+    once.isRepeatable = false;
+    answer(streams[0] as ByteStream);
+    for (const stream of streams) stream.receiver.stalled?.();
+    assert.deepEqual(
+      [idle, waiting, once].map(({ told }) => told.join(" ")),
+      ["new answered", "new tunnel_gone", "new"],
+    );
+    const next = request();
+    assert.deepEqual([pending.length, next.told], [1, []]);
+    pool.withdraw(next);
   });
 
   it("R3: the pool opens no stream of a tunnel for a client that has disconnected, and each waiting client keeps one", () => {

@@ -32,6 +32,8 @@ export interface ByteReceiver extends Unit {
   ended(): void;
   /** There is room to write again after a `false`. */
   drained(): void;
+  /** The other end has been silent for some seconds. The stream stays open and may continue. */
+  stalled?(): void;
   /** Both directions have ended; called exactly once. `error` is set if they were aborted. */
   closed(error: Error | undefined): void;
 }

@@ -129,6 +129,11 @@ export class Mux implements StreamHost, FrameHandler, TurnTask {
     return this.#streams.size;
   }
 
+  /** Tells the receivers of all streams that the other end has been silent for some seconds. */
+  stalled(): void {
+    for (const { receiver } of Array.from(this.#streams.values())) contain("stream", () => receiver.stalled?.());
+  }
+
   /** Number of open streams of the peer. */
   get incomingCount(): number {
     return this.#incomingCount;
