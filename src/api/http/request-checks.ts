@@ -40,7 +40,8 @@ export function headersOf(refusal: Refusal): string[] | undefined {
   if (refusal.status === 401) return ["www-authenticate", "Bearer"];
   if (refusal.status === 405) return ["allow", refusal.details["allow"] ?? ""];
   if (refusal.status === 429) return ["retry-after", refusal.details["retry_after"] ?? "60"];
-  if (refusal.status === 503) return ["retry-after", "1"];
+  // Behind a load balancer, a new connection leads to a node that can answer.
+  if (refusal.status === 503) return ["retry-after", "1", "connection", "close"];
   return undefined;
 }
 
