@@ -216,11 +216,7 @@ export function makeAgentRegistry(options: AgentRegistryOptions): AgentRegistry 
     command: makeCommands(sessions, exchangeTurns),
     servedElsewhere() {
       const served = elsewhere?.agentsAtNodes();
-      return (session) => {
-        const count = sessions.tunnelsOf(session).length;
-        // An agent with a single session takes its tunnels with it.
-        return session.agentId === "" ? count === 0 : (served?.get(session.agentId) ?? 0) >= Math.max(1, count);
-      };
+      return (session) => isServed(session, sessions.tunnelsOf(session).length, served);
     },
     withdraw(session) {
       for (const tunnel of sessions.tunnelsOf(session)) tunnels.withdraw(tunnel);
@@ -229,6 +225,12 @@ export function makeAgentRegistry(options: AgentRegistryOptions): AgentRegistry 
       for (const session of sessions.all()) session.close(reason);
     },
   };
+}
+
+/** @param served agents at other nodes with the number of tunnels of their largest session there */
+function isServed({ agentId }: AgentSession, count: number, served: ReadonlyMap<string, number> | undefined): boolean {
+  // An agent with a single session takes its tunnels with it.
+  return agentId === "" ? count === 0 : (served?.get(agentId) ?? 0) >= Math.max(1, count);
 }
 
 function makeCommands(sessions: SessionBook, turns: ReturnType<typeof makeExchangeTurns>): AgentRegistry["command"] {
