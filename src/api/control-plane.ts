@@ -79,7 +79,10 @@ import { openNodeDirectory } from "./nodes/node-directory.ts";
 import type { NodeEntriesOptions } from "./nodes/node-entries.ts";
 import type { NodeDirectory } from "./nodes/node-directory.ts";
 import { openNodes } from "./nodes/nodes.ts";
+import { watchIsolation } from "./nodes/isolation.ts";
+import type { Isolation } from "./nodes/isolation.ts";
 import { watchStanding } from "./nodes/standing.ts";
+import type { NodeStanding } from "./nodes/standing.ts";
 import { openMcp } from "./mcp/entrance.ts";
 import type { McpEntrance } from "./mcp/entrance.ts";
 import { replyWithDocs } from "./mcp/docs.ts";
@@ -98,6 +101,7 @@ import { collectSeries } from "./series/collector.ts";
 import { startPublishing } from "./edges/publish.ts";
 import { openSourceRestriction } from "./http/source-restriction.ts";
 import { trackReadiness } from "./edges/readiness.ts";
+import type { TrackedReadiness } from "./edges/readiness.ts";
 import { startServer } from "./http/server.ts";
 import type { ApiLimits } from "./http/server.ts";
 
@@ -226,7 +230,8 @@ async function serve(
   const readiness = trackReadiness(store, metrics, { clock, checked: () => options.readinessChecked?.() });
   const draining = watchDraining();
   const logins = await keepLogins(options, store, metrics, events.tellLogin, lastUses);
-  directory = await followNodes(options, store, edges, queries, hearing(events, sharedProblems));
+  const { standing, isolation } = watchPlace(options, store, edges, queries, readiness, () => directory);
+  directory = await followNodes(options, store, edges, queries, hearing(events, sharedProblems, isolation));
   const tickets = keepTicketSecrets({ edges, node: store.node, clock, log });
   edges.follow([
     draining,
@@ -239,7 +244,7 @@ async function serve(
     answerAgentInboxes({ store, inboxes, operations: () => operations, clock, log }),
     problems,
     queries,
-    watchStanding({ node: store.node, edges, others: () => directory?.allLines() ?? [], queries, clock, log }),
+    standing,
     series,
     tickets,
     logins.book,
@@ -275,7 +280,7 @@ async function serve(
     apiUrl,
     async stop() {
       metricsSent?.cancel();
-      for (const one of [readiness, nodes, tickets]) one.stop();
+      for (const one of [readiness, nodes, tickets, isolation]) one.stop();
       await logins.stop();
       applied.stop();
       await Promise.all([provisioning.stop(), api.stop()]);
@@ -510,11 +515,36 @@ function reservingWith(options: ControlPlaneOptions, store: Store) {
 }
 
 /** Passes entries of other nodes that are not about agents to their readers. */
-function hearing(events: Events, problems: SharedProblems): NodeEntriesOptions["heard"] {
+function hearing(events: Events, problems: SharedProblems, isolation: Isolation): NodeEntriesOptions["heard"] {
   return (id, entry) => {
-    if (entry?.what !== "problems") events.heard(id, entry);
-    if (entry?.what !== "delivery") problems.heard(id, entry);
+    if (!entry || entry.what === "delivery") events.heard(id, entry);
+    if (!entry || entry.what === "problems") problems.heard(id, entry);
+    if (!entry || entry.what === "unreached") isolation.heard(id, entry);
   };
+}
+
+/** Watches whether this node reaches the database and the other nodes. */
+function watchPlace(
+  { clock, log }: ControlPlaneOptions,
+  { node }: Store,
+  edges: Edges,
+  queries: EdgeQueries,
+  readiness: TrackedReadiness,
+  directory: () => NodeDirectory | undefined,
+): { readonly standing: NodeStanding; readonly isolation: Isolation } {
+  const standing = watchStanding({ node, edges, others: () => directory()?.allLines() ?? [], queries, clock, log });
+  const isolation = watchIsolation({
+    node,
+    others: () => directory()?.linesByNode() ?? new Map(),
+    queries,
+    changed(isIsolated) {
+      readiness.isolate(isIsolated);
+      standing.isolate(isIsolated);
+    },
+    clock,
+    log,
+  });
+  return { standing, isolation };
 }
 
 /** Returns what other nodes have. Undefined for a server without a cluster. */

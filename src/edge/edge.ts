@@ -156,7 +156,10 @@ function follow(
   const listenPort = (scheme: "https" | "http"): number => ports[scheme];
   const explainer = makeEdgeExplainer({ table, sites, upstreams, context, listenPort });
   const reached = trackReached(clock);
-  const standing = followStanding({ registry, agents: plane.agents, clock, log });
+  const retireClients = (): void => {
+    for (const connection of context.connections.members()) connection.retire();
+  };
+  const standing = followStanding({ registry, agents: plane.agents, retireClients, clock, log });
   const series = makeOwnSeries((message) => link.send(message), clock);
   const answer = makeAnswers({
     command: (sessionId, command) => registry.command(sessionId, command),

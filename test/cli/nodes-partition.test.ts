@@ -1,4 +1,4 @@
-/** Servers on one database, of which one is cut off from it. */
+/** Servers on one database, of which one is cut off from it or from the others. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { parseServerAddress } from "../../src/agent/connect.ts";
@@ -6,6 +6,8 @@ import { freePort } from "../support/connections.ts";
 import { eventually } from "../support/eventually.ts";
 import { startNode } from "../support/nodes.ts";
 import type { ServerNode } from "../support/nodes.ts";
+import { makePartition } from "../support/partition.ts";
+import type { Partition } from "../support/partition.ts";
 import { startPostgres } from "../support/postgres.ts";
 import type { PostgresServer } from "../support/postgres.ts";
 import { skipWithoutPostgres } from "../support/programs.ts";
@@ -20,6 +22,7 @@ describe(
   () => {
     let database: PostgresServer;
     let relay: Relay;
+    let partition: Partition;
     /** The first server reaches the database through the relay. */
     let nodes: readonly [ServerNode, ServerNode, ServerNode];
     let service: HttpService;
@@ -28,12 +31,20 @@ describe(
       database = (await startPostgres({ port: await freePort() })) as PostgresServer;
       relay = await startRelay(database.port);
       const through = `postgres://postgres@127.0.0.1:${relay.port}/postgres`;
-      nodes = await Promise.all([startNode(through), startNode(database.url), startNode(database.url)]);
+      partition = makePartition(["0", "1", "2"], (node) => nodes?.[Number(node)]?.pid);
+      const port = await freePort();
+      const start = async (url: string, at: number): Promise<ServerNode> => {
+        const [host, peerHost] = [`127.0.0.${2 + at}`, `127.0.0.${12 + at}`];
+        await partition.peersOf(String(at), { host, port }, peerHost);
+        return await startNode(url, { POSTERN_PEER_LISTEN: `${host}:${port}`, POSTERN_PEER_ADDRESS: peerHost });
+      };
+      nodes = await Promise.all([start(through, 0), start(database.url, 1), start(database.url, 2)]);
       service = await startHttpService((_request, response) => response.end("served"));
     });
     after(async () => {
       await Promise.all(nodes.map((node) => node.end("SIGKILL")));
       relay.stop();
+      partition.stop();
       await service.stop();
       await database.remove();
     });
@@ -133,6 +144,36 @@ describe(
       }
       assert.deepEqual(failures, []);
       for (const agent of agents) await agent.close();
+    });
+
+    it("servers on one database: agents of a server that reaches no other server open sessions at other servers, which serve them until its return", async () => {
+      const [away, ...others] = nodes;
+      const host = "isolated.example.com";
+      const otherServers = others.map((node) => parseServerAddress(`127.0.0.1:${node.agents.port}`));
+      const agent = await away.agent({
+        upstream: service.port,
+        url: `https://${host}`,
+        agent: { connections: 1, otherServers },
+      });
+      const served = async (node: ServerNode): Promise<boolean> =>
+        (await node.ask("h1", { host }).catch(() => undefined))?.text === "served";
+      for (const node of nodes) await eventually(() => served(node), Boolean);
+      partition.cut("0", "peers");
+      await eventually(
+        async () => (await Promise.all(others.map(sessionsAt))).reduce((sum, count) => sum + count, 0),
+        (count) => count === 1,
+      );
+      for (const node of others) await eventually(() => served(node), Boolean);
+      assert.deepEqual(await readiness(away), [200, 200, 503]);
+      for (const node of others) assert.deepEqual(await readiness(node), [200, 200, 200]);
+      assert.equal(await lease(away), "1");
+      partition.heal("0", "peers");
+      await eventually(
+        async () => (await readiness(away)).at(-1),
+        (status) => status === 200,
+      );
+      for (const node of nodes) await eventually(() => served(node), Boolean);
+      await agent.close();
     });
 
     for (const isLong of [false, true]) {

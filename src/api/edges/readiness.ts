@@ -9,7 +9,7 @@ export interface Readiness {
   traffic(): string | undefined;
   /** Why the API rejects writes. Undefined if it accepts them. */
   writes(): string | undefined;
-  /** Why a load balancer should prefer other servers: `traffic`, then `writes`. */
+  /** Why a load balancer should prefer other servers: `traffic`, then `writes`, then isolation from other nodes. */
   all(): string | undefined;
   /** What the other nodes report if they no longer count on this one. */
   cutOff(): string | undefined;
@@ -18,6 +18,8 @@ export interface Readiness {
 }
 
 export interface TrackedReadiness extends Readiness, EdgeObserver {
+  /** Marks the server as a node that reaches no other node, or as one that does again. */
+  isolate(isIsolated: boolean): void;
   /** Marks the server as not ready, because it is stopping. */
   stop(): void;
 }
@@ -33,6 +35,9 @@ const checkedEveryMs = 10_000;
 
 type EdgeState = { readonly edgeId: string; isConfigured: boolean; isDraining: boolean };
 
+const isolated =
+  "this node reaches no other node: check that its port of `--peer-listen` and those of the other nodes are reachable";
+
 /**
  * Tracks traffic and writes separately, because edges serve their configuration even when nothing can be stored (S3,
  * S4).
@@ -45,6 +50,7 @@ export function trackReadiness(
   let checkedAt = -Infinity;
   const states = new Map<EdgeLine, EdgeState>();
   let isStopping = false;
+  let isIsolated = false;
   const readiness: TrackedReadiness = {
     receive(message, line) {
       const state = states.get(line);
@@ -55,6 +61,7 @@ export function trackReadiness(
       else if (message.type === "gone") states.delete(line);
       else if (message.type === "draining" && state) state.isDraining = true;
     },
+    isolate: (next) => void (isIsolated = next),
     stop: () => void (isStopping = true),
     noteCheck() {
       if (clock.monotonic() - checkedAt < checkedEveryMs) return;
@@ -66,7 +73,7 @@ export function trackReadiness(
       if (isStopping || all.some(({ isDraining }) => isDraining)) return "the server is stopping";
       return all.some(({ isConfigured }) => isConfigured) ? undefined : "no edge has a configuration yet";
     },
-    all: () => readiness.traffic() ?? readiness.writes(),
+    all: () => readiness.traffic() ?? readiness.writes() ?? (isIsolated ? isolated : undefined),
     writes() {
       if (store.condition === "open") return readiness.cutOff();
       return store.condition === "superseded"
@@ -79,6 +86,13 @@ export function trackReadiness(
         : undefined,
   };
   trackNode(store, metrics);
+  if (store.node) {
+    metrics.gauge(
+      "postern_node_isolated",
+      "1 while this node reaches no other node, although it reaches the database.",
+      () => (isIsolated ? 1 : 0),
+    );
+  }
   metrics.gauge("postern_ready", "1 if this server accepts traffic, as in `/readyz`.", () =>
     readiness.traffic() === undefined ? 1 : 0,
   );

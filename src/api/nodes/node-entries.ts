@@ -10,6 +10,7 @@ import type { Presence } from "../../storage/cluster/presence.ts";
 import type { EdgeLine } from "../edges/edges.ts";
 import type { ProblemsEntry } from "../edges/shared-problems.ts";
 import type { DeliveryEntry } from "../events/shared-deliveries.ts";
+import type { UnreachedEntry } from "./isolation.ts";
 import { LapsedEntries } from "./lapsed-entries.ts";
 
 /** Order of kinds: an entry is usable only after the entries of earlier kinds. */
@@ -22,7 +23,7 @@ interface OtherEdge {
 }
 
 /** Entries that are not about agents. */
-export type OtherEntry = DeliveryEntry | ProblemsEntry;
+export type OtherEntry = DeliveryEntry | ProblemsEntry | UnreachedEntry;
 
 export interface NodeEntriesOptions {
   readonly presence: Pick<Presence, "follow">;
@@ -129,7 +130,7 @@ export class NodeEntries {
   }
 
   #hear(id: string, entry: Entry | OtherEntry): void {
-    if (entry.what !== "delivery" && entry.what !== "problems") {
+    if (entry.what !== "delivery" && entry.what !== "problems" && entry.what !== "unreached") {
       this.#early.set(id, entry);
       return;
     }

@@ -32,6 +32,7 @@ function start() {
       isAlive = held;
       watch();
     },
+    isolate: (isIsolated: boolean) => observer.isolate(isIsolated),
     others: (standing: Standing | undefined) => void (other = standing),
     restartEdge: () => observer.receive({ type: "hello", edgeId: "own" }, line),
     async pass(seconds: number): Promise<void> {
@@ -69,5 +70,15 @@ describe("the standing of a node", () => {
       await node.pass(10);
       assert.deepEqual(node.told, ["cut_off", "member"]);
     }
+  });
+
+  it("the standing of a node that reaches no other node is excluded while its lease is held, and after it got the lease again", async () => {
+    const node = start();
+    node.isolate(true);
+    node.lease(false);
+    node.lease(true);
+    assert.deepEqual(node.told, ["excluded"]);
+    node.isolate(false);
+    assert.deepEqual(node.told, ["excluded", "member"]);
   });
 });

@@ -29,8 +29,14 @@ const askEveryMs = 1_000;
  */
 const roundsToExclude = 3;
 
-export function watchStanding({ node, edges, others, queries, clock, log }: StandingOptions): EdgeObserver {
+export interface NodeStanding extends EdgeObserver {
+  /** Called when this node reaches no other node although its lease is held, and when it reaches one again. */
+  isolate(isIsolated: boolean): void;
+}
+
+export function watchStanding({ node, edges, others, queries, clock, log }: StandingOptions): NodeStanding {
   let standing: Standing = "member";
+  let isIsolated = false;
   let timer: Timer | undefined;
   let isAsking = false;
   let rounds = 0;
@@ -59,13 +65,17 @@ export function watchStanding({ node, edges, others, queries, clock, log }: Stan
     if (node.isAlive()) {
       timer?.cancel();
       timer = undefined;
-      return change("member");
+      return change(isIsolated ? "excluded" : "member");
     }
-    if (standing === "member") rounds = 0;
+    if (timer === undefined) rounds = 0;
     if (standing === "member") change("cut_off");
     timer ??= clock.every(askEveryMs, look);
   });
   return {
+    isolate(next) {
+      isIsolated = next;
+      if (node?.isAlive()) change(isIsolated ? "excluded" : "member");
+    },
     receive(message, line) {
       if (message.type === "hello" && standing !== "member") line.send({ type: "standing", standing });
     },

@@ -1,5 +1,6 @@
 /**
- * Follows the standing of this edge's node. While only this node is cut off from the database, its agents open sessions at other nodes, and their sessions here continue to serve.
+ * Follows the standing of this edge's node. While only this node is cut off from the database or from the other nodes, its
+ * agents open sessions at other nodes, and their sessions here continue to serve.
  */
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
@@ -11,6 +12,8 @@ import type { AgentRegistry } from "../agents/registry.ts";
 export interface StandingOptions {
   readonly registry: Pick<AgentRegistry, "sessions" | "withdraw" | "servedElsewhere">;
   readonly agents: Pick<AgentServer, "turnAway">;
+  /** Asks clients with open connections to reconnect, because a load balancer sends them to another node. */
+  readonly retireClients: () => void;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -31,7 +34,7 @@ const roundMs = 1_000;
 /** Time after the return in which agents connect elsewhere. Later their sessions here stay, milliseconds. */
 const settleMs = 60_000;
 
-export function followStanding({ registry, agents, clock, log }: StandingOptions): EdgeStanding {
+export function followStanding({ registry, agents, retireClients, clock, log }: StandingOptions): EdgeStanding {
   let current: Standing = "member";
   let timer: Timer | undefined;
   /** Sessions whose agents were asked to connect elsewhere. */
@@ -106,7 +109,10 @@ export function followStanding({ registry, agents, clock, log }: StandingOptions
       const before = current;
       current = standing;
       agents.turnAway(standing === "excluded");
-      if (standing === "excluded" && before !== "excluded") sendAway();
+      if (standing === "excluded" && before !== "excluded") {
+        sendAway();
+        retireClients();
+      }
       if (standing !== "excluded" && before === "excluded") settle();
     },
   };

@@ -16,7 +16,7 @@ export interface RouteDraft {
 
 /**
  * Whether the other nodes include this node. `member`: its lease is held. `cut_off`: its lease is over, and no other node is
- * known to hold one. `excluded`: its lease is over, and another node holds one.
+ * known to hold one. `excluded`: its lease is over, and another node holds one; or it reaches no other node, and others do.
  */
 export type Standing = "member" | "cut_off" | "excluded";
 
