@@ -1,7 +1,7 @@
 /**
  * `npm run test:nodes [-- FILE …]`: runs API and traffic suites against two nodes on one PostgreSQL. Each call is sent
  * to a random node (see `test/support/node-count.ts`). Files that stop a server, or count its resources, use one
- * server.
+ * server. Then `postern chaos` stops, kills, pauses and cuts off each of three nodes.
  */
 import { globSync, readFileSync } from "node:fs";
 
@@ -14,6 +14,7 @@ const suites = [
   ...api.map((name) => `test/api/${name}.test.ts`),
   ...globSync("test/traffic/*.test.ts").filter(isOnEdges),
   ...platforms.map((name) => `test/traffic/${name}.test.ts`),
+  "test/cli/chaos.test.ts",
 ];
 if (process.argv.length === 2) process.argv.push(...suites);
 await import("./test.ts");

@@ -1,4 +1,4 @@
-/** Three servers behind a balancer, which `postern chaos` stops and starts with shell commands. */
+/** Three servers behind a balancer, which `postern chaos` stops, kills, pauses and cuts off with shell commands. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,10 +10,17 @@ import { createServer } from "../../src/lib/http.ts";
 import { startBalancer } from "./balancer.ts";
 import { commandEnvironment, root, startCommand } from "./command.ts";
 import type { Finished } from "./command.ts";
+import { freePort } from "./connections.ts";
 import { startOurAgent } from "./our-agent.ts";
 import type { OurAgent } from "./our-agent.ts";
+import { makePartition } from "./partition.ts";
+import type { Part } from "./partition.ts";
+import { startPostgres } from "./postgres.ts";
+import type { PostgresServer } from "./postgres.ts";
 
 const hosts = { a: "127.0.0.2", b: "127.0.0.3", c: "127.0.0.4" };
+/** Addresses at which the servers reach each other. */
+const peerHosts = { a: "127.0.0.12", b: "127.0.0.13", c: "127.0.0.14" };
 const apiKey = "chosen-api-key-of-all-nodes-0123456789";
 const authtoken = "chosen-agent-token-of-all-nodes-0123456789";
 
@@ -21,40 +28,64 @@ export interface ChaosCluster {
   readonly agents: readonly OurAgent[];
   /** Calls the API of a node. */
   call(node: keyof typeof hosts, path: string): Promise<Readonly<Record<string, unknown>>>;
-  /** Runs `postern chaos` on all nodes. */
-  chaos(...more: readonly string[]): Promise<Finished>;
+  /** Runs `postern chaos` on all nodes with these faults. `cut` faults are `database` and `peers`. */
+  chaos(faults: readonly ("stop" | "kill" | "pause" | "cut")[], ...more: readonly string[]): Promise<Finished>;
   stop(): Promise<void>;
 }
 
 /** @param connections number of sessions of each agent. The agents serve one URL together */
-export async function startChaosCluster(database: string, connections: readonly number[]): Promise<ChaosCluster> {
+export async function startChaosCluster(connections: readonly number[]): Promise<ChaosCluster> {
   const directory = mkdtempSync(join(tmpdir(), "postern-chaos-"));
   const balancer = await startBalancer(Object.values(hosts));
   const { ports } = balancer;
+  const names = Object.keys(hosts) as (keyof typeof hosts)[];
+  const database = (await startPostgres({ port: await freePort(), isLasting: false })) as PostgresServer;
+  const partition = makePartition(names, (node) => pidIn(join(directory, `${node}.pid`)));
+  const peerPort = await freePort();
+  const databasePorts = new Map<string, number>();
+  for (const name of names) {
+    databasePorts.set(name, await partition.databaseFor(name, { host: "127.0.0.1", port: database.port }));
+    await partition.peersOf(name, { host: hosts[name], port: peerPort }, peerHosts[name]);
+  }
+  const control = createServer((request, response) => {
+    const [, what = "", node = "", part = ""] = (request.url ?? "").split("/");
+    if (what === "cut") partition.cut(node, part as Part);
+    else partition.heal(node, part as Part);
+    response.end();
+  });
+  control.listen(0, "127.0.0.1");
+  await once(control, "listening");
+  const controlUrl = `http://127.0.0.1:${(control.address() as AddressInfo).port}`;
   const script = join(directory, "node.sh");
   const env = {
     ...balancer.env("$HOST"),
-    POSTERN_DATABASE: database,
+    POSTERN_DATABASE: "postgres://postgres@127.0.0.1:$DATABASE_PORT/postgres",
+    POSTERN_PEER_LISTEN: `$HOST:${peerPort}`,
+    POSTERN_PEER_ADDRESS: "$PEER_HOST",
     POSTERN_BOOTSTRAP_API_KEY: apiKey,
     POSTERN_BOOTSTRAP_AUTHTOKEN: authtoken,
     POSTERN_DRAIN_DELAY: "2",
   };
   const exported = Object.entries(env).map(([name, value]) => `export ${name}="${value}"\n`);
+  const places = names.map(
+    (name) =>
+      `${name}) HOST=${hosts[name]} PEER_HOST=${peerHosts[name]} DATABASE_PORT=${databasePorts.get(name) as number};;`,
+  );
   writeFileSync(
     script,
     `cd ${directory}
-case $NODE in ${Object.entries(hosts)
-      .map(([name, host]) => `${name}) HOST=${host};;`)
-      .join(" ")} esac
+case $NODE in ${places.join(" ")} esac
 ${exported.join("")}
 pid=$(cat $NODE.pid 2>/dev/null)
 gone() { while kill -0 $pid 2>/dev/null; do sleep 0.05; done; }
+ask() { ${process.execPath} -e "fetch('${controlUrl}/$1/$NODE/$2')"; }
 case $1 in
 start) nohup ${process.execPath} ${join(root, "bin/postern.js")} serve --cluster --data ${directory}/data >>$NODE.log 2>&1 & echo $! >$NODE.pid;;
 stop) kill -TERM $pid && gone;;
 kill) kill -KILL $pid && gone;;
 pause) kill -STOP $pid;;
 resume) kill -CONT $pid;;
+cut | heal) ask $1 $2;;
 esac
 `,
   );
@@ -66,7 +97,6 @@ esac
     await run.finished;
   };
   const urlOf = (node: keyof typeof hosts): string => `http://${hosts[node]}:${ports.api}`;
-  const names = Object.keys(hosts) as (keyof typeof hosts)[];
   for (const name of names) {
     await onNode("start", name);
     while (
@@ -119,12 +149,24 @@ esac
   return {
     agents,
     call,
-    chaos(...more) {
-      const nodes = names.flatMap((name) => ["--node", `${name}=${urlOf(name)}/readyz`]);
-      const commands = ["stop", "start"].flatMap((what) => [`--${what}`, `sh ${script} ${what}`]);
+    chaos(faults, ...more) {
+      const nodes = names.flatMap((name) => ["--node", `${name}=${urlOf(name)}/readyz?of=all`]);
+      const run = (what: string): string => `sh ${script} ${what}`;
+      const commands = {
+        stop: ["--stop", run("stop"), "--start", run("start")],
+        kill: ["--kill", run("kill"), "--start", run("start")],
+        pause: ["--pause", run("pause"), "--resume", run("resume")],
+        cut: ["database", "peers"].flatMap((part) => [
+          "--cut",
+          `${part}=${run(`cut ${part}`)}`,
+          "--heal",
+          `${part}=${run(`heal ${part}`)}`,
+        ]),
+      };
       const place = ["--connect", `127.0.0.1:${ports.https}`, "--ca", ca, "--websocket", "/"];
-      return startCommand(["chaos", "https://shop.example.com/", ...nodes, ...commands, ...place, ...more], {
-        env: commandEnvironment(),
+      const all = [...nodes, ...faults.flatMap((one) => commands[one]), ...place, ...more];
+      return startCommand(["chaos", "https://shop.example.com/", ...all], {
+        env: commandEnvironment({ POSTERN_API_URL: `http://127.0.0.1:${ports.api}`, POSTERN_API_KEY: apiKey }),
       }).finished;
     },
     async stop() {
@@ -133,7 +175,18 @@ esac
       service.closeAllConnections();
       service.close();
       await balancer.stop();
+      control.close();
+      partition.stop();
+      await database.remove();
       rmSync(directory, { recursive: true, force: true });
     },
   };
+}
+
+function pidIn(file: string): number | undefined {
+  try {
+    return Number(readFileSync(file, "utf8"));
+  } catch {
+    return undefined;
+  }
 }

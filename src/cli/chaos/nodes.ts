@@ -14,44 +14,29 @@ export interface ChaosNode {
   readonly ready: URL;
 }
 
-/** Shell commands with the node's name in `$NODE`. */
-export interface NodeCommands {
-  readonly stop: string | undefined;
-  readonly start: string | undefined;
-  readonly kill: string | undefined;
-  readonly pause: string | undefined;
-  readonly resume: string | undefined;
+/** Shell commands with the node's name in `$NODE` that begin and end a fault. */
+export interface Fault {
+  readonly name: string;
+  readonly begin: string;
+  readonly end: string;
 }
-
-export type Fault = "stop" | "kill" | "pause";
 
 const readyCheckMs = 200;
 const answerMs = 4_000;
 /** Maximum time for a node to become ready, milliseconds. */
 const readyMs = 180_000;
 
-/** Returns the faults for which the operator has given both commands. */
-export function faultsOf(commands: NodeCommands): readonly Fault[] {
-  const { stop, start, kill, pause: suspend, resume } = commands;
-  const faults: Fault[] = [];
-  if (stop !== undefined && start !== undefined) faults.push("stop");
-  if (kill !== undefined && start !== undefined) faults.push("kill");
-  if (suspend !== undefined && resume !== undefined) faults.push("pause");
-  return faults;
-}
-
 /** Causes one fault at a node, and ends it. Resolves when the node is ready. Rejects with `Failure`. */
-export async function cause(fault: Fault, node: ChaosNode, commands: NodeCommands, downMs: number): Promise<void> {
-  await run(fault, commands[fault] as string, node);
+export async function cause(fault: Fault, node: ChaosNode, downMs: number): Promise<void> {
+  await run(fault.name, fault.begin, node);
   await pause(downMs);
-  const end = fault === "pause" ? "resume" : "start";
-  await run(end, commands[end] as string, node);
+  await run(`the end of ${fault.name}`, fault.end, node);
   const endsAt = performance.now() + readyMs;
   while (!(await isReady(node))) {
     if (performance.now() > endsAt)
       throw new Failure(
         "unreachable",
-        `node ${node.name} is not ready within ${readyMs / 1000} s after ${fault}: check ${node.ready.href}`,
+        `node ${node.name} is not ready within ${readyMs / 1000} s after ${fault.name}: check ${node.ready.href}`,
       );
     await pause(readyCheckMs);
   }
@@ -78,5 +63,5 @@ async function run(name: string, command: string, node: ChaosNode): Promise<void
   });
   const [code] = (await once(child, "exit")) as [number | null];
   if (code === 0) return;
-  throw new Failure("unexpected", `--${name} failed at node ${node.name} with exit code ${String(code)}: ${command}`);
+  throw new Failure("unexpected", `${name} failed at node ${node.name} with exit code ${String(code)}: ${command}`);
 }

@@ -3,17 +3,21 @@ import { setTimeout as pause } from "node:timers/promises";
 import { Failure } from "../process/exit.ts";
 import { visitHttp1, visitHttp2 } from "./http-visitors.ts";
 import type { Method } from "./http-visitors.ts";
-import { cause, faultsOf, isReady } from "./nodes.ts";
-import type { ChaosNode, Fault, NodeCommands } from "./nodes.ts";
-import { Tally } from "./tally.ts";
+import { cause, isReady } from "./nodes.ts";
+import type { ChaosNode, Fault } from "./nodes.ts";
+import { reportOf, sum, Tally } from "./tally.ts";
 import type { DescribedFailure, KindReport } from "./tally.ts";
 import type { Target } from "./target.ts";
 import { visitWebSocket } from "./websocket-visitors.ts";
+import { startWriter } from "./writer.ts";
+import type { Writes, WritesReport } from "./writer.ts";
 
 export interface ChaosOptions {
   readonly target: Target;
   readonly nodes: readonly ChaosNode[];
-  readonly commands: NodeCommands;
+  readonly faults: readonly Fault[];
+  /** Undefined without writes to the API. */
+  readonly writes: Writes | undefined;
   /** Number of times that every node gets every fault. */
   readonly rounds: number;
   /** Number of visitors of each kind. */
@@ -27,17 +31,19 @@ export interface ChaosOptions {
 
 export interface ChaosReport {
   readonly seconds: number;
-  readonly faults: Readonly<Record<Fault, number>>;
+  /** Number of faults by name. */
+  readonly faults: Readonly<Record<string, number>>;
   readonly requests: number;
   readonly failures: number;
   readonly longest_gap_ms: number;
   readonly kinds: readonly KindReport[];
+  readonly writes?: WritesReport;
   readonly first_failures: readonly DescribedFailure[];
 }
 
 /** Rejects with `Failure` if a command fails or a node is not ready. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
-  const { nodes, commands, rounds, downMs, settleMs, told } = options;
+  const { nodes, rounds, downMs, settleMs, told } = options;
   for (const node of nodes) {
     if (!(await isReady(node)))
       throw new Failure("unreachable", `node ${node.name} is not ready: check ${node.ready.href}`);
@@ -45,16 +51,17 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   const failures: DescribedFailure[] = [];
   const over = new AbortController();
   const { tallies, ended } = startVisitors(options, failures, over.signal);
+  const writer = options.writes && startWriter(options.writes, over.signal);
   const began = performance.now();
-  const faults: Record<Fault, number> = { stop: 0, kill: 0, pause: 0 };
+  const faults: Record<string, number> = {};
   try {
     await pause(settleMs);
     for (let round = 0; round < rounds; round += 1) {
-      for (const fault of faultsOf(commands)) {
+      for (const fault of options.faults) {
         for (const node of nodes) {
-          told(`round ${round + 1}: ${fault} ${node.name}`);
-          await cause(fault, node, commands, downMs);
-          faults[fault] += 1;
+          told(`round ${round + 1}: ${fault.name} ${node.name}`);
+          await cause(fault, node, downMs);
+          faults[fault.name] = (faults[fault.name] ?? 0) + 1;
           await pause(settleMs);
         }
       }
@@ -63,14 +70,16 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     over.abort();
     await ended;
   }
-  const kinds = tallies.map((tally) => tally.report());
+  const kinds = reportOf(tallies);
+  const written = await writer?.report();
   return {
     seconds: Math.round((performance.now() - began) / 1000),
     faults,
-    requests: kinds.reduce((sum, { requests }) => sum + requests, 0),
-    failures: kinds.reduce((sum, kind) => sum + kind.failures, 0),
+    requests: sum(kinds.map(({ requests }) => requests)),
+    failures: sum(kinds.map((kind) => kind.failures)),
     longest_gap_ms: Math.max(...kinds.map((kind) => kind.longest_gap_ms)),
     kinds,
+    ...(written && { writes: written }),
     first_failures: failures,
   };
 }
@@ -82,10 +91,12 @@ function startVisitors(
 ): { readonly tallies: readonly Tally[]; readonly ended: Promise<unknown> } {
   const tallies: Tally[] = [];
   const running: Promise<void>[] = [];
-  const start = (kind: string, visit: (tally: Tally) => Promise<void>): void => {
-    const tally = new Tally(kind, failures);
-    tallies.push(tally);
-    for (let count = 0; count < visitors; count += 1) running.push(visit(tally));
+  const start = (kind: string, visit: (tally: Tally) => Promise<void>, hasGaps = true): void => {
+    for (let count = 0; count < visitors; count += 1) {
+      const tally = new Tally(kind, failures, hasGaps);
+      tallies.push(tally);
+      running.push(visit(tally));
+    }
   };
   for (const method of ["GET", "POST"] satisfies readonly Method[]) {
     start(`HTTP/1.1 ${method}`, (tally) => visitHttp1(target, method, false, tally, until));
@@ -94,7 +105,7 @@ function startVisitors(
   }
   if (target.websocketPath !== undefined) {
     start("WebSocket", (tally) => visitWebSocket(target, false, tally, until));
-    start("WebSocket, held open", (tally) => visitWebSocket(target, true, tally, until));
+    start("WebSocket, held open", (tally) => visitWebSocket(target, true, tally, until), false);
   }
   return { tallies, ended: Promise.all(running) };
 }

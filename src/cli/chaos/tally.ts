@@ -1,4 +1,4 @@
-/** Counts what the visitors of one kind saw. */
+/** Counts what a visitor saw. */
 
 /** Maximum number of failures that the report describes. The rest is only counted. */
 const maxDescribed = 50;
@@ -10,7 +10,7 @@ export interface KindReport {
   /** Number of failures for each cause. */
   readonly causes: Readonly<Record<string, number>>;
   readonly connections: number;
-  /** Longest time between two successes of any visitor of this kind, milliseconds. */
+  /** Longest time without a success of one visitor of this kind, milliseconds. */
   readonly longest_gap_ms: number;
 }
 
@@ -25,26 +25,24 @@ export class Tally {
   connections = 0;
   readonly #failures: DescribedFailure[];
   readonly #causes = new Map<string, number>();
+  readonly #hasGaps: boolean;
   #requests = 0;
   #lastSuccess = performance.now();
   #longestGap = 0;
 
-  /** @param failures shared by all kinds */
-  constructor(kind: string, failures: DescribedFailure[]) {
+  /**
+   * @param failures shared by all visitors
+   * @param hasGaps whether the time between two successes counts: not for exchanges that take long by intention
+   */
+  constructor(kind: string, failures: DescribedFailure[], hasGaps = true) {
     this.kind = kind;
     this.#failures = failures;
+    this.#hasGaps = hasGaps;
   }
 
-  get requests(): number {
-    return this.#requests;
-  }
-
-  /** @param gap whether the time since the last success counts: not for exchanges that take long by intention */
-  succeeded(gap = true): void {
+  succeeded(): void {
     this.#requests += 1;
-    const now = performance.now();
-    if (gap) this.#longestGap = Math.max(this.#longestGap, now - this.#lastSuccess);
-    this.#lastSuccess = now;
+    this.#endGap();
   }
 
   failed(cause: string): void {
@@ -54,16 +52,50 @@ export class Tally {
       this.#failures.push({ at: new Date().toISOString(), kind: this.kind, cause });
   }
 
+  /** Called once, after the last request. */
   report(): KindReport {
+    this.#endGap();
     return {
       kind: this.kind,
       requests: this.#requests,
-      failures: this.#causes.values().reduce((sum, count) => sum + count, 0),
+      failures: sum([...this.#causes.values()]),
       causes: Object.fromEntries(this.#causes),
       connections: this.connections,
       longest_gap_ms: Math.round(this.#longestGap),
     };
   }
+
+  #endGap(): void {
+    const now = performance.now();
+    if (this.#hasGaps) this.#longestGap = Math.max(this.#longestGap, now - this.#lastSuccess);
+    this.#lastSuccess = now;
+  }
+}
+
+/** Combines the reports of visitors of the same kind. */
+export function reportOf(tallies: readonly Tally[]): readonly KindReport[] {
+  const reports = tallies.map((tally) => tally.report());
+  return Array.from(
+    Map.groupBy(reports, ({ kind }) => kind),
+    ([kind, all]) => {
+      const causes: Record<string, number> = {};
+      for (const one of all) {
+        for (const [cause, times] of Object.entries(one.causes)) causes[cause] = (causes[cause] ?? 0) + times;
+      }
+      return {
+        kind,
+        requests: sum(all.map(({ requests }) => requests)),
+        failures: sum(all.map(({ failures }) => failures)),
+        causes,
+        connections: sum(all.map(({ connections }) => connections)),
+        longest_gap_ms: Math.max(...all.map(({ longest_gap_ms }) => longest_gap_ms)),
+      };
+    },
+  );
+}
+
+export function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, one) => total + one, 0);
 }
 
 /** Returns the cause of a failure: the error's code if it has one. */

@@ -28,11 +28,11 @@ export async function visitWebSocket(target: Target, isHeld: boolean, tally: Tal
         await line.exchange();
         if (isHeld) await hold(line, until);
         if (!line.isLeft) await line.close();
-        tally.succeeded(!isHeld);
+        tally.succeeded();
       } catch (error) {
         // The server may close between two messages, with a close frame.
         if (!line.isLeft) throw error;
-        tally.succeeded(!isHeld);
+        tally.succeeded();
       } finally {
         line.destroy();
       }

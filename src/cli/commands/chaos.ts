@@ -4,10 +4,11 @@ import { hostAndPort } from "../../settings/kinds/address.ts";
 import { named } from "../../settings/kinds/text.ts";
 import { flagOnly, many, one, optional } from "../../settings/setting.ts";
 import { settings } from "../../settings/settings.ts";
-import type { ChaosNode } from "../chaos/nodes.ts";
-import { faultsOf } from "../chaos/nodes.ts";
+import type { ChaosNode, Fault } from "../chaos/nodes.ts";
 import { runChaos } from "../chaos/run.ts";
 import type { ChaosReport } from "../chaos/run.ts";
+import { policyWrites } from "../chaos/writer.ts";
+import { apiSettings, openApi } from "../api/api-client.ts";
 import { defineCommand } from "../command/command.ts";
 import { trustedAuthorities } from "../data/trusted-authorities.ts";
 import { exitCodes, Failure } from "../process/exit.ts";
@@ -18,7 +19,7 @@ const command = (doc: string): ReturnType<typeof flagOnly<string | undefined>> =
 
 export const chaos = defineCommand({
   name: "chaos",
-  doc: "Stop, kill and pause the nodes of a staging cluster one after the other while visitors send requests, and report failed requests. Exits with code 1 if a request failed.",
+  doc: "Stop, kill, pause and cut off the nodes of a staging cluster one after the other while visitors send requests, and report failed requests and lost writes. Exits with code 1 if a request failed or a write was lost.",
   operands: "URL",
   least: 1,
   most: 1,
@@ -29,6 +30,13 @@ export const chaos = defineCommand({
     kill: command("Shell command that kills the node `$NODE`."),
     pause: command("Shell command that suspends the node `$NODE`."),
     resume: command("Shell command that resumes the node `$NODE`."),
+    cut: flagOnly(
+      many(
+        "Shell command that cuts the node `$NODE` off, and a name for the fault, such as `database` or `peers`; repeatable.",
+        named("NAME=COMMAND"),
+      ),
+    ),
+    heal: flagOnly(many("Shell command that ends the fault of `--cut` with the same name.", named("NAME=COMMAND"))),
     connect: flagOnly(optional("Address of the load balancer (default: the URL's).", hostAndPort)),
     websocket: flagOnly(optional("Path of a service that returns WebSocket messages.", named("PATH"))),
     rounds: flagOnly(one("Number of rounds over all nodes.", count("rounds"), { default: "1" })),
@@ -38,6 +46,7 @@ export const chaos = defineCommand({
     settle: flagOnly(one("Time between a node's return and the next fault.", count("seconds", 0), { default: "10" })),
     ca: settings.ca,
     json: settings.json,
+    ...apiSettings,
   },
   examples: [
     "postern chaos https://shop.example.com/ --node a=http://10.0.0.1:4700/readyz --node b=http://10.0.0.2:4700/readyz --stop 'ssh $NODE systemctl stop postern' --start 'ssh $NODE systemctl start postern'",
@@ -45,9 +54,12 @@ export const chaos = defineCommand({
   async run(given, [address = ""]) {
     const url = URL.parse(address);
     if (url?.protocol !== "https:") throw new Failure("usage", `the URL must begin with https://: "${address}"`);
-    const commands = given;
-    if (faultsOf(commands).length === 0)
-      throw new Failure("usage", "nothing to do: give --stop and --start, --kill and --start, or --pause and --resume");
+    const faults = [...usualFaults(given), ...cutsOf(given.cut, given.heal)];
+    if (faults.length === 0)
+      throw new Failure(
+        "usage",
+        "nothing to do: give --stop and --start, --kill and --start, --pause and --resume, or --cut and --heal",
+      );
     const report = await runChaos({
       target: {
         url,
@@ -58,7 +70,8 @@ export const chaos = defineCommand({
         thinkMs: given.think,
       },
       nodes: nodesOf(given.node),
-      commands,
+      faults,
+      writes: given.apiUrl === undefined ? undefined : policyWrites(await openApi(given)),
       rounds: given.rounds,
       visitors: given.visitors,
       downMs: given.down * 1000,
@@ -66,9 +79,41 @@ export const chaos = defineCommand({
       told: (line) => void writeSync(2, `${line}\n`),
     });
     process.stdout.write(given.json ? `${JSON.stringify(report)}\n` : rendered(report));
-    return report.failures === 0 ? exitCodes.fine : exitCodes.unexpected;
+    const isFine = report.failures === 0 && (report.writes?.lost ?? 0) === 0;
+    return isFine ? exitCodes.fine : exitCodes.unexpected;
   },
 });
+
+/** Returns the faults for which the operator has given both commands. */
+function usualFaults(
+  given: Readonly<Record<"stop" | "start" | "kill" | "pause" | "resume", string | undefined>>,
+): Fault[] {
+  const { stop, start, kill, pause, resume } = given;
+  const pairs = [
+    ["stop", stop, start],
+    ["kill", kill, start],
+    ["pause", pause, resume],
+  ] as const;
+  return pairs.flatMap(([name, begin, end]) =>
+    begin === undefined || end === undefined ? [] : [{ name, begin, end }],
+  );
+}
+
+function cutsOf(cuts: readonly string[], heals: readonly string[]): readonly Fault[] {
+  const ends = new Map(heals.map((text) => splitAtEquals("heal", text)));
+  return cuts.map((text) => {
+    const [name, begin] = splitAtEquals("cut", text);
+    const end = ends.get(name);
+    if (end === undefined) throw new Failure("usage", `--cut ${name}=… needs --heal ${name}=COMMAND`);
+    return { name: `cut ${name}`, begin, end };
+  });
+}
+
+function splitAtEquals(flag: string, text: string): readonly [string, string] {
+  const equals = text.indexOf("=");
+  if (equals < 1) throw new Failure("usage", `--${flag} must be NAME=COMMAND, not "${text}"`);
+  return [text.slice(0, equals), text.slice(equals + 1)];
+}
 
 function nodesOf(given: readonly string[]): readonly ChaosNode[] {
   if (given.length === 0) throw new Failure("usage", "name each node with --node NAME=URL");
@@ -89,10 +134,14 @@ function rendered(report: ChaosReport): string {
       .join(", "),
   }));
   const columns = columnsOf(rows);
-  const { stop, kill, pause } = report.faults;
+  const faults = Object.entries(report.faults).map(([name, times]) => `${times} × ${name}`);
+  const { writes } = report;
   const lines = report.first_failures.map(({ at, kind, cause }) => `${at} ${kind}: ${cause}\n`);
   return [
-    `${report.failures} of ${report.requests} requests failed in ${report.seconds} s (${stop} stops, ${kill} kills, ${pause} pauses; longest gap ${report.longest_gap_ms} ms)\n`,
+    `${report.failures} of ${report.requests} requests failed in ${report.seconds} s (${faults.join(", ")}; longest gap ${report.longest_gap_ms} ms)\n`,
+    writes === undefined
+      ? ""
+      : `${writes.lost} of ${writes.acknowledged} acknowledged writes were lost, ${writes.refused} were refused (longest gap ${writes.longest_gap_ms} ms)\n`,
     `${renderHead(columns)}\n`,
     ...rows.map((row) => `${renderRow(row, columns)}\n`),
     ...lines,
