@@ -8,13 +8,20 @@ import { startNode } from "../support/nodes.ts";
 import type { ServerNode } from "../support/nodes.ts";
 import { makePartition } from "../support/partition.ts";
 import type { Partition } from "../support/partition.ts";
-import { startPostgres } from "../support/postgres.ts";
+import { rowsOf, startPostgres } from "../support/postgres.ts";
 import type { PostgresServer } from "../support/postgres.ts";
 import { skipWithoutPostgres } from "../support/programs.ts";
 import { startRelay } from "../support/relay.ts";
 import type { Relay } from "../support/relay.ts";
 import { startHttpService } from "../support/services.ts";
 import type { HttpService } from "../support/services.ts";
+
+interface Visits {
+  /** Resolves when each server has answered more requests. */
+  again(): Promise<void>;
+  /** Returns the failures. */
+  stop(): Promise<readonly string[]>;
+}
 
 describe(
   "servers on one database, one of which is cut off from it",
@@ -59,8 +66,14 @@ describe(
     const readiness = (node: ServerNode): Promise<readonly number[]> =>
       Promise.all(["traffic", "writes", "all"].map(async (of) => (await node.call("GET", `/readyz?of=${of}`)).status));
 
+    /** Returns the number of names that agents serve, according to the database. */
+    const servedNames = async (): Promise<number> => {
+      const [row] = await rowsOf(database.url, "select count(*)::int as count from presence_names where is_served");
+      return row?.["count"] as number;
+    };
+
     /** Sends requests for each host to each server, one after the other, until `stop`, which returns the failures. */
-    const visitAll = async (hosts: readonly string[]): Promise<{ stop(): Promise<readonly string[]> }> => {
+    const visitAll = async (hosts: readonly string[]): Promise<Visits> => {
       const over = new AbortController();
       const failures: string[] = [];
       let answers = 0;
@@ -82,6 +95,13 @@ describe(
       }
       const visits = all.map(({ node, host }) => visit(node, host));
       return {
+        async again() {
+          const before = answers;
+          await eventually(
+            () => answers - before,
+            (count) => count > 20 * all.length,
+          );
+        },
         async stop() {
           over.abort();
           await Promise.all(visits);
@@ -187,6 +207,7 @@ describe(
         const visits = await visitAll(hosts);
         let failures: readonly string[] = [];
         try {
+          await eventually(servedNames, (count) => count === nodes.length);
           await database.crash();
           if (isLong) {
             for (const node of nodes) {
@@ -203,8 +224,9 @@ describe(
               (state) => state === "1 of 3",
             );
           }
-          // By now each server has written its agents again, and has read everything.
-          await new Promise((resume) => setTimeout(resume, 15_000));
+          // Each server writes its agents again. What it does not write ends ten seconds later.
+          await eventually(servedNames, (count) => count === nodes.length);
+          await visits.again();
           for (const node of nodes) {
             const { body } = await node.call("GET", "/tunnels");
             assert.equal((body["tunnels"] as readonly unknown[]).length, nodes.length);

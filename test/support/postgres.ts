@@ -312,7 +312,7 @@ async function statement(url: string, sql: string): Promise<void> {
   await rowsOf(url, sql);
 }
 
-async function rowsOf(url: string, sql: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
+export async function rowsOf(url: string, sql: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
   const client = new Client({ connectionString: url });
   client.on("error", () => undefined);
   await client.connect();
