@@ -161,7 +161,9 @@ function roleOf(
 export function titleOf(name: string): string {
   const words = name
     .replaceAll("_", " ")
-    .replaceAll(/\b(cidr|ip|tls|tcp|https|http|oidc|saml|acme|api|acl|url|uri)\b/g, (word) => word.toUpperCase())
+    .replaceAll(/\b(cidr|ip|tls|tcp|https|http|oidc|saml|acme|api|acl|url|uri|mcp|sso)\b/g, (word) =>
+      word.toUpperCase(),
+    )
     .replaceAll(/\boauth\b/g, "OAuth")
     .replaceAll(/\baddr\b/g, "address");
   return words.charAt(0).toUpperCase() + words.slice(1);

@@ -1,6 +1,6 @@
 /** Shows edges with their names, and their routes in matching order. */
 import { useState } from "preact/hooks";
-import type { HTTPSEdge, HTTPSEdgeRoute } from "../../../sdk/src/index.ts";
+import type { HTTPSEdge } from "../../../sdk/src/index.ts";
 import { asOf, atRevision, postern } from "./api.ts";
 import type { Description } from "./description.ts";
 import { newestOf } from "./lists.ts";
@@ -11,6 +11,7 @@ import { configurationChanges } from "./live.ts";
 import { Edit } from "./objects.tsx";
 import { Failed, Head, ListFilter } from "./parts.tsx";
 import { Route } from "./route.tsx";
+import { inOrder } from "./route-order.ts";
 import { linkTo, place } from "./router.ts";
 import { ServiceFacts } from "./services/facts.tsx";
 import { Protect } from "./services/protect.tsx";
@@ -83,7 +84,7 @@ function List({ description }: Props) {
       </ul>
       {before !== undefined && (
         <button type="button" onClick={() => void load()}>
-          Earlier ones
+          Show earlier edges
         </button>
       )}
     </section>
@@ -104,6 +105,7 @@ function Edge({ id, routeId, description }: Props & { readonly id: string; reado
   const [shows, setShows] = useState(routesAtOnce);
   const owner = description.kinds.get("https_edge");
   const kind = description.kinds.get("https_edge_route");
+  const service = edge.value && ofHttpsEdge(edge.value);
   const all = inOrder(edge.value?.routes ?? []).map((route, at) => ({ route, place: at + 1 }));
   const fitting = all.filter(({ route }) => `${route.match} ${route.description} ${route.id}`.includes(text.trim()));
   const asked = all.filter(({ route, place: at }) => route.id === routeId && at > shows);
@@ -138,13 +140,13 @@ function Edge({ id, routeId, description }: Props & { readonly id: string; reado
         )}
       </Head>
       <Failed error={edge.error} again={edge.again} />
-      {edge.value && atRevision.value === undefined && (
+      {edge.value && service && atRevision.value === undefined && (
         <>
-          <ServiceFacts service={ofHttpsEdge(edge.value)} description={description}>
+          <ServiceFacts service={service} description={description}>
             {kind && edge.value.routes.length > 0 && (
               <span>
                 <button type="button" class="tiny" onClick={() => setProtects(true)}>
-                  Protect …
+                  {service?.access === "everyone" ? "Protect …" : "Change …"}
                 </button>
               </span>
             )}
@@ -154,9 +156,13 @@ function Edge({ id, routeId, description }: Props & { readonly id: string; reado
       )}
       {protects && edge.value && kind && (
         <Protect
-          edgeId={id}
-          routes={inOrder(edge.value.routes).toReversed()}
+          name={nameOf(edge.value)}
           kind={kind}
+          parents={[id]}
+          parts={inOrder(edge.value.routes)
+            .toReversed()
+            .map((route) => ({ id: route.id, label: route.match }))}
+          isHttp
           description={description}
           onClose={() => setProtects(false)}
         />
@@ -201,7 +207,7 @@ function Edge({ id, routeId, description }: Props & { readonly id: string; reado
         ))}
       {fitting.length > shows && (
         <button type="button" onClick={() => setShows(shows + routesAtOnce)}>
-          Later ones
+          Show more routes
         </button>
       )}
     </section>
@@ -216,23 +222,6 @@ function Names({ edge }: { readonly edge: HTTPSEdge | undefined }) {
       Open ↗
     </a>
   );
-}
-
-/** Returns the routes in the edge's order: nearest host first, then exact paths, then the longest prefix. */
-function inOrder(routes: readonly HTTPSEdgeRoute[]): readonly HTTPSEdgeRoute[] {
-  const ranks = ({ match, match_type }: HTTPSEdgeRoute): readonly number[] => {
-    const [host = "", ...rest] = match.split("/");
-    return [
-      host === "" ? 2 : host.startsWith("*") ? 1 : 0,
-      -host.length,
-      match_type === "exact_path" ? 0 : 1,
-      -rest.join("/").length,
-    ];
-  };
-  return routes
-    .map((route) => ({ route, ranks: ranks(route) }))
-    .toSorted((one, other) => one.ranks.map((rank, at) => rank - (other.ranks[at] ?? 0)).find((by) => by !== 0) ?? 0)
-    .map(({ route }) => route);
 }
 
 /** Returns the name of an edge, or its description if it has no name. */

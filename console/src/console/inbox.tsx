@@ -80,7 +80,7 @@ export function Inbox() {
         </ul>
         {value?.more === true && (
           <button type="button" onClick={() => setPages(pages + 1)}>
-            Earlier ones
+            Show earlier messages
           </button>
         )}
       </div>

@@ -1,9 +1,12 @@
 /** The overview page: problems, traffic over time, and connected agents. */
+import { ChartColumn, Table } from "lucide";
 import { useState } from "preact/hooks";
 import type { Endpoint, Request } from "../../../sdk/src/index.ts";
 import { Command, Tag } from "../ui/elements.tsx";
+import { Icon } from "../ui/icon.tsx";
 import { visitedUrl } from "../ui/visited-url.ts";
 import { postern } from "./api.ts";
+import { titleOf } from "./description.ts";
 import { configurationChanges, trafficChanges, useEvery } from "./live.ts";
 import { Agents } from "./overview/agents.tsx";
 import { Checklist } from "./overview/checklist.tsx";
@@ -25,6 +28,7 @@ const ofServices: readonly Metric[] = ["requests", "errors", "connections", "lat
 
 export function Overview() {
   const [period, setPeriod] = useState<Period>("hour");
+  const [asTable, setAsTable] = useState(false);
   const [asked, setAsked] = useState(0);
   useEvery(periods[period].everyMs, () => setAsked((count) => count + 1), [period]);
   const counts = useData(async () => {
@@ -48,6 +52,9 @@ export function Overview() {
   return (
     <section class="column overview" aria-label="Overview">
       <Head title="Overview">
+        <button type="button" class="plain" aria-pressed={asTable} onClick={() => setAsTable(!asTable)}>
+          <Icon of={asTable ? ChartColumn : Table} /> {asTable ? "Show charts" : "Show as tables"}
+        </button>
         <PeriodChoice chosen={period} onChoose={setPeriod} />
       </Head>
       <Failed error={counts.error || history.error || troubles.error || requests.error} again={counts.again} />
@@ -62,7 +69,7 @@ export function Overview() {
       <Problems />
       {shown ? (
         <>
-          <OverTime loaded={shown.all} period={shown.period} />
+          <OverTime loaded={shown.all} period={shown.period} asTable={asTable} />
           <Services loaded={shown.services} />
         </>
       ) : (
@@ -130,9 +137,7 @@ function Troubles({ requests }: { readonly requests: readonly Request[] | undefi
             <a href={linkTo("traffic", one.id)} class="row">
               <Outcome outcome={one.outcome} />
               <span class="mono cut grow">{`${one.method} ${one.host}${one.path}`}</span>
-              <span class="muted small">
-                {one.steps.findLast((step) => step.outcome === "denied")?.by ?? one.status_code}
-              </span>
+              <span class="muted small">{deciderOf(one) ?? one.status_code}</span>
             </a>
           </li>
         ))}
@@ -167,6 +172,12 @@ function Urls({ endpoints }: { readonly endpoints: readonly Endpoint[] | undefin
       </ul>
     </section>
   );
+}
+
+/** Returns the name of the module that denied the request. */
+function deciderOf({ steps }: Request): string | undefined {
+  const by = steps.findLast((step) => step.outcome === "denied")?.by;
+  return by === undefined ? undefined : titleOf(by);
 }
 
 const troublesShown = 8;

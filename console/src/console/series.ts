@@ -35,10 +35,17 @@ export async function loadSeries(
   period: Period,
   metrics: readonly Metric[],
   groupBy: "none" | "service" | "reason" = "none",
+  serviceId?: string,
 ): Promise<Loaded> {
   const { ms, step } = periods[period];
   const since = new Date(Date.now() - ms).toISOString();
-  const found = await postern.metricsSeries({ metric: metrics.join(","), since, step, group_by: groupBy });
+  const found = await postern.metricsSeries({
+    metric: metrics.join(","),
+    since,
+    step,
+    group_by: groupBy,
+    ...(serviceId !== undefined && { service_id: serviceId }),
+  });
   const stepMs = found.step_seconds * 1_000;
   const from = Date.parse(found.since);
   return {

@@ -5,6 +5,7 @@ import { Command, Tag } from "../ui/elements.tsx";
 import { clockText, durationText, statusTone } from "../ui/format.ts";
 import { curlWithAuthority } from "../ui/shell.ts";
 import { postern } from "./api.ts";
+import { titleOf } from "./description.ts";
 import type { Description } from "./description.ts";
 import { trafficChanges } from "./live.ts";
 import { Failed, Head, ListFilter } from "./parts.tsx";
@@ -80,7 +81,7 @@ export function Traffic({ description }: { readonly description: Description }) 
         </ul>
         {value?.more === true && (
           <button type="button" onClick={() => setPages(pages + 1)}>
-            Earlier ones
+            Show earlier requests
           </button>
         )}
       </div>
@@ -138,7 +139,7 @@ function Row({ request, isChosen }: { readonly request: Request; readonly isChos
           {host}
           {path}
         </span>
-        {decider !== undefined && <Tag tone="bad">{decider}</Tag>}
+        {decider !== undefined && <Tag tone="bad">{titleOf(decider)}</Tag>}
         <span class="muted small figures">{durationText(duration_ms)}</span>
         <span class="muted small figures when">{clockText(new Date(ended_at))}</span>
       </button>

@@ -9,10 +9,10 @@ import type { Loaded, Period } from "../series.ts";
 interface OverTimeProps {
   readonly loaded: Loaded;
   readonly period: Period;
+  readonly asTable: boolean;
 }
 
-export function OverTime({ loaded: { times, groups, isComplete }, period }: OverTimeProps) {
-  const [asTable, setAsTable] = useState(false);
+export function OverTime({ loaded: { times, groups, isComplete }, period, asTable }: OverTimeProps) {
   const [step, setStep] = useState<number>();
   const [all] = groups;
   if (!all) return null;
@@ -80,11 +80,6 @@ export function OverTime({ loaded: { times, groups, isComplete }, period }: Over
           text={durationText}
         />
       </div>
-      <p class="chart-switch">
-        <button type="button" class="plain tiny" aria-pressed={asTable} onClick={() => setAsTable(!asTable)}>
-          {asTable ? "Show charts" : "Show as tables"}
-        </button>
-      </p>
     </section>
   );
 }

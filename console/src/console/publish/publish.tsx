@@ -55,15 +55,14 @@ export function Publish() {
       const made = await postern.apply(document as never, { reason: `publish ${nameOf(host)}`, waitSeconds: 3 });
       const edge = made.changes.find(({ kind }) => kind.endsWith("_edge"));
       const told = new URLSearchParams({ target: wishes.target, machine, revision: String(made.revision) });
-      if (edge)
-        go(edge.kind === "https_edge" ? `publish/${edge.id}?${told.toString()}` : `services/${edge.kind}/${edge.id}`);
+      if (edge) go(`${edge.kind === "https_edge" ? "publish" : `services/${edge.kind}`}/${edge.id}?${told.toString()}`);
     } catch (failure) {
       setError(explainError(failure).message);
       setBusy(false);
     }
   };
   return (
-    <section class="column narrow-form" aria-label="Publish a service">
+    <section class="column narrow-form publish-page" aria-label="Publish a service">
       <Head
         title="Publish a service"
         doc="Describe the service in one sentence. Nothing changes before you apply it."

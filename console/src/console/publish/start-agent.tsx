@@ -11,11 +11,13 @@ import { place } from "../router.ts";
 interface Props {
   readonly labels: Readonly<Record<string, string>>;
   readonly isServed: boolean;
+  /** Default: https. */
+  readonly protocol?: string;
 }
 
-export function StartAgent({ labels, isServed }: Props) {
+export function StartAgent({ labels, isServed, protocol = "https" }: Props) {
   const { query } = place.value;
-  const target = query.get("target") ?? "3000";
+  const target = query.get("target") ?? (protocol === "https" ? "3000" : "5432");
   const machine = query.get("machine");
   const told = Object.entries(labels).map(([name, value]) => quoted(`${name}=${value}`));
   if (machine === "here") {
@@ -30,7 +32,9 @@ export function StartAgent({ labels, isServed }: Props) {
   return (
     <>
       {machine === "new" && !isServed && <Join />}
-      <Command text={`npx postern http ${quoted(target)} --label ${told.join(" --label ")}`} />
+      <Command
+        text={`npx postern ${protocol === "https" ? "http" : "tcp"} ${quoted(target)} --label ${told.join(" --label ")}`}
+      />
       <span class="muted small">
         {isServed
           ? "While the agent runs, requests to the public name go to your port."

@@ -1,5 +1,6 @@
 /** Who may reach a service, in words. */
-import type { ApiObject, Json, JsonObject } from "../api.ts";
+import type { ApiObject, JsonObject } from "../api.ts";
+import { actionsOf, hasOwnPassword, rulesIn } from "./policy-access.ts";
 
 const providers: Readonly<Record<string, string>> = {
   google: "Google",
@@ -23,16 +24,20 @@ function applied(object: JsonObject, name: string): JsonObject | undefined {
  * @param object has the modules as fields
  */
 export function accessOf(object: JsonObject): string {
+  const ofPolicy = policyActions(object).map((one) => one["type"]);
   const conditions = [
-    applied(object, "ip_restriction") && "from allowed addresses",
+    (applied(object, "ip_restriction") ?? ofPolicy.includes("restrict-ips")) && "from allowed addresses",
+    applied(object, "user_agent_filter") && "with allowed clients",
+    applied(object, "webhook_verification") && "with a signed webhook",
     signIn(object),
     applied(object, "mutual_tls") && "with a client certificate",
-    hasPolicy(object) && "by a traffic policy",
+    hasOtherPolicy(object) && "by a traffic policy",
   ].filter((one) => typeof one === "string");
   return conditions.length === 0 ? "everyone" : conditions.join(", ");
 }
 
-function signIn(object: JsonObject): string | undefined {
+/** Describes the login; undefined without one. */
+export function signIn(object: JsonObject): string | undefined {
   const oauth = applied(object, "oauth");
   if (oauth) {
     const [name = "", config] = Object.entries((oauth["provider"] ?? {}) as JsonObject).find(([, one]) => one) ?? [];
@@ -43,13 +48,31 @@ function signIn(object: JsonObject): string | undefined {
   const oidc = applied(object, "oidc");
   const issuer = oidc?.["issuer"];
   if (oidc) return `signed in with ${(typeof issuer === "string" && URL.parse(issuer)?.host) || "OpenID Connect"}`;
-  return applied(object, "saml") ? "signed in with SAML" : undefined;
+  if (applied(object, "saml")) return "signed in with SAML";
+  return hasOwnPassword(object) ? "with a password" : signInOfPolicy(policyActions(object));
 }
 
-function hasPolicy(object: JsonObject): boolean {
-  const policy = object["traffic_policy"] as Json | undefined;
-  if (typeof policy === "string") return policy !== "";
-  return applied(object, "traffic_policy") !== undefined;
+/** The actions of an endpoint's policy with which the console decides who may reach it. */
+function policyActions(object: JsonObject): readonly JsonObject[] {
+  const policy = object["traffic_policy"];
+  return typeof policy === "string" ? actionsOf(rulesIn(policy)) : [];
+}
+
+function signInOfPolicy(actions: readonly JsonObject[]): string | undefined {
+  for (const { type, config } of actions as readonly { readonly type: string; readonly config?: JsonObject }[]) {
+    if (type === "basic-auth") return "with a password";
+    if (type === "openid-connect") return "signed in with OpenID Connect";
+    const provider = config?.["provider"];
+    if (type === "oauth" && typeof provider === "string") return `signed in with ${providers[provider] ?? provider}`;
+  }
+  return undefined;
+}
+
+/** Whether rules decide that the console has not made. */
+function hasOtherPolicy(object: JsonObject): boolean {
+  const policy = object["traffic_policy"];
+  if (typeof policy === "string") return policy !== "" && rulesIn(policy).length === 0;
+  return applied(object, "traffic_policy") !== undefined && !hasOwnPassword(object);
 }
 
 /** Describes all routes of an HTTPS edge. */

@@ -11,10 +11,14 @@ import { configurationChanges, trafficChanges, useEvery } from "../live.ts";
 import { Failed } from "../parts.tsx";
 import { linkTo } from "../router.ts";
 import { useData } from "../use-data.ts";
+import { StartAgent } from "../publish/start-agent.tsx";
+import { ServiceTraffic } from "./traffic.tsx";
 import { destinationOf, destinationsOf, hostOf } from "./services.ts";
 import type { Service } from "./services.ts";
 
 const everyMs = 5_000;
+/** Maximum number of routes whose rules are shown together. */
+const rulesShown = 6;
 
 interface FactsProps {
   readonly service: Service;
@@ -39,7 +43,21 @@ export function ServiceFacts({ service, description, children }: FactsProps) {
           <h2>
             <Icon of={service.access === "everyone" ? LockOpen : Lock} /> Who may reach it
           </h2>
-          <strong>{service.access}</strong>
+          {service.rules === undefined || service.rules.length < 2 ? (
+            <strong>{service.access}</strong>
+          ) : (
+            <dl class="rules small">
+              {service.rules.slice(0, rulesShown).map(({ path, access }) => [
+                <dt key={`${path}n`} class="mono cut" title={path}>
+                  {path}
+                </dt>,
+                <dd key={`${path}v`}>{access}</dd>,
+              ])}
+              {service.rules.length > rulesShown && (
+                <dd>{`and ${service.rules.length - rulesShown} more routes below`}</dd>
+              )}
+            </dl>
+          )}
           {children}
         </section>
         <section class="panel" aria-label="Where it leads">
@@ -52,11 +70,13 @@ export function ServiceFacts({ service, description, children }: FactsProps) {
               <span class="row small">
                 <Dot tone={to.tone} /> {to.state}
               </span>
+              {to.wants && <StartAgent labels={to.wants} isServed={false} protocol={service.protocol} />}
             </>
           )}
         </section>
-        <RecentRequests service={service} />
+        {service.protocol.startsWith("http") && <RecentRequests service={service} />}
       </div>
+      <ServiceTraffic service={service} />
     </>
   );
 }
@@ -73,7 +93,7 @@ function RecentRequests({ service }: { readonly service: Service }) {
         <Icon of={Activity} /> Recent requests
       </h2>
       <Failed error={requests.error} />
-      {requests.value?.length === 0 && <span class="muted">None lately.</span>}
+      {requests.value?.length === 0 && <span class="muted">No recent requests.</span>}
       <ul class="came small">
         {requests.value?.map((one) => (
           <li key={one.id}>

@@ -1,59 +1,97 @@
-/** Protects a route that exists: addresses, and a login. */
+/** Shows and changes who may reach a service: addresses, IP policies and a login. The same for every kind of service. */
 import { useState } from "preact/hooks";
-import type { HTTPSEdgeRoute } from "../../../../sdk/src/index.ts";
-import { Dialog } from "../../ui/elements.tsx";
+import { Dialog, Skeleton } from "../../ui/elements.tsx";
 import { call, explainError, postern } from "../api.ts";
-import type { ApiObject, JsonObject } from "../api.ts";
+import type { ApiObject } from "../api.ts";
 import type { Description, Kind } from "../description.ts";
 import { Failed } from "../parts.tsx";
+import { linkTo } from "../router.ts";
 import { useData } from "../use-data.ts";
-import { fieldsOf } from "../writes.ts";
-import { accessOf, policiesOf } from "./access.ts";
+import { currentOf, isByPolicy, protect } from "./current.ts";
+import type { Current, Deciding } from "./current.ts";
 import { LoginFields, LoginSelect, RangeFields } from "./protection-fields.tsx";
-import { faultsOf, loginModules, noProtection, rangeObjects, wordsOf } from "./protection.ts";
+import { faultsOf } from "./protection.ts";
+import type { Development, Login } from "./protection.ts";
 
 interface Props {
-  readonly edgeId: string;
-  readonly routes: readonly HTTPSEdgeRoute[];
+  /** Name of the service for people. */
+  readonly name: string;
+  /** Kind of the objects with the rules, and the ids in their path before their own. */
   readonly kind: Kind;
+  readonly parents?: readonly string[];
+  /** The parts of the service with separate rules, such as its routes. */
+  readonly parts: readonly { readonly id: string; readonly label: string }[];
+  /** Whether visitors send HTTP requests, which a login needs. */
+  readonly isHttp: boolean;
   readonly description: Description;
   onClose(): void;
 }
 
-export function Protect({ edgeId, routes, kind, description, onClose }: Props) {
-  const [value, setValue] = useState(noProtection);
-  const [routeId, setRouteId] = useState(routes[0]?.id ?? "");
+export function Protect(props: Props) {
+  const { name, kind, parents = [], parts, onClose } = props;
+  const [id, setId] = useState(parts[0]?.id ?? "");
+  const development = useData(async () => (await postern.loginAddresses()).development_provider, []);
+  const current = useData(
+    async () => await currentOf((await call(kind.get ?? "", ...parents, id)) as ApiObject, isByPolicy(kind)),
+    [id],
+  );
+  const isLoaded = current.value?.object.id === id && development.value !== undefined;
+  return (
+    <Dialog title={`Who may reach ${name}`} onClose={onClose}>
+      <div class="column">
+        {parts.length > 1 && (
+          <div class="field">
+            <label for="protect-route">Route</label>
+            <select id="protect-route" value={id} onChange={(event) => setId(event.currentTarget.value)}>
+              {parts.map((one) => (
+                <option key={one.id} value={one.id}>
+                  {one.label}
+                </option>
+              ))}
+            </select>
+          </div>
+        )}
+        <Failed error={current.error || development.error} again={current.again} />
+        {isLoaded && current.value ? (
+          <Rules key={id} {...props} id={id} current={current.value} development={development.value ?? undefined} />
+        ) : (
+          current.error === "" && <Skeleton lines={4} />
+        )}
+      </div>
+    </Dialog>
+  );
+}
+
+interface RulesProps extends Props {
+  readonly id: string;
+  readonly current: Current;
+  readonly development: Development | undefined;
+}
+
+/** Logins that a traffic policy can demand. */
+const byPolicy: readonly Login[] = ["", "password", "google", "github", "microsoft", "openid"];
+
+function Rules({ name, kind, parents = [], id, isHttp, current, development, description, onClose }: RulesProps) {
+  const [value, setValue] = useState(current.value);
+  const [policies, setPolicies] = useState<readonly string[]>(() => current.policies.map((one) => one.id));
   const [error, setError] = useState("");
   const [isBusy, setBusy] = useState(false);
-  const development = useData(async () => (await postern.loginAddresses()).development_provider, []);
-  const route = useData(() => postern.edges.https.routes.get(edgeId, routeId), [routeId]);
-  const object = route.value as unknown as ApiObject | undefined;
-  const hasPolicy = object?.["traffic_policy"] != null;
+  const set = (change: Partial<typeof value>): void => setValue({ ...value, ...change });
+  const kept = current.value.login === "kept" ? current.kept : undefined;
+  const needsOwnPolicy = value.login === "password" && current.object["traffic_policy"] != null && !isByPolicy(kind);
   const faults = {
     ...faultsOf(value),
-    ...(value.login === "password" &&
-      hasPolicy && { user: "This route has a traffic policy. Add a basic-auth action to the policy below." }),
+    ...(needsOwnPolicy &&
+      kept !== "with a password" && {
+        user: "This service has a traffic policy. Add a basic-auth action to the policy.",
+      }),
   };
-  const isNothing = value.login === "" && wordsOf(value.ranges).length === 0;
-  const isReady = route.value !== undefined && !isNothing && Object.keys(faults).length === 0;
+  const isSame = JSON.stringify(value) === JSON.stringify(current.value) && policies.length === current.policies.length;
+  const isReady = !isSame && Object.keys(faults).length === 0 && !isBusy;
   const apply = async (): Promise<void> => {
-    if (!object) return;
     setBusy(true);
     try {
-      const policies = await policiesFor(value.ranges, routeId);
-      const patch = {
-        ...(value.login !== "" && { oauth: null, oidc: null, saml: null }),
-        ...loginModules(value, development.value),
-        ...(policies.length > 0 && {
-          ip_restriction: {
-            ...((fieldsOf(object, kind, description)["ip_restriction"] ?? {}) as JsonObject),
-            enabled: true,
-            ip_policy_ids: [...policiesOf(object), ...policies],
-          },
-        }),
-      };
-      const options = { ifMatch: object, reason: "protect the service", waitSeconds: 2 };
-      await call(kind.update ?? "", edgeId, routeId, patch, options);
+      await protect({ kind, parents, id, name }, current, { value, policies }, development, description);
       onClose();
     } catch (failure) {
       setError(explainError(failure).message);
@@ -61,63 +99,79 @@ export function Protect({ edgeId, routes, kind, description, onClose }: Props) {
     }
   };
   return (
-    <Dialog title="Protect this service" onClose={onClose}>
-      <form
-        class="column"
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (isReady) void apply();
-        }}
-      >
-        {routes.length > 1 && (
+    <form
+      class="column"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (isReady) void apply();
+      }}
+    >
+      {isHttp && (
+        <>
           <div class="field">
-            <label for="protect-route">Route</label>
-            <select id="protect-route" value={routeId} onChange={(event) => setRouteId(event.currentTarget.value)}>
-              {routes.map((one) => (
-                <option key={one.id} value={one.id}>
-                  {one.match}
-                </option>
-              ))}
-            </select>
+            <label>
+              Visitors sign in with{" "}
+              <LoginSelect
+                value={value}
+                development={isByPolicy(kind) ? undefined : development}
+                kept={kept}
+                choices={isByPolicy(kind) ? byPolicy : undefined}
+                onChange={set}
+              />
+            </label>
           </div>
-        )}
-        {object && <p class="muted">{`Today, the route lets in: ${accessOf(object)}.`}</p>}
-        <RangeFields value={value} faults={faults} onChange={(change) => setValue({ ...value, ...change })} />
-        <div class="row">
-          <span>Visitors sign in with</span>
-          <LoginSelect
-            value={value}
-            development={development.value}
-            onChange={(change) => setValue({ ...value, ...change })}
-          />
-        </div>
-        <LoginFields
-          value={value}
-          development={development.value}
-          faults={faults}
-          onChange={(change) => setValue({ ...value, ...change })}
-        />
-        <Failed error={error || route.error} />
-        <div class="row actions">
-          <span class="muted small grow">You can undo this in the history.</span>
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" class="primary" disabled={!isReady || isBusy}>
-            Apply
-          </button>
-        </div>
-      </form>
-    </Dialog>
+          <LoginFields value={value} development={development} faults={faults} onChange={set} />
+        </>
+      )}
+      <RangeFields
+        value={value}
+        faults={faults}
+        hasPolicies={policies.length > 0}
+        onEveryone={() => setPolicies([])}
+        onChange={set}
+      />
+      {current.policies.length > 0 && <Policies all={current.policies} chosen={policies} onChoose={setPolicies} />}
+      <Failed error={error} />
+      <div class="row actions">
+        <span class="muted small grow">{isSame ? "Nothing is changed yet." : "You can undo this in the history."}</span>
+        <button type="button" onClick={onClose}>
+          Cancel
+        </button>
+        <button type="submit" class="primary" disabled={!isReady}>
+          Apply
+        </button>
+      </div>
+    </form>
   );
 }
 
-/** Creates an IP policy with the ranges. It has no effect until the route uses it. */
-async function policiesFor(ranges: string, routeId: string): Promise<readonly string[]> {
-  const name = `addresses-${Date.now().toString(36)}`;
-  const objects = rangeObjects(name, ranges);
-  if (Object.keys(objects).length === 0) return [];
-  const document = { document: `console-${routeId}-${name}`, objects };
-  const made = await postern.apply(document as never, { reason: "protect the service", waitSeconds: 2 });
-  return made.changes.filter(({ kind }) => kind === "ip_policy").map(({ id }) => id);
+interface PoliciesProps {
+  readonly all: readonly Deciding[];
+  readonly chosen: readonly string[];
+  onChoose(ids: readonly string[]): void;
+}
+
+/** The IP policies that decide about the service. */
+function Policies({ all, chosen, onChoose }: PoliciesProps) {
+  return (
+    <fieldset class="column tight">
+      <legend>IP policies</legend>
+      {all.map(({ id, name, ranges }) => (
+        <label key={id} class="pick">
+          <input
+            type="checkbox"
+            checked={chosen.includes(id)}
+            onChange={(event) => {
+              const isChosen = event.currentTarget.checked;
+              onChoose(all.map((one) => one.id).filter((one) => (one === id ? isChosen : chosen.includes(one))));
+            }}
+          />
+          <span>
+            <a href={linkTo("objects", "ip_policy", id)}>{name}</a>{" "}
+            <span class="muted small">{ranges.join(", ") || "no rule: everyone is denied"}</span>
+          </span>
+        </label>
+      ))}
+    </fieldset>
+  );
 }

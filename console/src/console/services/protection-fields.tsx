@@ -1,4 +1,5 @@
 /** The form of a protection. It is the same for a new service and for an existing one. */
+import { useState } from "preact/hooks";
 import { TextInput } from "../../ui/elements.tsx";
 import { hasDomains, logins } from "./protection.ts";
 import type { Development, Login, Protection } from "./protection.ts";
@@ -13,22 +14,34 @@ interface Props {
 
 /** Common choices, by name. */
 const usualRanges: readonly (readonly [name: string, ranges: string])[] = [
-  ["Everybody", ""],
+  ["Everyone", ""],
   ["Only this machine", "127.0.0.0/8 ::1/128"],
   ["Private networks", "10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 fc00::/7"],
-  ["Not me, to see a denial", "192.0.2.0/24"],
+  ["No one, to try a denial", "192.0.2.0/24"],
 ];
 
 /** Selects the login of a sentence: "who signs in with …". */
-export function LoginSelect({ value, development, onChange }: Pick<Props, "value" | "development" | "onChange">) {
+export function LoginSelect({
+  value,
+  development,
+  kept,
+  choices,
+  onChange,
+}: Pick<Props, "value" | "development" | "onChange"> & {
+  /** The login that stays, in words. */
+  readonly kept?: string | undefined;
+  /** Logins that are possible; default: all. */
+  readonly choices?: readonly Login[] | undefined;
+}) {
   return (
     <select
       aria-label="How visitors log in"
       value={value.login}
       onChange={(event) => onChange({ login: event.currentTarget.value as Login })}
     >
+      {kept !== undefined && <option value="kept">{`as before: ${kept}`}</option>}
       {logins
-        .filter(([login]) => login !== "development" || development)
+        .filter(([login]) => (login !== "development" || development) && choices?.includes(login) !== false)
         .map(([login, name]) => (
           <option key={login} value={login}>
             {name}
@@ -38,7 +51,19 @@ export function LoginSelect({ value, development, onChange }: Pick<Props, "value
   );
 }
 
-export function RangeFields({ value, faults, onChange }: Omit<Props, "development">) {
+/** Where visitors come from. Further rules about places, such as countries, belong here. */
+export function RangeFields({
+  value,
+  faults,
+  hasPolicies = false,
+  onEveryone,
+  onChange,
+}: Omit<Props, "development"> & {
+  /** Whether IP policies allow addresses, too. */
+  readonly hasPolicies?: boolean;
+  /** Called besides the change when everyone gets access. */
+  onEveryone?(): void;
+}) {
   return (
     <div class="field">
       <label for="protect-ranges">Who has access</label>
@@ -48,8 +73,11 @@ export function RangeFields({ value, faults, onChange }: Omit<Props, "developmen
             type="button"
             class="tiny"
             key={name}
-            aria-pressed={value.ranges === ranges}
-            onClick={() => onChange({ ranges })}
+            aria-pressed={value.ranges === ranges && (ranges !== "" || !hasPolicies)}
+            onClick={() => {
+              onChange({ ranges });
+              if (ranges === "") onEveryone?.();
+            }}
           >
             {name}
           </button>
@@ -59,7 +87,7 @@ export function RangeFields({ value, faults, onChange }: Omit<Props, "developmen
         id="protect-ranges"
         type="text"
         autocomplete="off"
-        placeholder="all addresses"
+        placeholder={hasPolicies ? "the addresses of the IP policies below" : "all addresses"}
         aria-invalid={faults.ranges !== undefined}
         value={value.ranges}
         onText={(ranges) => onChange({ ranges })}
@@ -71,22 +99,26 @@ export function RangeFields({ value, faults, onChange }: Omit<Props, "developmen
 
 export function LoginFields({ value, development, faults, onChange }: Props) {
   const { login } = value;
+  // An empty field is wrong only after the user has left it.
+  const [left, setLeft] = useState<readonly string[]>([]);
+  const faultOf = (name: keyof Protection): string | undefined =>
+    value[name] !== "" || left.includes(name) ? faults[name] : undefined;
   const text = (name: keyof Protection, label: string, help: string, placeholder = "") => (
-    <div class="field grow">
+    <div class="field grow" onFocusOut={() => setLeft([...left, name])}>
       <label for={`protect-${name}`}>{label}</label>
       <TextInput
         id={`protect-${name}`}
         type={name === "clientSecret" || name === "password" ? "password" : "text"}
         autocomplete="off"
         placeholder={placeholder}
-        aria-invalid={faults[name] !== undefined}
+        aria-invalid={faultOf(name) !== undefined}
         value={value[name]}
         onText={(given) => onChange({ [name]: given })}
       />
-      <Hint fault={faults[name]} help={help} />
+      <Hint fault={faultOf(name)} help={help} />
     </div>
   );
-  if (login === "") return null;
+  if (login === "" || login === "kept") return null;
   if (login === "development") {
     return (
       <p class="muted small">
@@ -113,7 +145,9 @@ export function LoginFields({ value, development, faults, onChange }: Props) {
           {text(
             "clientId",
             "Client ID",
-            hasDomains(login) ? "Empty: the app that the server's operator set up." : "From the provider.",
+            hasDomains(login)
+              ? "Empty: the app that the operator of the server set up, or as before."
+              : "From the provider.",
           )}
           {text("clientSecret", "Client secret", "From the provider. Postern stores it encrypted.")}
         </>

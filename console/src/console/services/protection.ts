@@ -1,8 +1,10 @@
 /** Who may use a service, as a form: addresses, and a login. */
 import type { LoginAddresses } from "../../../../sdk/src/index.ts";
 import type { JsonObject } from "../api.ts";
+import { passwordAction } from "./password.ts";
 
-export type Login = "" | "development" | "password" | "google" | "github" | "microsoft" | "openid" | "saml";
+/** `kept`: the login stays as it is. */
+export type Login = "" | "kept" | "development" | "password" | "google" | "github" | "microsoft" | "openid" | "saml";
 
 export interface Protection {
   /** Addresses or ranges, separated by spaces; "": all. */
@@ -110,21 +112,22 @@ export function loginModules(value: Protection, development: Development | undef
 }
 
 function passwordPolicy({ user, password }: Protection): string {
-  // Policies evaluate `${`. A password is a plain text.
-  const credentials = [`${user}:${password}`.replaceAll("${", () => "$${")];
-  const action = { type: "basic-auth", config: { credentials, realm: "Postern" } };
-  return JSON.stringify({ on_http_request: [{ actions: [action] }] });
+  return JSON.stringify({ on_http_request: [{ actions: [passwordAction(user, password)] }] });
 }
 
-/** Returns an IP policy and its rules as objects of a document. `name` is their prefix. */
-export function rangeObjects(name: string, ranges: string): JsonObject {
+/**
+ * Returns an IP policy and its rules as objects of a document.
+ * @param name prefix of their names
+ * @param service name of the service for people
+ */
+export function rangeObjects(name: string, ranges: string, service = name): JsonObject {
   const words = wordsOf(ranges);
   if (words.length === 0) return {};
   const policy = `${name}-visitors`;
   const rule = (cidr: string, at: number) =>
     [`${name}-${at + 1}`, { ip_policy_id: policy, cidr, action: "allow" }] as const;
   return {
-    ip_policy: { [policy]: { description: `access to ${name}` } },
+    ip_policy: { [policy]: { description: `access to ${service}` } },
     ip_policy_rule: Object.fromEntries(words.map(rule)),
   };
 }

@@ -8,6 +8,7 @@ import type { Tone } from "../../ui/format.ts";
 import { labelOf } from "../label.ts";
 import { filterOf } from "../lists.ts";
 import { linkTo } from "../router.ts";
+import { inOrder } from "../route-order.ts";
 import { accessOf, accessOfRoutes } from "./access.ts";
 
 export interface Service {
@@ -20,10 +21,14 @@ export interface Service {
   readonly note: string;
   /** Who may reach it. */
   readonly access: string;
+  /** The same for each route. */
+  readonly rules?: readonly { readonly path: string; readonly access: string }[];
   /** Ids of its backends. */
   readonly backends: readonly string[];
   /** Destination of an endpoint that an agent serves. */
   readonly leadsTo?: string;
+  /** Whether it is an endpoint that a policy serves, not an agent. */
+  readonly isCloud?: boolean;
   readonly createdAt: string;
 }
 
@@ -33,6 +38,8 @@ export interface Destination {
   readonly href?: string;
   readonly tone: Tone;
   readonly state: string;
+  /** Labels for the agent of a backend that no agent serves. */
+  readonly wants?: Readonly<Record<string, string>>;
 }
 
 export interface ServicePage {
@@ -80,6 +87,10 @@ export function ofHttpsEdge(edge: HTTPSEdge): Service {
     addresses: (edge.hostports ?? []).map((one) => `https://${one.replace(/:443$/, "")}`),
     note: edge.description,
     access: accessOfRoutes(edge.routes as unknown as readonly JsonObject[]),
+    rules: inOrder(edge.routes).map((route) => ({
+      path: route.match,
+      access: accessOf(route as unknown as JsonObject),
+    })),
     backends: [...new Set(edge.routes.flatMap(({ backend }) => (backend ? [backend.backend.id] : [])))],
     createdAt: edge.created_at,
   };
@@ -108,7 +119,8 @@ export function ofEndpoint(endpoint: Endpoint): Service {
     note: (endpoint.description || endpoint.metadata) ?? "",
     access: accessOf(endpoint as unknown as JsonObject),
     backends: [],
-    leadsTo: endpoint.upstream_url ?? (endpoint.type === "cloud" ? "its traffic policy" : "an agent"),
+    leadsTo: endpoint.upstream_url || (endpoint.type === "cloud" ? "its traffic policy" : "an agent"),
+    isCloud: endpoint.type === "cloud",
     createdAt: endpoint.created_at ?? "",
   };
 }
@@ -153,7 +165,10 @@ export async function destinationsOf(
       const count = tunnels.length;
       const state = count === 0 ? "no agent is online" : count === 1 ? "1 agent" : `${count} agents`;
       const href = linkTo("objects", "tunnel_group_backend", id);
-      return [id, { text, href, state, tone: count === 0 ? "warn" : "good" }] as const;
+      return [
+        id,
+        { text, href, state, tone: count === 0 ? "warn" : "good", ...(count === 0 && { wants: labels }) },
+      ] as const;
     }),
     ...rest,
   ]);
