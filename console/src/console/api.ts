@@ -205,7 +205,10 @@ export function explainError(error: unknown): {
   readonly fields: Readonly<Record<string, string>>;
 } {
   if (error instanceof PosternConnectionError) {
-    return { message: "The server does not answer. This page retries automatically.", fields: {} };
+    return {
+      message: "The server does not answer. The page reconnects automatically, and keeps what you entered.",
+      fields: {},
+    };
   }
   if (!(error instanceof PosternError)) return { message: (error as Error).message, fields: {} };
   const fields = Object.fromEntries(

@@ -104,7 +104,7 @@ function Shell() {
       <main class="page" id="main" tabIndex={-1}>
         {liveState.value === "away" && (
           <p class="notice warn" role="status">
-            No connection to the server. This page reconnects automatically.
+            No connection to the server. The page reconnects automatically, and keeps what you entered.
           </p>
         )}
         {atRevision.value !== undefined && (

@@ -1,6 +1,7 @@
 /** Loads the data of a component. */
 import { useEffect, useState } from "preact/hooks";
 import { explainError, isGone } from "./api.ts";
+import { liveState } from "./live.ts";
 
 export interface Data<T> {
   /** The last loaded value, even while a newer one is loading. */
@@ -28,6 +29,11 @@ export function useData<T>(ask: () => Promise<T>, on: readonly unknown[]): Data<
       isStale = true;
     };
   }, [...on, asked]);
+  // Another node may answer now.
+  const isLive = liveState.value === "live";
+  useEffect(() => {
+    if (isLive && state.error !== "") setAsked((count) => count + 1);
+  }, [isLive]);
   const again = (): void => setAsked((count) => count + 1);
   const show = (value: T): void => {
     setState({ value, error: "", isGone: false });
