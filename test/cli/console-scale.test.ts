@@ -72,6 +72,75 @@ describe("the console at its limits", { skip: skipWithout("chromium"), timeout: 
     await watched.context.close();
   });
 
+  it("the console at its limits shows 10,000 requests while more arrive, draws only the visible ones, and keeps them in place", async () => {
+    const id = (count: number): string => `req_${count.toString(36).padStart(27, "0")}`;
+    const trace = (count: number) => ({
+      id: id(count),
+      endedAt: Date.UTC(2026, 0, 1) + count,
+      method: "GET",
+      host: "shop.postern.test",
+      path: `/${count}`,
+      source: "192.0.2.1",
+      siteId: "edghts_x",
+      outcome: "forwarded" as const,
+      status: 200,
+      durationMs: 1,
+      bytesIn: 0,
+      bytesOut: 10,
+      cutShort: false,
+      steps: [],
+      routeId: undefined,
+      tunnel: undefined,
+      errorCode: undefined,
+      upstreamMs: 1,
+    });
+    let last = 10_000;
+    api.edge.answer = (message) => {
+      if (message.type !== "question" || message.question.name !== "requests") return undefined;
+      const { limit, beforeId } = message.question;
+      const from = beforeId === undefined ? last : Number.parseInt(beforeId.slice(4), 36) - 1;
+      const count = Math.min(limit, from);
+      const requests = Array.from({ length: count }, (_, at) => trace(from - at));
+      return { type: "answer", call: message.call, answer: { name: "requests", requests, more: from > count } };
+    };
+    const watched = await openWatched(chromium, api.baseUrl);
+    const { page } = watched;
+    await page.goto(await link());
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    await page.goto(`${api.baseUrl}/#/traffic`);
+    const rows = page.locator(".row-of-list");
+    await rows.first().waitFor();
+    const list = page.getByRole("list", { name: "Requests" });
+    const size = async (): Promise<number> => Number(await rows.first().getAttribute("aria-setsize"));
+    for (let known = await size(); known < 10_000; known = await size()) {
+      await list.evaluate((one) => one.scrollTo(0, one.scrollHeight));
+      await eventually(size, (now) => now > known);
+      assert.ok((await rows.count()) < 120, String(await rows.count()));
+    }
+    await list.evaluate((one) => one.scrollTo(0, one.scrollHeight / 2));
+    const middle = rows.filter({ hasText: "/5000" });
+    await middle.waitFor();
+    const topOf = async (): Promise<number> => Math.round((await middle.boundingBox())?.y ?? -1);
+    const place = await topOf();
+    last += 350;
+    await eventually(
+      async () =>
+        await list
+          .locator("li")
+          .first()
+          .evaluate((one) => one.clientHeight),
+      (height) => height > 5_000 * 32,
+    );
+    assert.equal(await topOf(), place);
+    await list.evaluate((one) => one.scrollTo(0, 0));
+    await rows.filter({ hasText: "/10350" }).waitFor();
+    assert.equal(await size(), 10_000, "the earliest are dropped");
+    assert.ok((await rows.count()) < 120, String(await rows.count()));
+    watched.assertQuiet();
+    await watched.context.close();
+    api.edge.answer = undefined;
+  });
+
   it("the console at its limits opens over a mobile network (3G), and shows that it loads", async () => {
     const watched = await openWatched(chromium, api.baseUrl);
     const { page, context } = watched;

@@ -157,8 +157,13 @@ function roleOf(
   return ({ get: "get", patch: "update", delete: "remove" } as const)[method];
 }
 
+/** Kinds that people know by other words. */
+const usual: Readonly<Record<string, string>> = { credential: "Agent token", tunnel_session: "Agent session" };
+
 /** `ip_policy_rule` → `IP policy rule`. */
 export function titleOf(name: string): string {
+  const known = usual[name];
+  if (known !== undefined) return known;
   const words = name
     .replaceAll("_", " ")
     .replaceAll(/\b(cidr|ip|tls|tcp|https|http|oidc|saml|acme|api|acl|url|uri|mcp|sso)\b/g, (word) =>

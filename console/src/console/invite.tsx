@@ -3,15 +3,9 @@ import { useState } from "preact/hooks";
 import type { AgentInvitation } from "../../../sdk/src/index.ts";
 import { Command, Time } from "../ui/elements.tsx";
 import { explainError, postern } from "./api.ts";
+import { Lifetime, hourMs } from "./lifetime.tsx";
 import { Failed, Head } from "./parts.tsx";
 import { linkTo } from "./router.ts";
-
-const hourMs = 3_600_000;
-const lifetimes: readonly (readonly [name: string, hours: number])[] = [
-  ["one hour", 1],
-  ["one day", 24],
-  ["seven days", 168],
-];
 
 export function Invite() {
   const [hours, setHours] = useState(1);
@@ -45,16 +39,7 @@ export function Invite() {
         }}
       >
         <div class="two">
-          <div class="field grow">
-            <label for="invite-hours">The code expires after</label>
-            <select id="invite-hours" value={hours} onChange={(event) => setHours(Number(event.currentTarget.value))}>
-              {lifetimes.map(([name, value]) => (
-                <option key={value} value={value}>
-                  {name}
-                </option>
-              ))}
-            </select>
-          </div>
+          <Lifetime id="invite-hours" label="The code expires after" hours={hours} onChoose={setHours} />
           <div class="field grow">
             <label for="invite-uses">Machines</label>
             <input

@@ -3,7 +3,20 @@ import { valueText } from "./parts.tsx";
 
 /** Returns the text by which people recognise an object. */
 export function labelOf(object: ApiObject): string {
-  const names = ["description", "name", "domain", "hostports", "cidr", "url", "labels", "match", "email", "metadata"];
+  const names = [
+    "description",
+    "name",
+    "domain",
+    "hostports",
+    "cidr",
+    "url",
+    "labels",
+    "match",
+    "email",
+    "metadata",
+    "public_url",
+    "forwards_to",
+  ];
   for (const name of names) {
     const value = object[name];
     if (value === undefined || value === null || value === "") continue;
@@ -15,5 +28,6 @@ export function labelOf(object: ApiObject): string {
         .join(", ");
     }
   }
-  return object.id;
+  const { ip, os } = object;
+  return typeof ip === "string" && typeof os === "string" ? `${os} at ${ip}` : object.id;
 }

@@ -3,6 +3,7 @@ import { ChevronRight } from "lucide";
 import { useState } from "preact/hooks";
 import { Icon } from "../ui/icon.tsx";
 import type { Description } from "./description.ts";
+import { Agents } from "./overview/agents.tsx";
 import { Head, ListFilter } from "./parts.tsx";
 import { kindsInGroups, nav } from "./views.ts";
 import type { MenuItem } from "./views.ts";
@@ -13,6 +14,7 @@ export function Part({ path, description }: { readonly path: string; readonly de
   return (
     <section class="column" aria-label={part.name}>
       <Head title={part.name} {...(part.doc !== undefined && { doc: part.doc })} />
+      {path === "machines" && <Agents />}
       <Entries items={part.items} />
     </section>
   );

@@ -16,6 +16,7 @@ import { configurationChanges, every, rereadMs } from "./live.ts";
 import { Gone } from "./gone.tsx";
 import { Invitation } from "./invite.tsx";
 import { Failed, Head, Id, Value } from "./parts.tsx";
+import { Moment, moments } from "./moment.tsx";
 import { PolicyProtocol, protocolOf } from "./policy/policy-field.tsx";
 import { CertificateProgress } from "./certificate-progress.tsx";
 import { Pulse } from "./pulse.tsx";
@@ -65,7 +66,7 @@ export function One({ kind, description, parents = [], id }: KindProps & { reado
             .map(([name, value]) => [
               <dt key={`${name}n`}>{titleOf(name)}</dt>,
               <dd key={`${name}v`}>
-                <Deep value={value} kindOf={kindOf} />
+                {moments.has(name) ? <Moment name={name} at={value} /> : <Deep value={value} kindOf={kindOf} />}
               </dd>,
             ])}
         </dl>

@@ -66,7 +66,7 @@ export function UsedBy({ kind, description, id }: RelatedProps) {
             {naming.value.references.map((one) => (
               <li key={one.id} class="row">
                 <span class="tag">{titleOf(one.kind)}</span>
-                <a href={linkOf(one)}>{one.description || one.id}</a>
+                <a href={linkOf(one)}>{one.description || "without a description"}</a>
               </li>
             ))}
             {naming.value.more && <li class="muted">and others</li>}

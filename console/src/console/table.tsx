@@ -11,8 +11,10 @@ import { newestOf } from "./lists.ts";
 import { configurationChanges, every, rereadMs } from "./live.ts";
 import { Failed, Head, ListFilter, Value, valueText } from "./parts.tsx";
 import { linkTo } from "./router.ts";
+import { Moment, moments } from "./moment.tsx";
 import { SourceOf } from "./sources.tsx";
 import { useSettled } from "./use-data.ts";
+import { plural } from "./views.ts";
 
 const rowHeight = 36;
 const pageSize = 100;
@@ -82,7 +84,7 @@ export function Table({ kind, description, parents = [] }: KindProps) {
     return every(rereadMs, () => void (count.current <= pageSize && load()));
   }, [kind.name, asked, parents.join(), atRevision.value, configurationChanges.value]);
   const columns = columnsOf(kind, description);
-  const title = `${titleOf(kind.name)}s`.replace(/ys$/, "ies");
+  const title = plural(kind.name);
   return (
     <section class="list-view" aria-label={title}>
       <Head title={title} doc={kind.doc}>
@@ -199,7 +201,11 @@ function Rows({ columns, kind, description, listed, onMore }: RowsProps) {
             </span>
             {columns.map((name) => (
               <span role="cell" class="cut" key={name} title={valueText(one[name])}>
-                <Value value={one[name]} kindOf={kindOf} />
+                {moments.has(name) ? (
+                  <Moment name={name} at={one[name]} />
+                ) : (
+                  <Value value={one[name]} kindOf={kindOf} />
+                )}
               </span>
             ))}
             <span role="cell" class="muted">

@@ -1,17 +1,18 @@
 /** Finished requests at the edge with the steps that decided them. */
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { Request } from "../../../sdk/src/index.ts";
-import { Command, Tag } from "../ui/elements.tsx";
+import { Command, Skeleton, Tag } from "../ui/elements.tsx";
+import { VirtualList } from "../ui/virtual-list.tsx";
 import { clockText, durationText, statusTone } from "../ui/format.ts";
 import { curlWithAuthority } from "../ui/shell.ts";
 import { postern } from "./api.ts";
 import { titleOf } from "./description.ts";
 import type { Description } from "./description.ts";
-import { trafficChanges } from "./live.ts";
 import { Failed, Head, ListFilter } from "./parts.tsx";
 import { go, place } from "./router.ts";
 import { Histogram } from "./traffic-histogram.tsx";
 import { Trace } from "./trace.tsx";
+import { mostRequests, useRequests } from "./traffic-list.ts";
 import { useData, useSettled } from "./use-data.ts";
 import { visitedUrl } from "../ui/visited-url.ts";
 
@@ -23,6 +24,8 @@ const ranges = [
   ["24h", "Last 24 hours"],
   ["7d", "Last 7 days"],
 ] as const;
+/** Height of a row, pixels. */
+const rowHeight = 32;
 const outcomes = ["forwarded", "answered", "denied", "failed"];
 
 export function Traffic({ description }: { readonly description: Description }) {
@@ -33,12 +36,7 @@ export function Traffic({ description }: { readonly description: Description }) 
   const [path, setPath] = useState("");
   const askedPath = useSettled(path.trim());
   const filter = { outcome, text: asked, since, path: askedPath };
-  const [pages, setPages] = useState(1);
-  useEffect(() => setPages(1), [asked, outcome, since, askedPath]);
-  const { value, error, again } = useData(
-    () => requestsUpTo(pages, filter),
-    [trafficChanges.value, outcome, asked, since, askedPath, pages],
-  );
+  const { items, hasMore, error, again, more } = useRequests(filter);
   const [id] = place.value.rest;
   const isFiltered = Object.values(filter).some((one) => one !== "");
   return (
@@ -70,18 +68,24 @@ export function Traffic({ description }: { readonly description: Description }) 
           </select>
           <ListFilter class="grow" label="Path" placeholder="/path or /path*" value={path} onText={setPath} />
         </div>
-        {value !== undefined && <Histogram requests={value.items} />}
+        {items !== undefined && <Histogram requests={items} />}
         <Failed error={error} again={again} />
-        {value?.items.length === 0 &&
+        {items?.length === 0 &&
           (isFiltered ? <p class="empty">No stored request matches the filter.</p> : <NoTraffic />)}
-        <ul class="requests">
-          {value?.items.map((one) => (
-            <Row key={one.id} request={one} isChosen={one.id === id} />
-          ))}
-        </ul>
-        {value?.more === true && (
-          <button type="button" onClick={() => setPages(pages + 1)}>
-            Show earlier requests
+        {items === undefined && error === "" && <Skeleton lines={8} />}
+        {items !== undefined && items.length > 0 && (
+          <VirtualList
+            label="Requests"
+            items={items}
+            rowHeight={rowHeight}
+            chosenId={id}
+            row={(one) => <Row request={one} isChosen={one.id === id} />}
+            onEnd={() => hasMore && more()}
+          />
+        )}
+        {hasMore && (
+          <button type="button" disabled={(items?.length ?? 0) >= mostRequests} onClick={more}>
+            {(items?.length ?? 0) >= mostRequests ? "Filter to find earlier requests" : "Show earlier requests"}
           </button>
         )}
       </div>
@@ -94,24 +98,6 @@ export function Traffic({ description }: { readonly description: Description }) 
       </div>
     </section>
   );
-}
-
-/** Returns the newest matching requests, up to a number of pages. */
-async function requestsUpTo(
-  pages: number,
-  wanted: Readonly<Record<"outcome" | "text" | "since" | "path", string>>,
-): Promise<{ readonly items: readonly Request[]; readonly more: boolean }> {
-  const filter = Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== ""));
-  const items: Request[] = [];
-  let before: string | undefined;
-  for (let at = 0; at < pages; at += 1) {
-    const options = { limit: 100, ...filter, ...(before !== undefined && { before_id: before }) };
-    const page = await postern.requests.list(options).page();
-    items.push(...page.items);
-    before = page.nextBeforeId;
-    if (before === undefined) break;
-  }
-  return { items, more: before !== undefined };
 }
 
 function NoTraffic() {
@@ -131,18 +117,16 @@ function Row({ request, isChosen }: { readonly request: Request; readonly isChos
   const { id, method, host, path, status_code, ended_at, duration_ms } = request;
   const decider = request.steps.findLast((one) => one.outcome === "denied")?.by;
   return (
-    <li class="arrives">
-      <button type="button" aria-current={isChosen} onClick={() => go(`traffic/${id}`)}>
-        <Tag tone={statusTone(status_code)}>{status_code === 0 ? "none" : status_code}</Tag>
-        <span class="mono method">{method}</span>
-        <span class="mono cut grow" title={`${host}${path}`}>
-          {host}
-          {path}
-        </span>
-        {decider !== undefined && <Tag tone="bad">{titleOf(decider)}</Tag>}
-        <span class="muted small figures">{durationText(duration_ms)}</span>
-        <span class="muted small figures when">{clockText(new Date(ended_at))}</span>
-      </button>
-    </li>
+    <button type="button" aria-current={isChosen} onClick={() => go(`traffic/${id}`)}>
+      <Tag tone={statusTone(status_code)}>{status_code === 0 ? "none" : status_code}</Tag>
+      <span class="mono method">{method}</span>
+      <span class="mono cut grow" title={`${host}${path}`}>
+        {host}
+        {path}
+      </span>
+      {decider !== undefined && <Tag tone="bad">{titleOf(decider)}</Tag>}
+      <span class="muted small figures">{durationText(duration_ms)}</span>
+      <span class="muted small figures when">{clockText(new Date(ended_at))}</span>
+    </button>
   );
 }

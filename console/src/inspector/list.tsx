@@ -1,6 +1,7 @@
 /** List of requests, newest first, with its filters. */
 import { Tag } from "../ui/elements.tsx";
 import { clockText, durationText, statusTone } from "../ui/format.ts";
+import { VirtualList } from "../ui/virtual-list.tsx";
 import { callsOf, emptyFilter } from "./filter.ts";
 import type { Filter } from "./filter.ts";
 import { rpcText } from "../exchange/contents.tsx";
@@ -81,6 +82,9 @@ export function Filters() {
   );
 }
 
+/** Height of a row, pixels. */
+const rowHeight = 52;
+
 export function List() {
   const found = shown.value;
   if (found.length === 0) {
@@ -100,11 +104,14 @@ export function List() {
     );
   }
   return (
-    <ul class="requests" aria-label="Requests">
-      {found.map((one) => (
-        <Row key={one.id} exchange={one} />
-      ))}
-    </ul>
+    <VirtualList
+      label="Requests"
+      items={found}
+      rowHeight={rowHeight}
+      chosenId={selectedId.value}
+      row={(one) => <Row exchange={one} />}
+      rowClass={({ id }) => (comparedId.value === id ? "compared" : "")}
+    />
   );
 }
 
@@ -113,38 +120,31 @@ function Row({ exchange }: { readonly exchange: Exchange }) {
   const isSelected = selectedId.value === id;
   const calls = rpcText(exchange.rpc);
   return (
-    <li class={`arrives ${comparedId.value === id ? "compared" : ""}`}>
-      <button
-        type="button"
-        id={`request-${id}`}
-        aria-current={isSelected}
-        onClick={(event) => {
-          if ((event.metaKey || event.ctrlKey) && selectedId.value !== undefined) comparedId.value = id;
-          else select(id);
-        }}
-      >
-        <Outcome exchange={exchange} />
-        <span class="mono method">{request.method || "?"}</span>
-        <span class="grow what">
-          <span class="mono cut" title={request.uri}>
-            {request.uri}
-          </span>
-          {calls !== "" && (
-            <span class="mono cut" title={calls}>
-              {calls}
-            </span>
-          )}
-          <span class="muted cut where">
-            {[fieldOf(request.headers, "host"), tunnel_name]
-              .filter((one) => one !== undefined && one !== "")
-              .join(" · ")}
-          </span>
+    <button
+      type="button"
+      id={`request-${id}`}
+      aria-current={isSelected}
+      onClick={(event) => {
+        if ((event.metaKey || event.ctrlKey) && selectedId.value !== undefined) comparedId.value = id;
+        else select(id);
+      }}
+    >
+      <Outcome exchange={exchange} />
+      <span class="mono method">{request.method || "?"}</span>
+      <span class="grow what">
+        <span class="mono cut" title={request.uri}>
+          {request.uri}
         </span>
-        {replay_of !== undefined && <Tag tone="info">replay</Tag>}
-        <span class="muted small figures">{outcome === "open" ? "…" : durationText(msOf(duration))}</span>
-        <span class="muted small figures when">{clockText(new Date(start))}</span>
-      </button>
-    </li>
+        <span class="muted cut where">
+          {[calls, fieldOf(request.headers, "host"), tunnel_name]
+            .filter((one) => one !== undefined && one !== "")
+            .join(" · ")}
+        </span>
+      </span>
+      {replay_of !== undefined && <Tag tone="info">replay</Tag>}
+      <span class="muted small figures">{outcome === "open" ? "…" : durationText(msOf(duration))}</span>
+      <span class="muted small figures when">{clockText(new Date(start))}</span>
+    </button>
   );
 }
 

@@ -26,6 +26,22 @@ export function timeText(time: Date): string {
     : `${time.toLocaleDateString([], { day: "numeric", month: "short" })} ${clockText(time)}`;
 }
 
+const units: readonly (readonly [unit: Intl.RelativeTimeFormatUnit, ms: number])[] = [
+  ["year", 31_536_000_000],
+  ["month", 2_592_000_000],
+  ["day", 86_400_000],
+  ["hour", 3_600_000],
+  ["minute", 60_000],
+];
+
+/** `5 minutes ago`, `in 3 days`, `just now`. */
+export function agoText(time: Date, now = Date.now()): string {
+  const ms = time.getTime() - now;
+  const [unit, size] = units.find(([, one]) => Math.abs(ms) >= one) ?? [];
+  if (unit === undefined || size === undefined) return ms > 0 ? "in a moment" : "just now";
+  return new Intl.RelativeTimeFormat("en", { numeric: "always" }).format(Math.trunc(ms / size), unit);
+}
+
 export type Tone = "good" | "warn" | "bad" | "info" | "";
 
 export function statusTone(status: number): Tone {

@@ -4,15 +4,9 @@ import type { PersonInvitation } from "../../../../sdk/src/index.ts";
 import { Command, Dialog, TextInput, Time } from "../../ui/elements.tsx";
 import { explainError, postern } from "../api.ts";
 import { Failed } from "../parts.tsx";
+import { Lifetime, hourMs } from "../lifetime.tsx";
 import { givenRoles } from "./roles.ts";
 import type { Role } from "./roles.ts";
-
-const dayMs = 24 * 3_600_000;
-const lifetimes: readonly (readonly [name: string, days: number])[] = [
-  ["one day", 1],
-  ["three days", 3],
-  ["seven days", 7],
-];
 
 interface Props {
   /** Address of a person who needs another passkey. */
@@ -23,14 +17,14 @@ interface Props {
 export function InvitePerson({ email: known, onClose }: Props) {
   const [email, setEmail] = useState(known ?? "");
   const [role, setRole] = useState<Role>("viewer");
-  const [days, setDays] = useState(3);
+  const [hours, setHours] = useState(72);
   const [made, setMade] = useState<PersonInvitation>();
   const [error, setError] = useState("");
   const [isBusy, setBusy] = useState(false);
   const invite = async (): Promise<void> => {
     setBusy(true);
     try {
-      const expires_at = new Date(Date.now() + days * dayMs).toISOString();
+      const expires_at = new Date(Date.now() + hours * hourMs).toISOString();
       setMade(await postern.personInvitations.create({ email: email.trim(), role, expires_at }));
     } catch (failure) {
       const { message, fields } = explainError(failure);
@@ -71,16 +65,7 @@ export function InvitePerson({ email: known, onClose }: Props) {
           ) : (
             <p>With this link the person adds a passkey, for example on a new device. The role stays the same.</p>
           )}
-          <div class="field">
-            <label for="invite-days">The link expires after</label>
-            <select id="invite-days" value={days} onChange={(event) => setDays(Number(event.currentTarget.value))}>
-              {lifetimes.map(([name, value]) => (
-                <option key={value} value={value}>
-                  {name}
-                </option>
-              ))}
-            </select>
-          </div>
+          <Lifetime id="invite-days" label="The link expires after" hours={hours} onChoose={setHours} />
           <Failed error={error} />
           <div class="row actions">
             <span class="muted small grow">Postern sends no email. You get a link to send.</span>

@@ -1,0 +1,115 @@
+/** The requests of the traffic view: the newest ones as they end, and earlier ones on demand. */
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Request } from "../../../sdk/src/index.ts";
+import { explainError, postern } from "./api.ts";
+import { trafficChanges } from "./live.ts";
+
+export interface Requests {
+  /** Newest first; undefined while the first ones are loading. */
+  readonly items: readonly Request[] | undefined;
+  readonly hasMore: boolean;
+  readonly error: string;
+  again(): void;
+  /** Loads earlier requests. */
+  more(): void;
+}
+
+export type RequestFilter = Readonly<Record<string, string>>;
+
+/** Maximum number of requests in the page. The earliest are dropped, and load again when the user scrolls there. */
+export const mostRequests = 10_000;
+const pageSize = 100;
+/** Maximum number of pages of newer requests. With more of them, the list begins anew. */
+const mostNewPages = 10;
+
+interface List {
+  /** The filter, as text. */
+  readonly key: string;
+  items: readonly Request[] | undefined;
+  hasMore: boolean;
+  error: string;
+  isLoading: boolean;
+  /** What to load next. */
+  next: Load | undefined;
+}
+
+type Load = (list: List) => Promise<void>;
+
+export function useRequests(filter: RequestFilter): Requests {
+  const key = JSON.stringify(filter);
+  const current = useRef(listOf(key));
+  const [, draw] = useState(0);
+  const run = async (load: Load): Promise<void> => {
+    const list = current.current;
+    if (list.isLoading) {
+      list.next = load;
+      return;
+    }
+    list.isLoading = true;
+    try {
+      await load(list);
+      list.error = "";
+    } catch (failure) {
+      list.error = explainError(failure).message;
+    }
+    list.isLoading = false;
+    const { next } = list;
+    list.next = undefined;
+    // The user may have changed the filter in the meantime.
+    if (current.current !== list) return;
+    draw((count) => count + 1);
+    if (next) await run(next);
+  };
+  useEffect(() => {
+    if (current.current.key !== key) {
+      current.current = listOf(key);
+      draw((count) => count + 1);
+    }
+    void run(loadNewest);
+  }, [key, trafficChanges.value]);
+  const { items, hasMore, error } = current.current;
+  return { items, hasMore, error, again: () => void run(loadNewest), more: () => void run(loadEarlier) };
+}
+
+function listOf(key: string): List {
+  return { key, items: undefined, hasMore: false, error: "", isLoading: false, next: undefined };
+}
+
+async function pageOf({ key }: List, before: string | undefined) {
+  const filter = Object.entries(JSON.parse(key) as RequestFilter).filter(([, value]) => value !== "");
+  const position = before === undefined ? {} : { before_id: before };
+  return await postern.requests.list({ limit: pageSize, ...Object.fromEntries(filter), ...position }).page();
+}
+
+/** Adds the requests that have ended since the last load. */
+async function loadNewest(list: List): Promise<void> {
+  const known = list.items ?? [];
+  const ids = new Set(known.map(({ id }) => id));
+  const added: Request[] = [];
+  let before: string | undefined;
+  for (let pages = 0; pages < mostNewPages; pages += 1) {
+    const page = await pageOf(list, before);
+    const fresh = page.items.filter(({ id }) => !ids.has(id));
+    added.push(...fresh);
+    before = page.nextBeforeId;
+    if (fresh.length < page.items.length) {
+      keep(list, [...added, ...known], list.hasMore);
+      return;
+    }
+    if (before === undefined || known.length === 0) break;
+  }
+  keep(list, added, before !== undefined);
+}
+
+async function loadEarlier(list: List): Promise<void> {
+  const known = list.items ?? [];
+  const last = known.at(-1);
+  if (!last || known.length >= mostRequests) return;
+  const page = await pageOf(list, last.id);
+  keep(list, [...known, ...page.items], page.nextBeforeId !== undefined);
+}
+
+function keep(list: List, items: readonly Request[], hasMore: boolean): void {
+  list.items = items.slice(0, mostRequests);
+  list.hasMore = hasMore || items.length > mostRequests;
+}
