@@ -15,7 +15,7 @@ import { plain, seeOther } from "./reply.ts";
 import type { Asked, Reply } from "./reply.ts";
 import { makeSaml } from "./saml.ts";
 import { cookieName, newToken, SignIns } from "./sign-ins.ts";
-import { makeSigningKey } from "./signing-key.ts";
+import { makeSigningKey, pemOf, readSigningKey } from "./signing-key.ts";
 import type { SigningKey } from "./signing-key.ts";
 
 export interface SsoProvider {
@@ -66,14 +66,24 @@ interface SsoOptions {
   readonly port: number;
   /** Client secret of OpenID Connect. Default: a random one. */
   readonly clientSecret?: string;
+  /** PEM of the key and certificate of the previous run. Default: a new key. */
+  readonly signingKey?: string | undefined;
+  /** Stores the PEM of a new key. */
+  keepSigningKey?(pem: string): void;
   readonly clock: Clock;
   readonly log: Log;
 }
 
 /** Rejects if the port is in use. */
-export async function startSso({ port, clientSecret = newToken(), clock, log }: SsoOptions): Promise<SsoProvider> {
+export async function startSso(options: SsoOptions): Promise<SsoProvider> {
+  const { port, clientSecret = newToken(), signingKey, keepSigningKey, clock, log } = options;
   let place: Place | undefined;
-  let signing = [await makeSigningKey(clock.now())];
+  const newKey = async (): Promise<SigningKey> => {
+    const made = await makeSigningKey(clock.now());
+    keepSigningKey?.(pemOf(made));
+    return made;
+  };
+  let signing = [readSigningKey(signingKey, clock.now()) ?? (await newKey())];
   const server = createServer({ requestTimeout: 10_000, maxHeaderSize: 65_536 }, (request, response) => {
     void answer(request).then(
       ({ status, headers, body }) => response.writeHead(status, { "cache-control": "no-store", ...headers }).end(body),
@@ -119,7 +129,7 @@ export async function startSso({ port, clientSecret = newToken(), clock, log }: 
     return saml.leave(current) ?? seeOther(`${issuer}/`);
   };
   const rotate = async (): Promise<Reply> => {
-    signing = [await makeSigningKey(clock.now()), ...signing].slice(0, 2);
+    signing = [await newKey(), ...signing].slice(0, 2);
     return seeOther(`${issuer}/`);
   };
   const own: Readonly<Record<string, (asked: Asked) => Reply | Promise<Reply>>> = {

@@ -2,8 +2,9 @@
  * Signing key of the development identity provider: RSA, which every service can verify. The previous key remains
  * published.
  */
-import { createHash, createPublicKey, hash, sign, X509Certificate } from "node:crypto";
+import { createHash, createPrivateKey, createPublicKey, hash, sign, X509Certificate } from "node:crypto";
 import { createSelfSigned } from "../lib/certificates/x509.ts";
+import { dayMs } from "../lib/durations.ts";
 
 export interface SigningKey {
   readonly keyPem: string;
@@ -16,8 +17,33 @@ export interface SigningKey {
   readonly jwk: object;
 }
 
+const days = 365;
+/** A key whose certificate expires within this time is replaced. */
+const restMs = 30 * dayMs;
+
 export async function makeSigningKey(now: number): Promise<SigningKey> {
-  const { keyPem, certificatePem } = await createSelfSigned({ names: ["localhost"], now, days: 365, keyType: "rsa" });
+  return signingKeyOf(await createSelfSigned({ names: ["localhost"], now, days, keyType: "rsa" }));
+}
+
+export function pemOf({ keyPem, certificatePem }: SigningKey): string {
+  return `${keyPem.trim()}\n${certificatePem.trim()}\n`;
+}
+
+/** Returns the key of an earlier run, or undefined if it is missing, damaged or too old. */
+export function readSigningKey(pem: string | undefined, now: number): SigningKey | undefined {
+  const [keyPem, certificatePem] = pem?.match(/-----BEGIN [^-]+-----[^-]+-----END [^-]+-----/g) ?? [];
+  if (keyPem === undefined || certificatePem === undefined) return undefined;
+  try {
+    const certificate = new X509Certificate(certificatePem);
+    const isUsable =
+      certificate.checkPrivateKey(createPrivateKey(keyPem)) && certificate.validToDate.getTime() > now + restMs;
+    return isUsable ? signingKeyOf({ keyPem, certificatePem }) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function signingKeyOf({ keyPem, certificatePem }: Pick<SigningKey, "keyPem" | "certificatePem">): SigningKey {
   const certificate = new X509Certificate(certificatePem);
   const jwk = createPublicKey(certificatePem).export({ format: "jwk" });
   const keyId = hash("sha256", certificate.raw, "base64url").slice(0, 16);

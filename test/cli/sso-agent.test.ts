@@ -1,12 +1,15 @@
 /** `postern http --sso dev`: a login provider that runs with the agent, for a server on the same machine. */
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { openBrowser } from "../support/browser.ts";
+import type { Browser } from "../support/browser.ts";
 import { startChromium } from "../support/chromium.ts";
 import { skipWithout } from "../support/programs.ts";
 import { freePorts, startCommand } from "../support/command.ts";
+import type { Running } from "../support/command.ts";
 import { runSharedCommand } from "../support/shared-command.ts";
 import { freePort } from "../support/connections.ts";
 import { startHttpService } from "../support/services.ts";
@@ -62,6 +65,47 @@ describe("postern http --sso dev", () => {
       },
     );
   }
+
+  it("postern http --sso dev lets visitors log in again after restarts of the agent, with the cookies they have", async () => {
+    const directory = directoryOfItsOwn();
+    const data = ["--data", directory];
+    const running = startCommand(["dev", ...data, "--json"], { env: freePorts });
+    const browsers: Browser[] = [];
+    let agent: Running | undefined;
+    try {
+      await running.firstLine();
+      const ca = readFileSync(join(directory, "ca.pem"), "utf8");
+      let at = "";
+      for (let round = 0; round < 4; round += 1) {
+        const place = at === "" ? [] : ["--url", at];
+        agent = startCommand(["http", String(service.port), "--sso", "dev", "--json", ...place, ...data]);
+        const { url } = JSON.parse(await agent.firstLine()) as { readonly url: string };
+        at = url;
+        browsers.push(openBrowser({ ca }));
+        // Each browser has the session of another start, or only a login that it began.
+        for (const [index, browser] of browsers.entries()) {
+          const page = await browser.visit(`${url}/a`);
+          const request = /name="request" value="([^"]+)"/.exec(page.text)?.[1];
+          if (request === undefined) {
+            assert.equal(page.text, "for ada@example.com", `start ${round}, browser ${index}`);
+            continue;
+          }
+          const back = await browser.visit(new URL("/sign-in", page.url).href, {
+            method: "POST",
+            body: new URLSearchParams({ request, person: "ada" }).toString(),
+            headers: { origin: new URL(page.url).origin },
+          });
+          assert.equal(back.text, "for ada@example.com", `start ${round}, browser ${index}`);
+        }
+        await agent.end("SIGINT");
+        agent = undefined;
+      }
+    } finally {
+      await agent?.end("SIGINT");
+      await running.end("SIGINT");
+      rmSync(directory, { recursive: true });
+    }
+  });
 
   it("postern http --sso dev names the setting for a server that does not call providers on its loopback", async () => {
     const directory = directoryOfItsOwn();

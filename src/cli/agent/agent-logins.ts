@@ -5,6 +5,7 @@ import type { Publication } from "../../agent/publication.ts";
 import type { Log } from "../../lib/log.ts";
 import { oneOf } from "../../settings/kinds/text.ts";
 import { flagOnly, optional } from "../../settings/setting.ts";
+import { keptProvider } from "../data/dev-url.ts";
 import { ownServer } from "../data/local-server.ts";
 import { trustedAuthorities } from "../data/trusted-authorities.ts";
 import { ssoIssuers, startSsoProvider } from "../platform/dev-logins.ts";
@@ -60,7 +61,7 @@ export async function startLocalProvider(
       `--sso dev: this server does not call providers on its loopback address: start it with --login-issuer ${ssoIssuers[0]} to allow this provider, or use \`postern dev\`, which allows it`,
     );
   }
-  const sso = await startSsoProvider(issuers, log);
+  const sso = await startSsoProvider(issuers, log, keptProvider(directory));
   sso.serve({ origin: local.idpUrl, port: local.httpsPort, caPem: trustedAuthorities(undefined, directory) });
   log.info("visitors log in at a development identity provider", { url: sso.issuer });
   const { issuer, clientId, clientSecret } = sso;

@@ -22,7 +22,7 @@ import type { Inspection } from "../agent/inspection.ts";
 import { makeRequestLog } from "../agent/request-log.ts";
 import { defineCommand } from "../command/command.ts";
 import { dataFiles } from "../data/data-files.ts";
-import { keepDevUrl, keptDevSecret, keptDevUrl } from "../data/dev-url.ts";
+import { keepDevUrl, keptDevUrl, keptProvider } from "../data/dev-url.ts";
 import { findServer } from "../data/local-server.ts";
 import {
   checkLoopback,
@@ -81,7 +81,7 @@ export const dev = defineCommand({
     if (kind !== undefined) checkLoopback(listening);
     const isAlone = reachableListener(listening) === undefined;
     // If other machines cannot connect, any route may require the provider's logins.
-    const sso = isAlone ? await startSsoProvider([...ssoIssuers, anyPort], log, keptDevSecret(values.data)) : undefined;
+    const sso = isAlone ? await startSsoProvider([...ssoIssuers, anyPort], log, keptProvider(values.data)) : undefined;
     const options = {
       ...values,
       ...(await freePorts(values)),

@@ -18,6 +18,8 @@ export const dataFiles = {
   dev: "dev.json",
   /** Client secret for the development identity provider, stored so that routes still work after a restart. */
   devLogin: "dev-login",
+  /** Signing key and certificate of the provider, stored so that servers that have cached the key accept its tokens. */
+  devLoginKey: "dev-login-key",
 } as const;
 
 /**

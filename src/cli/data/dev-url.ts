@@ -1,4 +1,4 @@
-/** Values that `postern dev` reuses in its next run: its public URL, and the secret of its logins. */
+/** Values that the next run reuses: the public URL of `postern dev`, and the identity of the development provider. */
 import { randomBytes } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { dataFiles, readPublic, readSecret, writeWhole } from "./data-files.ts";
@@ -16,20 +16,31 @@ export function keptDevUrl(directory: string): string | undefined {
   }
 }
 
-/**
- * Creates the secret on the first call. Returns undefined if it cannot be stored. Throws `Failure` (usage) if other
- * users can read it.
- */
-export function keptDevSecret(directory: string): string | undefined {
-  const known = readSecret(directory, dataFiles.devLogin);
-  if (known !== undefined) return known;
-  try {
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
-    const made = randomBytes(24).toString("base64url");
-    writeWhole(directory, dataFiles.devLogin, made, 0o600);
-    return made;
-  } catch {
-    // The start reports why the directory is unusable.
-    return undefined;
-  }
+/** What makes a restarted development identity provider the same one for servers and routes. */
+export interface KeptProvider {
+  /** Undefined if it cannot be stored. */
+  readonly clientSecret: string | undefined;
+  /** PEM of the signing key and its certificate; undefined on the first start. */
+  readonly signingKey: string | undefined;
+  keepSigningKey(pem: string): void;
+}
+
+/** Creates the secret on the first call. Throws `Failure` (usage) if other users can read the files. */
+export function keptProvider(directory: string): KeptProvider {
+  const keep = (file: string, content: string): string | undefined => {
+    try {
+      mkdirSync(directory, { recursive: true, mode: 0o700 });
+      writeWhole(directory, file, content, 0o600);
+      return content;
+    } catch {
+      // The start reports why the directory is unusable. Without it, the provider works until its restart.
+      return undefined;
+    }
+  };
+  return {
+    clientSecret:
+      readSecret(directory, dataFiles.devLogin) ?? keep(dataFiles.devLogin, randomBytes(24).toString("base64url")),
+    signingKey: readSecret(directory, dataFiles.devLoginKey),
+    keepSigningKey: (pem) => void keep(dataFiles.devLoginKey, pem.trim()),
+  };
 }

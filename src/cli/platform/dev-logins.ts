@@ -8,6 +8,7 @@ import type { ListenAddress } from "../../settings/kinds/address.ts";
 import { oneOf } from "../../settings/kinds/text.ts";
 import { flagOnly, optional } from "../../settings/setting.ts";
 import { openApi } from "../api/api-client.ts";
+import type { KeptProvider } from "../data/dev-url.ts";
 import type { Platform } from "./platform.ts";
 import { Failure } from "../process/exit.ts";
 import type { SsoProvider } from "../../sso/provider.ts";
@@ -62,7 +63,7 @@ function isLoopback(host: string): boolean {
 export async function startSsoProvider(
   issuers: readonly string[],
   log: Log,
-  clientSecret?: string,
+  { clientSecret, signingKey, keepSigningKey }: KeptProvider,
 ): Promise<SsoProvider> {
   const { startSso } = await import("../../sso/provider.ts");
   for (const issuer of issuers) {
@@ -70,6 +71,8 @@ export async function startSsoProvider(
       return await startSso({
         port: Number(new URL(issuer).port),
         ...(clientSecret !== undefined && { clientSecret }),
+        signingKey,
+        keepSigningKey,
         clock: systemClock,
         log,
       });
