@@ -78,6 +78,7 @@ import type { SharedKeys, ServerKeys } from "./nodes/shared-keys.ts";
 import { openNodeDirectory } from "./nodes/node-directory.ts";
 import type { NodeEntriesOptions } from "./nodes/node-entries.ts";
 import type { NodeDirectory } from "./nodes/node-directory.ts";
+import { revocationsIn, watchRevocations } from "./nodes/revoked-tokens.ts";
 import { openNodes } from "./nodes/nodes.ts";
 import { watchIsolation } from "./nodes/isolation.ts";
 import type { Isolation } from "./nodes/isolation.ts";
@@ -550,23 +551,27 @@ function watchPlace(
 /** Returns what other nodes have. Undefined for a server without a cluster. */
 async function followNodes(
   { clock, log, peerAddress, peerListen }: ControlPlaneOptions,
-  { node }: Store,
+  store: Store,
   edges: Edges,
   queries: EdgeQueries,
   heard: NodeEntriesOptions["heard"],
 ): Promise<NodeDirectory | undefined> {
+  const { node } = store;
   if (!node) return undefined;
   // Load presence first, so that edges get the complete state of other nodes from the start.
   await node.presence.refresh().catch((error: unknown) => log.warn("presence of other nodes not read", { error }));
-  return openNodeDirectory({
+  const directory = openNodeDirectory({
     presence: node.presence,
     host: () => peerAddress ?? peerListen.host ?? node.localAddress ?? "127.0.0.1",
     reached: (milestone, timeoutMs) => queries.reached(milestone, timeoutMs),
     isThere: async (line) => (await queries.standing(line)) !== undefined,
     heard,
+    isRevoked: revocationsIn(store, clock),
     relay: (place, message) => edges.joined()[0]?.send({ type: "relay", ...place, message: message as Relayed }),
     clock,
   });
+  watchRevocations(store, directory);
+  return directory;
 }
 
 /** Starts the parts of the control plane that logins of visitors and agents need. */

@@ -62,6 +62,7 @@ describe("a server beside those of the version before", () => {
       host: () => "127.0.0.1",
       reached: async () => [],
       isThere: async () => true,
+      isRevoked: () => false,
       clock: systemClock,
     });
     const directory = keepDirectory({ lineCount: 1, nodes });

@@ -52,6 +52,11 @@ export class LapsedEntries {
     return this.#edges.get(edgeId)?.ids.has(id) ?? false;
   }
 
+  /** Ids of all lapsed entries. */
+  ids(): readonly string[] {
+    return Array.from(this.#edges.values(), ({ ids }) => [...ids]).flat();
+  }
+
   /** Adds an entry of the edge, or the edge itself. */
   add(id: string, edgeId: string): void {
     const edge = this.#edges.get(edgeId) ?? { ids: new Set(), isAway: false, since: 0, isAsked: false, silent: 0 };

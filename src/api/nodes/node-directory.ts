@@ -33,6 +33,8 @@ export interface NodeDirectory extends OtherNodes {
   /** The edge of another node that has a session. */
   lineOf(sessionId: string): EdgeLine | undefined;
   readonly agents: Agents;
+  /** Ends agents with revoked tokens at nodes that are cut off from the database. */
+  endRevoked(): void;
   /** The addresses of this node's edges, separated by commas; undefined while no edge is connected. */
   address(): string | undefined;
 }
@@ -100,6 +102,7 @@ export function openNodeDirectory(options: NodeDirectoryOptions): NodeDirectory 
     linesByNode: () => others.linesByNode(),
     lineOf: (sessionId) => others.lineOf(sessionId),
     agents: others.agents,
+    endRevoked: () => others.endRevoked(),
     address: () => (own.size > 0 ? [...own.values()].join(", ") : undefined),
   };
 }

@@ -33,6 +33,8 @@ export interface NodeEntriesOptions {
   readonly heard: (id: string, entry: OtherEntry | undefined) => void;
   /** Resolves with whether the edge of another node answers, soon in both cases. */
   readonly isThere: (line: EdgeLine) => Promise<boolean>;
+  /** Whether agents may no longer connect with the token. */
+  readonly isRevoked: (accountId: string, credentialId: string) => boolean;
   readonly clock: Clock;
 }
 
@@ -103,6 +105,13 @@ export class NodeEntries {
     if (news.length > 0) this.#told(news);
   }
 
+  /** Ends lapsed agents whose token was revoked, because their node does not learn about it. */
+  endRevoked(): void {
+    const news: DirectoryNews[] = [];
+    this.#endRevoked(news);
+    if (news.length > 0) this.#told(news);
+  }
+
   follow(told: (news: readonly DirectoryNews[]) => void, taken: (id: string, moved: boolean) => void): void {
     this.#told = told;
     this.#options.presence.follow({
@@ -119,6 +128,7 @@ export class NodeEntries {
         const puts = inOrder([...this.#early].map(([id, entry]) => ({ ...entry, id })));
         this.#early = new Map();
         for (const { id, ...entry } of puts) this.#put(id, entry as Entry, news);
+        if (all.some(({ what }) => what === "lapsed")) this.#endRevoked(news);
         told(news);
       },
     });
@@ -157,6 +167,19 @@ export class NodeEntries {
     const news: DirectoryNews[] = [];
     for (const id of ids) this.#remove(id, news);
     this.#told(news);
+  }
+
+  #endRevoked(news: DirectoryNews[]): void {
+    const { agents } = this;
+    const isOver = (sessionId: string): boolean => {
+      const session = agents.session(sessionId);
+      return session !== undefined && this.#options.isRevoked(session.accountId, session.credentialId);
+    };
+    const lapsed = this.#lapsed.ids().map((id) => ({ id, sessionId: agents.tunnel(id)?.sessionId ?? id }));
+    // The tunnels first: their sessions say which token they have.
+    const ended = lapsed.filter(({ sessionId }) => isOver(sessionId));
+    for (const { id, sessionId } of ended) if (id !== sessionId) this.#remove(id, news);
+    for (const { id, sessionId } of ended) if (id === sessionId) this.#remove(id, news);
   }
 
   /** Ends lapsed entries that may not have a name beside this tunnel, which is in the database. */
