@@ -20,6 +20,13 @@ export class JsonIssue extends Error {}
  * object, the name `__proto__`, and nesting deeper than 32. Lone surrogates in escapes stay unchanged.
  */
 export function parseJsonObject(bytes: Uint8Array): JsonObject {
+  const value = parseJson(bytes);
+  if (!isJsonObject(value)) throw new JsonIssue("is not a JSON object");
+  return value;
+}
+
+/** As `parseJsonObject`, for any value. */
+export function parseJson(bytes: Uint8Array): unknown {
   if (!isUtf8(bytes)) throw new JsonIssue("is not valid UTF-8");
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8");
   let value: unknown;
@@ -28,7 +35,6 @@ export function parseJsonObject(bytes: Uint8Array): JsonObject {
   } catch (error) {
     throw new JsonIssue(`is not valid JSON${position(error)}`);
   }
-  if (!isJsonObject(value)) throw new JsonIssue("is not a JSON object");
   checkNames(text);
   return value;
 }

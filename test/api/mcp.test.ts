@@ -253,6 +253,34 @@ for (const database of databases) {
       assert.equal((await send(api.baseUrl, "GET", "/mcp", undefined, {})).status, 405);
     });
 
+    it("a batch of the revision 2025-03-26 is answered as a batch, and refused in later revisions", async () => {
+      const ping = (id: number) => ({ jsonrpc: "2.0", id, method: "ping" });
+      const note = { jsonrpc: "2.0", method: "notifications/initialized" };
+      const find = { jsonrpc: "2.0", id: 3, method: "tools/call", params: { name: "find_services", arguments: {} } };
+      for (const headers of [{}, { "mcp-protocol-version": "2025-03-26" }] as Record<string, string>[]) {
+        const { status, body } = await post([ping(1), note, find, ping(2)], headers);
+        assert.equal(status, 200);
+        assert.deepEqual(
+          body.map(({ id }: Body) => id),
+          [1, 3, 2],
+        );
+        assert.match(body[1].result.content[0].text, /service/);
+        assert.equal((await post([note, note], headers)).status, 202);
+      }
+      for (const [batch, headers] of [
+        [[ping(1)], { "mcp-protocol-version": "2025-06-18" }],
+        [[initialize, ping(2)], {}],
+        [[], {}],
+        [[1], {}],
+        [Array.from({ length: 21 }, (_, id) => ping(id)), {}],
+      ] as readonly [unknown, Record<string, string>][]) {
+        const { status, body } = await post(batch, headers);
+        assert.deepEqual([status, body.id, body.error.code], [400, null, -32_600]);
+      }
+      const broken = await post("{");
+      assert.deepEqual([broken.status, broken.body.error.code], [400, -32_700]);
+    });
+
     it("malformed, deep and large messages are refused", async () => {
       const deep = `{"jsonrpc":"2.0","id":1,"method":"ping","params":${"[".repeat(100)}${"]".repeat(100)}}`;
       for (const body of ["", "[]", "{", deep, `{"id":1,"id":2}`]) {

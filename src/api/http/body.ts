@@ -85,6 +85,21 @@ export async function readBody(
   }
 }
 
+/** Reads a JSON text of at most `maxBodyBytes`, such as a message of another protocol. Rejects with `Refusal`. */
+export async function readJsonBytes(
+  operation: Pick<Operation, "id">,
+  request: IncomingMessage,
+  response: ServerResponse,
+  expectsContinue: boolean,
+): Promise<Buffer> {
+  checkContentEncoding(operation, header(request, "content-encoding"));
+  if (Number(request.headers["content-length"] ?? 0) > maxBodyBytes) throw tooLarge(maxBodyBytes);
+  if (expectsContinue) response.writeContinue();
+  const bytes = await collect(request, maxBodyBytes);
+  checkContentType(request.headers["content-type"]);
+  return bytes;
+}
+
 function lenient(bytes: Buffer): JsonObject {
   try {
     return parseJsonObject(bytes);

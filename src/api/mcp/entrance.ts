@@ -14,7 +14,7 @@ import { makeQuestions } from "../../mcp/questions.ts";
 import { answerRequest, failure, requestOf, rpcCodes } from "../../mcp/service.ts";
 import type { McpOptions, RpcRequest } from "../../mcp/service.ts";
 import type { Key, KeyRing } from "../http/authenticate.ts";
-import { readBody } from "../http/body.ts";
+import { readJsonBytes } from "../http/body.ts";
 import type { Exchange } from "../http/exchange.ts";
 import type { Front, FrontReply } from "../http/front.ts";
 import type { RunInner } from "../http/inner-calls.ts";
@@ -26,6 +26,7 @@ import type { ApplicationTokens } from "../console/application-tokens.ts";
 import { apiFor } from "./calls.ts";
 import { checkScope, makeAuthenticate } from "./caller.ts";
 import type { Caller } from "./caller.ts";
+import { messagesIn } from "./messages.ts";
 import { mcpPath, metadataPath, metadataReply, refusedReply } from "./discovery.ts";
 
 export interface McpEntranceOptions {
@@ -44,7 +45,7 @@ export interface McpEntranceOptions {
 
 export interface McpEntrance extends Pick<Front, "reply" | "stop"> {}
 
-const message = { id: "mcp", takes: "object" } as const;
+const message = { id: "mcp" } as const;
 
 /** Maximum number of parallel tool calls per key. */
 const maxCallsPerKey = 4;
@@ -109,12 +110,24 @@ export function openMcp(run: RunInner, options: McpEntranceOptions): McpEntrance
     admit(caller.key);
     checkVersion(request);
     const found = sessionOf(request);
-    const body = await readBody(message, request, response, expectsContinue);
-    const asked = requestOf(body);
-    if (!asked) {
-      questions.answered(caller.id, body);
-      return { status: 202 };
+    const read = messagesIn(await readJsonBytes(message, request, response, expectsContinue), request);
+    if ("error" in read) return { status: 400, body: JSON.stringify(read.error) };
+    const requests = read.messages.flatMap((one) => requestOf(one) ?? answered(caller, one));
+    const answers: Reply[] = [];
+    for (const asked of requests) {
+      if (answers.length > 0) admit(caller.key);
+      answers.push(await answer({ exchange, baseUrl, caller, found, asked, mayStream: !read.isBatch, admit }));
     }
+    const [first] = answers;
+    if (!first) return { status: 202 };
+    return read.isBatch ? { status: 200, body: `[${answers.map(({ body }) => String(body)).join(",")}]` } : first;
+  };
+  const answered = ({ id }: Caller, body: JsonObject): readonly [] => {
+    questions.answered(id, body);
+    return [];
+  };
+  const answer = async ({ exchange, baseUrl, caller, found, asked, mayStream, admit }: Asked): Promise<Reply> => {
+    const { request } = exchange;
     const isFirst = asked.method === "initialize";
     const named = isFirst ? clientOf(asked.params) : found;
     const client = caller.application === undefined ? named : { ...named, name: nameOf(caller.application) };
@@ -122,11 +135,11 @@ export function openMcp(run: RunInner, options: McpEntranceOptions): McpEntrance
     const mayChange = caller.mayChange && !isReadOnly;
     checkScope({ ...caller, mayChange }, asked);
     const seen: Seen = { exchange, caller, baseUrl, client, mayChange, admit: () => admit(caller.key) };
-    const mayAsk = asked.method === "tools/call" && client.asks && isAlone && mayChange;
+    const mayAsk = mayStream && asked.method === "tools/call" && client.asks && isAlone && mayChange;
     if (mayAsk && /text\/event-stream/i.test(header(request, "accept") ?? "")) return streamed(seen, asked);
-    const answer = await answerWith(seen, asked, async () => undefined);
+    const last = await answerWith(seen, asked, async () => undefined);
     const session = isFirst ? { headers: ["mcp-session-id", sessionIdOf(client)] } : {};
-    return { status: 200, body: JSON.stringify(answer), ...session };
+    return { status: 200, body: JSON.stringify(last), ...session };
   };
 
   return {
@@ -148,6 +161,16 @@ export function openMcp(run: RunInner, options: McpEntranceOptions): McpEntrance
     },
     stop: () => questions.stop(),
   };
+}
+
+/** One request of a message or batch. */
+interface Asked extends Pick<Seen, "exchange" | "baseUrl" | "caller"> {
+  /** What the session id says about the client. */
+  readonly found: McpClient;
+  readonly asked: RpcRequest;
+  /** Whether the answer may be a stream with questions to the person. */
+  readonly mayStream: boolean;
+  admit(key: Key): void;
 }
 
 /** A request and its authenticated sender. */
