@@ -49,7 +49,7 @@ function parseTarget(given: string): Upstream {
   return { host: "", port: 0, tls: false, text: `file://${directory}`, local };
 }
 
-/** Loads Node's HTTP server for the first connection that needs it. */
+/** Makes the service for the first connection that needs it, also after it was closed: a tunnel can come back. */
 export function lazily(make: () => Promise<LocalService>): LocalService {
   let made: Promise<LocalService> | undefined;
   return {
@@ -58,6 +58,10 @@ export function lazily(make: () => Promise<LocalService>): LocalService {
       const served = made.then((service) => service.serve(connection));
       letGo("connection", served, () => connection.destroy());
     },
-    close: async () => await (await made)?.close?.(),
+    async close() {
+      const last = made;
+      made = undefined;
+      await (await last)?.close?.();
+    },
   };
 }

@@ -234,4 +234,33 @@ describe("an agent's tunnels", () => {
       assert.deepEqual(states(), ["web online"]);
     });
   }
+
+  it("an agent's tunnels close a service inside the agent when the last of its tunnels is removed or ends", async () => {
+    const closed: string[] = [];
+    const serviceNamed = (name: string) => ({ serve() {}, close: async () => void closed.push(name) });
+    const [shared, refused] = [serviceNamed("shared"), serviceNamed("refused")];
+    const tunnelTo = (name: string, local: ReturnType<typeof serviceNamed>) => ({
+      name,
+      upstream: { ...parseUpstream("3000"), local },
+      metadata: name,
+      publish: { kind: "url", url: undefined } as const,
+    });
+    const all = makeTunnels([tunnelTo("one", shared), tunnelTo("two", shared), tunnelTo("bad", refused)], {
+      clock: makeManualClock(),
+      log: silentLog,
+      random: () => 1,
+      retryFirst: false,
+    });
+    const line = sessionOf(({ metadata = "" }) => {
+      if (metadata === "bad") throw new Refusal("agent_name_taken");
+      return metadata;
+    });
+    void all.join(new WeakMap(), () => {}).open(line);
+    await settled();
+    assert.deepEqual(closed, ["refused"]);
+    assert.ok(await all.remove("one"));
+    assert.deepEqual(closed, ["refused"]);
+    assert.ok(await all.remove("two"));
+    assert.deepEqual(closed, ["refused", "shared"]);
+  });
 });

@@ -61,10 +61,16 @@ export function makeTunnels(given: readonly TunnelOptions[], options: TunnelsOpt
     living.add(tunnel);
     return tunnel;
   };
+  /** Ends what a service inside the agent has started, such as processes, after its last tunnel. */
+  const release = ({ options: { upstream } }: LivingTunnel): void => {
+    const isShared = [...living].some(({ options: other }) => other.upstream.local === upstream.local);
+    if (upstream.local?.close && !isShared) letGo("task", upstream.local.close());
+  };
   const finish = (tunnel: LivingTunnel, end: AgentEnd): void => {
     if (!living.delete(tunnel)) return;
     tunnel.service?.stop();
     for (const session of sessions) session.drop(tunnel);
+    release(tunnel);
     tunnel.options.status?.({ state: "ended", end });
     if (tunnel.added) tunnel.added.reject(new TunnelFailure(end.message, false));
     else if (living.size === 0) over.resolve(end);
@@ -90,6 +96,7 @@ export function makeTunnels(given: readonly TunnelOptions[], options: TunnelsOpt
       living.delete(tunnel);
       tunnel.service?.stop();
       await Promise.all([...sessions].map((session) => session.take(tunnel)));
+      release(tunnel);
       tunnel.options.status?.({ state: "removed" });
       tunnel.added?.reject(new TunnelFailure("the tunnel was removed", false));
       return true;

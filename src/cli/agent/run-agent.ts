@@ -135,9 +135,12 @@ export async function runAgent({
   const end = await Promise.race([stopped, told.promise, agent.ended, ...(whenEnded ? [whenEnded] : [])]);
   watchedInbox?.stop();
   inspection?.drain();
+  const closeServices = () => Promise.all(given.tunnels.map(async ({ upstream }) => await upstream.local?.close?.()));
   // Before the agent waits for open requests, because a stream of a client has no end.
-  await Promise.all(given.tunnels.map(async ({ upstream }) => await upstream.local?.close?.()));
+  await closeServices();
   if (typeof end === "number") await agent.close();
+  // A request that arrived meanwhile may have started one again.
+  await closeServices();
   await tracing?.stop();
   await inspection?.close();
   view.close();
