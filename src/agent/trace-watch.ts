@@ -131,7 +131,7 @@ function spanOf(
     kind: "client",
     startedAt: startedAt - (dialMs ?? 0),
     endedAt: lastAt,
-    error: isFailed ? (status === 0 ? failure : undefined) ?? String(status) : undefined,
+    error: isFailed ? ((status === 0 ? failure : undefined) ?? String(status)) : undefined,
     attributes: {
       "http.request.method": method,
       "url.path": path,

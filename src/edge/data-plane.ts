@@ -166,7 +166,17 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
   exportOutboundCounters(metrics);
   const moments = new Moments(clock);
   const capture = captureOf(options, () => registry.nodeId(edgeId));
-  const observers = makeObservers({ table, send, clock, moments, log, metrics, capture, tracing: options.tracing, settings: options });
+  const observers = makeObservers({
+    table,
+    send,
+    clock,
+    moments,
+    log,
+    metrics,
+    capture,
+    tracing: options.tracing,
+    settings: options,
+  });
   const deadlines = new Deadlines(clock);
   const limits = httpLimits(options);
   const dial = { clock, allowLocal: options.allowLocalUpstreams };

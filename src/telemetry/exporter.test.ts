@@ -44,7 +44,9 @@ describe("the exporter", { timeout: 60_000 }, () => {
     const metrics = makeMetrics();
     exportHandOverCounts(metrics);
     const count = (name: string): number =>
-      Number(new RegExp(`^postern_telemetry_${name}_total\\{signal="traces"\\} (\\d+)$`, "m").exec(metrics.render())?.[1]);
+      Number(
+        new RegExp(`^postern_telemetry_${name}_total\\{signal="traces"\\} (\\d+)$`, "m").exec(metrics.render())?.[1],
+      );
     const begun = { items: count("items"), dropped: count("dropped") };
     return {
       clock,
@@ -56,7 +58,9 @@ describe("the exporter", { timeout: 60_000 }, () => {
   const add = (spans: HandOver, name: string): void => {
     const place = new TracePlace(undefined, undefined);
     const times = { kind: "internal", startedAt: 1_000, endedAt: 2_000.5, error: undefined } as const;
-    spans.add((to) => writeSpan(to, place, "own", { ...times, name }, { text: "é".repeat(100), list: ["a", "b"], n: -1.5 }));
+    spans.add((to) =>
+      writeSpan(to, place, "own", { ...times, name }, { text: "é".repeat(100), list: ["a", "b"], n: -1.5 }),
+    );
   };
 
   it("the exporter sends spans whose bytes an independent decoder reads", async () => {
@@ -64,7 +68,10 @@ describe("the exporter", { timeout: 60_000 }, () => {
     add(spans, "one");
     add(spans, "two");
     spans.flush();
-    await eventually(() => receiver.spans.length, (length) => length === 2);
+    await eventually(
+      () => receiver.spans.length,
+      (length) => length === 2,
+    );
     const [one] = receiver.spans;
     assert.deepEqual(one?.attributes, { text: "é".repeat(100), list: ["a", "b"], n: -1.5 });
     assert.deepEqual([one?.name, one?.startMs, one?.endMs], ["one", 1_000, 2_000.5]);
@@ -86,10 +93,16 @@ describe("the exporter", { timeout: 60_000 }, () => {
       [2, 7_000],
       [3, 14_000],
     ] as const) {
-      await eventually(() => (clock.pass(100), receiver.requests.length), (length) => length === requests);
+      await eventually(
+        () => (clock.pass(100), receiver.requests.length),
+        (length) => length === requests,
+      );
       assert.ok(clock.monotonic() >= passedMs, String(clock.monotonic()));
     }
-    await eventually(() => receiver.spans.length, (length) => length === 1);
+    await eventually(
+      () => receiver.spans.length,
+      (length) => length === 1,
+    );
     assert.deepEqual([receiver.requests.length, dropped()], [3, 0]);
   });
 
@@ -102,11 +115,12 @@ describe("the exporter", { timeout: 60_000 }, () => {
     spans.flush();
     await eventually(dropped, (count) => count === 1);
     // ExportTraceServiceResponse { partial_success { rejected_spans: 1, error_message: "no" } }
-    receiver.intercept = (_request, response) =>
-      (response
+    receiver.intercept = (_request, response) => (
+      response
         .writeHead(200, { "content-type": "application/x-protobuf" })
         .end(Buffer.from([0x0a, 6, 0x08, 1, 0x12, 2, 0x6e, 0x6f])),
-      true);
+      true
+    );
     add(spans, "in part");
     add(spans, "in part");
     spans.flush();
@@ -125,7 +139,10 @@ describe("the exporter", { timeout: 60_000 }, () => {
     assert.ok(dropped() > 800, String(dropped()));
     const lost = dropped();
     // Attempts go on, and free no room.
-    await eventually(() => (clock.pass(1_000), clock.monotonic()), (passed) => passed > 60_000);
+    await eventually(
+      () => (clock.pass(1_000), clock.monotonic()),
+      (passed) => passed > 60_000,
+    );
     add(spans, "still away");
     assert.equal(dropped(), lost + 1);
   });
@@ -136,8 +153,14 @@ describe("the exporter", { timeout: 60_000 }, () => {
     const { clock, spans } = start({ timeoutMs: 2_000 });
     add(spans, "slow");
     spans.flush();
-    await eventually(() => open, (count) => count === 1);
+    await eventually(
+      () => open,
+      (count) => count === 1,
+    );
     clock.pass(2_000);
-    await eventually(() => (clock.pass(100), receiver.spans.length), (length) => length === 1);
+    await eventually(
+      () => (clock.pass(100), receiver.spans.length),
+      (length) => length === 1,
+    );
   });
 });

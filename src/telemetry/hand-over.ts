@@ -33,7 +33,7 @@ export interface HandOverLimits {
 
 export const usualHandOver: HandOverLimits = Object.freeze({
   waiting: 8 * 1024 * 1024,
-  batch: 128 * 1024,
+  batch: 512 * 1024,
   lingerMs: 1_000,
 });
 

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { createSelfSigned } from "../../src/lib/certificates/x509.ts";
 import { startBind } from "../support/bind.ts";
+import { startOtlpReceiver } from "../support/otlp-receiver.ts";
 import { skipWithout } from "../support/programs.ts";
 import { runSharedCommand } from "../support/shared-command.ts";
 import { freePort } from "../support/connections.ts";
@@ -47,6 +48,28 @@ describe("postern doctor", { timeout: 60_000 }, () => {
       /sends answers to https:\/\/idp\.localhost:\d+\/saml\/\w+\/acs, .* https:\/\/sso\.localhost/,
     );
     assert.match(findings.find(({ outcome }) => outcome === "wrong")?.message ?? "", /another server answers/);
+  });
+
+  it("postern doctor tells whether the OpenTelemetry collector accepts what the server would send", async () => {
+    const collector = await startOtlpReceiver();
+    try {
+      const port = ["--https-port", String(platform.httpsPort)];
+      const accepted = await doctor(...port, "--otlp-endpoint", collector.url);
+      assert.equal(accepted.code, 0, accepted.stdout);
+      assert.equal(accepted.stdout.match(/✓ OpenTelemetry \w+ at localhost:\d+: the collector accepts it/g)?.length, 3);
+      collector.intercept = (_request, response) => (response.writeHead(401).end(), true);
+      const refused = await doctor(...port, "--otlp-endpoint", collector.url, "--otlp-headers", "api-key=wrong-key");
+      assert.equal(refused.code, 1);
+      assert.match(refused.stdout, /✗ OpenTelemetry traces at .*: the collector answered 401: check --otlp-headers/);
+      assert.doesNotMatch(refused.stdout, /wrong-key/);
+    } finally {
+      await collector.stop();
+    }
+    const away = await doctor("--https-port", String(platform.httpsPort), "--otlp-endpoint", collector.url);
+    assert.match(
+      away.stdout,
+      /✗ OpenTelemetry logs at .*: cannot reach the collector \(.*ECONNREFUSED.*--otlp-endpoint/,
+    );
   });
 
   it(

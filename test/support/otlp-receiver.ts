@@ -11,10 +11,12 @@ import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import { startHttpService, startHttpsService } from "./services.ts";
 import { readBody } from "./http-client.ts";
 
-const { descriptors } = JSON.parse(
-  readFileSync(new URL("./otlp-descriptors.json", import.meta.url), "utf8"),
-) as { readonly descriptors: string };
-const registry = createFileRegistry(fromBinary(FileDescriptorSetSchema, gunzipSync(Buffer.from(descriptors, "base64"))));
+const { descriptors } = JSON.parse(readFileSync(new URL("./otlp-descriptors.json", import.meta.url), "utf8")) as {
+  readonly descriptors: string;
+};
+const registry = createFileRegistry(
+  fromBinary(FileDescriptorSetSchema, gunzipSync(Buffer.from(descriptors, "base64"))),
+);
 
 const services = { traces: "trace.v1.ExportTrace", metrics: "metrics.v1.ExportMetrics", logs: "logs.v1.ExportLogs" };
 type Signal = keyof typeof services;
@@ -155,7 +157,8 @@ function keep(
       for (const span of scoped.spans) to.spans.push(spanOf(span, String(resource["service.name"])));
     }
     for (const scoped of one.scopeLogs ?? []) for (const record of scoped.logRecords) to.logs.push(logOf(record));
-    for (const scoped of one.scopeMetrics ?? []) for (const metric of scoped.metrics) to.points.push(...pointsOf(metric));
+    for (const scoped of one.scopeMetrics ?? [])
+      for (const metric of scoped.metrics) to.points.push(...pointsOf(metric));
   }
 }
 

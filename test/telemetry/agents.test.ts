@@ -77,11 +77,17 @@ describe("traces of an agent", { timeout: 120_000, skip: nodeCount > 1 && "each 
     assert.equal(away.status, 502);
     await stopAgent();
     const [failed] = await receivedBy(() => {
-      const found = receiver.spans.filter(({ service: name, attributes }) => name === "postern-agent" && attributes["url.path"] === "/away");
+      const found = receiver.spans.filter(
+        ({ service: name, attributes }) => name === "postern-agent" && attributes["url.path"] === "/away",
+      );
       return found.length > 0 ? found : undefined;
     });
     assert.equal(failed?.isError, true);
-    assert.ok(receiver.spans.some(({ service: name, attributes }) => name === "postern-agent" && attributes["url.path"] === "/chunked"));
+    assert.ok(
+      receiver.spans.some(
+        ({ service: name, attributes }) => name === "postern-agent" && attributes["url.path"] === "/chunked",
+      ),
+    );
     assert.ok(receiver.resources.some((resource) => resource["deployment.environment.name"] === "a test"));
   });
 });

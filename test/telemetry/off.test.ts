@@ -19,7 +19,10 @@ describe("telemetry that is off", () => {
       for (const one of importsOf(file)) if (!one.typeOnly && !one.isLate) seen.add(one.target);
     }
     assert.ok(seen.size > 500, String(seen.size));
-    assert.deepEqual([...seen].filter((file) => ofTelemetry.test(file)), []);
+    assert.deepEqual(
+      [...seen].filter((file) => ofTelemetry.test(file)),
+      [],
+    );
   });
 
   it("telemetry that is off has no plan, and none for parts without a URL", () => {

@@ -62,7 +62,9 @@ for (const otlpProtocol of exportProtocols) {
       });
 
       it(`${title} has a span for a module that denied a request over ${http}`, async () => {
-        const { body: edge } = await platform.api("POST", "/edges/https", { hostports: [`denied-${http}.example.com:443`] });
+        const { body: edge } = await platform.api("POST", "/edges/https", {
+          hostports: [`denied-${http}.example.com:443`],
+        });
         const { body: policy } = await platform.api("POST", "/ip_policies", {});
         const { body: backend } = await platform.api("POST", "/backends/http_response", { status_code: 404 });
         await platform.api("POST", `/edges/https/${edge.id}/routes`, {
@@ -78,7 +80,9 @@ for (const otlpProtocol of exportProtocols) {
         );
         assert.equal(server.attributes["postern.outcome"], "denied");
         assert.equal(server.isError, false);
-        const names = receiver.spans.filter(({ parentSpanId }) => parentSpanId === server.spanId).map(({ name }) => name);
+        const names = receiver.spans
+          .filter(({ parentSpanId }) => parentSpanId === server.spanId)
+          .map(({ name }) => name);
         assert.deepEqual(names, ["TLS handshake", "ip_restriction"]);
       });
     }
@@ -88,7 +92,10 @@ for (const otlpProtocol of exportProtocols) {
       const names = new Set(Array.from(text.matchAll(/^# TYPE (\S+)/gm), ([, name]) => name));
       await receivedBy(() => (receiver.points.length > 0 ? true : undefined));
       const sent = new Set(receiver.points.map(({ name }) => name));
-      assert.deepEqual([...names].filter((name) => !sent.has(name as string)), []);
+      assert.deepEqual(
+        [...names].filter((name) => !sent.has(name as string)),
+        [],
+      );
       const requests = await receivedBy(() =>
         receiver.points.findLast(({ name, value }) => name === "postern_api_responses_total" && value > 0),
       );
@@ -98,11 +105,12 @@ for (const otlpProtocol of exportProtocols) {
     it(`${title} has spans of the API's writes, and none of its reads`, async () => {
       const made = await platform.api("POST", "/ip_policies", { description: "traced" });
       assert.equal(made.status, 201);
-      const span = await receivedBy(() =>
-        receiver.spans.findLast(({ name }) => name === "POST /ip_policies"),
-      );
+      const span = await receivedBy(() => receiver.spans.findLast(({ name }) => name === "POST /ip_policies"));
       assert.deepEqual([span.kind, span.attributes["http.response.status_code"]], [2, 201]);
-      assert.equal(receiver.spans.some(({ name }) => name.startsWith("GET /")), false);
+      assert.equal(
+        receiver.spans.some(({ name }) => name.startsWith("GET /")),
+        false,
+      );
     });
 
     it(`${title} has the operator's name of the service`, () => {

@@ -59,11 +59,15 @@ describe("traces", { timeout: 120_000, skip: nodeCount > 1 && "each node sends i
       assert.ok(Number(port) > 0);
       assert.deepEqual(pick(attributes, Object.keys(expected(http, host))), expected(http, host));
       assert.doesNotMatch(JSON.stringify(server), /secret/);
-      const tunnel = spansOf(traceId).find(({ parentSpanId, name }) => parentSpanId === server.spanId && name === "tunnel");
+      const tunnel = spansOf(traceId).find(
+        ({ parentSpanId, name }) => parentSpanId === server.spanId && name === "tunnel",
+      );
       assert.ok(tunnel);
       assert.deepEqual([tunnel.kind, tunnel.events], [3, ["first byte"]]);
       assert.ok(tunnel.startMs >= server.startMs - 1 && tunnel.endMs <= server.endMs + 1);
       assert.deepEqual(seen, [{ traceparent: `00-${traceId}-${tunnel.spanId}-01`, tracestate: "vendor=1" }]);
+      const shown = await platform.api("GET", `/requests/${answer.id}`);
+      assert.equal(shown.body.trace_id, traceId);
       const handshake = spansOf(traceId).find(
         ({ parentSpanId, name }) => parentSpanId === server.spanId && name === "TLS handshake",
       );

@@ -71,6 +71,11 @@ function Ended({ request, description }: { readonly request: Request; readonly d
         <Fact name="Id">
           <Id id={request.id} />
         </Fact>
+        {request.trace_id !== null && (
+          <Fact name="Trace ID">
+            <Id id={request.trace_id} />
+          </Fact>
+        )}
       </dl>
       <h2>What decided</h2>
       <Steps steps={request.steps} description={description} />

@@ -60,7 +60,11 @@ export function makeCertificateWork(options: CertificateWorkOptions): Certificat
         startedAt,
         endedAt: clock.now(),
         error: failure?.message,
-        attributes: { "postern.domain.id": domain.id, "postern.account.id": domain.account_id, "error.type": failure?.code },
+        attributes: {
+          "postern.domain.id": domain.id,
+          "postern.account.id": domain.account_id,
+          "error.type": failure?.code,
+        },
       });
       const result = failure?.code ?? "completed";
       metrics.counter("postern_certificate_attempts_total", "Attempts to get a certificate.", { result }).add();

@@ -56,6 +56,7 @@ export const exampleRequest = {
   bytes_out: 412,
   cut_short: false,
   captured: false,
+  trace_id: null,
   steps: [matched, denied],
 };
 

@@ -43,6 +43,7 @@ export const endedRequests: EndedTraffic<RequestTrace> = {
     bytes_out: trace.bytesOut,
     cut_short: trace.cutShort,
     captured: trace.captured === true,
+    trace_id: trace.traceId ?? null,
     steps: steps(trace.steps),
   }),
 };

@@ -89,6 +89,7 @@ export const requestSchema = object("A request that has ended at the edge.", {
   bytes_out: { type: "integer", description: "Body bytes to the client." },
   cut_short: { type: "boolean", description: "Whether the response was cut short." },
   captured: { type: "boolean", description: "Whether the server captured it with its header fields." },
+  trace_id: textOrNull("Id of its trace at the OpenTelemetry collector; null if the server sends no traces."),
   steps,
 });
 

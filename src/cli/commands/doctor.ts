@@ -3,6 +3,7 @@ import { apiFailure, apiSettings, openApi } from "../api/api-client.ts";
 import { dataFiles, readPublic } from "../data/data-files.ts";
 import { exitCodes } from "../process/exit.ts";
 import { checkLoginHost } from "../doctor/login-host.ts";
+import { checkTelemetry } from "../doctor/telemetry.ts";
 import { printFindings } from "../doctor/finding.ts";
 import type { Finding } from "../doctor/finding.ts";
 import { samlUrls } from "../doctor/saml-urls.ts";
@@ -10,12 +11,13 @@ import { testDnsProvider } from "../../api/provisioning/dns-test.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { acmeSettings } from "../../settings/acme.ts";
 import { sliceOf } from "../../settings/setting.ts";
+import { telemetrySettings } from "../../settings/telemetry.ts";
 import { idpHostOf, idpUrl } from "../../lib/server-names.ts";
 import { settings } from "../../settings/settings.ts";
 
 export const doctor = defineCommand({
   name: "doctor",
-  doc: "Check the requirements for visitors' logins: the login host resolves to this server and has a valid certificate, and stored SAML addresses match it. With --acme-dns-provider, also set and remove a test record at the DNS provider. Uses the server's settings. Exits with code 1 if a check fails.",
+  doc: "Check the requirements for visitors' logins: the login host resolves to this server and has a valid certificate, and stored SAML addresses match it. With --acme-dns-provider, also set and remove a test record at the DNS provider. With an OpenTelemetry endpoint, also send it empty requests. Uses the server's settings. Exits with code 1 if a check fails.",
   operands: "",
   least: 0,
   most: 0,
@@ -27,6 +29,7 @@ export const doctor = defineCommand({
     httpsPort: settings.httpsPort,
     nameServer: settings.nameServer,
     ...acmeSettings,
+    ...telemetrySettings,
     json: settings.json,
   },
   examples: ["postern doctor --domain t.example.com --https-port 443"],
@@ -44,6 +47,7 @@ export const doctor = defineCommand({
     for await (const { isFine, about, message } of testDnsProvider({ ...others, domain }, systemClock)) {
       findings.push({ outcome: isFine ? "fine" : "wrong", about, message });
     }
+    findings.push(...(await checkTelemetry(others)));
     printFindings(findings, json);
     return findings.some(({ outcome }) => outcome === "wrong") ? exitCodes.unexpected : exitCodes.fine;
   },

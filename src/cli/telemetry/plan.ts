@@ -16,7 +16,11 @@ export type ExporterPlan = Omit<ExporterOptions, "clock" | "log" | "random">;
 const usualParts: readonly ExportedPart[] = signals;
 
 /** Returns undefined if nothing is sent. @param instance distinguishes servers that send to one collector */
-export function telemetryPlan(settings: TelemetrySettings, version: string, instance: string): TelemetryPlan | undefined {
+export function telemetryPlan(
+  settings: TelemetrySettings,
+  version: string,
+  instance: string,
+): TelemetryPlan | undefined {
   const wanted = settings.otlpExport.length > 0 ? settings.otlpExport : usualParts;
   const urls = urlsOf(settings.otlpEndpoint, {
     traces: settings.otlpTracesEndpoint,

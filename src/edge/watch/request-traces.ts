@@ -37,6 +37,7 @@ export const requestTraces: TraceKind<FinishedExchange, RequestTrace> = {
     const last = steps.at(-1);
     return {
       id,
+      traceId: exchange.trace?.traceId,
       endedAt,
       method,
       host,

@@ -16,7 +16,15 @@ const refused = denied("ip_restriction", "source_denied", "denied by rule ipr_1"
 /** Not used by traces. */
 const unused = {} as Pick<
   FinishedExchange,
-  "requestId" | "connection" | "request" | "receivedAt" | "arrival" | "revision" | "responded" | "route" | "capturedBody"
+  | "requestId"
+  | "connection"
+  | "request"
+  | "receivedAt"
+  | "arrival"
+  | "revision"
+  | "responded"
+  | "route"
+  | "capturedBody"
 >;
 const matched = passed("router", "matched");
 

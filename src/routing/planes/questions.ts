@@ -173,6 +173,8 @@ export interface RequestTrace {
   readonly id: string;
   /** Whether it was captured with its header fields. */
   readonly captured?: true;
+  /** Id of its trace, if the server sends traces. */
+  readonly traceId?: string | undefined;
   /** The whole record as JSON, if the question asked for it. */
   readonly whole?: string | undefined;
   /** E-mail address or id of the logged-in visitor. */
