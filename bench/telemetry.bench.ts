@@ -13,7 +13,9 @@ const port = await freePort();
 const collector = start(process.execPath, ["bench/support/collector.ts", String(port)]);
 await listening(port);
 const sampled = (ratio: string): readonly string[] => [
-  ...["--otlp-endpoint", `http://127.0.0.1:${port}`, "--otlp-sampler", "traceidratio", "--otlp-sampler-arg", ratio],
+  `--otlp-endpoint=http://127.0.0.1:${port}`,
+  "--otlp-sampler=traceidratio",
+  `--otlp-sampler-arg=${ratio}`,
 ];
 const servers = [
   { name: off, more: [] },

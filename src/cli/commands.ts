@@ -210,6 +210,10 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     doc: "Convert the configuration of another program to a document and an agent file.",
     load: async () => (await import("./commands/import.ts")).importCommand as Command,
   },
+  "import certificates": {
+    doc: "Upload the certificates of another program.",
+    load: async () => (await import("./commands/import-certificates.ts")).importCertificates as Command,
+  },
   migrate: {
     doc: "Move all data to another database.",
     load: async () => (await import("./commands/migrate.ts")).migrate as Command,

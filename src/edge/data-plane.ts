@@ -116,7 +116,7 @@ const ofAllAgentListeners = ["maxUnauthenticatedPerAddress", "maxUnauthenticated
 const heldWebhooks = 16;
 
 export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>, ports: PublicPorts): DataPlane {
-  const { clock, log, metrics, domain, random = Math.random } = options;
+  const { clock, log, metrics, domain, tracing, random = Math.random } = options;
   const edges = options.peers?.count ?? 1;
   const send = (message: Upward): void => link.send(message);
   const saml = makeSamlLogins({
@@ -166,17 +166,7 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
   exportOutboundCounters(metrics);
   const moments = new Moments(clock);
   const capture = captureOf(options, () => registry.nodeId(edgeId));
-  const observers = makeObservers({
-    table,
-    send,
-    clock,
-    moments,
-    log,
-    metrics,
-    capture,
-    tracing: options.tracing,
-    settings: options,
-  });
+  const observers = makeObservers({ table, send, clock, moments, log, metrics, capture, tracing, settings: options });
   const deadlines = new Deadlines(clock);
   const limits = httpLimits(options);
   const dial = { clock, allowLocal: options.allowLocalUpstreams };

@@ -4,8 +4,24 @@ export interface Counter {
 }
 
 export interface Histogram {
-  /** In the metric's unit; by convention seconds. */
-  observe(value: number): void;
+  /**
+   * @param value in the metric's unit; by convention seconds
+   * @param trace trace of what was observed, for an exemplar
+   */
+  observe(value: number, trace?: ObservedTrace): void;
+}
+
+export interface ObservedTrace {
+  readonly traceId: string;
+  /** Others are nowhere to be found. */
+  readonly isSampled: boolean;
+}
+
+interface Exemplar {
+  readonly trace: ObservedTrace;
+  readonly value: number;
+  /** Milliseconds since 1970. */
+  readonly at: number;
 }
 
 export interface Metrics {
@@ -21,24 +37,25 @@ export interface Metrics {
     bounds: readonly number[],
     labels?: Readonly<Record<string, string>>,
   ): Histogram;
-  /** Exposition format 0.0.4. */
-  render(): string;
+  /** Exposition format 0.0.4. @param withExemplars appends them to histograms' buckets as in OpenMetrics */
+  render(withExemplars?: boolean): string;
 }
 
 interface Family {
   readonly type: string;
   readonly help: string;
-  readonly series: Map<string, { readonly metric: unknown; readonly lines: () => string }>;
+  readonly series: Map<string, { readonly metric: unknown; readonly lines: (withExemplars: boolean) => string }>;
 }
 
-export function makeMetrics(): Metrics {
+/** @param now wall clock, milliseconds since 1970 */
+export function makeMetrics(now: () => number = Date.now): Metrics {
   const families = new Map<string, Family>();
   const series = <T>(
     name: string,
     type: string,
     help: string,
     labels: Readonly<Record<string, string>>,
-    make: (labelText: string) => { metric: T; lines: () => string },
+    make: (labelText: string) => { metric: T; lines: (withExemplars: boolean) => string },
   ): T => {
     let family = families.get(name);
     if (!family) families.set(name, (family = { type, help, series: new Map() }));
@@ -65,37 +82,46 @@ export function makeMetrics(): Metrics {
       series(name, "histogram", help, labels, (text) => {
         const buckets = new Float64Array(bounds.length + 1);
         let sum = 0;
-        const observe = (value: number): void => {
+        const exemplars: (Exemplar | undefined)[] = [];
+        const observe = (value: number, trace?: ObservedTrace): void => {
           let at = 0;
           while (at < bounds.length && value > (bounds[at] as number)) at += 1;
           buckets[at] = (buckets[at] as number) + 1;
           sum += value;
+          if (trace?.isSampled === true) exemplars[at] = { trace, value, at: now() };
         };
-        const lines = (): string => {
+        const lines = (withExemplars: boolean): string => {
           let count = 0;
           let out = "";
           const prefix = text === "" ? "" : `${text},`;
           for (let at = 0; at <= bounds.length; at += 1) {
             count += buckets[at] as number;
-            out += line(`${name}_bucket`, `${prefix}le="${at < bounds.length ? bounds[at] : "+Inf"}"`, count);
+            const shown = withExemplars ? exemplarText(exemplars[at]) : "";
+            out += line(`${name}_bucket`, `${prefix}le="${at < bounds.length ? bounds[at] : "+Inf"}"`, count, shown);
           }
           return out + line(`${name}_sum`, text, sum) + line(`${name}_count`, text, count);
         };
         return { metric: { observe }, lines };
       }),
-    render() {
+    render(withExemplars = false) {
       let out = "";
       for (const [name, family] of families) {
         out += `# HELP ${name} ${family.help}\n# TYPE ${name} ${family.type}\n`;
-        for (const one of family.series.values()) out += one.lines();
+        for (const one of family.series.values()) out += one.lines(withExemplars);
       }
       return out;
     },
   };
 }
 
-function line(name: string, labels: string, value: number): string {
-  return `${name}${labels === "" ? "" : `{${labels}}`} ${value}\n`;
+function line(name: string, labels: string, value: number, exemplar = ""): string {
+  return `${name}${labels === "" ? "" : `{${labels}}`} ${value}${exemplar}\n`;
+}
+
+function exemplarText(exemplar: Exemplar | undefined): string {
+  if (exemplar === undefined) return "";
+  const { trace, value, at } = exemplar;
+  return ` # {trace_id="${trace.traceId}"} ${value} ${at / 1000}`;
 }
 
 function escape(value: string): string {

@@ -7,6 +7,7 @@ import type { Log } from "../lib/log.ts";
 import type { ExportProtocol, Signal } from "../lib/telemetry-words.ts";
 import { openOutbound } from "../outbound/client.ts";
 import type { Outbound, OutboundAnswer } from "../outbound/client.ts";
+import { useNameServers } from "../outbound/names/names.ts";
 import { requestOf } from "./envelope.ts";
 import type { Maker } from "./envelope.ts";
 import type { BatchDone, SignalBatch, SignalLine } from "./hand-over.ts";
@@ -19,6 +20,8 @@ export interface ExporterOptions {
   readonly headers: Readonly<Record<string, string>>;
   readonly protocol: ExportProtocol;
   readonly timeoutMs: number;
+  /** Name servers of the operator. Default: the system's. */
+  readonly nameServer?: Parameters<typeof useNameServers>[0] | undefined;
   /** PEM of the authorities of the endpoint. Default: the system's. */
   readonly ca: string | undefined;
   readonly maker: Maker;
@@ -41,7 +44,8 @@ export class Exporter implements SignalLine {
   readonly #outbound: Outbound;
 
   constructor(options: ExporterOptions) {
-    const { timeoutMs, ca, clock } = options;
+    const { timeoutMs, ca, clock, nameServer } = options;
+    if (nameServer !== undefined) useNameServers(nameServer);
     this.#outbound = openOutbound({ purpose: "telemetry", clock, reach: "any", ca, timeoutMs, maxConnections: 3 });
     this.#lanes = new Map(
       Object.entries(options.urls).map(([signal, url]) => [

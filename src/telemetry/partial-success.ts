@@ -25,7 +25,8 @@ function ofJson(text: string): PartialSuccess {
   const { partialSuccess: told } = JSON.parse(text) as { readonly partialSuccess?: Readonly<Record<string, unknown>> };
   if (told === undefined) return none;
   const rejected = told["rejectedSpans"] ?? told["rejectedLogRecords"] ?? told["rejectedDataPoints"];
-  return resultOf(Number(rejected ?? 0), String(told["errorMessage"] ?? ""));
+  const message = told["errorMessage"];
+  return resultOf(Number(rejected ?? 0), typeof message === "string" ? message : "");
 }
 
 function ofBytes(body: Uint8Array): PartialSuccess {

@@ -36,7 +36,7 @@ export interface EdgeQueries extends EdgeObserver {
   /** Returns the endpoints of the account's agents. Rejects with `Refusal` (edge_silent) as `ask`. */
   agentEndpoints(accountId: string): Promise<readonly AgentEndpoint[]>;
   /** Returns the sum of the edges' metrics in text form; "" if none answers in time. */
-  metrics(): Promise<string>;
+  metrics(exemplars?: boolean): Promise<string>;
 }
 
 const commandTimeoutMs = 15_000;
@@ -177,9 +177,13 @@ export function makeEdgeQueries(
       );
       return joinEndpoints(answers.map((one) => (one?.type === "answer" ? one.answer : undefined)));
     },
-    async metrics() {
+    async metrics(exemplars = false) {
       const joined = edges.joined();
-      const answers = await queryAll(joined, (call) => ({ type: "metrics_request", call }), metricsTimeoutMs);
+      const answers = await queryAll(
+        joined,
+        (call) => ({ type: "metrics_request", call, exemplars }),
+        metricsTimeoutMs,
+      );
       const texts = answers.flatMap((one, at) => {
         if (one?.type !== "metrics") return [];
         // Edges are numbered by their place, as in the log. Ids change with each start and would create more and more

@@ -4,6 +4,7 @@ import { Refusal } from "../../lib/errors.ts";
 import { normaliseAddress } from "../../lib/address.ts";
 import type { Networks } from "../../lib/networks.ts";
 import type { Metrics } from "../../lib/metrics.ts";
+import { openMetricsType, toOpenMetrics, wantsOpenMetrics } from "../../lib/open-metrics.ts";
 import { sumMetrics } from "../../lib/metrics-sum.ts";
 import { isLocal } from "../http/base-url.ts";
 import type { Operation } from "../operation/call.ts";
@@ -60,13 +61,16 @@ export function healthOperations({ metrics, queries, readiness, metricsFrom }: H
       id: "getMetrics",
       path: "/metrics",
       summary:
-        "Metrics of both planes in Prometheus' text format; only for this machine and the networks of `--metrics-from`.",
+        "Metrics of both planes in Prometheus' text format, or in OpenMetrics with trace ids for clients that accept it; only for this machine and the networks of `--metrics-from`.",
       exampleReply: "# HELP postern_tunnels Online tunnels.\n# TYPE postern_tunnels gauge\npostern_tunnels 2\n",
       refusals: ["metrics_local_only"],
       async run(call) {
         if (!isLocal(call.request) && !isFrom(metricsFrom, call.request)) throw new Refusal("metrics_local_only");
-        const body = sumMetrics([metrics.render(), await queries.metrics()]);
-        return { status: 200, body, contentType: "text/plain; version=0.0.4; charset=utf-8" };
+        const isOpen = wantsOpenMetrics(call.request.headers.accept);
+        const text = sumMetrics([metrics.render(isOpen), await queries.metrics(isOpen)]);
+        return isOpen
+          ? { status: 200, body: toOpenMetrics(text), contentType: openMetricsType }
+          : { status: 200, body: text, contentType: "text/plain; version=0.0.4; charset=utf-8" };
       },
     },
   ];

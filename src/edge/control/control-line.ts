@@ -167,7 +167,7 @@ export function followControlPlane(options: ControlLineOptions): void {
         options.tickets.take(Buffer.from(message.secret, "base64"));
         return undefined;
       case "metrics_request":
-        link.send({ type: "metrics", call: message.call, text: metrics.render() });
+        link.send({ type: "metrics", call: message.call, text: metrics.render(message.exemplars) });
         return undefined;
     }
   };

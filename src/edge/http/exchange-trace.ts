@@ -6,6 +6,7 @@ export interface ExchangeTrace {
   readonly traceId: string;
   /** Id of the exchange's span. */
   readonly spanId: string;
+  readonly isSampled: boolean;
 }
 
 export interface TracedExchange {

@@ -64,6 +64,9 @@ export interface AllTraces {
   readonly connections: Traces<ClosedConnection, ConnectionTrace>;
 }
 
+/** Upper bounds of the buckets, seconds. */
+const durationBounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
 export function makeObservers(options: ObserversOptions): Observers {
   const { table, send, clock, moments, log, metrics, tracing, settings } = options;
   const { limits = {}, accessLines } = settings;
@@ -76,6 +79,11 @@ export function makeObservers(options: ObserversOptions): Observers {
   const times = { now: () => clock.now(), monotonic: () => moments.present.monotonic };
   const requests = makeTraces(requestTraces, times, traceLimits);
   const connections = makeTraces(connectionTraces, times, traceLimits);
+  const durations = metrics.histogram(
+    "postern_request_duration_seconds",
+    "Time from a request's header to the end of its response. Upgraded connections count until they end.",
+    durationBounds,
+  );
   const failing = makeFailingRoutes(table, (problems) => send({ type: "problems", problems }));
   return {
     traffic,
@@ -86,6 +94,7 @@ export function makeObservers(options: ObserversOptions): Observers {
     capture,
     exchangeFinished(exchange) {
       tracing?.note(exchange);
+      durations.observe(exchange.durationMs / 1000, exchange.trace);
       logExchange(exchange);
       requests.note(exchange);
       traffic.request(exchange);

@@ -29,7 +29,7 @@ export type Downward =
   | { readonly type: "changes"; readonly revision: number; readonly changes: readonly RoutingChange[] }
   /** A command for an agent. The edge answers with `command_result` and the same `call`. */
   | { readonly type: "command"; readonly call: number; readonly sessionId: string; readonly command: AgentCommand }
-  | { readonly type: "metrics_request"; readonly call: number }
+  | { readonly type: "metrics_request"; readonly call: number; readonly exemplars?: boolean }
   /** Secret for TLS session tickets of all edges from now on, in base64. */
   | { readonly type: "ticket_secret"; readonly secret: string }
   /** The standing of this node. An edge that was not told has the standing `member`. */

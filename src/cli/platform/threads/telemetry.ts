@@ -3,7 +3,6 @@ import { receiveMessageOnPort, workerData } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";
 import { contain } from "../../../lib/boundary.ts";
 import { systemClock } from "../../../lib/clock.ts";
-import { useNameServers } from "../../../outbound/names/names.ts";
 import { Exporter } from "../../../telemetry/exporter.ts";
 import type { ExporterOptions } from "../../../telemetry/exporter.ts";
 import { runThread } from "./run-thread.ts";
@@ -11,8 +10,6 @@ import type { FromTelemetry, ToTelemetry } from "./telemetry-end.ts";
 import type { ThreadData } from "./thread-messages.ts";
 
 export interface TelemetryThreadOptions extends Omit<ExporterOptions, "clock" | "log" | "random"> {
-  /** Name servers of the operator. */
-  readonly nameServer: Parameters<typeof useNameServers>[0];
   /** Maximum time for the last requests of a stop, milliseconds. */
   readonly stopMs: number;
 }
@@ -21,7 +18,6 @@ const { options } = workerData as ThreadData<TelemetryThreadOptions>;
 const ports = new Set<MessagePort>();
 
 await runThread<undefined, never, never>([], "continues", (log) => {
-  useNameServers(options.nameServer);
   const exporter = new Exporter({ ...options, clock: systemClock, log, random: Math.random });
   const take = (port: MessagePort, { id, batch }: ToTelemetry): void => {
     exporter.send(batch, (dropped) => port.postMessage({ id, dropped } satisfies FromTelemetry));
