@@ -26,7 +26,7 @@ const guides = (...names: readonly string[]): readonly string[] => names.map((na
 const groups: readonly Group[] = [
   { text: "Tutorials", pages: guides("quick-start", "first-public-server") },
   { text: "How-to: install and operate", pages: guides("install", "upgrade", "containers", "certificates") },
-  { text: "How-to: publish", pages: guides("agents", "domains", "paths", "limits", "behind-a-proxy") },
+  { text: "How-to: publish", pages: guides("agents", "ssh", "domains", "paths", "limits", "behind-a-proxy") },
   { text: "How-to: protect", pages: guides("logins", "mcp", "policies", "limited-keys") },
   {
     text: "How-to: observe",

@@ -31,6 +31,8 @@ import type { Unit } from "./compile/units.ts";
 import { docOf } from "../schema/doc.ts";
 import type { Doc } from "../schema/doc.ts";
 import { account as accounts } from "../resources/account.ts";
+import { sshCertificateAuthority } from "../resources/ssh-certificate-authority.ts";
+import { sshCredential } from "../resources/ssh-credential.ts";
 
 /** Returns the compiled configuration of the data plane. It is looked up on each request and changed by each write. */
 export function makeRoutingTable(
@@ -70,8 +72,8 @@ class Table implements RoutingTable {
     this.#compilation = compilation;
     this.#tcpEdges = new ConnectionEdgeCompiler("tcp_edge", compilation);
     this.#credentials = new CredentialCompiler(compilation);
-    this.#sshKeys = new SshKeyCompiler("ssh_credential", compilation);
-    this.#sshAuthorities = new SshKeyCompiler("ssh_certificate_authority", compilation);
+    this.#sshKeys = new SshKeyCompiler(sshCredential, compilation);
+    this.#sshAuthorities = new SshKeyCompiler(sshCertificateAuthority, compilation);
     this.#routes = new RouteCompiler(compilation, httpsEdges);
     const compilers = [
       new RestrictionCompiler(compilation),

@@ -58,6 +58,15 @@ function everything(port: number): Record<string, Record<string, unknown>> {
       page: { body: "page", headers: { "x-page": "1" } },
       gone: { status_code: 410, body: "gone" },
     },
+    ssh_credential: {
+      laptop: {
+        public_key: "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAINckRlTWPy+E9WS7Iq1tLbx1ilBFGO9iBHT00sn9k+Du",
+        acl: ["bind:*.example.com"],
+      },
+    },
+    ssh_certificate_authority: {
+      company: { public_key: "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKhExgZe829nB9u8dAwpmj9a1PG5uCxdk6aaHYDvKgvP" },
+    },
     static_backend: { service: { address: `127.0.0.1:${port}` } },
     failover_backend: { both: { backends: ["web", "service"] } },
     weighted_backend: { split: { backends: { page: 0, gone: 1 } } },
@@ -297,6 +306,8 @@ describe("postern import api", () => {
       "/event_subscriptions",
       "/endpoints",
       "/credentials",
+      "/ssh_credentials",
+      "/ssh_certificate_authorities",
     ];
     for (const path of paths) {
       const { text } = await source.api("GET", path);
@@ -326,9 +337,9 @@ describe("postern import api", () => {
     [
       "an object of an unknown kind",
       "kind.json",
-      '{"ssh_credentials":[{"id":"sshcr_1"}]}',
+      '{"ssh_user_certificates":[{"id":"sucrt_1"}]}',
       0,
-      /sshcr_1: Postern has no objects of this kind \("sshcr"\)/,
+      /sucrt_1: Postern has no objects of this kind \("sucrt"\)/,
     ],
     [
       "deep nesting",

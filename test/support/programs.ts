@@ -12,6 +12,8 @@ export type ProgramName =
   | "certutil"
   | "chromium"
   | "curl"
+  | "dbclient"
+  | "dropbearconvert"
   | "fail2ban-regex"
   | "goaccess"
   | "haproxy"
@@ -28,7 +30,10 @@ export type ProgramName =
   | "python3-grpcio"
   | "python3-h2"
   | "python3-httpx"
+  | "python3-paramiko"
   | "python3-requests"
+  | "ssh"
+  | "ssh-keygen"
   | "systemd-analyze"
   | "tmux";
 
@@ -46,6 +51,8 @@ const programs: Readonly<Record<ProgramName, Program>> = {
   certutil: { package: "libnss3-tools" },
   chromium: { package: "chromium-headless-shell", names: ["chromium-headless-shell", "chromium", "chromium-browser"] },
   curl: { package: "curl" },
+  dbclient: { package: "dropbear-bin" },
+  dropbearconvert: { package: "dropbear-bin" },
   "fail2ban-regex": { package: "fail2ban" },
   goaccess: { package: "goaccess" },
   haproxy: { package: "haproxy" },
@@ -62,7 +69,10 @@ const programs: Readonly<Record<ProgramName, Program>> = {
   "python3-grpcio": { package: "python3-grpcio", module: "grpc" },
   "python3-h2": { package: "python3-h2", module: "h2" },
   "python3-httpx": { package: "python3-httpx", module: "httpx" },
+  "python3-paramiko": { package: "python3-paramiko", module: "paramiko" },
   "python3-requests": { package: "python3-requests", module: "requests" },
+  ssh: { package: "openssh-client" },
+  "ssh-keygen": { package: "openssh-client" },
   "systemd-analyze": { package: "systemd" },
   tmux: { package: "tmux" },
 };

@@ -22,8 +22,8 @@ export function givesAgentsAccess(kind: string): boolean {
 export function aclOf(token: StoredObject): readonly string[] {
   if (token.kind === agentInvitation.name) return docOf(token, agentInvitation).acl;
   if (token.kind === credential.name) return docOf(token, credential).acl;
-  // Both kinds of keys have the same fields.
-  return docOf(token, sshCredential).acl;
+  if (token.kind === sshCredential.name) return docOf(token, sshCredential).acl;
+  return docOf(token, sshCertificateAuthority).acl;
 }
 
 /** @throws Refusal unless each rule is limited to reserved names and matched labels within the scope */

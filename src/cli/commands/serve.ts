@@ -80,6 +80,7 @@ function startReport(platform: Platform): Record<string, unknown> {
     https_port: platform.httpsPort,
     http_port: platform.httpPort ?? null,
     agent_port: platform.agentPort,
+    ...(platform.sshPort !== undefined && { ssh_port: platform.sshPort }),
     domain: platform.domain,
     ca_file: platform.caFile,
     ...(platform.firstStart ? { api_key: platform.apiKey, authtoken: platform.authtoken } : {}),
@@ -94,6 +95,7 @@ function welcome(platform: Platform): string {
     `  API           ${platform.apiUrl}`,
     `  Public        https://NAME.${platform.domain}${port}`,
     `  Agents        port ${platform.agentPort}`,
+    ...(platform.sshPort === undefined ? [] : [`  SSH           port ${platform.sshPort}`]),
     `  CA            ${platform.caFile}`,
   ];
   if (platform.firstStart) {

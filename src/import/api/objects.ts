@@ -30,8 +30,6 @@ export const collectionPaths: readonly string[] = [
       .map(({ path }) => path),
   ),
   // Kinds of the hosted service that this server does not have. The report lists each object.
-  "/ssh_certificate_authorities",
-  "/ssh_credentials",
   "/ssh_host_certificates",
   "/ssh_user_certificates",
 ];

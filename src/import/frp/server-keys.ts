@@ -46,7 +46,7 @@ export const frpsKeys: readonly KeyRow[] = [
   ...leftOut("set upstream_timeout of each tunnel", "vhostHTTPTimeout"),
   ...leftOut("the server has its own error pages", "custom404Page"),
   ...leftOut("Postern has no HTTP CONNECT multiplexer. Use tls tunnels", "tcpmuxHTTPConnectPort", "tcpmuxPassthrough"),
-  ...leftOut("Postern has no SSH gateway. Agents publish services", "sshTunnelGateway"),
+  ...leftOut("set --ssh-listen, and add the public keys with `POST /ssh_credentials`", "sshTunnelGateway"),
   ...leftOut("limits are for accounts: see the settings of `postern serve`", "maxPortsPerClient"),
   ...leftOut("Postern makes no direct connections", "natholeAnalysisDataReserveHours"),
   ...leftOut("agents always get the reason of an error", "detailedErrorsToClient"),

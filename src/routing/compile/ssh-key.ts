@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { botUser } from "../../resources/bot-user.ts";
-import { sshCredential } from "../../resources/ssh-credential.ts";
+import type { sshCredential } from "../../resources/ssh-credential.ts";
 import { docOf } from "../../schema/doc.ts";
 import type { ResourceObject } from "../../schema/object.ts";
 import type { CompiledCredential } from "../sites/compiled.ts";
@@ -15,12 +15,15 @@ interface SshKeyOwner extends Owner {
 /** Keys of SSH clients, or authorities of their certificates, looked up by fingerprint. */
 export class SshKeyCompiler implements Compiler<SshKeyOwner> {
   readonly kind: string;
+  readonly #resource: typeof sshCredential;
   readonly owners = new Map<string, SshKeyOwner>();
   readonly #compilation: Compilation;
   readonly #byFingerprint = new Map<string, CompiledCredential>();
 
-  constructor(kind: "ssh_credential" | "ssh_certificate_authority", compilation: Compilation) {
-    this.kind = kind;
+  /** @param resource both have the same fields */
+  constructor(resource: typeof sshCredential, compilation: Compilation) {
+    this.#resource = resource;
+    this.kind = resource.name;
     this.#compilation = compilation;
   }
 
@@ -34,8 +37,7 @@ export class SshKeyCompiler implements Compiler<SshKeyOwner> {
 
   compile(owner: SshKeyOwner): void {
     const { object } = owner;
-    // Both kinds have the same fields.
-    const { owner_id: ownerId, fingerprint, acl } = docOf(object, sshCredential);
+    const { owner_id: ownerId, fingerprint, acl } = docOf(object, this.#resource);
     owner.credential = Object.freeze({
       id: object.id,
       accountId: object.account_id,
@@ -52,7 +54,7 @@ export class SshKeyCompiler implements Compiler<SshKeyOwner> {
   }
 
   withdraw(owner: SshKeyOwner): void {
-    if (owner.credential) this.#byFingerprint.delete(docOf(owner.object, sshCredential).fingerprint);
+    if (owner.credential) this.#byFingerprint.delete(docOf(owner.object, this.#resource).fingerprint);
     owner.credential = undefined;
   }
 }

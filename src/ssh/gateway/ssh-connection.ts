@@ -8,6 +8,7 @@ import { WindowReserve } from "../../lib/io/receive-window.ts";
 import type { Log } from "../../lib/log.ts";
 import { visibleLine } from "../../lib/visible-text.ts";
 import type { ClientHandlers, ClientSession } from "../../tunnel/client-hooks.ts";
+import { Goodbye } from "../../tunnel/mux/frame.ts";
 import type { ProxiedHeader } from "../../tunnel/proxy-header.ts";
 import type { Channel } from "../channels/channel.ts";
 import { Channels } from "../channels/channels.ts";
@@ -210,8 +211,8 @@ export class SshConnection {
       closed: (error) => {
         this.#session = undefined;
         if (!this.#isIn || this.#isOver) return;
-        const why = error?.message ?? "closed";
-        this.end(`The server ended the session: ${why}. Connect again.`);
+        const why = error instanceof Goodbye && error.reason !== "" ? error.reason : "the connection was lost";
+        this.end(`The server ended the session: ${visibleLine(why)}.`);
       },
     };
   }

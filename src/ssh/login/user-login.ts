@@ -108,7 +108,7 @@ export class UserLogin {
       if (!(error instanceof InvalidKey)) throw error;
       return this.#refuse();
     }
-    // Every usable key is accepted here, so that the answer does not reveal which keys are known (H2).
+    // Every usable key is accepted here, so that the answer does not reveal which keys are known (H1).
     if (!isSigned) return this.#options.transport.send(message(numbers.authKeyOk, string(algorithm), string(blob)));
     this.#signatures += 1;
     if (this.#signatures > maxSignatures) {

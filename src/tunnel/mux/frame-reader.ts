@@ -11,8 +11,11 @@ export interface FrameHandler {
   dataEnds(): void;
   reset(streamId: number, code: number): void;
   windowIncrement(streamId: number, increment: number): void;
-  /** The session has ended. Nothing is read after this. The peer has processed no stream above `lastStreamId`. */
-  goAway(lastStreamId: number, code: number): void;
+  /**
+   * The session has ended. Nothing is read after this. The peer has processed no stream above `lastStreamId`. `text`: the
+   * reason, or the part of it that arrived with the frame.
+   */
+  goAway(lastStreamId: number, code: number, text: string): void;
   /** A frame type of a later protocol. Its body is skipped. */
   unknownFrame(length: number): void;
 }
@@ -23,6 +26,9 @@ const inSkipped = 2;
 /** The fixed part of RST, WNDINC and GOAWAY. */
 const inBody = 3;
 const over = 4;
+
+/** Maximum bytes of a reason. */
+const maxReasonBytes = 200;
 
 export class FrameReader {
   readonly #handler: FrameHandler;
@@ -71,7 +77,7 @@ export class FrameReader {
         }
       } else if (this.#state === inBody) {
         at = this.#gather(chunk, at, this.#left);
-        if (this.#scratchLength === this.#left) this.#body();
+        if (this.#scratchLength === this.#left) this.#body(chunk.subarray(at, at + maxReasonBytes));
       } else if (this.#state === inSkipped) {
         const take = Math.min(this.#left, end - at);
         this.#left -= take;
@@ -130,12 +136,17 @@ export class FrameReader {
     this.#left = length;
   }
 
-  #body(): void {
+  /** @param rest bytes after the fixed part */
+  #body(rest: Buffer): void {
     this.#scratchLength = 0;
     this.#state = inHeader;
     if (this.#type === frameType.goAway) {
       this.#state = over;
-      this.#handler.goAway(readUint32(this.#scratch, 0) & maxWindow, readUint32(this.#scratch, 4));
+      this.#handler.goAway(
+        readUint32(this.#scratch, 0) & maxWindow,
+        readUint32(this.#scratch, 4),
+        rest.toString("utf8"),
+      );
       return;
     }
     const value = readUint32(this.#scratch, 0);

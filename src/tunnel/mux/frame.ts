@@ -78,3 +78,14 @@ export function readUint32(from: Uint8Array, at: number): number {
     0
   );
 }
+
+/** The peer has ended the session. */
+export class Goodbye extends Error {
+  /** What the peer gave as the reason; may be empty. Untrusted. */
+  readonly reason: string;
+
+  constructor(code: number, reason: string) {
+    super(`peer said goodbye (code ${code})`);
+    this.reason = reason;
+  }
+}

@@ -12,6 +12,7 @@ import { WindowBudget } from "../../lib/io/receive-window.ts";
 import { LostStream, UnusedStream } from "../../lib/io/lost-stream.ts";
 import {
   errorCode,
+  Goodbye,
   flagFin,
   flagSyn,
   frameType,
@@ -235,8 +236,8 @@ export class Mux implements StreamHost, FrameHandler, TurnTask {
     }
   }
 
-  goAway(lastStreamId: number, code: number): void {
-    this.#finish(new Error(`peer said goodbye (code ${code})`), this.reportsUnused ? lastStreamId : maxWindow);
+  goAway(lastStreamId: number, code: number, text: string): void {
+    this.#finish(new Goodbye(code, text), this.reportsUnused ? lastStreamId : maxWindow);
   }
 
   unknownFrame(length: number): void {
