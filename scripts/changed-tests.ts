@@ -29,6 +29,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   "src/api/traffic": ["test/api/traffic.test.ts", "test/cli/exchanges.test.ts"],
   "src/capture": ["test/capture/*.test.ts", "src/capture/**/*.test.ts", "src/edge/watch/capture/*.test.ts"],
   "src/backtest": ["test/backtest/*.test.ts", "test/api/backtests.test.ts", "test/cli/backtest.test.ts"],
+  "src/geo": ["test/traffic/countries.test.ts", "src/cli/platform/address-service.test.ts"],
   "src/cel": ["test/cel/*.test.ts", "test/api/filter.test.ts"],
   "src/import": ["test/import/*.test.ts"],
   "src/inspector": ["test/cli/{exchanges,inspector{,-page},local-tunnels}.test.ts"],

@@ -13,6 +13,7 @@ import { programNames } from "./support/programs.ts";
 const allowed: Record<string, { readonly values: readonly string[]; readonly types?: readonly string[] }> = {
   lib: { values: [] },
   cel: { values: ["lib"] },
+  geo: { values: ["lib", "outbound"] },
   schema: { values: ["lib"] },
   outbound: { values: ["lib"] },
   settings: { values: ["lib", "acme"] },
@@ -24,12 +25,14 @@ const allowed: Record<string, { readonly values: readonly string[]; readonly typ
   acme: { values: ["lib", "outbound"] },
   jose: { values: ["lib", "outbound"] },
   directory: { values: ["lib"] },
-  traffic: { values: ["lib", "cel", "schema", "webhooks"], types: ["settings"] },
+  traffic: { values: ["lib", "cel", "geo", "schema", "webhooks"], types: ["settings"] },
   identity: { values: ["lib", "schema", "outbound", "traffic", "jose"], types: ["settings"] },
   sso: { values: ["lib", "identity"] },
-  policy: { values: ["lib", "cel", "schema", "traffic", "webhooks", "outbound", "jose"] },
+  policy: { values: ["lib", "cel", "geo", "schema", "traffic", "webhooks", "outbound", "jose"] },
   resources: { values: ["lib", "schema", "policy", "ssh"] },
-  modules: { values: ["lib", "cel", "schema", "settings", "traffic", "webhooks", "websocket", "identity", "policy"] },
+  modules: {
+    values: ["lib", "cel", "geo", "schema", "settings", "traffic", "webhooks", "websocket", "identity", "policy"],
+  },
   routing: {
     values: ["lib", "cel", "schema", "traffic", "modules", "resources"],
     types: ["identity", "directory", "capture"],
@@ -61,6 +64,7 @@ const allowed: Record<string, { readonly values: readonly string[]; readonly typ
   edge: {
     values: [
       "lib",
+      "geo",
       "schema",
       "outbound",
       "http1",
@@ -78,7 +82,20 @@ const allowed: Record<string, { readonly values: readonly string[]; readonly typ
     types: ["settings"],
   },
   backtest: {
-    values: ["lib", "cel", "schema", "http1", "traffic", "identity", "policy", "modules", "routing", "capture", "edge"],
+    values: [
+      "lib",
+      "geo",
+      "cel",
+      "schema",
+      "http1",
+      "traffic",
+      "identity",
+      "policy",
+      "modules",
+      "routing",
+      "capture",
+      "edge",
+    ],
     types: ["settings", "tunnel"],
   },
   agent: { values: ["lib", "http1", "http2", "tunnel"], types: ["routing"] },
@@ -96,6 +113,7 @@ const allowed: Record<string, { readonly values: readonly string[]; readonly typ
       "storage",
       "api",
       "edge",
+      "geo",
       "backtest",
       "agent",
       "capture",

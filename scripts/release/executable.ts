@@ -42,7 +42,7 @@ export async function* buildExecutables(platforms: readonly Platform[]): AsyncGe
   const staged = join(buildFolder, "executable");
   const bundle = await bundleFor("executable");
   const needed = bundle.filter(({ path }) => !path.endsWith(".map") && !path.endsWith("package.json"));
-  const files = [manifest({}), ...pagesAndDescription(), ...needed];
+  const files = [manifest({}), ...(await pagesAndDescription()), ...needed];
   writeFiles(staged, files);
   for (const platform of platforms) {
     const executable = buildOne(platform, staged, files);

@@ -23,7 +23,7 @@ export async function buildNpmPackage(): Promise<string> {
     manifest({ repository, bin: { postern: "bin/postern.js" }, optionalDependencies }),
     { ...fromCheckout("bin/packaged.js"), path: "bin/postern.js", isExecutable: true },
     ...["bin/start.js", "bin/in-thread.js", "LICENSE", "README.md"].map(fromCheckout),
-    ...pagesAndDescription(),
+    ...(await pagesAndDescription()),
     ...(await bundleFor("beside")),
   ];
   checkSize(

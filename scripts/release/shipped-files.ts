@@ -5,6 +5,7 @@ import { join, relative } from "node:path";
 import { brotliCompressSync } from "node:zlib";
 import { packedDescription } from "../../src/cli/api/description.ts";
 import { docsIndexName, docsPages, packedDocs, readDocs } from "../../src/lib/io/own-docs.ts";
+import { packCountries, packedCountriesPath, readShippedCountries } from "../../src/geo/shipped-countries.ts";
 import { bundlePrograms } from "../bundling.ts";
 import type { BundlePlan } from "../bundling.ts";
 import type { ArchiveFile } from "./archive.ts";
@@ -27,15 +28,21 @@ export async function bundleFor(libraries: BundlePlan["libraries"]): Promise<rea
   );
 }
 
-/** Returns the pages, the API's description and the documentation. */
-export function pagesAndDescription(): readonly ArchiveFile[] {
+/** Returns the pages, the API's description, the documentation and the countries of addresses. */
+export async function pagesAndDescription(): Promise<readonly ArchiveFile[]> {
   const node = process.execPath;
   execFileSync(node, [join(root, "console", "build.js")], { stdio: ["ignore", 2, 2] });
   const pages = filesIn(join(root, "console", "dist"), "console/dist").filter(
     ({ path }) => !/\/(?:built|(?:assets\/)?kit[.-][^/]+)$/.test(path),
   );
   const description = brotliCompressSync(readFileSync(join(root, "openapi.json")));
-  return [...pages, { path: packedDescription, bytes: description }, documentation()];
+  const countries = packCountries(await readShippedCountries());
+  return [
+    ...pages,
+    { path: packedDescription, bytes: description },
+    { path: packedCountriesPath, bytes: countries },
+    documentation(),
+  ];
 }
 
 /** Returns the documentation that the server offers to assistants, compressed to a fifth. */

@@ -12,7 +12,7 @@ import type { Metrics } from "../lib/metrics.ts";
 import { sumMetrics } from "../lib/metrics-sum.ts";
 import type { SpanRecorder } from "../lib/span-recorder.ts";
 import { networksOf } from "../lib/networks.ts";
-import type { Downward, Link, Relayed, Upward } from "../routing/planes/messages.ts";
+import type { Downward, Link, Problem, Relayed, Upward } from "../routing/planes/messages.ts";
 import { exportFailures } from "../lib/boundary.ts";
 import { useNameServers } from "../outbound/names/names.ts";
 import { exportOutboundCounters } from "../outbound/counters.ts";
@@ -151,6 +151,8 @@ export interface ControlPlane {
   readonly sharedKeys?: SharedKeys;
   /** Keys from which those of captured requests derive, oldest first. */
   readonly captureKeys: readonly DerivedKey[];
+  /** Shows the operator's account a condition of the server. Without a message, it is over. */
+  tellProblem(problem: { readonly part: string; readonly message: string | undefined }): void;
   /** Completes current requests, then closes the database. */
   stop(): Promise<void>;
 }
@@ -279,6 +281,7 @@ async function serve(
   return {
     address: api.address,
     apiUrl,
+    tellProblem: ({ part, message }) => problems.tell(ofServer(store, part, message)),
     async stop() {
       metricsSent?.cancel();
       for (const one of [readiness, nodes, tickets, isolation]) one.stop();
@@ -459,12 +462,15 @@ function invitationOriginOf(
 /** Shows the operator's account a problem if the history is not pruned. */
 function problemsOf(store: Store, log: Log, shared: SharedProblems): EdgeProblems {
   const problems = trackProblems(log, shared);
-  store.history.onHeld((message) => {
-    const operator = store.accounts()[0]?.id ?? "";
-    problems.tell({ kind: "account", id: operator, accountId: operator, module: undefined, message });
-  });
+  store.history.onHeld((message) => problems.tell(ofServer(store, undefined, message)));
   reportJobs(store, problems.tell);
   return problems;
+}
+
+/** Returns a problem that the operator's account sees. */
+function ofServer(store: Store, module: string | undefined, message: string | undefined): Problem {
+  const operator = store.accounts()[0]?.id ?? "";
+  return { kind: "account", id: operator, accountId: operator, module, message };
 }
 
 interface Counted {

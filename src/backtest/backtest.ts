@@ -1,6 +1,8 @@
 /** Decides recorded requests with two configurations, and compares the decisions. */
 import type { CapturedRequest } from "../capture/record.ts";
 import { isEndpointId } from "../lib/ids.ts";
+import { unknownAddresses } from "../geo/address-book.ts";
+import type { AddressFacts } from "../geo/address-book.ts";
 import { ClientConnection } from "../edge/http/client-connection.ts";
 import type { BacktestExample, BacktestReport } from "../routing/planes/backtests.ts";
 import type { CaptureGap } from "../routing/planes/captured-blocks.ts";
@@ -37,9 +39,11 @@ export class Backtest {
   readonly #places = new Map<string, Place>();
   readonly #changes: ReadonlyMap<string, RoutingChange>;
   readonly #tally = new Tally();
+  readonly #addresses: AddressFacts;
 
-  constructor(configurations: BacktestConfigurations) {
+  constructor(configurations: BacktestConfigurations, addresses: AddressFacts = unknownAddresses) {
     this.#configurations = configurations;
+    this.#addresses = addresses;
     this.#changes = new Map(configurations.changes.map((change) => [change.id, change]));
   }
 
@@ -146,7 +150,7 @@ export class Backtest {
     const request = receiveRecorded(head, record, world.context.limits);
     if (request === undefined) return undefined;
     const client = new ClientConnection(
-      factsOf(record),
+      factsOf(record, this.#addresses),
       (host) => world.siteAt(host, record.siteId),
       world.context,
       record.request.scheme,
@@ -178,7 +182,8 @@ function hostOf({ request }: CapturedRequest): string {
   return authority.replace(/:\d*$/, "").replace(/\.$/, "").toLowerCase();
 }
 
-function factsOf({ connection }: CapturedRequest): ConnectionFacts {
+/** @param addresses the present ones, because records have no locations */
+function factsOf({ connection }: CapturedRequest, addresses: AddressFacts): ConnectionFacts {
   const { source, sourcePort, localAddress, localPort, startedAt, tls } = connection;
   return {
     source,
@@ -186,6 +191,7 @@ function factsOf({ connection }: CapturedRequest): ConnectionFacts {
     local: { localAddress },
     localPort,
     startedAt,
+    addresses,
     tls: tls && {
       serverName: tls.serverName,
       version: tls.version,

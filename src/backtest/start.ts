@@ -1,3 +1,4 @@
+import type { AddressData } from "../geo/address-book.ts";
 import { startThreadProgram } from "../lib/thread-programs.ts";
 import type { BacktestRunner } from "../routing/planes/backtests.ts";
 import type { BlockQuestion } from "../routing/planes/captured-blocks.ts";
@@ -10,11 +11,16 @@ import type { BacktestThreadData, FromBacktest, ToBacktest } from "./worker.ts";
 const heapMiB = 1024;
 
 /** Runs each backtest in a thread of its own. */
-export function backtestRunner(places: () => CapturePlaces, settings: BacktestSettings): BacktestRunner {
+export function backtestRunner(
+  places: () => CapturePlaces,
+  settings: BacktestSettings,
+  addresses: () => AddressData | undefined = () => undefined,
+): BacktestRunner {
   return {
-    start(job, others, told) {
-      const nodes = new Map(others.map((node) => [node.id, node]));
-      const workerData: BacktestThreadData = { job, settings, places: places(), others: [...nodes.keys()] };
+    start(job, otherNodes, told) {
+      const nodes = new Map(otherNodes.map((node) => [node.id, node]));
+      const others = [...nodes.keys()];
+      const workerData: BacktestThreadData = { job, settings, places: places(), others, addresses: addresses() };
       const thread = startThreadProgram(new URL("./worker.ts", import.meta.url), {
         name: "backtest",
         workerData,

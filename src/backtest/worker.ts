@@ -2,6 +2,9 @@
 import { readlinkSync } from "node:fs";
 import { setPriority } from "node:os";
 import { parentPort, workerData } from "node:worker_threads";
+import { AddressBook } from "../geo/address-book.ts";
+import type { AddressData } from "../geo/address-book.ts";
+import { loadShippedCountries } from "../geo/load-database.ts";
 import { readRecords } from "../capture/store/read-records.ts";
 import type { CapturePlaces } from "../capture/store/read-records.ts";
 import type { BacktestJob, BacktestNews } from "../routing/planes/backtests.ts";
@@ -15,6 +18,8 @@ export interface BacktestThreadData {
   readonly places: CapturePlaces;
   /** Ids of the other nodes. The thread that started this one asks them. */
   readonly others: readonly string[];
+  /** Present locations and categories of addresses. Undefined if no rule of the server reads them. */
+  readonly addresses: AddressData | undefined;
 }
 
 export type FromBacktest =
@@ -63,9 +68,12 @@ function nodesOf(ids: readonly string[]): readonly RecordingNode[] {
   }));
 }
 
-async function run({ job, settings, places, others }: BacktestThreadData): Promise<void> {
+async function run({ job, settings, places, others, addresses: data }: BacktestThreadData): Promise<void> {
   const { accountId, since, until, filter } = job;
-  const backtest = new Backtest({ ...job, settings });
+  const addresses = new AddressBook(() => {});
+  // The candidate may have the server's first rule that reads locations.
+  addresses.take(data ?? { databases: [await loadShippedCountries()], categories: [] });
+  const backtest = new Backtest({ ...job, settings }, addresses);
   let count = 0;
   let toldAt = performance.now();
   const reading = { others: nodesOf(others), gap: (gap: CaptureGap) => backtest.gap(gap) };

@@ -1,4 +1,5 @@
 /** Creates and connects everything that carries traffic. Listening starts later. */
+import { AddressBook } from "../geo/address-book.ts";
 import { WindowReserve } from "../lib/io/receive-window.ts";
 import { Moments } from "../lib/moments.ts";
 import { Deadlines } from "../lib/deadlines.ts";
@@ -88,6 +89,8 @@ export interface DataPlane {
   readonly splices: ConnectionServer;
   readonly tcpPorts: TcpPorts;
   readonly observers: Observers;
+  /** Locations and categories of addresses. */
+  readonly addresses: AddressBook;
   readonly inbox: InboxLine;
   readonly deliverFromInbox: DeliverFromInbox;
   /** Context of the listeners. */
@@ -138,7 +141,8 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
   });
   const policies = policyServices(options, () => ({ table, sites, context }));
   const inbox = makeInboxLine(send, clock);
-  const modules = modulesWith(options, { logins, saml, policies, inbox });
+  const addresses = openAddresses(options.addresses);
+  const modules = modulesWith(options, { logins, saml, policies, inbox, addresses });
   const table = makeRoutingTable(clock, modules, options.refused);
   const listenerLimits = sharesOf(
     { ...defaultListenerLimits, edges, ...options.limits?.connections },
@@ -176,11 +180,11 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
   const splices = connectionServer(options, edges, () => sites, carried);
   const upstreams = makeRequestUpstreams({ registry, context: { clock, deadlines, limits, log }, dial });
   const late = { sites: () => sites, configuration: table };
-  const shared = { moments, deadlines, limits, counters, upstreams, observers, challenges, logins };
+  const shared = { addresses, moments, deadlines, limits, counters, upstreams, observers, challenges, logins };
   const context = httpContext(options, ports, { ...shared, ...late });
   const { promise: ready, resolve: loaded } = Promise.withResolvers<void>();
   const isShared = options.peers !== undefined;
-  const listening = { ready, limits: listenerLimits, isShared, clock, log, metrics };
+  const listening = { ready, limits: listenerLimits, addresses, isShared, clock, log, metrics };
   const tcpPorts = makeTcpPorts({
     ...listening,
     random,
@@ -208,10 +212,17 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
     pools,
     logins,
     saml,
+    addresses,
     inbox,
     deliverFromInbox,
     ...carrying,
   };
+}
+
+function openAddresses(given: EdgeOptions["addresses"]): AddressBook {
+  const addresses = new AddressBook(() => (given ? given.wanted() : addresses.take({ databases: [], categories: [] })));
+  if (given?.data) addresses.take(given.data);
+  return addresses;
 }
 
 function agentServer(options: EdgeOptions, registry: AgentRegistry, edges: number, edgeId: string): AgentServer {
@@ -253,7 +264,7 @@ function httpLimits({ webhookMaxBytes, responseTimeout, limits = {} }: EdgeOptio
 
 interface HttpParts extends Pick<
   HttpContext,
-  "configuration" | "moments" | "deadlines" | "limits" | "counters" | "upstreams"
+  "configuration" | "addresses" | "moments" | "deadlines" | "limits" | "counters" | "upstreams"
 > {
   readonly observers: Observers;
   readonly challenges: AcmeChallenges;

@@ -1,5 +1,6 @@
 /** Options of an edge, and the interface for its owner. */
 import type { CaptureLine } from "../capture/batch.ts";
+import type { AddressData } from "../geo/address-book.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import type { AccessBatch, AccessWritten } from "../lib/access-fields.ts";
@@ -26,6 +27,14 @@ export interface PeerOptions {
   readonly nodes?: TlsPlace | undefined;
 }
 
+/** Where an edge gets locations and categories of addresses. */
+export interface EdgeAddresses {
+  /** The data at the start; undefined if they are loaded when a rule needs them. */
+  readonly data: AddressData | undefined;
+  /** Called when a rule needs them. They then arrive with `replaceAddresses`. */
+  wanted(): void;
+}
+
 export interface EdgeCapture {
   readonly line: CaptureLine;
   /** Number of this edge at its node, from 1. The first one answers for the whole node. */
@@ -46,6 +55,8 @@ export interface EdgeOptions extends EdgeSettings {
   readonly accessLines?: ((batch: AccessBatch) => void) | undefined;
   /** Records spans of requests; absent without telemetry. */
   readonly tracing?: Tracing | undefined;
+  /** Default: locations are unknown. */
+  readonly addresses?: EdgeAddresses | undefined;
   /** Line to the thread that writes captured requests; absent without one. */
   readonly capture?: EdgeCapture | undefined;
   /** Maximum time that a stop waits for requests in flight, milliseconds. */
@@ -74,6 +85,8 @@ export interface Edge {
   readonly agent: { readonly host: string; readonly port: number };
   /** Uses certificates of another authority of the server from the next handshake on. */
   replaceAuthority(authority: KeyedCertificate): void;
+  /** Uses these locations and categories for the next requests. */
+  replaceAddresses(data: AddressData): void;
   /** Lines of the access log were written, or were lost. */
   accessWritten(result: AccessWritten): void;
   /**

@@ -106,6 +106,7 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
         plane.certificates.replaceAuthority(authority);
         agent.replaceAuthority(authority);
       },
+      replaceAddresses: (data) => plane.addresses.take(data),
       accessWritten: (result) => observers.access?.written(result),
       drain,
       async stop() {
@@ -150,6 +151,7 @@ function follow(
     observers,
     logins,
     saml,
+    addresses,
     loaded,
   } = plane;
   const { traffic, tallies, traces, failing } = observers;
@@ -168,6 +170,7 @@ function follow(
       explainer,
       reached,
       standing: () => standing.current,
+      addresses,
       series,
       captured: capturedPages(capture),
       agentEndpoints: registry.endpointsOf,
@@ -203,7 +206,8 @@ function follow(
     series,
     metrics,
     log,
-    loaded,
+    // Rules by country need their data from the first request on.
+    loaded: () => letGo("task", addresses.ready.then(loaded)),
   });
 }
 

@@ -107,6 +107,11 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     config: { ip_policy_ids: ["ipp_1"] },
     exchanges: [{}, { connection: { source: "198.51.100.1" } }],
   })),
+  country_restriction: (["https_route", "tls_edge", "tcp_edge"] as const).map((on) => ({
+    on,
+    config: { allow: ["DE"], deny: [] },
+    exchanges: [{}],
+  })),
   user_agent_filter: [
     { on: "https_route", config: { allow: [], deny: ["curl"] }, exchanges: [{ headers: { "user-agent": "curl/8" } }] },
   ],

@@ -7,9 +7,12 @@ import type { WebhookSettings } from "../settings/webhooks.ts";
 import { backend } from "./backend.ts";
 import { circuitBreaker } from "./circuit-breaker.ts";
 import { compression } from "./compression.ts";
+import { countryRestrictionWith } from "./country-restriction.ts";
 import { forwarding } from "./forwarding.ts";
 import { inboxWith } from "./inbox.ts";
 import { ipRestriction } from "./ip-restriction.ts";
+import { unknownAddresses } from "../geo/address-book.ts";
+import type { AddressFacts } from "../geo/address-book.ts";
 import type { Logins } from "../identity/engine.ts";
 import type { SamlLogins } from "../identity/saml-login/saml-logins.ts";
 import type { Inbox } from "../traffic/inbox.ts";
@@ -38,22 +41,24 @@ export interface OwnParts {
   readonly saml?: SamlLogins;
   readonly policies?: Partial<PolicyServices>;
   readonly inbox?: Inbox;
+  readonly addresses?: AddressFacts;
 }
 
 /**
  * Returns the modules with the operator's settings.
  *
  * @param own dependencies that only a running edge has. Without `logins`, routes with a login are closed; without
- * `saml`, routes with a SAML login are closed; without `inbox`, routes with an inbox answer 503
+ * `saml`, routes with a SAML login are closed; without `inbox`, routes with an inbox answer 503; without `addresses`, locations are unknown
  */
 export function modulesWith(
   webhooks: WebhookSettings,
-  { logins, saml, policies, inbox }: OwnParts = {},
+  { logins, saml, policies, inbox, addresses = unknownAddresses }: OwnParts = {},
 ): readonly ModuleDeclaration[] {
   return [
     tlsTermination,
     mutualTls,
     ipRestriction,
+    countryRestrictionWith(addresses),
     userAgentFilter,
     webhookVerificationWith(webhooks),
     oauthWith(logins),
@@ -64,6 +69,7 @@ export function modulesWith(
         ...defaultPolicyServices,
         webhookBytes: webhooks.webhookMaxBytes,
         webhookRefuseReplays: webhooks.webhookRefuseReplays,
+        wantAddresses: () => addresses.want(),
         ...policies,
       },
       logins,

@@ -60,6 +60,7 @@ export function trafficPolicyWith(services: PolicyServices, logins: Logins | und
       const layer = layerOf(place);
       // Owners with the same text share the compiled policy.
       const policy = scope.shared(`${policyModuleName} ${layer} ${value}`, () => compiled(value, layer));
+      if (policy.readsAddresses) services.wantAddresses();
       return policyHooks(policy, {
         policy,
         accountId: scope.accountId,

@@ -3,7 +3,16 @@ import type { Metrics } from "../lib/metrics.ts";
 
 /** Purpose of an outbound request. */
 export type OutboundPurpose = (typeof outboundPurposes)[number];
-const outboundPurposes = ["acme", "dns", "events", "logins", "policy", "telemetry", "webhooks"] as const;
+const outboundPurposes = [
+  "acme",
+  "address_lists",
+  "dns",
+  "events",
+  "logins",
+  "policy",
+  "telemetry",
+  "webhooks",
+] as const;
 
 const outcomes = ["answered", "failed"] as const;
 
@@ -21,7 +30,7 @@ export function exportOutboundCounters(metrics: Metrics): void {
       const read = (): number => counts.get(`${purpose} ${outcome}`) ?? 0;
       metrics.counterOf(
         "postern_outbound_requests_total",
-        "Outgoing requests of the server: to certificate authorities, DNS providers, event destinations, identity providers, key servers, hosts that traffic policies call, and OpenTelemetry endpoints.",
+        "Outgoing requests of the server: to certificate authorities, DNS providers, servers of address lists, event destinations, identity providers, key servers, hosts that traffic policies call, and OpenTelemetry endpoints.",
         read,
         { purpose, outcome },
       );

@@ -125,7 +125,8 @@ class PolicyReader {
         this.findings.malformed(name, [name], message);
       } else phases[phase] = yield* this.#rules(value, phase, name);
     }
-    return { enabled, phases, readsPath: this.findings.readsPath };
+    const { readsPath, readsAddresses } = this.findings;
+    return { enabled, phases, readsPath, readsAddresses };
   }
 
   #unknownPhase(name: string): void {

@@ -9,6 +9,8 @@ export interface CompiledPolicy {
   readonly enabled: boolean;
   /** Whether an expression or action reads the path of the URL. */
   readonly readsPath?: boolean;
+  /** Whether an expression reads locations or categories of addresses. */
+  readonly readsAddresses?: boolean;
   readonly phases: Readonly<Partial<Record<Phase, readonly CompiledRule[]>>>;
 }
 

@@ -13,8 +13,9 @@ import { randomFunctions } from "./functions/random.ts";
 import { requestFunctions, responseFunctions } from "./functions/request.ts";
 import { secretFunctions } from "./functions/secrets.ts";
 import { phasesOf } from "./phases.ts";
-import { connectionVariables, tlsVariables, variable } from "./variables/connection.ts";
-import type { Variables } from "./variables/connection.ts";
+import { connectionVariables, tlsVariables } from "./variables/connection.ts";
+import { variable } from "./variables/declare.ts";
+import type { Variables } from "./variables/declare.ts";
 import { requestVariables, responseVariables } from "./variables/message.ts";
 import { presentNames } from "./variables/older-names.ts";
 

@@ -11,6 +11,7 @@ import { olderNames } from "./lint/older-names.ts";
 import { secretUses } from "./lint/secret-uses.ts";
 import { readsWithoutData } from "./lint/without-data.ts";
 import { readsPath } from "./lint/path-uses.ts";
+import { isOfAddress } from "./variables/address.ts";
 import { maxPolicyIssues } from "./policy-issue.ts";
 import type { PlaceInText, PolicyIssue, PolicyWarning } from "./policy-issue.ts";
 
@@ -35,6 +36,8 @@ export class Findings {
   readonly olderNames: OlderName[] = [];
   /** Whether an expression or action reads the path of the URL. */
   readsPath = false;
+  /** Whether an expression reads locations or categories of addresses. */
+  readsAddresses = false;
   /** The parsed text; undefined before parsing. */
   yaml: ReadYaml | undefined;
 
@@ -74,6 +77,7 @@ export class Findings {
   read(path: string, source: string, checked: CheckedTree, before = 0): void {
     this.secrets.push(...secretUses(checked));
     this.readsPath ||= readsPath(checked);
+    this.readsAddresses ||= [...checked.variables.values()].some(({ name }) => isOfAddress(name));
     for (const { from, to, name } of olderNames(checked)) {
       this.olderNames.push({ path, source, from: before + from, to: before + to, name });
     }

@@ -11,7 +11,7 @@ import { defaultPolicyServices, PolicyContext } from "./language/context.ts";
 import type { PolicyPlace } from "./language/context.ts";
 import { textOf } from "./language/text-of.ts";
 import { messageVariables, requestFunctionsOf } from "./environment.ts";
-import { variable } from "./variables/connection.ts";
+import { variable } from "./variables/declare.ts";
 
 /** Texts of expressions may not be longer. */
 const maxBodyText = 65_536;

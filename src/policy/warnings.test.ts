@@ -26,15 +26,27 @@ const doubtful: readonly (readonly [what: string, policy: object, path: string, 
   ],
   [
     "places of addresses",
-    when("conn.client_ip.geo.location.country_code == 'AQ'"),
+    when("conn.client_ip.geo.location.city == 'Cologne'"),
     "on_http_request[0].expressions[0]",
-    /^line 1, column 1: "conn\.client_ip\.geo\.location\.country_code" is always empty: this server has no data/,
+    /^line 1, column 1: "conn\.client_ip\.geo\.location\.city" is empty unless the server has the setting geo-database/,
   ],
   [
     "places of addresses, by an old name",
-    when("conn.Geo.CountryCode == 'AQ'"),
+    when("conn.Geo.City == 'Cologne'"),
     "on_http_request[0].expressions[0]",
-    /"conn\.geo\.country_code" is always empty/,
+    /"conn\.geo\.city" is empty unless/,
+  ],
+  [
+    "categories of addresses",
+    when("'proxy' in conn.client_ip.categories"),
+    "on_http_request[0].expressions[0]",
+    /unless the server has the setting ip-category/,
+  ],
+  [
+    "data that no server has",
+    when("conn.server_region == 'eu'"),
+    "on_http_request[0].expressions[0]",
+    /"conn\.server_region" is always empty: this server has no data/,
   ],
   [
     "networks of addresses in a value",
@@ -44,7 +56,7 @@ const doubtful: readonly (readonly [what: string, policy: object, path: string, 
       ],
     },
     "on_http_request[0].actions[0].config.headers.x-as",
-    /^line 1, column 6: "conn\.client_ip\.as\.number" is always empty/,
+    /^line 1, column 6: "conn\.client_ip\.as\.number" is empty unless/,
   ],
   [
     "addresses of which none is admitted",
@@ -130,6 +142,7 @@ const doubtful: readonly (readonly [what: string, policy: object, path: string, 
 ];
 
 const meant: readonly (readonly [what: string, policy: object])[] = [
+  ["countries, which every server knows", when("conn.geo.country_code == 'AQ'")],
   ["an item that is asked for before", when("'x-token' in req.headers && req.headers['x-token'][0] != 'a'")],
   [
     "an item that an expression before has asked for",

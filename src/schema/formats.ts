@@ -1,5 +1,6 @@
 /** String formats that several declarations share. */
 import { cidrIssue, normaliseAddress } from "../lib/address.ts";
+import { countryIssue } from "../lib/countries.ts";
 import { hostIssue, hostportIssue } from "../lib/hostport.ts";
 import { matchIssue } from "../lib/route-match.ts";
 import type { StringFormat } from "./fields.ts";
@@ -9,6 +10,14 @@ export const cidr: StringFormat = {
   example: "192.0.2.0/24",
   reason: "cidr_invalid",
   check: cidrIssue,
+};
+
+/** A code of ISO 3166-1 alpha-2. Stored in upper case. */
+export const countryCode: StringFormat = {
+  name: "country-code",
+  example: "DE",
+  check: countryIssue,
+  normalize: (text) => text.toUpperCase(),
 };
 
 /** Stored in lower case. */

@@ -2,6 +2,7 @@
  * All settings. Each has a flag (`--https-listen`), a variable (`POSTERN_HTTPS_LISTEN`) and a key in the YAML file
  * (`https_listen`). Flags win over the environment, the environment over the file, and the file over the default.
  */
+import { addressSettings } from "./addresses.ts";
 import { commandSettings } from "./commands.ts";
 import { controlPlaneSettings } from "./control-plane.ts";
 import { edgeSettings } from "./edge.ts";
@@ -17,6 +18,7 @@ export const platformSettings = {
   ...edgeSettings,
   ...firstSecretSettings,
   ...planeSettings,
+  ...addressSettings,
   ...logSettings,
   ...telemetrySettings,
 } as const;

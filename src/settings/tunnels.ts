@@ -3,7 +3,7 @@
  * (`src/cli/agent-files/`), which are read to the same values.
  */
 import { credential, headerField, label, patience, share, yesOrNo } from "./kinds/agents.ts";
-import { hostName, network } from "./kinds/address.ts";
+import { country, hostName, network } from "./kinds/address.ts";
 import { count, proxyVersion } from "./kinds/number.ts";
 import { oauthProviderNames } from "./kinds/oauth-apps.ts";
 import { named, oneOf, text } from "./kinds/text.ts";
@@ -45,6 +45,14 @@ const anyConnection = {
     network,
   ),
   cidrDeny: many("Network in CIDR notation whose addresses are denied; repeatable.", network),
+  allowCountry: many(
+    "Country whose visitors are allowed, by its two-letter code such as DE; repeatable. All other visitors are denied, and so are those whose country is unknown, such as visitors with a private address.",
+    country,
+  ),
+  denyCountry: many(
+    "Country whose visitors are denied; repeatable. Visitors whose country is unknown are allowed, unless allow-country is set.",
+    country,
+  ),
   trafficPolicyFile: optional(
     "File with the traffic policy of the URL, YAML or JSON. The server applies the policy before requests reach the agent.",
     file,

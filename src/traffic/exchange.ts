@@ -1,3 +1,4 @@
+import type { AddressFacts } from "../geo/address-book.ts";
 import type { BodyStage } from "./body-stage.ts";
 import type { FieldBlock } from "../lib/field-block.ts";
 import type { CallChain } from "./calls.ts";
@@ -89,6 +90,8 @@ export interface ConnectionFacts {
   readonly tls: TlsFacts | undefined;
   /** The ClientHello; absent on plain connections. */
   readonly hello?: HelloFacts | undefined;
+  /** Locations and categories of addresses. Default: unknown. */
+  readonly addresses?: AddressFacts | undefined;
 }
 
 /** Read from the system on demand, because few callers need it. */

@@ -27,8 +27,9 @@ export function trackProblems(log: Log, shared: SharedProblems): EdgeProblems {
       await shared.refresh();
       return each([...own(), ...shared.others()]);
     },
-    // Certificates have metrics of their own.
-    count: () => own().filter(({ kind }) => kind !== "reserved_domain").length,
+    // Certificates have metrics of their own. Data about addresses, which `module` names for the account, are no configuration.
+    count: () =>
+      own().filter(({ kind, module }) => kind !== "reserved_domain" && !(kind === "account" && module)).length,
     tell(problem) {
       if (problem.message === undefined) ofServer.delete(keyOf(problem));
       else ofServer.set(keyOf(problem), problem);

@@ -29,6 +29,7 @@ export const endedConnections: EndedTraffic<ConnectionTrace> = {
     server_name: trace.serverName ?? null,
     port: trace.port ?? null,
     source_ip: trace.source,
+    source_country: trace.sourceCountry || null,
     site_id: trace.siteId,
     outcome: trace.outcome,
     error_code: trace.errorCode ?? null,

@@ -44,6 +44,7 @@ export const exampleRequest = {
   host: "app.example.com",
   path: "/orders",
   source_ip: "198.51.100.7",
+  source_country: null,
   site_id: exampleId("https_edge"),
   route_id: route.id,
   tunnel: null,
@@ -68,6 +69,7 @@ export const exampleClosedConnection = {
   server_name: "db.example.com",
   port: 443,
   source_ip: "198.51.100.7",
+  source_country: null,
   site_id: exampleId("tls_edge"),
   outcome: "denied",
   error_code: "ERR_POSTERN_3205",
@@ -80,6 +82,7 @@ export const exampleClosedConnection = {
 export const exampleExplanation = {
   revision: 42,
   edge: { kind: "https_edge", id: exampleId("https_edge"), revision: 39 },
+  source_country: "DE",
   route,
   near_routes: [
     { id: "edghtsrt_0f6yvqk3c5a9m2x7p4r8t1w6z0c", match_type: "exact_path", match: "/order", reason: "another path" },

@@ -60,8 +60,9 @@ async function explainEndpoint(call: Call, { store, liveObjects, queries }: Expl
   const siteId = endpoint.id;
   if (proto === "tls" || proto === "tcp") {
     const source = describedSource(call, proto);
+    const country = typeof call.body["country"] === "string" ? call.body["country"].toUpperCase() : undefined;
     const kind = type === "cloud" ? (`${proto}_edge` as const) : (`${proto}_endpoint` as const);
-    const question = { accountId, kind, siteId, host: host.replace(/^\*\./, "any."), port, source };
+    const question = { accountId, kind, siteId, host: host.replace(/^\*\./, "any."), port, source, country };
     return reply(call, store, await queries.ask({ name: "explain_connection", ...question }));
   }
   const request = describedRequest(call, proto, host.replace(/^\*\./, "any."), "the endpoint has no host");

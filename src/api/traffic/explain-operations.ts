@@ -5,7 +5,7 @@ import { isHttpToken } from "../../lib/http-token.ts";
 import type { ExplanationReport, RequestDescription, RouteDraft } from "../../routing/planes/questions.ts";
 import { f } from "../../schema/fields.ts";
 import type { Fields, Issue, StringFormat } from "../../schema/fields.ts";
-import { ipAddress } from "../../schema/formats.ts";
+import { countryCode, ipAddress } from "../../schema/formats.ts";
 import { parseFields } from "../../schema/parse.ts";
 import type { Store } from "../../storage/store.ts";
 import type { Call, Operation, Reply } from "../operation/call.ts";
@@ -69,6 +69,9 @@ const visitorAddress: StringFormat = {
 };
 
 const source = f.nullableString("Address of the client; default: the caller's address.", { format: ipAddress });
+const country = f.nullableString("Country of the client (ISO 3166-1 alpha-2); default: that of its address.", {
+  format: countryCode,
+});
 const headerMap = (doc: string) =>
   f.map(doc, f.string("Value.", { maxBytes: 8192, format: fieldValue }), {
     key: { type: "string", doc: "Name.", maxBytes: 255, format: fieldName },
@@ -82,6 +85,7 @@ export const requestFields = {
   path: f.nullableString("Path and query; default: `/`.", { maxBytes: 16_384, format: target }),
   headers: headerMap("Header fields of the client. Host is optional."),
   source_ip: source,
+  country,
   body: f.string("Body.", { maxBytes: 524_288 }),
   as: f.object(
     "A visitor to treat as logged in: with an existing session, or else as after a new login.",
@@ -130,7 +134,7 @@ export const draftField = f.object(
 );
 const edgeFields = { ...requestFields, draft: draftField } satisfies Fields;
 
-export const connectionFields = { source_ip: source } satisfies Fields;
+export const connectionFields = { source_ip: source, country } satisfies Fields;
 
 export function explainOperations({ store, queries }: Explaining): Operation[] {
   const shared = {
@@ -255,6 +259,7 @@ export function describedRequest(
     target: url?.target ?? (doc["path"] as string | null) ?? "/",
     headers: Object.entries(doc["headers"] as Record<string, string>),
     source: sourceOf(call, doc["source_ip"]),
+    country: (doc["country"] as string | null) ?? undefined,
     body: doc["body"] as string,
     ...(as && {
       as: {
@@ -280,7 +285,8 @@ async function explainConnection(
   const { doc, issues } = parseFields(connectionFields, call.body, "create");
   if (issues.length > 0) throw inputRefusal(call.operation.id, issues);
   const { accountId } = call.principal;
-  const asked = { accountId, kind, siteId: edge.id, source: sourceOf(call, doc["source_ip"]) };
+  const country = (doc["country"] as string | null) ?? undefined;
+  const asked = { accountId, kind, siteId: edge.id, source: sourceOf(call, doc["source_ip"]), country };
   return reply(call, store, await queries.ask({ name: "explain_connection", ...asked }));
 }
 
@@ -307,6 +313,7 @@ function view(told: ExplanationReport): Record<string, unknown> {
   return {
     revision: told.revision,
     edge: told.edge ?? null,
+    source_country: told.sourceCountry || null,
     route: told.route ?? null,
     near_routes: near.map(({ id, matchType, match, reason }) => ({ id, match_type: matchType, match, reason })),
     outcome: told.outcome,

@@ -31,6 +31,7 @@ export const endedRequests: EndedTraffic<RequestTrace> = {
     host: trace.host,
     path: trace.path,
     source_ip: trace.source,
+    source_country: trace.sourceCountry || null,
     site_id: trace.siteId,
     route_id: trace.routeId ?? null,
     tunnel: viewOfTunnel(trace.tunnel),

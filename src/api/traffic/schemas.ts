@@ -58,6 +58,10 @@ const outcome: JsonSchema = {
 const steps = list("The decisions, in order.", { $ref: schemaRef("Step") });
 const number = (description: string): JsonSchema => ({ type: "number", description });
 
+const sourceCountry = textOrNull(
+  "Present country of this address (ISO 3166-1 alpha-2); null if it is unknown, or if no rule and no setting of the server uses locations.",
+);
+
 const tunnel = (description: string): JsonSchema =>
   object(description, {
     id: text("Its id."),
@@ -73,6 +77,7 @@ export const requestSchema = object("A request that has ended at the edge.", {
   host: text("Host, lower case, without port."),
   path: text("Path in canonical form, without query."),
   source_ip: text("Address of the client."),
+  source_country: sourceCountry,
   site_id: text("Id of the edge or endpoint."),
   route_id: textOrNull("Id of the route that matched."),
   tunnel: orNull(tunnel("The tunnel of the request; null if it used none.")),
@@ -101,6 +106,7 @@ export const connectionSchema = object("A connection to a TLS or TCP edge or end
   server_name: textOrNull("Host in the TLS client's request."),
   port: { type: ["integer", "null"], description: "Port of the connection; null if it was not accepted." },
   source_ip: text("Address of the client."),
+  source_country: sourceCountry,
   site_id: text("Id of the edge or endpoint."),
   outcome: {
     type: "string",
@@ -133,6 +139,7 @@ const fieldList = (description: string): JsonSchema =>
 export const explanationSchema = object("The simulated result for a request or connection.", {
   revision: { type: "integer", description: "Revision of the configuration." },
   edge: orNull(decider),
+  source_country: textOrNull("Country of the client (ISO 3166-1 alpha-2), given or looked up; null if it is unknown."),
   route: orNull(
     object("The route that matches.", { id: text("Its id."), revision: { type: "integer", description: "Revision." } }),
   ),

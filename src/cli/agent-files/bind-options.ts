@@ -73,6 +73,8 @@ const members: Readonly<Record<string, (values: TunnelValues, readFile: ReadFile
   },
   IPRestriction: ({ cidrAllow = [], cidrDeny = [] }) =>
     ifAny([...cidrAllow, ...cidrDeny], { allow_cidrs: cidrAllow, deny_cidrs: cidrDeny }),
+  CountryRestriction: ({ allowCountry = [], denyCountry = [] }) =>
+    ifAny([...allowCountry, ...denyCountry], { allow: allowCountry, deny: denyCountry }),
   WebhookVerification: ({ verifyWebhook, verifyWebhookSecret = "" }) =>
     verifyWebhook === undefined ? undefined : { provider: verifyWebhook, secret: verifyWebhookSecret },
   UserAgentFilter: ({ uaFilterAllow = [], uaFilterDeny = [] }) =>

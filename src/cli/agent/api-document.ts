@@ -36,8 +36,14 @@ export function apiDocument(
   if (missing.length > 0) return { document: undefined, notes: missing };
   const policy = policyOf(tunnel, notes);
   const backend = { backend_id: `${name}-agents` };
-  const { mutual_tls, ip_restriction, tls_termination = { terminate_at: "upstream" }, ...rest } = modules;
-  const ofConnection = { ...present({ ip_restriction }), ...policy };
+  const {
+    mutual_tls,
+    ip_restriction,
+    country_restriction,
+    tls_termination = { terminate_at: "upstream" },
+    ...rest
+  } = modules;
+  const ofConnection = { ...present({ ip_restriction, country_restriction }), ...policy };
   const edge = { description: name, hostports: [hostport] };
   const groups = { tunnel_group_backend: { [`${name}-agents`]: { description: name, labels: { service: name } } } };
   const edges =

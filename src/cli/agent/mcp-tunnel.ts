@@ -89,7 +89,7 @@ export async function withMcpPlace(tunnel: TunnelOptions, log: Log): Promise<Tun
   return { ...tunnel, mcp };
 }
 
-const guards = ["BasicAuth", "OAuth", "OIDC", "SAML", "IPRestriction", "MutualTLSCA"] as const;
+const guards = ["BasicAuth", "OAuth", "OIDC", "SAML", "IPRestriction", "CountryRestriction", "MutualTLSCA"] as const;
 
 function isGuarded({ options = {}, trafficPolicy, publish }: TunnelOptions): boolean {
   const hasLogin = publish.kind === "url" && publish.login !== undefined;

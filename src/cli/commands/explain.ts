@@ -4,6 +4,7 @@ import { defineCommand } from "../command/command.ts";
 import { Failure, exitCodes } from "../process/exit.ts";
 import { renderExplanation } from "../terminal/explanation.ts";
 import { headerSetting, readHeaders } from "../settings/read-headers.ts";
+import { country } from "../../settings/kinds/address.ts";
 import { named, text } from "../../settings/kinds/text.ts";
 import { flagOnly, many, optional } from "../../settings/setting.ts";
 import { settings } from "../../settings/settings.ts";
@@ -18,6 +19,7 @@ export const explain = defineCommand({
     ...apiSettings,
     header: headerSetting,
     ip: flagOnly(optional("Address of the client (default: yours, as the API sees it).", named("ADDRESS"))),
+    country: flagOnly(optional("Country of the client, such as DE (default: the country of its address).", country)),
     body: flagOnly(optional("Body of the request.", text)),
     as: flagOnly(
       optional(
@@ -32,12 +34,13 @@ export const explain = defineCommand({
     "postern explain GET https://app.example.com/orders",
     "postern explain POST https://app.example.com/hook -H 'User-Agent: curl/8' --ip 203.0.113.7",
     "postern explain GET https://app.example.com/admin --as ada@example.com --as-group acme/ops",
+    "postern explain GET https://app.example.com/ --country DE",
     "postern explain tcp://db.example.com:5432 --ip 203.0.113.7",
   ],
-  async run({ header, ip, body, as, asGroup, json, ...access }, operands) {
+  async run({ header, ip, country: code, body, as, asGroup, json, ...access }, operands) {
     const api = await openApi(access);
     if (as === undefined && asGroup.length > 0) throw new Failure("usage", "--as-group needs --as: set both");
-    const source = ip === undefined ? {} : { source_ip: ip };
+    const source = { ...(ip !== undefined && { source_ip: ip }), ...(code !== undefined && { country: code }) };
     const explanation = async (): Promise<Explanation> => {
       const [method = "", url = ""] = operands;
       if (operands.length === 2) {

@@ -1,5 +1,7 @@
 /** Runs the control plane and the edges in linked threads: their start options and the order in which they stop. */
+import { letGo } from "../../lib/boundary.ts";
 import type { Clock } from "../../lib/clock.ts";
+import type { CaptureKey } from "../../capture/store/keys.ts";
 import type { KeyedCertificate } from "../../lib/certificates/x509.ts";
 import type { Log } from "../../lib/log.ts";
 import { idpHostOf } from "../../lib/server-names.ts";
@@ -17,7 +19,9 @@ import type { DevelopmentProvider } from "../../api/logins/addresses-operation.t
 import type { SharedKeys, ServerKeys } from "../../api/nodes/shared-keys.ts";
 import type { PeerOptions } from "../../edge/edge-options.ts";
 import type { AccessLogFile } from "./access-log-file.ts";
+import { AddressService } from "./address-service.ts";
 import { captureDirectory, CaptureService } from "./capture-service.ts";
+import type { CaptureServiceOptions } from "./capture-service.ts";
 import { openPeerRoom } from "./peer-room.ts";
 import type { TelemetryService } from "./telemetry-service.ts";
 import type { PeerRoom } from "./peer-room.ts";
@@ -26,6 +30,7 @@ import { trafficHeap } from "./threads/heap.ts";
 import { holdBundledThreads } from "./threads/hold-programs.ts";
 import { makeLine } from "./threads/line.ts";
 import { supervise } from "./threads/supervise.ts";
+import type { ServerProblem } from "./threads/thread-messages.ts";
 import type { Supervised } from "./threads/supervise.ts";
 
 export interface PlanesOptions {
@@ -51,6 +56,8 @@ export interface Planes {
   stop(): Promise<void>;
   /** The edges present certificates of the new CA from the next handshake. */
   replaceAuthority(authority: KeyedCertificate): void;
+  /** Reads the operator's files about addresses again if they have changed. */
+  rereadAddresses(): void;
   /** Stops the control plane only. The edges continue to serve. */
   stopControlPlane(): Promise<void>;
   /** Starts a stopped control plane on its previous port. */
@@ -76,6 +83,7 @@ export function startPlanes(options: PlanesOptions): Planes {
   const takeEnds = Array.from({ length: count }, (_one, at) =>
     makeLine((to, end) => (to === "edge" ? edges[at]?.relink(0, end) : control.relink(at, end))),
   );
+  const { service, controlPlaneReady } = openAddresses(options, { edges, control: () => control });
   let apiPort: number | undefined;
   let sharedKeys: SharedKeys | undefined;
   let checkedAt = -Infinity;
@@ -86,10 +94,13 @@ export function startPlanes(options: PlanesOptions): Planes {
       file: new URL("./threads/control-plane.ts", import.meta.url),
       lines: () => takeEnds.map((take) => take("control plane")),
       readinessChecked: () => void (checkedAt = clock.monotonic()),
-      ready: (tell) => telemetry?.threadReady("control plane", { tell }),
+      ready(tell) {
+        controlPlaneReady(tell);
+        telemetry?.threadReady("control plane", { tell });
+      },
       options: (ports) => controlPlaneOptions(options, ports?.apiPort ?? apiPort),
     });
-  let control = startControl();
+  let control: Supervised<ControlPlanePorts> = startControl();
   /** @param first ports that another edge has chosen */
   const startEdge = (at: number, first?: EdgePorts): Supervised<EdgePorts> => {
     const take = takeEnds[at] as (typeof takeEnds)[number];
@@ -102,6 +113,7 @@ export function startPlanes(options: PlanesOptions): Planes {
       lines: () => [take("edge")],
       accessLines: (batch, written) => accessLog?.write(batch, written),
       captureWanted: () => capture.wanted(),
+      addressesWanted: () => letGo("task", service.wanted()),
       ready: (tell) => {
         capture.edgeReady({ tell });
         telemetry?.threadReady(name, { tell });
@@ -110,19 +122,15 @@ export function startPlanes(options: PlanesOptions): Planes {
         const peers = peerOptions(options.settings, at, count, room, sharedKeys);
         const gatewayPath = options.settings.sshListen && room?.gatewayPath(at);
         const keys = sharedKeys ?? { ...options.kept, authority };
-        return { ...edgeOptions(options, ports ?? first, keys), number: at + 1, peers, gatewayPath };
+        const place = { number: at + 1, addresses: service.data, peers, gatewayPath };
+        return { ...edgeOptions(options, ports ?? first, keys), ...place };
       },
     });
     edges[at] = edge;
     return edge;
   };
-  const capture = new CaptureService({
-    ...started,
-    data: options.settings.data,
-    maxBytes: options.settings.captureMaxBytes,
-    keys: async () => (await control.started).captureKeys,
-    edges: () => edges,
-  });
+  const keys = async (): Promise<readonly CaptureKey[]> => (await control.started).captureKeys;
+  const capture = new CaptureService({ ...started, ...captureOptions(options), keys, edges: () => edges });
   /** If the first edge can listen, all can. */
   const startEdges = async (): Promise<EdgePorts> => {
     const ports = await startEdge(0).started;
@@ -130,10 +138,20 @@ export function startPlanes(options: PlanesOptions): Planes {
     return ports;
   };
   let ssh: Supervised<SshPorts> | undefined;
+  const close = async (controlMs: number): Promise<void> => {
+    service.stop();
+    await ssh?.stop(stopMarginMs);
+    await capture.stop(stopMarginMs);
+    await control.stop(controlMs);
+    room?.close();
+  };
   const stopEdges = (boundMs: number): Promise<unknown> => Promise.all(edges.map((edge) => edge.stop(boundMs)));
   const allStarted = async (): Promise<ControlPlanePorts & EdgePorts & Partial<SshPorts>> => {
     try {
       const controlStarted = control.started;
+      controlStarted.catch(() => {});
+      // The edges need the operator's data from the first request on.
+      await service.start();
       // All nodes of a cluster share these keys.
       if (options.settings.cluster) ({ sharedKeys } = await controlStarted);
       const [controlPorts, edgePorts] = await Promise.all([controlStarted, startEdges()]);
@@ -142,8 +160,7 @@ export function startPlanes(options: PlanesOptions): Planes {
       ssh = room && startSshService({ ...shared, ...options, ...(sharedKeys ?? options.kept), room, edges: count });
       return { ...controlPorts, ...edgePorts, ...(await ssh?.started) };
     } catch (error) {
-      await Promise.all([control.stop(drainMs), stopEdges(drainMs), capture.stop(drainMs), ssh?.stop(drainMs)]);
-      room?.close();
+      await Promise.all([stopEdges(drainMs), close(drainMs)]);
       throw error;
     }
   };
@@ -156,17 +173,51 @@ export function startPlanes(options: PlanesOptions): Planes {
       const isObserved = options.settings.cluster || beganAt - checkedAt < checkedWithinMs;
       await Promise.all(edges.map((edge) => edge.drain(boundMs, isObserved)));
       await stopEdges(Math.max(stopMarginMs, beganAt + boundMs - clock.monotonic()));
-      await ssh?.stop(stopMarginMs);
-      await capture.stop(stopMarginMs);
-      await control.stop(drainMs + stopMarginMs);
-      room?.close();
+      await close(drainMs + stopMarginMs);
     },
     replaceAuthority(other) {
       authority = other;
       for (const edge of edges) edge.tell({ type: "authority", authority });
     },
+    rereadAddresses: () => letGo("task", service.look(true)),
     stopControlPlane: () => control.stop(drainMs),
     startControlPlane: async () => void (await (control = startControl()).started),
+  };
+}
+
+function captureOptions({ settings }: PlanesOptions): Pick<CaptureServiceOptions, "data" | "maxBytes"> {
+  return { data: settings.data, maxBytes: settings.captureMaxBytes };
+}
+
+interface ToPlanes {
+  readonly edges: readonly Pick<Supervised<EdgePorts>, "tell">[];
+  readonly control: () => Pick<Supervised<ControlPlanePorts>, "tell">;
+}
+
+/** Opens the locations and categories of addresses, and gives them to the planes. */
+function openAddresses({ settings, clock, log }: PlanesOptions, { edges, control }: ToPlanes) {
+  const problems = new Map<string, ServerProblem>();
+  const service = new AddressService({
+    settings,
+    data: settings.data,
+    clock,
+    log,
+    changed: (data) => {
+      for (const plane of [...edges, control()]) plane.tell({ type: "addresses", data });
+    },
+    problem: (problem) => {
+      if (problem.message === undefined && !problems.delete(problem.part)) return;
+      if (problem.message !== undefined) problems.set(problem.part, problem);
+      control().tell({ type: "serverProblem", problem });
+    },
+  });
+  return {
+    service,
+    /** Tells a control plane that has restarted what its predecessor knew. */
+    controlPlaneReady(tell: Supervised<ControlPlanePorts>["tell"]) {
+      for (const problem of problems.values()) tell({ type: "serverProblem", problem });
+      if (service.data) tell({ type: "addresses", data: service.data });
+    },
   };
 }
 
@@ -197,7 +248,7 @@ function edgeOptions(
   { settings, version, drainMs }: PlanesOptions,
   ports: EdgePorts | undefined,
   { authority, tunnelSecret }: ServerKeys,
-): Omit<EdgeThreadOptions, "peers" | "number" | "gatewayPath"> {
+): Omit<EdgeThreadOptions, "peers" | "number" | "gatewayPath" | "addresses"> {
   return {
     settings: {
       ...sliceOf(edgeSettings, settings),

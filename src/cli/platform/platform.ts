@@ -59,7 +59,7 @@ export interface Platform {
   readonly caFile: string;
   /** Whether this start created the credentials. */
   readonly firstStart: boolean;
-  /** Reopens the access log and reads the server's own CA again. Failures are logged. */
+  /** Reopens the access log, and reads files about addresses and the server's own CA again. Failures are logged. */
   reload(): void;
   /** Drains and stops both planes. */
   stop(): Promise<void>;
@@ -125,6 +125,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     firstStart: kept.firstStart,
     reload() {
       accessLog?.reopen();
+      planes.rereadAddresses();
       const files = [dataFiles.caCertificate, dataFiles.caKey].map((name) => join(data, name));
       if (ports.sharedKeys) return log.warn("did not read the CA again: the servers of a cluster share it", { files });
       try {

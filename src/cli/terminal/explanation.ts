@@ -1,3 +1,4 @@
+import { countryText } from "../../lib/countries.ts";
 import { visibleLines } from "../../lib/visible-text.ts";
 import { style } from "./guarded-output.ts";
 import { ruleLines } from "./policy-rules.ts";
@@ -12,6 +13,7 @@ export function renderExplanation(given: Explanation): string {
   const lines: string[] = [];
   if (told.edge) lines.push(`edge   ${told.edge.id} (revision ${told.edge.revision})`);
   if (told.route) lines.push(`route  ${told.route.id} (revision ${told.route.revision})`);
+  if (told.source_country !== null) lines.push(`from   ${countryText(told.source_country)}`);
   for (const { id, match_type, match, reason } of told.near_routes) {
     lines.push(style("dim", `nearly ${id}, ${match_type} "${match}": ${reason}`, process.stdout));
   }

@@ -1,4 +1,5 @@
 /** Dry runs: the edge's real code decides about a described request or connection. */
+import { AssumedCountry, unknownAddresses } from "../../geo/address-book.ts";
 import type { ConnectionFacts } from "../../traffic/exchange.ts";
 import type { HeaderPairs } from "../../traffic/header-list.ts";
 import { internalKey, internalNameOf, isInternalKey, isInternalName, keysOver } from "../../lib/internal-names.ts";
@@ -60,6 +61,8 @@ type Decided = Pick<ExplanationReport, "edge" | "route" | "near" | "response" | 
 export function makeEdgeExplainer(options: ExplainerOptions): EdgeExplainer {
   const { table, sites, upstreams } = options;
   const { clock, limits, ...shared } = options.context;
+  const { addresses = unknownAddresses } = shared;
+  const facts = describedFacts(options);
   const context: HttpContext = {
     ...shared,
     clock,
@@ -68,24 +71,16 @@ export function makeEdgeExplainer(options: ExplainerOptions): EdgeExplainer {
     connections: new Roster(),
     finished: undefined,
   };
-  const facts = (source: string, host: string, scheme: "https" | "http"): ConnectionFacts => ({
-    source,
-    sourcePort: describedPort,
-    local: {},
-    localPort: options.listenPort(scheme),
-    startedAt: clock.now(),
-    tls:
-      scheme === "http"
-        ? undefined
-        : { serverName: host, version: "TLSv1.3", cipher: "TLS_AES_256_GCM_SHA384", clientCertificate: undefined },
-  });
-  const told = (decided: Decided): EdgeAnswer => ({
-    name: "explanation",
-    explanation: reportOf(decided, table.revision),
-  });
+  const toldOf =
+    (source: string, country: string | undefined) =>
+    (decided: Decided): EdgeAnswer => {
+      const sourceCountry = country ?? addresses.known(source)?.countryCode;
+      return { name: "explanation", explanation: { ...reportOf(decided, table.revision), sourceCountry } };
+    };
 
   return {
     async request({ accountId, siteId, isEndpoint = false, request: described, draft }) {
+      const told = toldOf(described.source, described.country);
       const held = new Set<unknown>();
       if (draft) held.add(await table.prepare([draftObject(accountId, draft)], accountId));
       const edge = table.object("https_edge", siteId);
@@ -121,7 +116,7 @@ export function makeEdgeExplainer(options: ExplainerOptions): EdgeExplainer {
       const asked = draft ? drafted(site, draft.routeId, table.draftedRoute(draft.routeId, draft.fields)) : site;
       held.clear();
       const client = new ClientConnection(
-        facts(described.source, request.host, request.scheme),
+        facts(described.source, request.host, request.scheme, described.country),
         // Of several endpoints with one URL, uses the requested one.
         (host) => (host === request.host ? asked : lookup(host)),
         context,
@@ -132,17 +127,18 @@ export function makeEdgeExplainer(options: ExplainerOptions): EdgeExplainer {
       await rehearsal.run();
       return told({ ...decidedBy(rehearsal), edge: placeOf(site), near: nearTo(table, site, rehearsal) });
     },
-    async connection({ accountId, kind, siteId, host = "", port = 0, source }) {
+    async connection({ accountId, kind, siteId, host = "", port = 0, source, country }) {
       const site =
         kind === "tls_edge" || kind === "tcp_edge"
           ? connectionSite(table, kind, siteId)
           : ownSite(sites.endpointAt(kind, host, port), sites.endpoint(siteId), siteId);
       if (site?.accountId !== accountId || site.id !== siteId) return unknown;
+      const told = toldOf(source, country);
       const steps: Step[] = [];
       const edge = placeOf(site);
       const step = decideConnection(site, source, steps, () => {});
       if (step) return told({ ...nothing, edge, steps: [...steps, step], ending: step.answer });
-      const opened = facts(source, host === "" ? serverNameOf(site) : host, "https");
+      const opened = facts(source, host === "" ? serverNameOf(site) : host, "https", country);
       const described = describedConnection({ ...opened, localPort: port }, site);
       const internal = sites.internalConnection;
       const target = await decideOpened(site, described, { steps, logs: [], isRehearsal: true, internal, failed() {} });
@@ -152,6 +148,22 @@ export function makeEdgeExplainer(options: ExplainerOptions): EdgeExplainer {
       return told({ ...nothing, edge, steps, ending, picked });
     },
   };
+}
+
+/** Returns a function for the facts about a described connection. */
+function describedFacts({ context: { clock, addresses = unknownAddresses }, listenPort }: ExplainerOptions) {
+  return (source: string, host: string, scheme: "https" | "http", country: string | undefined): ConnectionFacts => ({
+    source,
+    addresses: country === undefined ? addresses : new AssumedCountry(addresses, source, country),
+    sourcePort: describedPort,
+    local: {},
+    localPort: listenPort(scheme),
+    startedAt: clock.now(),
+    tls:
+      scheme === "http"
+        ? undefined
+        : { serverName: host, version: "TLSv1.3", cipher: "TLS_AES_256_GCM_SHA384", clientCertificate: undefined },
+  });
 }
 
 /** Returns the site with `route` instead of its route with that id. */

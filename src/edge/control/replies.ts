@@ -1,4 +1,5 @@
 import type { CaptureLine, CapturePage, CapturePageQuery } from "../../capture/batch.ts";
+import type { AddressFacts } from "../../geo/address-book.ts";
 import { joinNewest } from "../../lib/collections/join-newest.ts";
 import { timeOfId } from "../../lib/traffic-ids.ts";
 import type { EdgeAnswer, EdgeQuestion, Outcome, RequestTrace, Standing } from "../../routing/planes/questions.ts";
@@ -27,6 +28,8 @@ export interface RepliesOptions {
   readonly explainer: EdgeExplainer;
   readonly reached: Reached;
   readonly standing: () => Standing;
+  /** Shows the countries of sources. */
+  readonly addresses: Pick<AddressFacts, "known">;
   readonly series: Pick<OwnSeries, "ask">;
   readonly captured: CapturedPages | undefined;
   readonly agentEndpoints: AgentRegistry["endpointsOf"];
@@ -40,12 +43,15 @@ export function makeReplies({
   explainer,
   reached,
   standing,
+  addresses,
   series,
   captured,
   agentEndpoints,
   blocks,
 }: RepliesOptions): (question: EdgeQuestion) => Promise<EdgeAnswer> {
   const { requests, connections } = traces;
+  const located = <T extends { readonly source: string }>(found: readonly T[]): readonly T[] =>
+    found.map((one) => ({ ...one, sourceCountry: addresses.known(one.source)?.countryCode }));
   return async (question) => {
     switch (question.name) {
       case "standing":
@@ -55,7 +61,7 @@ export function makeReplies({
       case "request": {
         const { accountId, id } = question;
         const found = (await capturedOne(captured, accountId, id)) ?? requests.find(accountId, id);
-        return found ? { name: "requests", requests: [found], more: false } : { name: "unknown" };
+        return found ? { name: "requests", requests: located([found]), more: false } : { name: "unknown" };
       }
       case "requests": {
         const { accountId, limit, beforeId, since, until, outcome, text, filter, whole } = question;
@@ -63,15 +69,15 @@ export function makeReplies({
         const wanted = { ...filter, outcome: outcome as Outcome | undefined, text };
         const page = await captured?.({ accountId, limit, beforeId, since, until, filter: wanted, whole });
         const { found, more } = joinNewest(limit, [recent, ...(page ? [page] : [])]);
-        return { name: "requests", requests: found, more };
+        return { name: "requests", requests: located(found), more };
       }
       case "connection": {
         const found = connections.find(question.accountId, question.id);
-        return found ? { name: "connections", connections: [found], more: false } : { name: "unknown" };
+        return found ? { name: "connections", connections: located([found]), more: false } : { name: "unknown" };
       }
       case "connections": {
         const { found, more } = connections.list(question.accountId, question.limit, question.beforeId, question);
-        return { name: "connections", connections: found, more };
+        return { name: "connections", connections: located(found), more };
       }
       case "series":
         return await series.ask(question);

@@ -1,3 +1,4 @@
+import type { AddressFacts } from "../../geo/address-book.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Moment, Moments } from "../../lib/moments.ts";
@@ -22,6 +23,8 @@ import type { RequestUpstreams } from "../upstreams/request-upstreams.ts";
 /** State shared by all connections of an edge. Created once. */
 export interface HttpContext {
   readonly log: Log;
+  /** Locations of clients, for rules. Default: unknown. */
+  readonly addresses?: AddressFacts | undefined;
   readonly clock: Clock;
   /** Clock for the times of each request. */
   readonly moments: Moments;

@@ -41,6 +41,7 @@ export function makeInboxDeliveries(table: Pick<RoutingTable, "placeOfRoute">, s
       local: {},
       localPort: request.localPort,
       startedAt: context.clock.now(),
+      addresses: context.addresses,
       tls: undefined,
     };
     const connection = new ClientConnection(facts, () => placed.site, context, request.scheme);

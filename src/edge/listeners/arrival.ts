@@ -1,6 +1,7 @@
 import type { Socket } from "node:net";
 import type { Timer } from "../../lib/clock.ts";
 import type { Listed } from "../../lib/collections/roster.ts";
+import type { AddressFacts } from "../../geo/address-book.ts";
 import type { ConnectionFacts, HelloFacts, TlsFacts } from "../../traffic/exchange.ts";
 import type { AccountConnections } from "./account-connections.ts";
 import type { Admission } from "./admission.ts";
@@ -26,17 +27,25 @@ export class Arrival implements Listed {
   readonly localPort: number;
   /** Milliseconds since 1970. */
   readonly startedAt: number;
+  readonly #addresses: AddressFacts | undefined;
   #admission: Admission | undefined;
   #source: string | undefined;
   #deadline: Timer | undefined;
   #accounts: AccountConnections | undefined;
   #accountId = "";
 
-  constructor(socket: Socket, client: Client, localPort: number, startedAt: number) {
+  constructor(
+    socket: Socket,
+    client: Client,
+    localPort: number,
+    startedAt: number,
+    addresses: AddressFacts | undefined,
+  ) {
     this.socket = socket;
     this.client = client;
     this.localPort = localPort;
     this.startedAt = startedAt;
+    this.#addresses = addresses;
   }
 
   /** Sets the timer that ends the connection. The next timer or `endWait` cancels it. */
@@ -96,6 +105,7 @@ export class Arrival implements Listed {
       traffic: socket,
       tls,
       hello,
+      addresses: this.#addresses,
     };
   }
 }

@@ -3,6 +3,7 @@ import { createServer } from "node:net";
 import type { AddressInfo, Server, Socket } from "node:net";
 import { normaliseAddress } from "../../lib/address.ts";
 import { contain, letGo, listener, socketListener } from "../../lib/boundary.ts";
+import type { AddressFacts } from "../../geo/address-book.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Metrics } from "../../lib/metrics.ts";
@@ -30,6 +31,8 @@ export interface ListenerContext {
   /** Whether other edges of this machine listen on the same ports. Each gets a part of the connections. */
   readonly isShared?: boolean | undefined;
   readonly limits: ListenerLimits;
+  /** Locations of clients, for rules. Default: unknown. */
+  readonly addresses?: AddressFacts | undefined;
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
@@ -132,7 +135,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
       return;
     }
     const peer = { address, port: socket.remotePort ?? 0 };
-    const arrival = new Arrival(socket, peer, localPort, clock.now());
+    const arrival = new Arrival(socket, peer, localPort, clock.now(), options.addresses);
     open.add(arrival);
     const close = (): void => {
       open.delete(arrival);

@@ -146,6 +146,12 @@ export const trafficErrors = {
     "This site does not allow your address.",
     "Send the request id to the owner of this site and ask for access.",
   ),
+  country_denied: entry(
+    3219,
+    403,
+    "This site does not allow visitors from your country, or does not know your country.",
+    "Send the request id to the owner of this site and ask for access. VPNs and proxies change the country.",
+  ),
   not_websocket: entry(
     3206,
     400,

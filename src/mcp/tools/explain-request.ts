@@ -25,6 +25,7 @@ export const explainRequest: Tool = {
     headers: { type: "object", additionalProperties: { type: "string" }, description: "Header fields, by name." },
     body: { type: "string", description: "Body of the request." },
     source_ip: { type: "string", description: "Address of the client." },
+    country: { type: "string", description: "Country of the client, such as DE. Default: that of its address." },
     email: { type: "string", description: "E-mail address of a person to treat as logged in." },
   },
   required: ["url"],
@@ -41,7 +42,9 @@ export const explainRequest: Tool = {
     if (!service) throw new ToolError(`No service of this account serves ${quoted(`${scheme}://${host}`)}.`);
     const source = textOf(input, "source_ip", 64);
     const isRequest = scheme === "https" || scheme === "http";
-    const body = { ...(source !== undefined && { source_ip: source }), ...(isRequest && requestOf(text, input)) };
+    const country = textOf(input, "country", 2);
+    const described = { ...(source !== undefined && { source_ip: source }), ...(country !== undefined && { country }) };
+    const body = { ...described, ...(isRequest && requestOf(text, input)) };
     const told = (await api({ method: "POST", path: `${placeOf(service)}/explain`, body })) as Explanation;
     const route = told.route ? `, route ${told.route.id}` : "";
     return [

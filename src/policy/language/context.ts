@@ -41,6 +41,8 @@ export interface PolicyServices {
   readonly keySets?: KeySetsOf;
   /** Limits the memory of all rate limits together. Each one also has a separate limit. */
   readonly windows?: WindowPool;
+  /** Called when a policy is compiled that reads locations or categories of addresses. */
+  wantAddresses(): void;
   /** Sends requests of rules. Default: no internal endpoint and no external host is reachable. */
   readonly calls?: HttpCaller;
 }
@@ -53,6 +55,7 @@ export const defaultPolicyServices: PolicyServices = Object.freeze({
   webhookBytes: 5 * 1024 * 1024,
   webhookRefuseReplays: false,
   expressionErrors: "no_match" as const,
+  wantAddresses() {},
 });
 
 /** The route, edge or endpoint that a policy is attached to. */

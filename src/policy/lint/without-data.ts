@@ -1,6 +1,6 @@
-/** Variables for which this server has no data. */
+/** Variables for which this server has no data, or may have none. */
 import type { CheckedTree } from "../../cel/checking/checked.ts";
-import { isWithoutData } from "../variables/connection.ts";
+import { withoutData } from "../variables/declare.ts";
 import { nodesOf } from "./doubt.ts";
 import type { Doubt } from "./doubt.ts";
 
@@ -9,9 +9,17 @@ export function readsWithoutData(checked: CheckedTree): Doubt[] {
   const told = new Set<string>();
   return Array.from(nodesOf(checked.tree.root)).flatMap((node) => {
     const variable = checked.variables.get(node.id);
-    if (!variable || told.has(variable.name) || !isWithoutData(variable)) return [];
+    if (!variable || told.has(variable.name)) return [];
+    const why = withoutData(variable);
+    if (why === undefined) return [];
     told.add(variable.name);
-    const message = `"${variable.name}" is always empty: this server has no data for it`;
-    return [{ offset: node.from, message, hint: "so the condition is true for all traffic or for none" }];
+    const [message, hint] =
+      why === "always"
+        ? [
+            `"${variable.name}" is always empty: this server has no data for it`,
+            "so the condition is true for all traffic or for none",
+          ]
+        : [`"${variable.name}" is empty unless the server has the setting ${why.setting}`, "ask the operator"];
+    return [{ offset: node.from, message, hint }];
   });
 }

@@ -1,8 +1,7 @@
 /** Variables of a connection, of its endpoint, and the time. */
-import type { Variable, VariableDeclaration } from "../../cel/checking/environment.ts";
+import type { VariableDeclaration } from "../../cel/checking/environment.ts";
 import { listOf, objectType, types } from "../../cel/checking/types.ts";
 import type { Type } from "../../cel/checking/types.ts";
-import type { MapValue } from "../../cel/values/map.ts";
 import { int, Timestamp } from "../../cel/values/values.ts";
 import type { Value } from "../../cel/values/values.ts";
 import type { TlsFacts } from "../../traffic/exchange.ts";
@@ -10,85 +9,29 @@ import { clientCertificate, serverCertificate } from "../../traffic/tls-certific
 import type { TlsCertificate } from "../../traffic/tls-certificates.ts";
 import { nameAttributes } from "../../traffic/variables/connection-variables.ts";
 import type { PolicyContext } from "../language/context.ts";
+import { clientAddressVariables, serverAddressVariables } from "./address.ts";
+import { absent, variable } from "./declare.ts";
+import type { Variables } from "./declare.ts";
 import { pemOf } from "./pem.ts";
 
-export type Variables = Readonly<Record<string, VariableDeclaration>>;
-
-const { string, bool, bytes, int: intType, timestamp, double } = types;
+const { string, bool, bytes, int: intType, timestamp } = types;
 const strings = listOf(string);
-
-/** Returns a variable of a policy. If `read` returns undefined, the variable is the zero value of its type. */
-export function variable(
-  type: Type,
-  read: (context: PolicyContext) => Value | undefined,
-  cost?: (context: PolicyContext) => number,
-): VariableDeclaration {
-  return { type, read, ...(cost && { cost }) };
-}
-
-/** Returns a map of lists, read as a whole or by one key. */
-export function keyed(
-  type: Type,
-  read: (context: PolicyContext) => MapValue | undefined,
-  item: (context: PolicyContext, name: string) => Value | undefined,
-  cost?: (context: PolicyContext) => number,
-): VariableDeclaration {
-  return { type, read, item, ...(cost && { cost }) };
-}
-
-const nothing = (): undefined => undefined;
-
-/** Returns a variable for which this server has no data. */
-export function absent(type: Type): VariableDeclaration {
-  return { type, read: nothing };
-}
-
-export function isWithoutData({ read }: Pick<Variable, "read">): boolean {
-  return read === nothing;
-}
 
 export function timestampOf(ms: number): Timestamp {
   return new Timestamp(BigInt(Math.floor(ms)) * 1_000_000n);
 }
 
-const place = ["city", "continent", "country", "country_code", "metro_code", "subdivision", "timezone"];
-const located = ["latitude", "longitude", "postal_code", "radius"];
-
-/** Locations, networks and reputation need data that this server does not have. They are zero values. */
-function addressVariables(of: string): Variables {
-  const texts = [
-    ...[...place, ...located].map((name) => `geo.location.${name}`),
-    ...place.map((name) => `geo.registered_location.${name}`),
-    "as.organization",
-  ];
-  return {
-    ...Object.fromEntries(texts.map((name) => [`${of}.${name}`, absent(string)])),
-    [`${of}.geo.location.is_eu`]: absent(bool),
-    [`${of}.geo.registered_location.is_eu`]: absent(bool),
-    [`${of}.as.number`]: absent(intType),
-    [`${of}.categories`]: absent(strings),
-    [`${of}.is_on_blocklist`]: absent(bool),
-    [`${of}.is_tor_node`]: absent(bool),
-  };
-}
-
 export const connectionVariables: Variables = {
   "conn.client_ip": variable(string, ({ connection }) => connection.source),
-  ...addressVariables("conn.client_ip"),
+  ...clientAddressVariables,
   "conn.server_ip": variable(string, ({ connection }) => connection.local.localAddress ?? ""),
-  ...addressVariables("conn.server_ip"),
+  ...serverAddressVariables,
   "conn.client_port": variable(intType, ({ connection }) => int(connection.sourcePort)),
   "conn.server_port": variable(intType, ({ connection }) => int(connection.localPort)),
   "conn.server_region": absent(string),
   "conn.ts.start": variable(timestamp, ({ connection }) => timestampOf(connection.startedAt)),
   "conn.bytes_in": variable(intType, ({ connection }) => int(connection.traffic?.bytesRead ?? 0)),
   "conn.bytes_out": variable(intType, ({ connection }) => int(connection.traffic?.bytesWritten ?? 0)),
-  ...Object.fromEntries(
-    ["city", "country", "country_code", "subdivision"].map((name) => [`conn.geo.${name}`, absent(string)]),
-  ),
-  "conn.geo.latitude": absent(double),
-  "conn.geo.longitude": absent(double),
-  "conn.geo.radius": absent(double),
   "conn.k8s.pod.id": absent(string),
   "conn.k8s.pod.metadata.name": absent(string),
   "conn.k8s.pod.metadata.namespace": absent(string),

@@ -4,8 +4,8 @@ import { types } from "../../cel/checking/types.ts";
 import type { Type } from "../../cel/checking/types.ts";
 import type { Value } from "../../cel/values/values.ts";
 import type { PolicyContext } from "../language/context.ts";
-import { variable } from "./connection.ts";
-import type { Variables } from "./connection.ts";
+import { variable } from "./declare.ts";
+import type { Variables } from "./declare.ts";
 
 const { string, bool } = types;
 /** Maximum characters read. */

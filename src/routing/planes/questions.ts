@@ -89,6 +89,8 @@ export type EdgeQuestion =
       readonly host?: string;
       readonly port?: number;
       readonly source: string;
+      /** Country to assume for the source, instead of the one that the databases have. */
+      readonly country?: string | undefined;
     };
 
 export type WholeRecords = "with content" | "without content";
@@ -145,6 +147,8 @@ export interface RequestDescription {
   readonly headers: HeaderPairs;
   /** Canonical address. */
   readonly source: string;
+  /** Country to assume for the source, instead of the one that the databases have. */
+  readonly country?: string | undefined;
   readonly body: string;
   /** The visitor to treat as logged in. */
   readonly as?: DescribedVisitor | undefined;
@@ -185,6 +189,8 @@ export interface RequestTrace {
   readonly host: string;
   readonly path: string;
   readonly source: string;
+  /** Present country of the source, ISO 3166-1 alpha-2. Absent if no locations are loaded, or none is known. */
+  readonly sourceCountry?: string | undefined;
   readonly siteId: string;
   readonly routeId: string | undefined;
   /** The last tunnel that the request was sent through. Undefined if there was none. */
@@ -213,6 +219,8 @@ export interface ConnectionTrace {
   /** Port that the connection arrived at. Undefined if it was denied. */
   readonly port: number | undefined;
   readonly source: string;
+  /** See `RequestTrace`. */
+  readonly sourceCountry?: string | undefined;
   readonly siteId: string;
   readonly outcome: ConnectionOutcome;
   /** The error code that a request would have received. */
@@ -239,6 +247,8 @@ export interface ExplanationReport {
   readonly route: { readonly id: string; readonly revision: number } | undefined;
   readonly near: readonly NearRoute[];
   readonly steps: readonly StepReport[];
+  /** Country of the source, assumed or by the databases. */
+  readonly sourceCountry?: string | undefined;
   readonly outcome: Outcome;
   /** Status of the edge's own response. Undefined if the request is forwarded upstream. */
   readonly status: number | undefined;

@@ -1,5 +1,6 @@
 import { isIP } from "node:net";
 import { cidrIssue } from "../../lib/address.ts";
+import { countryIssue } from "../../lib/countries.ts";
 import { hostIssue } from "../../lib/hostport.ts";
 import type { Kind } from "./kind.ts";
 
@@ -8,6 +9,16 @@ export interface ListenAddress {
   readonly host: string | undefined;
   readonly port: number;
 }
+
+/** A country by its code, in upper case. */
+export const country: Kind<string> = {
+  placeholder: "CODE",
+  parse(given) {
+    const issue = countryIssue(given);
+    if (issue !== undefined) throw new Error(`must ${issue}`);
+    return given.toUpperCase();
+  },
+};
 
 /** Both ends included. */
 export interface PortRange {

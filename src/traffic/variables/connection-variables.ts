@@ -1,10 +1,10 @@
+import type { Location } from "../../geo/location.ts";
 import type { ConnectionFacts, TlsFacts } from "../exchange.ts";
 import { clientCertificate, serverCertificate } from "../tls-certificates.ts";
 import type { TlsCertificate } from "../tls-certificates.ts";
+import { locationOf } from "../visitor-location.ts";
 import { empty } from "./variable.ts";
 import type { VariableDeclaration, Variables } from "./variable.ts";
-
-const noPlaces = "Postern has no location data for addresses";
 
 /** Maps variable names of subject attributes to those of RFC 4514. */
 export const nameAttributes = {
@@ -32,13 +32,13 @@ export const connectionVariables: Variables = {
     new Date(startedAt).toISOString(),
   ),
   "conn.end_ts": empty("the connection is still open"),
-  "conn.geo.city": empty(noPlaces),
-  "conn.geo.country": empty(noPlaces),
-  "conn.geo.country_code": empty(noPlaces),
-  "conn.geo.latitude": empty(noPlaces),
-  "conn.geo.longitude": empty(noPlaces),
-  "conn.geo.radius": empty(noPlaces),
-  "conn.geo.subdivision": empty(noPlaces),
+  "conn.geo.city": place("city", ({ city }) => city),
+  "conn.geo.country": place("country, in English", ({ country }) => country),
+  "conn.geo.country_code": place("country, ISO 3166-1 alpha-2", ({ countryCode }) => countryCode),
+  "conn.geo.latitude": place("latitude, degrees", ({ latitude }) => text(latitude)),
+  "conn.geo.longitude": place("longitude, degrees", ({ longitude }) => text(longitude)),
+  "conn.geo.radius": place("radius around the coordinates, kilometers", ({ radius }) => text(radius)),
+  "conn.geo.subdivision": place("state or region", ({ subdivision }) => subdivision),
   "conn.tls.cipher_suite": of("cipher suite", ({ tls }) => tls?.cipher ?? ""),
   "conn.tls.sni": of("server name that the client asked for", ({ tls }) => tls?.serverName ?? ""),
   "conn.tls.version": of("protocol version, such as `TLSv1.3`", ({ tls }) => tls?.version ?? ""),
@@ -48,6 +48,11 @@ export const connectionVariables: Variables = {
 
 function of(doc: string, read: (connection: ConnectionFacts) => string): VariableDeclaration {
   return { doc, read: ({ connection }) => read(connection) };
+}
+
+/** The parts of a location that need a database of the operator are empty without it. */
+function place(what: string, read: (location: Location) => string): VariableDeclaration {
+  return of(`${what} of the client's address, empty if unknown`, (connection) => read(locationOf(connection)));
 }
 
 function text(value: number | undefined): string {

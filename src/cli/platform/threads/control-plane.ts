@@ -3,6 +3,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { startControlPlane } from "../../../api/control-plane.ts";
 import type { DevelopmentProvider } from "../../../api/logins/addresses-operation.ts";
 import type { SharedKeys, ServerKeys } from "../../../api/nodes/shared-keys.ts";
+import type { AddressData } from "../../../geo/address-book.ts";
 import type { CaptureKey } from "../../../capture/store/keys.ts";
 import type { BacktestSettings } from "../../../backtest/settings.ts";
 import { backtestRunner } from "../../../backtest/start.ts";
@@ -35,6 +36,8 @@ export interface ControlPlanePorts {
 }
 
 const { options, ports, refused } = workerData as ThreadData<ControlPlaneThreadOptions>;
+/** Sent by the main thread once they are loaded. */
+let addresses: AddressData | undefined;
 const { settings, sealingKeys, captureDirectory: directory, backtestSettings, ...given } = options;
 const links = ports.map(() => controlPlanePortLink());
 await runThread<ControlPlanePorts, Downward, Upward>(links, "ends", async (log, telemetry) => {
@@ -50,10 +53,20 @@ await runThread<ControlPlanePorts, Downward, Upward>(links, "ends", async (log, 
       readinessChecked: () =>
         parentPort?.postMessage({ type: "readinessChecked" } satisfies FromThread<ControlPlanePorts>),
       telemetry,
-      backtests: (keys) => backtestRunner(() => ({ directory, keys: keys() }), backtestSettings),
+      backtests: (keys) =>
+        backtestRunner(
+          () => ({ directory, keys: keys() }),
+          backtestSettings,
+          () => addresses,
+        ),
     },
     links,
   );
   const { address, sharedKeys, captureKeys } = controlPlane;
-  return { ports: { apiPort: address.port, sharedKeys, captureKeys }, stop: () => controlPlane.stop() };
+  return {
+    ports: { apiPort: address.port, sharedKeys, captureKeys },
+    replaceAddresses: (data) => (addresses = data),
+    serverProblem: (problem) => controlPlane.tellProblem(problem),
+    stop: () => controlPlane.stop(),
+  };
 });

@@ -1,6 +1,7 @@
 /** The edge's thread. */
 import { parentPort, workerData } from "node:worker_threads";
 import { startEdge } from "../../../edge/edge.ts";
+import type { AddressData } from "../../../geo/address-book.ts";
 import type { AccessBatch } from "../../../lib/access-fields.ts";
 import { systemClock } from "../../../lib/clock.ts";
 import { makeMetrics } from "../../../lib/metrics.ts";
@@ -11,7 +12,7 @@ import type { EdgeSettings } from "../../../settings/edge.ts";
 import { capturePortLine } from "./capture-line.ts";
 import { edgePortLink } from "./port-link.ts";
 import { runThread } from "./run-thread.ts";
-import type { FromThread, ThreadData } from "./thread-messages.ts";
+import type { FromThread, ThreadData, ToThread } from "./thread-messages.ts";
 
 export interface EdgeThreadOptions {
   readonly settings: EdgeSettings;
@@ -21,6 +22,8 @@ export interface EdgeThreadOptions {
   readonly drainMs: number;
   /** Number of this edge at its node, from 1. */
   readonly number: number;
+  /** Undefined until a rule needs it. */
+  readonly addresses: AddressData | undefined;
   /** Set if there are other edges. */
   readonly peers: PeerOptions | undefined;
   /** Path of its socket for the SSH thread. */
@@ -34,16 +37,25 @@ export interface EdgePorts {
 }
 
 const { options, refused } = workerData as ThreadData<EdgeThreadOptions>;
-const { settings, number, ...own } = options;
+const { settings, number, addresses: data, ...own } = options;
 const link = edgePortLink();
 const line = capturePortLine(() => parentPort?.postMessage({ type: "captureWanted" } satisfies FromThread<EdgePorts>));
+let early: AddressData | undefined;
+let takeAddresses = (those: AddressData): void => void (early = those);
+parentPort?.on("message", (message: ToThread) => {
+  if (message.type === "addresses") takeAddresses(message.data);
+});
 await runThread<EdgePorts, Upward, Downward>([link], "continues", async (log, telemetry) => {
   const accessLines = settings.accessLog === undefined ? undefined : sendLines;
   const facts = { refused: new Set(refused), clock: systemClock, log, metrics: makeMetrics(), accessLines };
   const capture = { line, edge: number };
   const tracing = telemetry && (await import("./edge-tracing.ts")).openEdgeTracing(telemetry, facts.metrics);
-  const given = { ...settings, ...own, ...facts, capture, tracing };
+  const addresses = { data, wanted: askForAddresses };
+  const given = { ...settings, ...own, ...facts, capture, tracing, addresses };
   const edge = await startEdge(given, link);
+  // The configuration may need addresses, and they may arrive before this plane has started.
+  takeAddresses = (those) => edge.replaceAddresses(those);
+  if (early) takeAddresses(early);
   await link.configured;
   return {
     ports: { httpsPort: edge.https.port, httpPort: edge.http?.port, agentPort: edge.agent.port },
@@ -54,6 +66,10 @@ await runThread<EdgePorts, Upward, Downward>([link], "continues", async (log, te
     stop: () => edge.stop(),
   };
 });
+
+function askForAddresses(): void {
+  parentPort?.postMessage({ type: "addressesWanted" } satisfies FromThread<EdgePorts>);
+}
 
 /** To the main thread, which writes the access log. */
 function sendLines(batch: AccessBatch): void {

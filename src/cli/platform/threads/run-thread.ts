@@ -1,5 +1,6 @@
 import { parentPort, workerData } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";
+import type { AddressData } from "../../../geo/address-book.ts";
 import { logFailuresTo, reportFailure } from "../../../lib/boundary.ts";
 import type { KeyedCertificate } from "../../../lib/certificates/x509.ts";
 import type { AccessWritten } from "../../../lib/access-fields.ts";
@@ -8,7 +9,7 @@ import type { Log } from "../../../lib/log.ts";
 import { openLog } from "../../process/log-output.ts";
 import type { TelemetryEnd } from "./telemetry-end.ts";
 import type { PortLink } from "./port-link.ts";
-import type { FromThread, ThreadData, ThreadError, ToThread } from "./thread-messages.ts";
+import type { FromThread, ServerProblem, ThreadData, ThreadError, ToThread } from "./thread-messages.ts";
 
 /** A started plane: the addresses that other threads need, and how to stop it. */
 export interface Plane<Ports> {
@@ -19,6 +20,10 @@ export interface Plane<Ports> {
   captureLine?(port: MessagePort): void;
   /** Connects a maker of telemetry and the telemetry thread; only in that thread. */
   telemetryLine?(port: MessagePort): void;
+  /** Keeps these locations and categories of addresses. Edges take them themselves, because they come early. */
+  replaceAddresses?(data: AddressData): void;
+  /** Shows a condition of the server itself. */
+  serverProblem?(problem: ServerProblem): void;
   /** Lines of the access log were written, or were lost. */
   accessWritten?(result: AccessWritten): void;
   /**
@@ -73,7 +78,9 @@ export async function runThread<Ports, Out, In>(
     else if (message.type === "telemetry") {
       if (telemetry) telemetry.attach(message.port);
       else plane?.telemetryLine?.(message.port);
-    } else if (message.type === "accessWritten") plane?.accessWritten?.(message.result);
+    } else if (message.type === "addresses") plane?.replaceAddresses?.(message.data);
+    else if (message.type === "serverProblem") plane?.serverProblem?.(message.problem);
+    else if (message.type === "accessWritten") plane?.accessWritten?.(message.result);
     else if (message.type === "drain") void failing(() => drain(message.isObserved));
     else void failing(stop);
   });

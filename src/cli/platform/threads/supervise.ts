@@ -43,6 +43,8 @@ export interface ThreadPlan<Options, Ports> {
   accessLines?(batch: AccessBatch, written: (result: AccessWritten) => void): void;
   /** Called each time the thread runs. */
   ready?(tell: Supervised<Ports>["tell"]): void;
+  /** Called when a rule of an edge needs locations or categories of addresses. */
+  addressesWanted?(): void;
   /** Called when an edge has requests for the capture thread. */
   captureWanted?(): void;
   /** Called when something has requested `/readyz`. */
@@ -229,6 +231,7 @@ function startThread<Options, Ports>(
       );
     } else if (message.type === "captureWanted") plan.captureWanted?.();
     else if (message.type === "readinessChecked") plan.readinessChecked?.();
+    else if (message.type === "addressesWanted") plan.addressesWanted?.();
     else if (message.type === "drained" || message.type === "stopped") news.done();
     else {
       news.failed(message.error, true);

@@ -1,10 +1,17 @@
 /** Messages between a plane's thread and the thread that started it, besides the planes' own messages. */
 import type { MessagePort } from "node:worker_threads";
+import type { AddressData } from "../../../geo/address-book.ts";
 import type { KeyedCertificate } from "../../../lib/certificates/x509.ts";
 import type { AccessBatch, AccessWritten } from "../../../lib/access-fields.ts";
 import type { Heart } from "../../../lib/heartbeat.ts";
 import type { TelemetryShare } from "./telemetry-end.ts";
 import type { LogForm } from "../../process/log-output.ts";
+
+/** A condition of the server that its operator can end. Without a message, it is over. */
+export interface ServerProblem {
+  readonly part: string;
+  readonly message: string | undefined;
+}
 
 export type ToThread =
   /** The plane at the other end of line `at` has restarted. `port` is the new line to it. */
@@ -15,6 +22,10 @@ export type ToThread =
   | { readonly type: "capture"; readonly port: MessagePort }
   /** A line to the telemetry thread. */
   | { readonly type: "telemetry"; readonly port: MessagePort }
+  /** Locations and categories of addresses, for an edge. */
+  | { readonly type: "addresses"; readonly data: AddressData }
+  /** A condition of the server itself, for the control plane. */
+  | { readonly type: "serverProblem"; readonly problem: ServerProblem }
   /** What became of lines of the access log. */
   | { readonly type: "accessWritten"; readonly result: AccessWritten }
   /**
@@ -33,6 +44,8 @@ export type FromThread<Ports> =
   | { readonly type: "captureWanted" }
   /** Something has requested `/readyz`. Sent at most every 10 seconds. */
   | { readonly type: "readinessChecked" }
+  /** A rule of the edge needs locations or categories of addresses. */
+  | { readonly type: "addressesWanted" }
   | { readonly type: "drained" }
   | { readonly type: "stopped" };
 

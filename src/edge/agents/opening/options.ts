@@ -144,6 +144,11 @@ export const translations: Readonly<Record<string, Translation>> = {
       ...cidrRules(option),
     ],
   },
+  countryrestriction: {
+    module: "country_restriction",
+    members: ["allow", "deny"],
+    config: (option) => ({ allow: texts(option["allow"], "allow"), deny: texts(option["deny"], "deny") }),
+  },
   mutualtlsca: mutualTls,
   mutualtlsatedge: mutualTls,
   websockettcpconverter: { module: "websocket_tcp_converter", members: [], config: () => ({}) },

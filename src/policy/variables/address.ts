@@ -1,0 +1,166 @@
+/** Variables of an address: its location, its network, and the categories with it. */
+import type { VariableDeclaration } from "../../cel/checking/environment.ts";
+import { listOf, types } from "../../cel/checking/types.ts";
+import type { Type } from "../../cel/checking/types.ts";
+import { int } from "../../cel/values/values.ts";
+import type { Value } from "../../cel/values/values.ts";
+import { unknownAddresses } from "../../geo/address-book.ts";
+import type { Location, Place } from "../../geo/location.ts";
+import type { PolicyContext } from "../language/context.ts";
+import { needs, variable } from "./declare.ts";
+import type { Variables } from "./declare.ts";
+
+type AddressOf = (context: PolicyContext) => string;
+
+/** Without files of the operator, only countries are known. */
+const databaseSetting = "geo-database";
+const categorySetting = "ip-category";
+const torCategory = "proxy.anonymous.tor";
+const blockCategory = "blocklist";
+
+const clientAddress: AddressOf = ({ connection }) => connection.source;
+const serverAddress: AddressOf = ({ connection }) => connection.local.localAddress ?? "";
+
+/** Whether a variable is read from data about an address. */
+export function isOfAddress(name: string): boolean {
+  return /^conn\.(?:geo\.|(?:client|server)_ip\.)/.test(name);
+}
+
+export const clientAddressVariables: Variables = {
+  ...addressVariables("conn.client_ip", clientAddress),
+  ...olderVariables(),
+};
+export const serverAddressVariables: Variables = addressVariables("conn.server_ip", serverAddress);
+
+function addressVariables(of: string, address: AddressOf): Variables {
+  const located = (type: Type, read: (location: Location) => Value | undefined) => ofLocation(address, type, read);
+  const ofCategories = (type: Type, read: (names: readonly string[]) => Value | undefined) =>
+    needs(
+      categorySetting,
+      variable(
+        type,
+        (context) => read(categoriesOf(context, address)),
+        (context) => categoriesOf(context, address).length,
+      ),
+    );
+  const location = `${of}.geo.location`;
+  return {
+    ...places(
+      location,
+      (read) => located(types.string, read),
+      (read) => located(types.bool, read),
+    ),
+    ...places(
+      `${of}.geo.registered_location`,
+      (read) => located(types.string, ({ registered }) => read(registered)),
+      (read) => located(types.bool, ({ registered }) => read(registered)),
+    ),
+    [`${location}.latitude`]: needs(
+      databaseSetting,
+      located(types.string, ({ latitude }) => textOf(latitude)),
+    ),
+    [`${location}.longitude`]: needs(
+      databaseSetting,
+      located(types.string, ({ longitude }) => textOf(longitude)),
+    ),
+    [`${location}.radius`]: needs(
+      databaseSetting,
+      located(types.string, ({ radius }) => textOf(radius)),
+    ),
+    [`${location}.postal_code`]: needs(
+      databaseSetting,
+      located(types.string, ({ postalCode }) => postalCode),
+    ),
+    [`${of}.as.number`]: needs(
+      databaseSetting,
+      located(types.int, ({ asNumber }) => (asNumber === 0 ? undefined : int(asNumber))),
+    ),
+    [`${of}.as.organization`]: needs(
+      databaseSetting,
+      located(types.string, ({ asOrganization }) => asOrganization),
+    ),
+    [`${of}.categories`]: ofCategories(listOf(types.string), (names) => (names.length === 0 ? undefined : names)),
+    [`${of}.is_on_blocklist`]: ofCategories(types.bool, (names) => names.includes(blockCategory)),
+    [`${of}.is_tor_node`]: ofCategories(types.bool, (names) => names.includes(torCategory)),
+  };
+}
+
+function places(
+  prefix: string,
+  text: (read: (place: Place) => string) => VariableDeclaration,
+  bool: (read: (place: Place) => boolean) => VariableDeclaration,
+): Variables {
+  return {
+    [`${prefix}.city`]: needs(
+      databaseSetting,
+      text(({ city }) => city),
+    ),
+    [`${prefix}.continent`]: text(({ continent }) => continent),
+    [`${prefix}.country`]: text(({ country }) => country),
+    [`${prefix}.country_code`]: text(({ countryCode }) => countryCode),
+    [`${prefix}.metro_code`]: needs(
+      databaseSetting,
+      text(({ metroCode }) => metroCode),
+    ),
+    [`${prefix}.subdivision`]: needs(
+      databaseSetting,
+      text(({ subdivision }) => subdivision),
+    ),
+    [`${prefix}.timezone`]: needs(
+      databaseSetting,
+      text(({ timezone }) => timezone),
+    ),
+    [`${prefix}.is_eu`]: bool(({ isInEu }) => isInEu),
+  };
+}
+
+/** `conn.geo`, which has numbers as numbers. */
+function olderVariables(): Variables {
+  const client = (type: Type, read: (location: Location) => Value | undefined) => ofLocation(clientAddress, type, read);
+  return {
+    "conn.geo.city": needs(
+      databaseSetting,
+      client(types.string, ({ city }) => city),
+    ),
+    "conn.geo.country": client(types.string, ({ country }) => country),
+    "conn.geo.country_code": client(types.string, ({ countryCode }) => countryCode),
+    "conn.geo.subdivision": needs(
+      databaseSetting,
+      client(types.string, ({ subdivision }) => subdivision),
+    ),
+    "conn.geo.latitude": needs(
+      databaseSetting,
+      client(types.double, ({ latitude }) => latitude),
+    ),
+    "conn.geo.longitude": needs(
+      databaseSetting,
+      client(types.double, ({ longitude }) => longitude),
+    ),
+    "conn.geo.radius": needs(
+      databaseSetting,
+      client(types.double, ({ radius }) => radius),
+    ),
+  };
+}
+
+function ofLocation(
+  address: AddressOf,
+  type: Type,
+  read: (location: Location) => Value | undefined,
+): VariableDeclaration {
+  return variable(type, (context) => {
+    const { addresses = unknownAddresses } = context.connection;
+    const value = read(addresses.locate(address(context)));
+    // Unknown values are absent.
+    return value === "" ? undefined : value;
+  });
+}
+
+function categoriesOf(context: PolicyContext, address: AddressOf): readonly string[] {
+  const { addresses = unknownAddresses } = context.connection;
+  return addresses.categoriesOf(address(context));
+}
+
+function textOf(value: number | undefined): string {
+  return value === undefined ? "" : String(value);
+}

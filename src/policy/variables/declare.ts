@@ -1,0 +1,52 @@
+/** How variables of policies are declared. */
+import type { Variable, VariableDeclaration } from "../../cel/checking/environment.ts";
+import type { Type } from "../../cel/checking/types.ts";
+import type { MapValue } from "../../cel/values/map.ts";
+import type { Value } from "../../cel/values/values.ts";
+import type { PolicyContext } from "../language/context.ts";
+
+export type Variables = Readonly<Record<string, VariableDeclaration>>;
+
+/** Returns a variable of a policy. If `read` returns undefined, the variable is the zero value of its type. */
+export function variable(
+  type: Type,
+  read: (context: PolicyContext) => Value | undefined,
+  cost?: (context: PolicyContext) => number,
+): VariableDeclaration {
+  return { type, read, ...(cost && { cost }) };
+}
+
+/** Returns a map of lists, read as a whole or by one key. */
+export function keyed(
+  type: Type,
+  read: (context: PolicyContext) => MapValue | undefined,
+  item: (context: PolicyContext, name: string) => Value | undefined,
+  cost?: (context: PolicyContext) => number,
+): VariableDeclaration {
+  return { type, read, item, ...(cost && { cost }) };
+}
+
+const nothing = (): undefined => undefined;
+
+/** Returns a variable for which this server has no data. */
+export function absent(type: Type): VariableDeclaration {
+  return { type, read: nothing };
+}
+
+/** Variables that stay empty unless the operator sets this setting. */
+const settings = new WeakMap<Reading, string>();
+
+type Reading = NonNullable<VariableDeclaration["read"]>;
+
+/** Marks a variable as empty without a setting. */
+export function needs(setting: string, declaration: VariableDeclaration): VariableDeclaration {
+  if (declaration.read) settings.set(declaration.read, setting);
+  return declaration;
+}
+
+/** Returns why a variable may always be empty: no server has data, or only servers with this setting. */
+export function withoutData({ read }: Pick<Variable, "read">): "always" | { readonly setting: string } | undefined {
+  if (read === nothing) return "always";
+  const setting = read && settings.get(read);
+  return setting === undefined ? undefined : { setting };
+}
