@@ -39,6 +39,8 @@ import type {
   EndpointCircuitBreakerReplace,
   EndpointCompression,
   EndpointCompressionReplace,
+  EndpointCountryRestriction,
+  EndpointCountryRestrictionReplace,
   EndpointForwarding,
   EndpointForwardingReplace,
   EndpointIPPolicy,
@@ -516,8 +518,8 @@ export interface Resources {
    */
   getReadiness(options?: GetReadinessOptions): Promise<string>;
   /**
-   * Metrics of both planes in Prometheus' text format; only for this machine and the networks of `--metrics-from`. `GET
-   * /metrics`
+   * Metrics of both planes in Prometheus' text format, or in OpenMetrics with trace ids for clients that accept it;
+   * only for this machine and the networks of `--metrics-from`. `GET /metrics`
    */
   getMetrics(options?: ReadOptions): Promise<string>;
   /** This description. `GET /openapi.json` */
@@ -1053,6 +1055,8 @@ export interface EdgesHttps {
       readonly headers?: Readonly<Record<string, string>> | null | undefined;
       /** Address of the client; default: the caller's address. (at most 255 bytes; ip) */
       readonly source_ip?: string | null | undefined;
+      /** Country of the client (ISO 3166-1 alpha-2); default: that of its address. (at most 255 bytes; country code) */
+      readonly country?: string | null | undefined;
       /** Body. (at most 524288 bytes) */
       readonly body?: string | null | undefined;
       /** A visitor to treat as logged in: with an existing session, or else as after a new login. */
@@ -1124,6 +1128,7 @@ export interface EdgesHttpsMutualTls {
 /** `/edges/https/{edge_id}/routes` */
 export interface EdgesHttpsRoutes {
   readonly ipRestriction: EdgesHttpsRoutesIpRestriction;
+  readonly countryRestriction: EdgesHttpsRoutesCountryRestriction;
   readonly userAgentFilter: EdgesHttpsRoutesUserAgentFilter;
   readonly webhookVerification: EdgesHttpsRoutesWebhookVerification;
   readonly oauth: EdgesHttpsRoutesOauth;
@@ -1176,6 +1181,29 @@ export interface EdgesHttpsRoutesIpRestriction {
   /**
    * Remove the ip_restriction module. With `dry_run`, check whether this is possible. `DELETE
    * /edges/https/{edge_id}/routes/{id}/ip_restriction`
+   */
+  delete(edgeId: string, id: string, options?: CreateOptions): Promise<void>;
+}
+
+/** `/edges/https/{edge_id}/routes/{id}/country_restriction` */
+export interface EdgesHttpsRoutesCountryRestriction {
+  /**
+   * Replace the whole country_restriction module. With `dry_run`, return the effect without making changes. Allows
+   * visitors by the country of their address. An address in a country of `deny` is denied. If `allow` has countries,
+   * all others are denied, and so are addresses whose country is unknown, such as private ones. Without `allow`,
+   * addresses whose country is unknown pass. `PUT /edges/https/{edge_id}/routes/{id}/country_restriction`
+   */
+  replace(
+    edgeId: string,
+    id: string,
+    body: EndpointCountryRestrictionReplace,
+    options?: CreateOptions,
+  ): Promise<EndpointCountryRestriction>;
+  /** Get the country_restriction module. `GET /edges/https/{edge_id}/routes/{id}/country_restriction` */
+  get(edgeId: string, id: string, options?: GetOptions): Promise<EndpointCountryRestriction>;
+  /**
+   * Remove the country_restriction module. With `dry_run`, check whether this is possible. `DELETE
+   * /edges/https/{edge_id}/routes/{id}/country_restriction`
    */
   delete(edgeId: string, id: string, options?: CreateOptions): Promise<void>;
 }
@@ -1485,6 +1513,7 @@ export interface EdgesTls {
   readonly tlsTermination: EdgesTlsTlsTermination;
   readonly mutualTls: EdgesTlsMutualTls;
   readonly ipRestriction: EdgesTlsIpRestriction;
+  readonly countryRestriction: EdgesTlsCountryRestriction;
   readonly trafficPolicy: EdgesTlsTrafficPolicy;
   readonly backend: EdgesTlsBackend;
   /** Create a TLS edge. With `dry_run`, return the effect without making changes. `POST /edges/tls` */
@@ -1506,6 +1535,8 @@ export interface EdgesTls {
     body?: {
       /** Address of the client; default: the caller's address. (at most 255 bytes; ip) */
       readonly source_ip?: string | null | undefined;
+      /** Country of the client (ISO 3166-1 alpha-2); default: that of its address. (at most 255 bytes; country code) */
+      readonly country?: string | null | undefined;
     },
     options?: CallOptions,
   ): Promise<Explanation>;
@@ -1559,6 +1590,28 @@ export interface EdgesTlsIpRestriction {
   delete(id: string, options?: CreateOptions): Promise<void>;
 }
 
+/** `/edges/tls/{id}/country_restriction` */
+export interface EdgesTlsCountryRestriction {
+  /**
+   * Replace the whole country_restriction module. With `dry_run`, return the effect without making changes. Allows
+   * visitors by the country of their address. An address in a country of `deny` is denied. If `allow` has countries,
+   * all others are denied, and so are addresses whose country is unknown, such as private ones. Without `allow`,
+   * addresses whose country is unknown pass. `PUT /edges/tls/{id}/country_restriction`
+   */
+  replace(
+    id: string,
+    body: EndpointCountryRestrictionReplace,
+    options?: CreateOptions,
+  ): Promise<EndpointCountryRestriction>;
+  /** Get the country_restriction module. `GET /edges/tls/{id}/country_restriction` */
+  get(id: string, options?: GetOptions): Promise<EndpointCountryRestriction>;
+  /**
+   * Remove the country_restriction module. With `dry_run`, check whether this is possible. `DELETE
+   * /edges/tls/{id}/country_restriction`
+   */
+  delete(id: string, options?: CreateOptions): Promise<void>;
+}
+
 /** `/edges/tls/{id}/traffic_policy` */
 export interface EdgesTlsTrafficPolicy {
   /**
@@ -1591,6 +1644,7 @@ export interface EdgesTlsBackend {
 /** `/edges/tcp` */
 export interface EdgesTcp {
   readonly ipRestriction: EdgesTcpIpRestriction;
+  readonly countryRestriction: EdgesTcpCountryRestriction;
   readonly trafficPolicy: EdgesTcpTrafficPolicy;
   readonly backend: EdgesTcpBackend;
   /** Create a TCP edge. With `dry_run`, return the effect without making changes. `POST /edges/tcp` */
@@ -1612,6 +1666,8 @@ export interface EdgesTcp {
     body?: {
       /** Address of the client; default: the caller's address. (at most 255 bytes; ip) */
       readonly source_ip?: string | null | undefined;
+      /** Country of the client (ISO 3166-1 alpha-2); default: that of its address. (at most 255 bytes; country code) */
+      readonly country?: string | null | undefined;
     },
     options?: CallOptions,
   ): Promise<Explanation>;
@@ -1629,6 +1685,28 @@ export interface EdgesTcpIpRestriction {
   /**
    * Remove the ip_restriction module. With `dry_run`, check whether this is possible. `DELETE
    * /edges/tcp/{id}/ip_restriction`
+   */
+  delete(id: string, options?: CreateOptions): Promise<void>;
+}
+
+/** `/edges/tcp/{id}/country_restriction` */
+export interface EdgesTcpCountryRestriction {
+  /**
+   * Replace the whole country_restriction module. With `dry_run`, return the effect without making changes. Allows
+   * visitors by the country of their address. An address in a country of `deny` is denied. If `allow` has countries,
+   * all others are denied, and so are addresses whose country is unknown, such as private ones. Without `allow`,
+   * addresses whose country is unknown pass. `PUT /edges/tcp/{id}/country_restriction`
+   */
+  replace(
+    id: string,
+    body: EndpointCountryRestrictionReplace,
+    options?: CreateOptions,
+  ): Promise<EndpointCountryRestriction>;
+  /** Get the country_restriction module. `GET /edges/tcp/{id}/country_restriction` */
+  get(id: string, options?: GetOptions): Promise<EndpointCountryRestriction>;
+  /**
+   * Remove the country_restriction module. With `dry_run`, check whether this is possible. `DELETE
+   * /edges/tcp/{id}/country_restriction`
    */
   delete(id: string, options?: CreateOptions): Promise<void>;
 }
@@ -1918,6 +1996,8 @@ export interface Endpoints {
       readonly headers?: Readonly<Record<string, string>> | null | undefined;
       /** Address of the client; default: the caller's address. (at most 255 bytes; ip) */
       readonly source_ip?: string | null | undefined;
+      /** Country of the client (ISO 3166-1 alpha-2); default: that of its address. (at most 255 bytes; country code) */
+      readonly country?: string | null | undefined;
       /** Body. (at most 524288 bytes) */
       readonly body?: string | null | undefined;
       /** A visitor to treat as logged in: with an existing session, or else as after a new login. */
@@ -2082,6 +2162,8 @@ export interface Policies {
       readonly headers?: Readonly<Record<string, string>> | null | undefined;
       /** Address of the client; default: the caller's address. (at most 255 bytes; ip) */
       readonly source_ip?: string | null | undefined;
+      /** Country of the client (ISO 3166-1 alpha-2); default: that of its address. (at most 255 bytes; country code) */
+      readonly country?: string | null | undefined;
       /** Body. (at most 524288 bytes) */
       readonly body?: string | null | undefined;
       /** A visitor to treat as logged in: with an existing session, or else as after a new login. */

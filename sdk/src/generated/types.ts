@@ -1408,6 +1408,12 @@ export interface HTTPSEdgeRoute {
   /** Allows a source address only if a rule of the IP policies allows it and no rule denies it. */
   readonly ip_restriction: EndpointIPPolicy | null;
   /**
+   * Allows visitors by the country of their address. An address in a country of `deny` is denied. If `allow` has
+   * countries, all others are denied, and so are addresses whose country is unknown, such as private ones. Without
+   * `allow`, addresses whose country is unknown pass.
+   */
+  readonly country_restriction: EndpointCountryRestriction | null;
+  /**
    * Denies requests by their User-Agent: fields that match an expression of `deny` and none of `allow`. A request
    * without User-Agent passes only if an expression of `allow` matches the empty string. A request with several is
    * always denied. Expressions are RE2 and match anywhere.
@@ -1488,6 +1494,12 @@ export interface HTTPSEdgeRouteCreate {
   readonly capture?: CaptureReplace | null | undefined;
   /** Allows a source address only if a rule of the IP policies allows it and no rule denies it. */
   readonly ip_restriction?: EndpointIPPolicyReplace | null | undefined;
+  /**
+   * Allows visitors by the country of their address. An address in a country of `deny` is denied. If `allow` has
+   * countries, all others are denied, and so are addresses whose country is unknown, such as private ones. Without
+   * `allow`, addresses whose country is unknown pass.
+   */
+  readonly country_restriction?: EndpointCountryRestrictionReplace | null | undefined;
   /**
    * Denies requests by their User-Agent: fields that match an expression of `deny` and none of `allow`. A request
    * without User-Agent passes only if an expression of `allow` matches the empty string. A request with several is
@@ -1570,6 +1582,12 @@ export interface HTTPSEdgeRouteUpdate {
   /** Allows a source address only if a rule of the IP policies allows it and no rule denies it. */
   readonly ip_restriction?: EndpointIPPolicyReplace | null | undefined;
   /**
+   * Allows visitors by the country of their address. An address in a country of `deny` is denied. If `allow` has
+   * countries, all others are denied, and so are addresses whose country is unknown, such as private ones. Without
+   * `allow`, addresses whose country is unknown pass.
+   */
+  readonly country_restriction?: EndpointCountryRestrictionReplace | null | undefined;
+  /**
    * Denies requests by their User-Agent: fields that match an expression of `deny` and none of `allow`. A request
    * without User-Agent passes only if an expression of `allow` matches the empty string. A request with several is
    * always denied. Expressions are RE2 and match anywhere.
@@ -1639,6 +1657,34 @@ export interface EndpointIPPolicyReplace {
   readonly enabled?: boolean | null | undefined;
   /** IP policies used to check whether a source IP is allowed. (id of an ip policy) */
   readonly ip_policy_ids: readonly string[];
+}
+
+/**
+ * Allows visitors by the country of their address. An address in a country of `deny` is denied. If `allow` has
+ * countries, all others are denied, and so are addresses whose country is unknown, such as private ones. Without
+ * `allow`, addresses whose country is unknown pass.
+ */
+export interface EndpointCountryRestriction {
+  /** True if the module is applied to traffic, false to disable. */
+  readonly enabled: boolean;
+  /** Countries that may visit. Empty: all that `deny` does not have. (at most 260) */
+  readonly allow: readonly string[];
+  /** Countries that may not visit. (at most 260) */
+  readonly deny: readonly string[];
+}
+
+/**
+ * Allows visitors by the country of their address. An address in a country of `deny` is denied. If `allow` has
+ * countries, all others are denied, and so are addresses whose country is unknown, such as private ones. Without
+ * `allow`, addresses whose country is unknown pass.
+ */
+export interface EndpointCountryRestrictionReplace {
+  /** True if the module is applied to traffic, false to disable. */
+  readonly enabled?: boolean | null | undefined;
+  /** Countries that may visit. Empty: all that `deny` does not have. (at most 260) */
+  readonly allow?: readonly string[] | null | undefined;
+  /** Countries that may not visit. (at most 260) */
+  readonly deny?: readonly string[] | null | undefined;
 }
 
 /**
@@ -2591,6 +2637,12 @@ export interface TLSEdge {
   readonly mutual_tls: EndpointMutualTLS | null;
   /** Allows a source address only if a rule of the IP policies allows it and no rule denies it. */
   readonly ip_restriction: EndpointIPPolicy | null;
+  /**
+   * Allows visitors by the country of their address. An address in a country of `deny` is denied. If `allow` has
+   * countries, all others are denied, and so are addresses whose country is unknown, such as private ones. Without
+   * `allow`, addresses whose country is unknown pass.
+   */
+  readonly country_restriction: EndpointCountryRestriction | null;
   /** Applies a traffic policy: rules with expressions and actions, by phase. */
   readonly traffic_policy: EndpointTrafficPolicy | null;
   /** Sends traffic to a backend. */
@@ -2614,6 +2666,12 @@ export interface TLSEdgeCreate {
   readonly mutual_tls?: EndpointMutualTLSReplace | null | undefined;
   /** Allows a source address only if a rule of the IP policies allows it and no rule denies it. */
   readonly ip_restriction?: EndpointIPPolicyReplace | null | undefined;
+  /**
+   * Allows visitors by the country of their address. An address in a country of `deny` is denied. If `allow` has
+   * countries, all others are denied, and so are addresses whose country is unknown, such as private ones. Without
+   * `allow`, addresses whose country is unknown pass.
+   */
+  readonly country_restriction?: EndpointCountryRestrictionReplace | null | undefined;
   /** Applies a traffic policy: rules with expressions and actions, by phase. */
   readonly traffic_policy?: EndpointTrafficPolicyReplace | null | undefined;
   /** Sends traffic to a backend. */
@@ -2637,6 +2695,12 @@ export interface TLSEdgeUpdate {
   readonly mutual_tls?: EndpointMutualTLSReplace | null | undefined;
   /** Allows a source address only if a rule of the IP policies allows it and no rule denies it. */
   readonly ip_restriction?: EndpointIPPolicyReplace | null | undefined;
+  /**
+   * Allows visitors by the country of their address. An address in a country of `deny` is denied. If `allow` has
+   * countries, all others are denied, and so are addresses whose country is unknown, such as private ones. Without
+   * `allow`, addresses whose country is unknown pass.
+   */
+  readonly country_restriction?: EndpointCountryRestrictionReplace | null | undefined;
   /** Applies a traffic policy: rules with expressions and actions, by phase. */
   readonly traffic_policy?: EndpointTrafficPolicyReplace | null | undefined;
   /** Sends traffic to a backend. */
@@ -2659,6 +2723,12 @@ export interface TCPEdge {
   readonly hostports: readonly string[];
   /** Allows a source address only if a rule of the IP policies allows it and no rule denies it. */
   readonly ip_restriction: EndpointIPPolicy | null;
+  /**
+   * Allows visitors by the country of their address. An address in a country of `deny` is denied. If `allow` has
+   * countries, all others are denied, and so are addresses whose country is unknown, such as private ones. Without
+   * `allow`, addresses whose country is unknown pass.
+   */
+  readonly country_restriction: EndpointCountryRestriction | null;
   /** Applies a traffic policy: rules with expressions and actions, by phase. */
   readonly traffic_policy: EndpointTrafficPolicy | null;
   /** Sends traffic to a backend. */
@@ -2675,6 +2745,12 @@ export interface TCPEdgeCreate {
   readonly hostports?: readonly string[] | null | undefined;
   /** Allows a source address only if a rule of the IP policies allows it and no rule denies it. */
   readonly ip_restriction?: EndpointIPPolicyReplace | null | undefined;
+  /**
+   * Allows visitors by the country of their address. An address in a country of `deny` is denied. If `allow` has
+   * countries, all others are denied, and so are addresses whose country is unknown, such as private ones. Without
+   * `allow`, addresses whose country is unknown pass.
+   */
+  readonly country_restriction?: EndpointCountryRestrictionReplace | null | undefined;
   /** Applies a traffic policy: rules with expressions and actions, by phase. */
   readonly traffic_policy?: EndpointTrafficPolicyReplace | null | undefined;
   /** Sends traffic to a backend. */
@@ -2691,6 +2767,12 @@ export interface TCPEdgeUpdate {
   readonly hostports?: readonly string[] | null | undefined;
   /** Allows a source address only if a rule of the IP policies allows it and no rule denies it. */
   readonly ip_restriction?: EndpointIPPolicyReplace | null | undefined;
+  /**
+   * Allows visitors by the country of their address. An address in a country of `deny` is denied. If `allow` has
+   * countries, all others are denied, and so are addresses whose country is unknown, such as private ones. Without
+   * `allow`, addresses whose country is unknown pass.
+   */
+  readonly country_restriction?: EndpointCountryRestrictionReplace | null | undefined;
   /** Applies a traffic policy: rules with expressions and actions, by phase. */
   readonly traffic_policy?: EndpointTrafficPolicyReplace | null | undefined;
   /** Sends traffic to a backend. */
@@ -4351,6 +4433,11 @@ export interface Request {
   readonly path: string;
   /** Address of the client. */
   readonly source_ip: string;
+  /**
+   * Present country of this address (ISO 3166-1 alpha-2); null if it is unknown, or if no rule and no setting of the
+   * server uses locations.
+   */
+  readonly source_country: string | null;
   /** Id of the edge or endpoint. */
   readonly site_id: string;
   /** Id of the route that matched. */
@@ -4383,6 +4470,8 @@ export interface Request {
   readonly cut_short: boolean;
   /** Whether the server captured it with its header fields. */
   readonly captured: boolean;
+  /** Id of its trace at the OpenTelemetry collector; null if the server sends no traces. */
+  readonly trace_id: string | null;
   /** The decisions, in order. */
   readonly steps: readonly Step[];
 }
@@ -4464,6 +4553,11 @@ export interface Connection {
   readonly port: number | null;
   /** Address of the client. */
   readonly source_ip: string;
+  /**
+   * Present country of this address (ISO 3166-1 alpha-2); null if it is unknown, or if no rule and no setting of the
+   * server uses locations.
+   */
+  readonly source_country: string | null;
   /** Id of the edge or endpoint. */
   readonly site_id: string;
   /**
@@ -4600,6 +4694,8 @@ export interface Explanation {
     /** Its revision. */
     readonly revision: number;
   } | null;
+  /** Country of the client (ISO 3166-1 alpha-2), given or looked up; null if it is unknown. */
+  readonly source_country: string | null;
   readonly route: {
     /** Its id. */
     readonly id: string;
