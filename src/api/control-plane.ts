@@ -199,11 +199,8 @@ async function serve(
   const edges = makeEdges(links);
   /** Agents of this node. */
   const agents = new Replica<EdgeLine>({ isIndexed: true });
-  const liveObjects = openLiveObjects(
-    store,
-    () => (directory ? [agents, directory.agents] : [agents]),
-    () => nodes.all(),
-  );
+  const allAgents = () => (directory ? [agents, directory.agents] : [agents]);
+  const liveObjects = openLiveObjects(store, allAgents, () => nodes.all());
   const lastUses = keepLastUses(store, clock, log);
   let directory: NodeDirectory | undefined;
   const queries = makeEdgeQueries(edges, clock, () => directory);
@@ -253,9 +250,8 @@ async function serve(
     logins.book,
     keepDirectory({ lineCount: links.length, nodes: directory, agents }),
   ]);
-  const metricsSent = options.telemetry?.sendMetrics(async () =>
-    sumMetrics([metrics.render(), await queries.metrics()]),
-  );
+  const readMetrics = async () => sumMetrics([metrics.render(), await queries.metrics()]);
+  const metricsSent = options.telemetry?.sendMetrics(readMetrics);
   const grounds = {
     backtests: openBacktests(options, store, queries, () => recordingNodes(directory?.linesByNode(), queries)),
     edges,
@@ -370,7 +366,12 @@ async function startApi(options: ControlPlaneOptions, store: Store, grounds: Gro
   const front =
     options.console === "on"
       ? openConsole({
-          ...{ store, keys, clock, queries, apiUrl, reachedAt },
+          store,
+          keys,
+          clock,
+          queries,
+          apiUrl,
+          reachedAt,
           team: teamOf(options, store),
           documents: openMetadataDocuments({ clock, allowLocal: options.allowLocalUpstreams, ca: options.loginCa }),
           redirectUris: options.consoleRedirectUris,

@@ -112,6 +112,14 @@ export function makeEdgeQueries(
 ): EdgeQueries {
   const elsewhere = (): readonly EdgeLine[] => others()?.lines() ?? [];
   const { query, queryAll, answered } = makeCalls(clock);
+  const askAll = async (
+    lines: readonly EdgeLine[],
+    question: EdgeQuestion,
+    timeoutMs = questionTimeoutMs,
+  ): Promise<readonly (EdgeAnswer | undefined)[]> => {
+    const answers = await queryAll(lines, (call) => ({ type: "question", call, question }), timeoutMs);
+    return answers.map((one) => (one?.type === "answer" ? one.answer : undefined));
+  };
   const askOne = async (line: EdgeLine, question: EdgeQuestion, timeoutMs: number): Promise<EdgeAnswer | undefined> => {
     const answer = await query(line, (call) => ({ type: "question", call, question }), timeoutMs);
     return answer?.type === "answer" ? answer.answer : undefined;
@@ -133,23 +141,17 @@ export function makeEdgeQueries(
     },
     askAgent: async (session, question) => (await tell(session, question)) ?? "",
     async ask(question) {
-      const answers = await queryAll(
-        [...edges.joined(), ...elsewhere()],
-        (call) => ({ type: "question", call, question }),
-        questionTimeoutMs,
-      );
-      const said = answers.flatMap((one) => (one?.type === "answer" && one.answer !== undefined ? [one.answer] : []));
+      const answers = await askAll([...edges.joined(), ...elsewhere()], question);
+      const said = answers.filter((one) => one !== undefined);
       const joined = joinAnswers(question, said);
       if (!joined) throw new Refusal("edge_silent");
       return joined;
     },
     async reached(milestone, timeoutMs) {
-      const question = { name: "reached" as const, ...milestone, timeoutMs };
       const lines = elsewhere();
-      const answers = await queryAll(lines, (call) => ({ type: "question", call, question }), timeoutMs + reachedMs);
+      const answers = await askAll(lines, { name: "reached", ...milestone, timeoutMs }, timeoutMs + reachedMs);
       return lines.flatMap(({ edgeId = "" }, at) => {
-        const answer = answers[at];
-        const said = answer?.type === "answer" ? answer.answer : undefined;
+        const said = answers[at];
         return said?.name === "reached" && said.isReached ? [] : [edgeId];
       });
     },
@@ -159,9 +161,7 @@ export function makeEdgeQueries(
       return said?.name === "standing" ? said.standing : undefined;
     },
     async series(question) {
-      const lines = elsewhere();
-      const answers = await queryAll(lines, (call) => ({ type: "question", call, question }), questionTimeoutMs);
-      const said = answers.map((one) => (one?.type === "answer" ? one.answer : undefined));
+      const said = await askAll(elsewhere(), question);
       return {
         answers: said.filter((one) => one?.name === "series"),
         isComplete: said.every((one) => one?.name === "series"),
@@ -169,13 +169,7 @@ export function makeEdgeQueries(
     },
     async agentEndpoints(accountId) {
       // The edges of this node know those of all edges and nodes.
-      const question = { name: "agent_endpoints" as const, accountId };
-      const answers = await queryAll(
-        edges.joined(),
-        (call) => ({ type: "question", call, question }),
-        questionTimeoutMs,
-      );
-      return joinEndpoints(answers.map((one) => (one?.type === "answer" ? one.answer : undefined)));
+      return joinEndpoints(await askAll(edges.joined(), { name: "agent_endpoints", accountId }));
     },
     async metrics(exemplars = false) {
       const joined = edges.joined();

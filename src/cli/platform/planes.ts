@@ -1,4 +1,5 @@
 /** Runs the control plane and the edges in linked threads: their start options and the order in which they stop. */
+import type { MessagePort } from "node:worker_threads";
 import { letGo } from "../../lib/boundary.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { CaptureKey } from "../../capture/store/keys.ts";
@@ -31,7 +32,7 @@ import { holdBundledThreads } from "./threads/hold-programs.ts";
 import { makeLine } from "./threads/line.ts";
 import { supervise } from "./threads/supervise.ts";
 import type { ServerProblem } from "./threads/thread-messages.ts";
-import type { Supervised } from "./threads/supervise.ts";
+import type { Supervised, ThreadPlan } from "./threads/supervise.ts";
 
 export interface PlanesOptions {
   readonly settings: PlatformSettings;
@@ -71,7 +72,7 @@ const checkedWithinMs = 60_000;
 
 export function startPlanes(options: PlanesOptions): Planes {
   holdBundledThreads();
-  const { clock, log, drainMs, accessLog } = options;
+  const { clock, log, drainMs } = options;
   const { watchdogSeconds: watchSeconds } = options.settings;
   const started = { log, logForm: logFormOf(options.settings), clock, watchSeconds };
   const { telemetry } = options;
@@ -101,36 +102,21 @@ export function startPlanes(options: PlanesOptions): Planes {
       options: (ports) => controlPlaneOptions(options, ports?.apiPort ?? apiPort),
     });
   let control: Supervised<ControlPlanePorts> = startControl();
-  /** @param first ports that another edge has chosen */
-  const startEdge = (at: number, first?: EdgePorts): Supervised<EdgePorts> => {
-    const take = takeEnds[at] as (typeof takeEnds)[number];
-    const name = count === 1 ? "edge" : `edge ${at + 1}`;
-    const edge = supervise<EdgeThreadOptions, EdgePorts>({
-      ...shared,
-      name,
-      file: new URL("./threads/edge.ts", import.meta.url),
-      heap: trafficHeap,
-      lines: () => [take("edge")],
-      accessLines: (batch, written) => accessLog?.write(batch, written),
-      captureWanted: () => capture.wanted(),
-      addressesWanted: () => letGo("task", service.wanted()),
-      ready: (tell) => {
-        capture.edgeReady({ tell });
-        telemetry?.threadReady(name, { tell });
-      },
-      options: (ports) => {
-        const peers = peerOptions(options.settings, at, count, room, sharedKeys);
-        const gatewayPath = options.settings.sshListen && room?.gatewayPath(at);
-        const keys = sharedKeys ?? { ...options.kept, authority };
-        const place = { number: at + 1, addresses: service.data, peers, gatewayPath };
-        return { ...edgeOptions(options, ports ?? first, keys), ...place };
-      },
-    });
-    edges[at] = edge;
-    return edge;
-  };
   const keys = async (): Promise<readonly CaptureKey[]> => (await control.started).captureKeys;
   const capture = new CaptureService({ ...started, ...captureOptions(options), keys, edges: () => edges });
+  const startEdge = (at: number, first?: EdgePorts): Supervised<EdgePorts> =>
+    (edges[at] = superviseEdge(options, {
+      at,
+      count,
+      first,
+      room,
+      capture,
+      addresses: service,
+      shared,
+      takeEnd: takeEnds[at] as (typeof takeEnds)[number],
+      sharedKeys: () => sharedKeys,
+      ownKeys: () => ({ ...options.kept, authority }),
+    }));
   /** If the first edge can listen, all can. */
   const startEdges = async (): Promise<EdgePorts> => {
     const ports = await startEdge(0).started;
@@ -183,6 +169,51 @@ export function startPlanes(options: PlanesOptions): Planes {
     stopControlPlane: () => control.stop(drainMs),
     startControlPlane: async () => void (await (control = startControl()).started),
   };
+}
+
+interface EdgePlan {
+  /** Index of the edge at this node. */
+  readonly at: number;
+  readonly count: number;
+  /** Ports that another edge has chosen. */
+  readonly first: EdgePorts | undefined;
+  readonly room: PeerRoom | undefined;
+  readonly capture: CaptureService;
+  readonly addresses: AddressService;
+  readonly shared: Pick<
+    ThreadPlan<EdgeThreadOptions, EdgePorts>,
+    "log" | "logForm" | "clock" | "watchSeconds" | "telemetry"
+  >;
+  readonly takeEnd: (of: "edge") => MessagePort;
+  readonly sharedKeys: () => SharedKeys | undefined;
+  readonly ownKeys: () => ServerKeys;
+}
+
+function superviseEdge(options: PlanesOptions, plan: EdgePlan): Supervised<EdgePorts> {
+  const { at, count, room, capture, addresses, sharedKeys } = plan;
+  const { settings, accessLog, telemetry } = options;
+  const name = count === 1 ? "edge" : `edge ${at + 1}`;
+  return supervise<EdgeThreadOptions, EdgePorts>({
+    ...plan.shared,
+    name,
+    file: new URL("./threads/edge.ts", import.meta.url),
+    heap: trafficHeap,
+    lines: () => [plan.takeEnd("edge")],
+    accessLines: (batch, written) => accessLog?.write(batch, written),
+    captureWanted: () => capture.wanted(),
+    addressesWanted: () => letGo("task", addresses.wanted()),
+    ready(tell) {
+      capture.edgeReady({ tell });
+      telemetry?.threadReady(name, { tell });
+    },
+    options: (ports) => ({
+      ...edgeOptions(options, ports ?? plan.first, sharedKeys() ?? plan.ownKeys()),
+      number: at + 1,
+      addresses: addresses.data,
+      peers: peerOptions(settings, at, count, room, sharedKeys()),
+      gatewayPath: settings.sshListen && room?.gatewayPath(at),
+    }),
+  });
 }
 
 function captureOptions({ settings }: PlanesOptions): Pick<CaptureServiceOptions, "data" | "maxBytes"> {
