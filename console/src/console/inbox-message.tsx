@@ -1,8 +1,9 @@
-/** One webhook of an inbox: its attempts as a timeline, its payload, and what to do with it. */
+/** One webhook of an inbox: its timeline, its payload, and what to do with it. */
 import { useState } from "preact/hooks";
 import { Tag, Time } from "../ui/elements.tsx";
 import { durationText } from "../ui/format.ts";
 import { explainError, postern } from "./api.ts";
+import { Payload } from "./inbox-payload.tsx";
 import { Failed } from "./parts.tsx";
 import { linkTo } from "./router.ts";
 import { useData } from "./use-data.ts";
@@ -14,7 +15,7 @@ export function Message({ id, tick }: { readonly id: string; readonly tick: numb
   const act = (verb: "deliver" | "discard"): void =>
     void postern.inboxMessages[verb](id).then(again, (failure: unknown) => setFailed(explainError(failure).message));
   return (
-    <article aria-label="Webhook">
+    <article class="column" aria-label="Webhook">
       <header class="row">
         <h2 class="grow mono cut">
           {value.method} {value.path}
@@ -27,21 +28,9 @@ export function Message({ id, tick }: { readonly id: string; readonly tick: numb
         </button>
       </header>
       <Failed error={failed} />
-      <dl class="facts">
+      <dl class="pairs">
         <dt>State</dt>
         <dd>{value.state}</dd>
-        <dt>Received</dt>
-        <dd>
-          <Time at={value.received_at} />
-        </dd>
-        {value.next_attempt_at !== null && (
-          <>
-            <dt>Next attempt</dt>
-            <dd>
-              <Time at={value.next_attempt_at} />
-            </dd>
-          </>
-        )}
         <dt>Event</dt>
         <dd>{[value.provider, value.event_type].filter((one) => one !== "").join(" ") || "unknown"}</dd>
         <dt>Route</dt>
@@ -59,18 +48,34 @@ export function Message({ id, tick }: { readonly id: string; readonly tick: numb
           </>
         )}
       </dl>
-      <h3>Attempts</h3>
-      {value.attempt_list.length === 0 && <p class="muted">No attempt has reached the service.</p>}
-      <ol class="plain-list">
+      <h3>Timeline</h3>
+      <ol class="plain-list" aria-label="Timeline">
+        <li class="row">
+          <Time at={value.received_at} />
+          <span class="grow">received</span>
+        </li>
         {value.attempt_list.map((one) => (
           <li key={one.number} class="row">
-            <span>{one.number}</span>
             <Time at={one.at} />
+            <span class="grow">attempt {one.number}</span>
             <Tag tone={isFine(one.status_code) ? "good" : "bad"}>{one.status_code ?? one.error ?? "none"}</Tag>
             <span class="small">{durationText(one.duration_ms)}</span>
           </li>
         ))}
+        {value.ended_at !== null && (
+          <li class="row">
+            <Time at={value.ended_at} />
+            <span class="grow">{value.state}</span>
+          </li>
+        )}
+        {value.next_attempt_at !== null && (
+          <li class="row">
+            <Time at={value.next_attempt_at} />
+            <span class="grow">next attempt</span>
+          </li>
+        )}
       </ol>
+      {value.attempt_list.length === 0 && <p class="muted">No attempt has reached the service.</p>}
       <Payload id={id} />
     </article>
   );
@@ -78,40 +83,4 @@ export function Message({ id, tick }: { readonly id: string; readonly tick: numb
 
 function isFine(status: number | null): boolean {
   return status !== null && status >= 200 && status < 300;
-}
-
-/** Loaded only on request, because it may contain personal data. */
-function Payload({ id }: { readonly id: string }) {
-  const [isShown, setShown] = useState(false);
-  const { value, error } = useData(
-    async () => (isShown ? await postern.inboxMessages.payload.get(id) : undefined),
-    [id, isShown],
-  );
-  if (!isShown) {
-    return (
-      <button type="button" onClick={() => setShown(true)}>
-        Show the payload
-      </button>
-    );
-  }
-  return (
-    <section aria-label="Payload">
-      <h3>Payload</h3>
-      <Failed error={error} />
-      {value && (
-        <>
-          <pre class="mono">{value.headers.map((one) => `${one.name}: ${one.value}`).join("\n")}</pre>
-          <pre class="mono">{value.is_base64 ? `base64: ${value.body}` : formatted(value.body)}</pre>
-        </>
-      )}
-    </section>
-  );
-}
-
-function formatted(body: string): string {
-  try {
-    return JSON.stringify(JSON.parse(body), undefined, 2);
-  } catch {
-    return body;
-  }
 }

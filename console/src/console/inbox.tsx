@@ -5,6 +5,7 @@ import { Tag } from "../ui/elements.tsx";
 import { clockText } from "../ui/format.ts";
 import { explainError, postern } from "./api.ts";
 import { Backlog } from "./inbox-backlog.tsx";
+import { Comparison } from "./inbox-payload.tsx";
 import { Message } from "./inbox-message.tsx";
 import { useEvery } from "./live.ts";
 import { Failed, Head, ListFilter } from "./parts.tsx";
@@ -25,7 +26,7 @@ const everyMs = 3_000;
 type Verb = "deliver" | "discard";
 
 export function Inbox() {
-  const [state, setState] = useState("");
+  const [state, setState] = useState(place.value.query.get("state") ?? "");
   const [text, setText] = useState("");
   const asked = useSettled(text.trim());
   const [pages, setPages] = useState(1);
@@ -38,7 +39,7 @@ export function Inbox() {
   useEvery(everyMs, () => setTick((count) => count + 1), []);
   const filter = { ...(state !== "" && { state }), ...(asked !== "" && { text: asked }) };
   const { value, error, again } = useData(() => messagesUpTo(pages, filter), [asked, state, pages, tick]);
-  const [id] = place.value.rest;
+  const [id, other] = place.value.rest;
   const toggle = (one: string): void => {
     const next = new Set(chosen);
     if (!next.delete(one)) next.add(one);
@@ -87,6 +88,8 @@ export function Inbox() {
       <div class="side-one">
         {id === undefined ? (
           <p class="empty">Choose a webhook to see its attempts.</p>
+        ) : other !== undefined ? (
+          <Comparison key={`${id} ${other}`} ids={[id, other]} />
         ) : (
           <Message key={id} id={id} tick={tick} />
         )}
@@ -147,6 +150,8 @@ function Actions({ filter, chosen, done }: ActionsProps) {
     setAsked(undefined);
     done();
   };
+  // The set has the order of the choices: the second webhook is compared with the first.
+  const [first, second] = chosen;
   const what = chosen.size === 0 ? "all that match" : `${chosen.size} chosen`;
   return (
     <div class="row">
@@ -165,6 +170,11 @@ function Actions({ filter, chosen, done }: ActionsProps) {
             Cancel
           </button>
         </>
+      )}
+      {first !== undefined && second !== undefined && chosen.size === 2 && (
+        <button type="button" class="tiny" onClick={() => go(`inbox/${first}/${second}`)}>
+          Compare 2 chosen
+        </button>
       )}
       <Failed error={error} />
     </div>

@@ -10,6 +10,7 @@ import { titleOf } from "./description.ts";
 import { configurationChanges, trafficChanges, useEvery } from "./live.ts";
 import { Agents } from "./overview/agents.tsx";
 import { Checklist } from "./overview/checklist.tsx";
+import { DeadLetters } from "./overview/dead-letters.tsx";
 import { Expiring } from "./overview/expiring.tsx";
 import { OverTime } from "./overview/over-time.tsx";
 import { Reasons } from "./overview/reasons.tsx";
@@ -84,6 +85,7 @@ export function Overview() {
         {shown && <Reasons loaded={shown.reasons} period={shown.period} />}
         <Urls endpoints={value?.endpoints} />
         <Agents />
+        <DeadLetters />
         <Expiring />
       </div>
     </section>
