@@ -119,14 +119,15 @@ export function startAgent(options: AgentOptions): Agent {
         const edgeIds = new Set(places.flatMap((place) => (place.server === server ? [place.edgeId] : [])));
         return edgeIds.has(edgeId) && edgeIds.size < edges ? "edge" : undefined;
       },
-      isHeld: (nodeId) => others().some(({ place }) => place?.nodeId === nodeId),
+      isHeld: (sought, { nodeId, edgeId }) =>
+        others().some(({ place }) => (sought === "node" ? place?.nodeId === nodeId : place?.edgeId === edgeId)),
       status(told) {
         // The agent stays online while another line has a session.
         if (isAlone()) status(told);
       },
       published(edges, nodes) {
         haveEnough(edges);
-        if (nodes > 0 && agentId !== undefined) spread.begin();
+        if ((nodes > 0 || edges > 1) && agentId !== undefined) spread.begin();
       },
       needless() {
         if (!isSingle)

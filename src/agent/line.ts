@@ -25,6 +25,9 @@ export interface Place {
   readonly nodeId: string;
 }
 
+/** What a search looks for: a node or an edge without a session of the agent. */
+export type Sought = "node" | "edge";
+
 /** A point in time on both clocks of `Clock`. */
 export interface Moment {
   readonly now: number;
@@ -46,8 +49,8 @@ export interface LineOptions extends AgentOptions {
   readonly isFirst: () => boolean;
   /** Whether another line already has a session at this edge or node while others have none. */
   readonly crowded: (place: Place) => "edge" | "node" | undefined;
-  /** Whether another line has a session at this node. */
-  readonly isHeld: (nodeId: string) => boolean;
+  /** Whether another line has a session at this place's node or edge. */
+  readonly isHeld: (sought: Sought, place: Pick<Place, "nodeId" | "edgeId">) => boolean;
   /**
    * Called when each tunnel is open or was refused once.
    * @param edges number of the server's edges
@@ -69,10 +72,10 @@ export interface Line {
   /** Asks the server for its present number of edges and nodes; undefined without a session. */
   count(): Promise<ServerCount | undefined>;
   /**
-   * Searches for a node without a session of this agent, and moves the session there. Otherwise the session stays. Resolves
-   * with whether it moves.
+   * Searches for a node or edge without a session of this agent, and moves the session there. Otherwise the session stays.
+   * Resolves with whether it moves.
    */
-  spread(): Promise<boolean>;
+  spread(sought: Sought): Promise<boolean>;
   /** Ends the pause before the next attempt, if the line waits. */
   hurry(): void;
   /** Waits a bounded time for open connections, says goodbye and closes. */
@@ -150,12 +153,12 @@ class RunningLine implements Line {
     return await this.#session?.count();
   }
 
-  async spread(): Promise<boolean> {
+  async spread(sought: Sought): Promise<boolean> {
     const present = this.#session;
     if (!present || this.#isSearching) return false;
     this.#isSearching = true;
     try {
-      const found = await this.#search();
+      const found = await this.#search(sought);
       if (!found) return false;
       if (this.#session !== present || this.#closing.signal.aborted) {
         await this.#leave(found.session);
@@ -259,13 +262,13 @@ class RunningLine implements Line {
     }
   }
 
-  /** Opens a session at a node that has none of this agent's. Tries each address, and a single address several times. */
-  async #search(): Promise<{ readonly session: Session; readonly place: Place } | undefined> {
+  /** Opens a session at a place that has none of this agent's. Tries each address, and a single address several times. */
+  async #search(sought: Sought): Promise<{ readonly session: Session; readonly place: Place } | undefined> {
     const { ca, lineTunnels: tunnels, isHeld } = this.#options;
     const { timeoutMs = searchMs } = this.#options.connect ?? {};
     const connect = { ...this.#options.connect, timeoutMs: Math.min(timeoutMs, searchMs) };
     const { signal } = this.#closing;
-    const attempts = Math.max(this.#servers.length, maxSpread.node);
+    const attempts = Math.max(this.#servers.length, maxSpread[sought]);
     for (let attempt = 1; attempt <= attempts && !signal.aborted; attempt += 1) {
       const server = this.#servers[(this.#turn + attempt) % this.#servers.length] as ServerAddress;
       try {
@@ -279,7 +282,8 @@ class RunningLine implements Line {
           signal,
         );
         const { edges, edgeId, nodes, nodeId } = session;
-        if (nodeId !== this.place?.nodeId && !isHeld(nodeId)) {
+        const here = sought === "node" ? this.place?.nodeId === nodeId : this.place?.edgeId === edgeId;
+        if (!here && !isHeld(sought, session)) {
           this.#turn += attempt;
           return { session, place: { server, edges, edgeId, nodes, nodeId } };
         }

@@ -136,3 +136,68 @@ describe("sessions of an agent with several addresses", () => {
     spread.stop();
   });
 });
+
+describe("sessions of an agent at a single server", () => {
+  function startAt(edges: number, held: readonly string[]) {
+    const clock = makeManualClock();
+    const reachable = new Set(held);
+    let searches = 0;
+    const lines = held.map((edgeId) => {
+      const line = {
+        place: { server, edges, edgeId, nodes: 0, nodeId: "a" } as Place | undefined,
+        isOnline: true,
+        count: () => Promise.reject(new Error("a single server has no nodes to count")),
+        async spread(sought: string): Promise<boolean> {
+          assert.equal(sought, "edge");
+          searches += 1;
+          const free = [...reachable].find((one) => !lines.some(({ place }) => place?.edgeId === one));
+          if (free !== undefined) line.place = { server, edges, edgeId: free, nodes: 0, nodeId: "a" };
+          return free !== undefined;
+        },
+        hurry() {},
+      };
+      return line;
+    });
+    const spread = keepSpread({ clock, random: () => 1, lines, hasAddresses: false, counted() {} });
+    spread.begin();
+    return {
+      clock,
+      reachable,
+      spread,
+      edges: (): number => new Set(lines.map(({ place }) => place?.edgeId)).size,
+      searches: (): number => searches,
+      async pass(seconds: number): Promise<void> {
+        for (let second = 0; second < seconds; second += 1) {
+          clock.pass(1_000);
+          await turn();
+        }
+      },
+    };
+  }
+
+  it("sessions of an agent at a single server move to an edge without one within 10 s, and then wait for nothing", async () => {
+    const agent = startAt(2, ["one", "one"]);
+    agent.reachable.add("two");
+    await agent.pass(10);
+    assert.deepEqual([agent.edges(), agent.searches(), agent.clock.pending], [2, 1, 0]);
+  });
+
+  it("sessions of an agent at a single server with fewer edges or one session stay where they are", async () => {
+    for (const [edges, held] of [
+      [1, ["one", "one"]],
+      [2, ["one"]],
+      [2, ["one", "two"]],
+    ] as const) {
+      const agent = startAt(edges, held);
+      await agent.pass(600);
+      assert.deepEqual([agent.searches(), agent.clock.pending], [0, 0]);
+    }
+  });
+
+  it("sessions of an agent at a single server search less and less often while an edge does not run", async () => {
+    const agent = startAt(2, ["one", "one"]);
+    await agent.pass(600);
+    assert.ok(agent.searches() <= 9, String(agent.searches()));
+    agent.spread.stop();
+  });
+});

@@ -1,4 +1,4 @@
-/** Distributes an agent's sessions over as many nodes as possible, while nodes come and go. */
+/** Distributes an agent's sessions over as many nodes as possible, or over the edges of a single node. */
 import { letGo } from "../lib/boundary.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 import type { ServerCount } from "../tunnel/client-hooks.ts";
@@ -18,8 +18,8 @@ export interface SpreadOptions {
 
 export interface Spread {
   /**
-   * Called with each new session at a server that is, or may become, one of several nodes. Starts looking, and looks soon
-   * if all sessions are at one node.
+   * Called with each new session at a server with several edges, or that is, or may become, one of several nodes. Starts
+   * looking, and looks soon if all sessions are at one node or share an edge.
    */
   begin(): void;
   stop(): void;
@@ -28,11 +28,12 @@ export interface Spread {
 /** Interval between questions to the server, milliseconds. */
 const lookMs = 30_000;
 /**
- * The same while all sessions of an agent with several addresses are at one node, milliseconds. With the time that an
+ * The same while all sessions of an agent with several addresses are at one node, or while an edge of a single node has
+ * none of them, such as an edge that restarted, milliseconds. With the time that an
  * attempt takes, such an agent has sessions at two nodes within 10 s after the second node has arrived.
  */
 const alertMs = 5_000;
-/** Longest interval, in units of `lookMs`, while attempts with a single address keep reaching the same nodes. */
+/** Longest interval, in units of the shortest, while attempts with a single address keep reaching the same places. */
 const longestPause = 32;
 /** Time for an answer, before another session is asked, milliseconds. */
 const answerMs = 2_000;
@@ -45,6 +46,16 @@ export function keepSpread({ clock, random, lines, hasAddresses, counted }: Spre
   let isLooking = false;
   let waitsLong = false;
 
+  /** Whether the server is not, or not yet, one of several nodes. */
+  const isOnly = (): boolean => lines.every(({ place }) => (place?.nodes ?? 0) <= 1) && lastNodes <= 1;
+  /** Returns a session that shares its edge, while another edge of a single node has none. */
+  const crowdedAtEdge = (): (typeof lines)[number] | undefined => {
+    if (!isOnly()) return undefined;
+    const held = lines.map(({ place }) => place?.edgeId);
+    const edges = Math.max(0, ...lines.map(({ place }) => place?.edges ?? 0));
+    if (new Set(held.filter((one) => one !== undefined)).size >= edges) return undefined;
+    return lines.find((_line, at) => held[at] !== undefined && held.indexOf(held[at]) < at);
+  };
   const nodesHeld = (): ReadonlySet<string> => new Set(lines.flatMap(({ place }) => place?.nodeId ?? []));
   /** Asks one session after the other, because the node of a session may be unreachable. */
   const count = async (): Promise<ServerCount | undefined> => {
@@ -54,29 +65,37 @@ export function keepSpread({ clock, random, lines, hasAddresses, counted }: Spre
     }
     return undefined;
   };
-  const look = async (): Promise<void> => {
-    const answer = await count();
-    if (!answer || isOver) return;
-    counted(answer.edges);
-    if (answer.nodes !== lastNodes) pause = 1;
-    lastNodes = answer.nodes;
-    if (nodesHeld().size >= Math.min(answer.nodes, lines.length)) {
-      pause = 1;
-      return;
-    }
+  const spreadOverEdges = async (): Promise<void> => {
+    const hasMoved = (await crowdedAtEdge()?.spread("edge")) ?? true;
+    pause = hasMoved ? 1 : Math.min(pause * 2, longestPause);
+  };
+  const spreadOverNodes = async ({ edges, nodes }: ServerCount): Promise<void> => {
+    counted(edges);
+    if (nodes !== lastNodes) pause = 1;
+    lastNodes = nodes;
+    if (nodesHeld().size >= Math.min(nodes, lines.length)) return await spreadOverEdges();
     for (const line of lines) if (!line.isOnline) line.hurry();
     const held = lines.map(({ place }) => place?.nodeId);
     const crowded = lines.find((_line, at) => held[at] !== undefined && held.indexOf(held[at]) < at);
     if (!crowded) return;
-    const hasMoved = await crowded.spread();
+    const hasMoved = await crowded.spread("node");
     pause = hasMoved || hasAddresses ? 1 : Math.min(pause * 2, longestPause);
   };
-  const isAlert = (): boolean => hasAddresses && nodesHeld().size < 2;
+  /** Whether the server has no nodes to count. Then only a new session leads to another look. */
+  const isLone = (): boolean => lines.every(({ place }) => (place?.nodes ?? 0) === 0);
+  const look = async (): Promise<void> => {
+    if (isLone()) return await spreadOverEdges();
+    const answer = await count();
+    if (answer && !isOver) await spreadOverNodes(answer);
+  };
+  const isAlert = (): boolean => (hasAddresses && nodesHeld().size < 2 && !isLone()) || crowdedAtEdge() !== undefined;
   const again = (): void => {
     isLooking = false;
-    if (isOver) return;
+    timer = undefined;
     waitsLong = !isAlert();
-    timer = clock.after((waitsLong ? lookMs * pause : alertMs) * (0.5 + random() / 2), () => {
+    if (isOver || (waitsLong && isLone())) return;
+    const shortest = waitsLong ? lookMs : alertMs;
+    timer = clock.after(shortest * pause * (0.5 + random() / 2), () => {
       isLooking = true;
       // If the server does not answer, the next look asks again.
       letGo(

@@ -115,4 +115,31 @@ describe("an agent of a server that is one of several nodes", { timeout: 60_000 
     await stays.register.until(() => open(stays) === 1);
     assert.equal(stays.register.tunnels.size, 1);
   });
+
+  it("an agent of a single server moves a session to an edge that restarted", async () => {
+    nodes = 0;
+    const first = await serve("a", "a1", { edges: 2 });
+    let reachable = [first, await serve("a", "a2", { edges: 2 })];
+    const [, second] = reachable as [TunnelServer, TunnelServer];
+    let turn = 0;
+    const balancer = createServer((socket) => {
+      const to = connect((reachable[turn++ % reachable.length] as TunnelServer).port, "127.0.0.1");
+      for (const one of [socket, to]) one.on("error", () => {});
+      socket.pipe(to).pipe(socket);
+    }).listen(0, "127.0.0.1");
+    await once(balancer, "listening");
+    stops.push(async () => balancer.close());
+    const { clock } = await startAgent([(balancer.address() as AddressInfo).port]);
+    await second.register.until(() => second.register.tunnels.size === 1);
+    reachable = [first];
+    await second.stop();
+    // After some attempts, the agent accepts the edge where it already has a session.
+    await passesUntil(clock, () => first.register.tunnels.size === 2);
+    const again = await serve("a", "a3", { edges: 2 });
+    reachable = [first, again];
+    const sinceMs = clock.monotonic();
+    await passesUntil(clock, () => again.register.tunnels.size === 1);
+    assert.ok(clock.monotonic() - sinceMs <= 60_000);
+    await first.register.until(() => open(first) === 1);
+  });
 });
