@@ -5,6 +5,7 @@ import { Icon } from "../ui/icon.tsx";
 import type { Description } from "./description.ts";
 import { Agents } from "./overview/agents.tsx";
 import { Head, ListFilter } from "./parts.tsx";
+import { givenRoles } from "./people/roles.ts";
 import { kindsInGroups, nav } from "./views.ts";
 import type { MenuItem } from "./views.ts";
 
@@ -13,7 +14,13 @@ export function Part({ path, description }: { readonly path: string; readonly de
   if (!part) return null;
   return (
     <section class="column" aria-label={part.name}>
-      <Head title={part.name} {...(part.doc !== undefined && { doc: part.doc })} />
+      <Head title={part.name} {...(part.doc !== undefined && { doc: part.doc })}>
+        {path === "access" && givenRoles().length > 0 && (
+          <a class="button primary" href="#/people/invite">
+            Invite a colleague
+          </a>
+        )}
+      </Head>
       {path === "machines" && <Agents />}
       <Entries items={part.items} />
     </section>

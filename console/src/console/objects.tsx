@@ -130,15 +130,17 @@ interface EditProps extends KindProps {
   /** Absent for a new object. */
   readonly object?: ApiObject;
   readonly first?: JsonObject;
+  /** Whether the initial fields are complete, so that the review opens immediately. */
+  readonly reviews?: boolean;
   onDone(answer: ApiObject | undefined): void;
 }
 
-export function Edit({ kind, description, parents = [], object, first = {}, onDone }: EditProps) {
+export function Edit({ kind, description, parents = [], object, first = {}, reviews = false, onDone }: EditProps) {
   // Reloaded data must not replace the user's edits.
   const [base] = useState(object);
   const [value, setValue] = useState<JsonObject>(base ? fieldsOf(base, kind, description) : first);
   const [faults, setFaults] = useState<Readonly<Record<string, string>>>({});
-  const [change, setChange] = useState<Change>();
+  const [change, setChange] = useState<Change | undefined>(reviews ? { kind, parents, input: first } : undefined);
   const schema = (base ? kind.updateSchema : kind.createSchema) ?? {};
   const inPath = [...kind.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as string);
   return (
@@ -215,7 +217,9 @@ const shownOnce = ["token", "code"];
  */
 export function New({ kind, description }: KindProps) {
   const [made, setMade] = useState<ApiObject>();
-  const [{ next, ...first }] = useState<Readonly<Record<string, string>>>(Object.fromEntries(place.value.query));
+  const [{ next, review, ...first }] = useState<Readonly<Record<string, string>>>(
+    Object.fromEntries(place.value.query),
+  );
   if (made && typeof made["code"] === "string") return <Invitation made={made as never} />;
   const secret = made?.["token"];
   if (made && typeof secret === "string") {
@@ -239,6 +243,7 @@ export function New({ kind, description }: KindProps) {
         kind={kind}
         description={description}
         first={first}
+        reviews={review === "now"}
         onDone={(answer) => {
           if (answer && shownOnce.some((name) => typeof answer[name] === "string")) setMade(answer);
           else goInstead(next ?? (answer ? `objects/${kind.name}/${answer.id}` : `objects/${kind.name}`));

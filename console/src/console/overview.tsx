@@ -21,6 +21,8 @@ import { Problems } from "./problems.tsx";
 import { linkTo } from "./router.ts";
 import { loadSeries, periods } from "./series.ts";
 import type { Loaded, Metric, Period } from "./series.ts";
+import { linkToService } from "./services/services.ts";
+import type { Service } from "./services/services.ts";
 import { useData } from "./use-data.ts";
 
 const urlsShown = 12;
@@ -148,11 +150,19 @@ function Troubles({ requests }: { readonly requests: readonly Request[] | undefi
   );
 }
 
+/** Returns the link to the page of the endpoint's service. */
+function linkOf({ id, edge }: Endpoint): string {
+  const kind = edge && /\/edges\/(https|tls|tcp)\//.exec(edge.uri)?.[1];
+  return edge && kind
+    ? linkToService({ kind: `${kind}_edge` as Service["kind"], id: edge.id })
+    : linkToService({ kind: "endpoint", id });
+}
+
 function Urls({ endpoints }: { readonly endpoints: readonly Endpoint[] | undefined }) {
   return (
-    <section class="panel" aria-label="Public URLs">
+    <section class="panel" aria-label="Services">
       <header>
-        <h2 class="grow">Public URLs</h2>
+        <h2 class="grow">Services</h2>
         <a href="#/publish">Publish a service</a>
       </header>
       {endpoints?.length === 0 && (
@@ -165,10 +175,21 @@ function Urls({ endpoints }: { readonly endpoints: readonly Endpoint[] | undefin
       <ul class="plain-list">
         {endpoints?.map((one) => (
           <li key={one.id} class="row">
-            <Tag>{one.type === "ephemeral" ? "agent" : one.type}</Tag>
-            <a class="grow cut" href={visitedUrl(one.public_url)} target="_blank" rel="noreferrer">
-              {one.public_url}
+            <a class="grow cut" href={linkOf(one)}>
+              {one.public_url.replace(/^https:\/\//, "")}
             </a>
+            <Tag>{one.type === "ephemeral" ? "agent" : one.type}</Tag>
+            {/^https?:/.test(one.public_url) && (
+              <a
+                class="button plain tiny"
+                href={visitedUrl(one.public_url)}
+                target="_blank"
+                rel="noreferrer"
+                aria-label={`Open ${one.public_url}`}
+              >
+                ↗
+              </a>
+            )}
           </li>
         ))}
       </ul>

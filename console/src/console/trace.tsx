@@ -117,6 +117,7 @@ function WayOut({ request }: { readonly request: Request }) {
     cidr: `${request.source_ip}/${request.source_ip.includes(":") ? 128 : 32}`,
     action: "allow",
     next: `traffic/${request.id}?now`,
+    review: "now",
   });
   return (
     <>
