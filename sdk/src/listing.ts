@@ -3,6 +3,8 @@ export interface Page<T> {
   readonly items: readonly T[];
   /** Value for `before_id` of the next page; undefined on the last page. */
   readonly nextBeforeId: string | undefined;
+  /** Why a page of traffic may lack entries. Undefined if it does not, and for all other lists. */
+  readonly incomplete?: { readonly reason: string; readonly searched_to: string | null };
 }
 
 export interface Listing<T> extends AsyncIterable<T> {
@@ -21,7 +23,12 @@ export function makeListing<T>(
 ): Listing<T> {
   const pageOf = async (query: URLSearchParams): Promise<Page<T>> => {
     const body = (await read(query)) as Readonly<Record<string, unknown>>;
-    return { items: body[listKey] as readonly T[], nextBeforeId: nextBeforeId(body["next_page_uri"]) };
+    const incomplete = body["incomplete"] as Page<T>["incomplete"] | null;
+    return {
+      items: body[listKey] as readonly T[],
+      nextBeforeId: nextBeforeId(body["next_page_uri"]),
+      ...(incomplete && { incomplete }),
+    };
   };
   async function* pages(): AsyncGenerator<Page<T>> {
     let query: URLSearchParams | undefined = first;

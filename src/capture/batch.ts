@@ -1,5 +1,6 @@
 /** What passes between a traffic thread and the capture thread: plain data. */
 import type { BlockAnswer, BlockQuestion } from "../routing/planes/captured-blocks.ts";
+import type { Missing } from "../routing/planes/missing-records.ts";
 import type { RequestTrace, WholeRecords } from "../routing/planes/questions.ts";
 import type { CaptureQuery } from "./query.ts";
 
@@ -17,11 +18,15 @@ export interface CapturePageQuery extends CaptureQuery {
   /** Only requests whose id sorts before this one. */
   readonly beforeId?: string | undefined;
   readonly whole?: WholeRecords | undefined;
+  /** The API key that asks. Each has a share of the account's searches. */
+  readonly keyId?: string | undefined;
 }
 
 export interface CapturePage {
   readonly found: readonly RequestTrace[];
   readonly more: boolean;
+  /** Set if captured requests may be missing. */
+  readonly missing?: Missing | undefined;
 }
 
 /** The traffic thread's line to the capture thread. */
@@ -29,7 +34,7 @@ export interface CaptureLine {
   /** Bytes that the capture thread has not taken yet. */
   readonly waitingBytes: number;
   send(batch: CaptureBatch): void;
-  /** Resolves with undefined if nothing was ever captured here, or the capture thread fails. */
+  /** Resolves with undefined if nothing was ever captured here. */
   ask(query: CapturePageQuery): Promise<CapturePage | undefined>;
   /** Resolves with undefined if the capture thread fails, and with nothing if nothing was ever captured here. */
   askBlocks(question: BlockQuestion): Promise<BlockAnswer | undefined>;

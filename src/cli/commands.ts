@@ -94,6 +94,18 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     doc: "Stop the local agent.",
     load: async () => (await import("./commands/agent-stop.ts")).agentStop as Command,
   },
+  "requests list": {
+    doc: "List recent and captured requests.",
+    load: async () => (await import("./commands/requests-list.ts")).requestsList as Command,
+  },
+  "requests tail": {
+    doc: "Print requests as they end.",
+    load: async () => (await import("./commands/requests-tail.ts")).requestsTail as Command,
+  },
+  "requests export": {
+    doc: "Write captured requests to the standard output.",
+    load: async () => (await import("./commands/requests-export.ts")).requestsExport as Command,
+  },
   "inbox list": {
     doc: "List the webhooks in inboxes.",
     load: async () => (await import("./commands/inbox-list.ts")).inboxList as Command,

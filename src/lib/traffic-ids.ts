@@ -72,6 +72,11 @@ export function timeOfId(id: string): number | undefined {
   return /^[0-9a-z]{9}$/.test(digitsOfTime) ? Number.parseInt(digitsOfTime, 36) : undefined;
 }
 
+/** Returns the id that sorts before all ids of `ms` and later, and after all earlier ones. */
+export function firstIdAt(prefix: string, ms: number): string {
+  return prefix + Math.floor(ms).toString(36).padStart(timeLength, "0") + "0".repeat(2 * randomPairs);
+}
+
 export function newRequestId(nowMs: number): TrafficId {
   return new TrafficId("req_", nowMs);
 }

@@ -182,6 +182,12 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
     await page.getByRole("button", { name: /GET .*\/cart/ }).waitFor();
     await page.getByLabel("Outcome").selectOption("forwarded");
     await page.getByText("No stored request matches the filter.").waitFor();
+    await page.getByLabel("Outcome").selectOption("");
+    await page.getByText("More conditions").click();
+    await page.getByLabel("Module").fill("ip_restriction");
+    await page.getByRole("button", { name: /GET .*\/cart/ }).waitFor();
+    await page.getByLabel("Status").fill("200");
+    await page.getByText("No stored request matches the filter.").waitFor();
 
     await page.getByRole("link", { name: "The route" }).click();
     const stands = page.getByRole("region", { name: "Status" });

@@ -1,6 +1,6 @@
 /** The requests of the traffic view: the newest ones as they end, and earlier ones on demand. */
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Request } from "../../../sdk/src/index.ts";
+import type { Page, Request } from "../../../sdk/src/index.ts";
 import { explainError, postern } from "./api.ts";
 import { trafficChanges } from "./live.ts";
 
@@ -8,12 +8,15 @@ export interface Requests {
   /** Newest first; undefined while the first ones are loading. */
   readonly items: readonly Request[] | undefined;
   readonly hasMore: boolean;
+  /** Why captured requests are missing, if they are. */
+  readonly incomplete: Incomplete;
   readonly error: string;
   again(): void;
   /** Loads earlier requests. */
   more(): void;
 }
 
+type Incomplete = Page<Request>["incomplete"];
 export type RequestFilter = Readonly<Record<string, string>>;
 
 /** Maximum number of requests in the page. The earliest are dropped, and load again when the user scrolls there. */
@@ -26,7 +29,9 @@ interface List {
   /** The filter, as text. */
   readonly key: string;
   items: readonly Request[] | undefined;
-  hasMore: boolean;
+  /** Position of the next earlier page; undefined if there is none. */
+  earlier: string | undefined;
+  incomplete: Incomplete;
   error: string;
   isLoading: boolean;
   /** What to load next. */
@@ -67,12 +72,13 @@ export function useRequests(filter: RequestFilter): Requests {
     }
     void run(loadNewest);
   }, [key, trafficChanges.value]);
-  const { items, hasMore, error } = current.current;
-  return { items, hasMore, error, again: () => void run(loadNewest), more: () => void run(loadEarlier) };
+  const { items, earlier, incomplete, error } = current.current;
+  const load = { again: () => void run(loadNewest), more: () => void run(loadEarlier) };
+  return { items, hasMore: earlier !== undefined, incomplete, error, ...load };
 }
 
 function listOf(key: string): List {
-  return { key, items: undefined, hasMore: false, error: "", isLoading: false, next: undefined };
+  return { key, items: undefined, earlier: undefined, incomplete: undefined, error: "", isLoading: false, next: undefined };
 }
 
 async function pageOf({ key }: List, before: string | undefined) {
@@ -92,24 +98,25 @@ async function loadNewest(list: List): Promise<void> {
     const fresh = page.items.filter(({ id }) => !ids.has(id));
     added.push(...fresh);
     before = page.nextBeforeId;
+    list.incomplete = page.incomplete;
     if (fresh.length < page.items.length) {
-      keep(list, [...added, ...known], list.hasMore);
+      keep(list, [...added, ...known], list.earlier);
       return;
     }
     if (before === undefined || known.length === 0) break;
   }
-  keep(list, added, before !== undefined);
+  keep(list, added, before);
 }
 
 async function loadEarlier(list: List): Promise<void> {
   const known = list.items ?? [];
-  const last = known.at(-1);
-  if (!last || known.length >= mostRequests) return;
-  const page = await pageOf(list, last.id);
-  keep(list, [...known, ...page.items], page.nextBeforeId !== undefined);
+  if (list.earlier === undefined || known.length >= mostRequests) return;
+  const page = await pageOf(list, list.earlier);
+  list.incomplete = page.incomplete;
+  keep(list, [...known, ...page.items], page.nextBeforeId);
 }
 
-function keep(list: List, items: readonly Request[], hasMore: boolean): void {
+function keep(list: List, items: readonly Request[], earlier: string | undefined): void {
   list.items = items.slice(0, mostRequests);
-  list.hasMore = hasMore || items.length > mostRequests;
+  list.earlier = items.length > mostRequests ? list.items.at(-1)?.id : earlier;
 }

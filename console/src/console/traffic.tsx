@@ -1,7 +1,7 @@
 /** Finished requests at the edge with the steps that decided them. */
 import { useState } from "preact/hooks";
 import type { Request } from "../../../sdk/src/index.ts";
-import { Command, Skeleton, Tag } from "../ui/elements.tsx";
+import { Command, Skeleton, Tag, TextInput } from "../ui/elements.tsx";
 import { VirtualList } from "../ui/virtual-list.tsx";
 import { clockText, durationText, statusTone } from "../ui/format.ts";
 import { curlWithAuthority } from "../ui/shell.ts";
@@ -27,6 +27,23 @@ const ranges = [
 /** Height of a row, pixels. */
 const rowHeight = 32;
 const outcomes = ["forwarded", "answered", "denied", "failed"];
+/** Further conditions: name in the API, label, example. */
+const furtherConditions = [
+  ["status", "Status", "403"],
+  ["module", "Module", "ip_restriction"],
+  ["rule", "Rule or object id", "ipr_…"],
+  ["source_ip", "Address", "192.0.2.1"],
+  ["user", "Visitor", "ada@example.com"],
+] as const;
+type Further = Readonly<Record<(typeof furtherConditions)[number][0], string>>;
+const anything: Further = { status: "", module: "", rule: "", source_ip: "", user: "" };
+/** Why a list may lack captured requests. */
+const whyIncomplete: Readonly<Record<string, string>> = {
+  busy: "Too many searches are running, so captured requests are missing here. Try again later.",
+  failed: "A node could not read its captured requests, so some are missing here.",
+  silent: "An edge did not answer, so its requests are missing here.",
+  time: "The search took long. Earlier requests follow on the next page.",
+};
 
 export function Traffic({ description }: { readonly description: Description }) {
   const [outcome, setOutcome] = useState("");
@@ -35,8 +52,10 @@ export function Traffic({ description }: { readonly description: Description }) 
   const [since, setSince] = useState("");
   const [path, setPath] = useState("");
   const askedPath = useSettled(path.trim());
-  const filter = { outcome, text: asked, since, path: askedPath };
-  const { items, hasMore, error, again, more } = useRequests(filter);
+  const [further, setFurther] = useState(anything);
+  const conditions = useSettled(JSON.stringify(further));
+  const filter = { outcome, text: asked, since, path: askedPath, ...(JSON.parse(conditions) as Further) };
+  const { items, hasMore, incomplete, error, again, more } = useRequests(filter);
   const [id] = place.value.rest;
   const isFiltered = Object.values(filter).some((one) => one !== "");
   return (
@@ -68,8 +87,30 @@ export function Traffic({ description }: { readonly description: Description }) 
           </select>
           <ListFilter class="grow" label="Path" placeholder="/path or /path*" value={path} onText={setPath} />
         </div>
+        <details>
+          <summary class="small">More conditions</summary>
+          <div class="row filters">
+            {furtherConditions.map(([name, label, example]) => (
+              <TextInput
+                key={name}
+                id={`traffic-${name}`}
+                class="grow"
+                type="search"
+                aria-label={label}
+                placeholder={`${label}: ${example}`}
+                value={further[name]}
+                onText={(given) => setFurther({ ...further, [name]: given.trim() })}
+              />
+            ))}
+          </div>
+        </details>
         {items !== undefined && <Histogram requests={items} />}
         <Failed error={error} again={again} />
+        {incomplete && (
+          <p class="notice warn" role="status">
+            {whyIncomplete[incomplete.reason]}
+          </p>
+        )}
         {items?.length === 0 &&
           (isFiltered ? <p class="empty">No stored request matches the filter.</p> : <NoTraffic />)}
         {items === undefined && error === "" && <Skeleton lines={8} />}

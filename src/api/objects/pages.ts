@@ -42,12 +42,19 @@ export function pageBody(
   path: string,
   listKey: string,
   items: readonly string[],
-  page: { readonly limit: number; readonly nextBeforeId: string | undefined; readonly more?: string },
+  page: {
+    readonly limit: number;
+    readonly nextBeforeId: string | undefined;
+    readonly more?: string;
+    /** Members of the body besides those of every list, as JSON without braces. */
+    readonly members?: string;
+  },
 ): string {
   const uri = call.baseUrl + path;
-  const { nextBeforeId, limit, more = "" } = page;
+  const { nextBeforeId, limit, more = "", members } = page;
+  const rest = members === undefined ? "" : `,${members}`;
   const next = nextBeforeId === undefined ? null : `${uri}?before_id=${nextBeforeId}&limit=${limit}${more}`;
-  return `{"${listKey}":[${items.join(",")}],"uri":${JSON.stringify(uri)},"next_page_uri":${JSON.stringify(next)}}`;
+  return `{"${listKey}":[${items.join(",")}],"uri":${JSON.stringify(uri)},"next_page_uri":${JSON.stringify(next)}${rest}}`;
 }
 
 /** Returns the value of a query parameter that may occur once. */

@@ -20,7 +20,10 @@ export const endedConnections: EndedTraffic<ConnectionTrace> = {
   example: exampleClosedConnection,
   query: trafficQuery,
   outcomes: ["served", "denied", "broken", "account_limit", "no_upstream", "abandoned"],
-  tracesIn: (answer) => (answer.name === "connections" ? { traces: answer.connections, more: answer.more } : undefined),
+  tracesIn: (answer) =>
+    answer.name === "connections"
+      ? { traces: answer.connections, more: answer.more, missing: answer.missing }
+      : undefined,
   view: (trace, uri) => ({
     id: trace.id,
     uri,

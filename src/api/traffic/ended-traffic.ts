@@ -7,7 +7,15 @@ import type { EdgeQueries } from "../edges/queries.ts";
 import { exampleBaseUrl } from "../objects/example-replies.ts";
 import { pageBody, pageQuery, readPageQuery } from "../objects/pages.ts";
 import { queryOf, readTrafficQuery } from "./filter-query.ts";
+import { nextOf, viewOfMissing } from "./missing.ts";
+import type { Missing } from "../../routing/planes/missing-records.ts";
 import type { Operation } from "../operation/call.ts";
+
+export interface FoundTraces<Trace> {
+  readonly traces: readonly Trace[];
+  readonly more: boolean;
+  readonly missing: Missing | undefined;
+}
 
 /** Declaration for requests or for connections. */
 export interface EndedTraffic<Trace> {
@@ -27,7 +35,7 @@ export interface EndedTraffic<Trace> {
   readonly query: readonly string[];
   /** Possible outcomes. */
   readonly outcomes: readonly string[];
-  tracesIn(answer: EdgeAnswer): { readonly traces: readonly Trace[]; readonly more: boolean } | undefined;
+  tracesIn(answer: EdgeAnswer): FoundTraces<Trace> | undefined;
   view(trace: Trace, uri: string): Record<string, unknown>;
 }
 
@@ -39,8 +47,8 @@ export function endedOperations<Trace extends { readonly id: string }>(
   const { plural, singular, ids, schemaName, summaries, example } = kind;
   const path = `/${plural}`;
   const shared = { takes: "nothing", status: 200, refusals: ["edge_silent"] } as const;
-  const ask = async (question: EdgeQuestion): Promise<{ readonly traces: readonly Trace[]; readonly more: boolean }> =>
-    kind.tracesIn(await queries.ask(question)) ?? { traces: [], more: false };
+  const ask = async (question: EdgeQuestion): Promise<FoundTraces<Trace>> =>
+    kind.tracesIn(await queries.ask(question)) ?? { traces: [], more: false, missing: undefined };
   const text = (trace: Trace, baseUrl: string): string =>
     JSON.stringify(kind.view(trace, `${baseUrl}${path}/${trace.id}`));
   return [
@@ -52,18 +60,19 @@ export function endedOperations<Trace extends { readonly id: string }>(
       query: [...pageQuery, ...kind.query],
       summary: summaries.list,
       replySchema: `${schemaName}List`,
-      exampleReply: { [plural]: [example], uri: exampleBaseUrl + path, next_page_uri: null },
+      exampleReply: { [plural]: [example], uri: exampleBaseUrl + path, next_page_uri: null, incomplete: null },
       schemas: { [`${schemaName}List`]: kind.listSchema, [schemaName]: kind.schema, ...kind.schemas },
       async run(call) {
         const { limit, beforeId } = readPageQuery(call);
-        const { accountId } = call.principal;
+        const { accountId, id: keyId } = call.principal;
         const asked = readTrafficQuery(call, kind.outcomes, clock.now());
-        const { traces, more } = await ask({ name: plural, accountId, limit, beforeId, ...asked });
+        const { traces, more, missing } = await ask({ name: plural, accountId, limit, beforeId, keyId, ...asked });
         const items = traces.map((trace) => text(trace, call.baseUrl));
-        const nextBeforeId = more ? traces.at(-1)?.id : undefined;
+        const nextBeforeId = more ? nextOf(traces, missing) : undefined;
+        const members = `"incomplete":${JSON.stringify(viewOfMissing(missing))}`;
         return {
           status: 200,
-          body: pageBody(call, path, plural, items, { limit, nextBeforeId, more: queryOf(asked) }),
+          body: pageBody(call, path, plural, items, { limit, nextBeforeId, more: queryOf(asked), members }),
         };
       },
     },
@@ -77,8 +86,12 @@ export function endedOperations<Trace extends { readonly id: string }>(
       exampleReply: example,
       async run(call) {
         const id = call.parameters[0] as string;
-        const { traces } = await ask({ name: singular, accountId: call.principal.accountId, id });
+        const { accountId, id: keyId } = call.principal;
+        const { traces, missing } = await ask({ name: singular, accountId, id, keyId });
         const [found] = traces;
+        if (!found && missing !== undefined) {
+          throw new Refusal("edge_silent", `${call.operation.id}: captured requests cannot be searched; try again`);
+        }
         if (!found) {
           const named = JSON.stringify(id.slice(0, 64));
           throw new Refusal("not_found", `${call.operation.id}: there is no stored ${singular} ${named}`);

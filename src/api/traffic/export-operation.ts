@@ -6,7 +6,8 @@ import type { EdgeQueries } from "../edges/queries.ts";
 import { once } from "../objects/pages.ts";
 import type { Call, Operation } from "../operation/call.ts";
 import { readTrafficQuery, requestQuery, trafficQuery } from "./filter-query.ts";
-import { harEnd, harEntry, harStart } from "./har.ts";
+import { harCutShort, harEnd, harEntry, harStart } from "./har.ts";
+import { nextOf, viewOfMissing } from "./missing.ts";
 import { endedRequests } from "./requests.ts";
 
 const pageSize = 100;
@@ -21,7 +22,7 @@ export function exportOperation(queries: Pick<EdgeQueries, "ask">, clock: Pick<C
     path: "/requests/export",
     query: ["format", ...trafficQuery, ...requestQuery],
     summary:
-      "Export captured requests, newest first, as JSON Lines or as an HTTP archive (HAR). Header fields and bodies need the scope `exchanges`.",
+      "Export captured requests, newest first, as JSON Lines or as an HTTP archive (HAR). Header fields and bodies need the scope `exchanges`. If captured requests could not be read, the last line has the reason as `incomplete`.",
     status: 200,
     produces: mediaTypes.jsonl,
     exampleReply: '{"id":"req_0f6yvqk3c5a9m2x7p4r8t1w6z0b","method":"GET","path":"/orders","status_code":200}\n',
@@ -51,16 +52,23 @@ async function* pagesOf(
   queries: Pick<EdgeQueries, "ask">,
   clock: Pick<Clock, "now">,
 ): AsyncGenerator<readonly string[], undefined> {
-  const { accountId, scope } = call.principal;
+  const { accountId, id: keyId, scope } = call.principal;
   const whole = (scope?.exchanges ?? true) ? "with content" : "without content";
   const asked = readTrafficQuery(call, endedRequests.outcomes, clock.now());
   let beforeId: string | undefined;
   for (;;) {
-    const question: EdgeQuestion = { name: "requests", accountId, limit: pageSize, beforeId, whole, ...asked };
+    const question: EdgeQuestion = { name: "requests", accountId, limit: pageSize, beforeId, keyId, whole, ...asked };
     const answer = await queries.ask(question);
     if (answer.name !== "requests") return undefined;
     yield answer.requests.flatMap(({ whole: line }) => (line === undefined ? [] : [line]));
-    beforeId = answer.requests.at(-1)?.id;
+    const { missing } = answer;
+    const next = nextOf(answer.requests, missing);
+    // A search that took too long continues. Anything else is told in the last line.
+    if (missing !== undefined && (missing.reason !== "time" || next === undefined || next === beforeId)) {
+      yield [JSON.stringify({ incomplete: viewOfMissing(missing) })];
+      return undefined;
+    }
+    beforeId = next;
     if (!answer.more || beforeId === undefined) return undefined;
   }
 }
@@ -72,9 +80,11 @@ async function* written(
 ): AsyncGenerator<string> {
   const isHar = format === "har";
   let isFirst = true;
+  let end = harEnd;
   const render = (lines: readonly string[]): string => {
     if (!isHar) return lines.map((line) => `${line}\n`).join("");
-    const entries = lines.map(harEntry).join(",");
+    const entries = lines.filter(isRequest).map(harEntry).join(",");
+    end = lines.every(isRequest) ? harEnd : harCutShort;
     const comma = isFirst || entries === "" ? "" : ",";
     if (entries !== "") isFirst = false;
     return comma + entries;
@@ -82,5 +92,10 @@ async function* written(
   if (isHar) yield harStart;
   if (first.done !== true) yield render(first.value);
   for await (const lines of rest) yield render(lines);
-  if (isHar) yield harEnd;
+  if (isHar) yield end;
+}
+
+/** Whether the line is a request, and not the one about those that are missing. */
+function isRequest(line: string): boolean {
+  return !line.startsWith('{"incomplete":');
 }

@@ -22,6 +22,8 @@ interface Line {
 
 export const harStart = '{"log":{"version":"1.2","creator":{"name":"Postern","version":"1"},"entries":[';
 export const harEnd = "]}}";
+/** The end of an archive that lacks captured requests. */
+export const harCutShort = '],"comment":"incomplete: some captured requests could not be read"}}';
 
 export function harEntry(text: string): string {
   const line = JSON.parse(text) as Line;

@@ -22,7 +22,8 @@ export const endedRequests: EndedTraffic<RequestTrace> = {
   example: exampleRequest,
   query: [...trafficQuery, ...requestQuery],
   outcomes: ["forwarded", "answered", "denied", "failed"],
-  tracesIn: (answer) => (answer.name === "requests" ? { traces: answer.requests, more: answer.more } : undefined),
+  tracesIn: (answer) =>
+    answer.name === "requests" ? { traces: answer.requests, more: answer.more, missing: answer.missing } : undefined,
   view: (trace, uri) => ({
     id: trace.id,
     uri,

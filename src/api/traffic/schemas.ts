@@ -1,4 +1,5 @@
 /** Schemas of the edge's traffic data. */
+import { missingSchema } from "./missing.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import { schemaRef } from "../../schema/json-schema.ts";
 import { list, object, orNull, text, textOrNull } from "../operation/shapes.ts";
@@ -125,12 +126,14 @@ export const connectionListSchema = object("A page of connections.", {
   connections: { ...list("The connections.", { $ref: schemaRef("Connection") }), maxItems: 100 },
   uri: text("URI of the list."),
   next_page_uri: textOrNull("URI of the next page; null on the last page."),
+  incomplete: missingSchema,
 });
 
 export const requestListSchema = object("A page of requests.", {
   requests: { ...list("The requests.", { $ref: schemaRef("Request") }), maxItems: 100 },
   uri: text("URI of the list."),
   next_page_uri: textOrNull("URI of the next page; null on the last page."),
+  incomplete: missingSchema,
 });
 
 const fieldList = (description: string): JsonSchema =>

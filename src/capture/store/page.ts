@@ -2,13 +2,15 @@
 import { timeOfId } from "../../lib/traffic-ids.ts";
 import type { CapturedRequest } from "../record.ts";
 import type { CaptureQuery } from "../query.ts";
-import { readRecords } from "./read-records.ts";
+import { readRecords, SearchOver } from "./read-records.ts";
 import type { CapturePlaces } from "./read-records.ts";
 
 export interface RecordPage {
   readonly records: readonly CapturedRequest[];
   /** Whether older ones follow. */
   readonly more: boolean;
+  /** Set if the search took too long: everything from this time on was searched, milliseconds since 1970. */
+  readonly searchedTo?: number;
 }
 
 /** @param query.beforeId only requests whose id sorts before this one */
@@ -22,14 +24,29 @@ export async function readPage(
   const bounded = { ...query, ...(until !== Infinity && { until }) };
   const found: CapturedRequest[] = [];
   let lastMs = -Infinity;
-  for await (const record of readRecords(places, bounded, { newestFirst: true, ...(isOver && { isOver }) })) {
-    if (beforeId !== undefined && record.id >= beforeId) continue;
-    const ms = Math.floor(record.receivedAt / 1000);
-    // Within a millisecond, ids are in another order than the records.
-    if (found.length > limit && ms < lastMs) break;
-    lastMs = ms;
-    found.push(record);
+  let searchedTo: number | undefined;
+  try {
+    for await (const record of readRecords(places, bounded, { newestFirst: true, ...(isOver && { isOver }) })) {
+      if (beforeId !== undefined && record.id >= beforeId) continue;
+      const ms = msOf(record);
+      // Within a millisecond, ids are in another order than the records.
+      if (found.length > limit && ms < lastMs) break;
+      lastMs = ms;
+      found.push(record);
+    }
+  } catch (error) {
+    if (!(error instanceof SearchOver)) throw error;
+    // The next page begins with whole milliseconds, because its cursor is an id.
+    searchedTo = Math.floor(error.at / 1000) + 1;
   }
   found.sort((one, other) => (one.id < other.id ? 1 : -1));
+  if (searchedTo !== undefined && found.length <= limit) {
+    const bound = searchedTo;
+    return { records: found.filter((record) => msOf(record) >= bound), more: true, searchedTo };
+  }
   return { records: found.slice(0, limit), more: found.length > limit };
+}
+
+function msOf({ receivedAt }: CapturedRequest): number {
+  return Math.floor(receivedAt / 1000);
 }

@@ -23,10 +23,23 @@ export interface ReadOptions {
   readonly newestFirst?: boolean;
   /** Other nodes whose records are read, too. */
   readonly others?: readonly RecordingNode[];
-  /** Returns whether nobody waits for the records any more. Reading then fails before the next block. */
+  /**
+   * Returns whether nobody waits for the records any more. Reading then fails with `SearchOver` before the next block.
+   * At least one block is read.
+   */
   readonly isOver?: () => boolean;
   /** Called for each place without its records. */
   readonly gap?: (gap: CaptureGap) => void;
+}
+
+/** Reading took too long. Everything before `at` in the order of reading was read, microseconds since 1970. */
+export class SearchOver extends Error {
+  readonly at: number;
+
+  constructor(at: number) {
+    super("read captured requests: it took too long; ask for a shorter time");
+    this.at = at;
+  }
 }
 
 /** Maximum number of records that wait for earlier ones, which arrive late if their requests took long. */
@@ -51,7 +64,7 @@ export async function* readRecords(
   const accountKeys = new AccountKeys(accountId, keys);
   let waiting: CapturedRequest[] = [];
   for (const [at, place] of places.entries()) {
-    if (isOver()) throw new Error("read captured requests: it took too long; ask for a shorter time");
+    if (at > 0 && isOver()) throw new SearchOver(newestFirst ? place.maxAt : place.minAt);
     for (const record of await recordsOf(place, accountId, accountKeys, gap)) if (fits(record)) waiting.push(record);
     waiting.sort((one, other) => sign * (one.receivedAt - other.receivedAt));
     // All records of later blocks come after this time.

@@ -97,7 +97,7 @@ export function apiFailure(error: unknown): unknown {
   return new Failure(reasonOf(error), sentence, { cause: error, code: error.code });
 }
 
-function reasonOf({ status, code }: PosternError): ExitName {
+function reasonOf({ status, code }: Pick<PosternError, "status" | "code">): ExitName {
   if (status === 401) return "credentials";
   if (takenCodes.has(code)) return "nameTaken";
   if (status === 400 || status === 413 || status === 415) return "usage";
@@ -106,21 +106,55 @@ function reasonOf({ status, code }: PosternError): ExitName {
 
 /** `fetch` for the SDK. The built-in `fetch` decodes every encoding that the server declares. */
 export async function sendOverHttp(url: string, init: FetchInit): Promise<FetchAnswer> {
-  const target = new URL(url);
-  const { promise, resolve: answered, reject } = Promise.withResolvers<IncomingMessage>();
-  const send = target.protocol === "https:" ? requestHttps : requestHttp;
-  const { method, headers, body, signal } = init;
-  const length = body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) };
-  const request = send(target, { method, headers: { ...headers, ...length }, signal });
-  request.once("response", answered);
-  request.once("error", reject);
-  request.end(body);
-  const response = await promise;
+  const response = await answerTo(new URL(url), init);
   return {
     status: response.statusCode ?? 0,
     headers: { get: (name) => [response.headers[name]].flat().join(", ") || null },
     text: () => readText(response),
   };
+}
+
+/**
+ * Returns the body of a GET as it arrives.
+ * @param path with the query
+ */
+export async function openStream(values: ValuesOf<typeof apiSettings>, path: string): Promise<AsyncIterable<Buffer>> {
+  const { baseUrl, apiKey } = await placeOf(values);
+  const target = new URL(`${baseUrl.replace(/\/$/, "")}${path}`);
+  const response = await answerTo(target, {
+    method: "GET",
+    headers: { authorization: `Bearer ${apiKey}`, "service-version": "2" },
+  });
+  if (response.statusCode === 200) return response;
+  const text = await readText(response);
+  const { error_code = "", msg = text } = parseFailure(text);
+  throw new Failure(
+    reasonOf({ status: response.statusCode ?? 0, code: error_code }),
+    `${visibleLine(msg)} (${visibleLine(error_code)}, GET ${target.pathname})`,
+  );
+}
+
+function parseFailure(text: string): { readonly error_code?: string; readonly msg?: string } {
+  try {
+    return JSON.parse(text) as { readonly error_code?: string; readonly msg?: string };
+  } catch {
+    return {};
+  }
+}
+
+async function answerTo(
+  target: URL,
+  init: Pick<FetchInit, "method" | "headers" | "body"> & Partial<Pick<FetchInit, "signal">>,
+): Promise<IncomingMessage> {
+  const { promise, resolve: answered, reject } = Promise.withResolvers<IncomingMessage>();
+  const send = target.protocol === "https:" ? requestHttps : requestHttp;
+  const { method, headers, body, signal } = init;
+  const length = body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) };
+  const request = send(target, { method, headers: { ...headers, ...length }, ...(signal && { signal }) });
+  request.once("response", answered);
+  request.once("error", reject);
+  request.end(body);
+  return await promise;
 }
 
 async function readText(response: IncomingMessage): Promise<string> {

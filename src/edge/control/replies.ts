@@ -2,7 +2,7 @@ import type { CaptureLine, CapturePage, CapturePageQuery } from "../../capture/b
 import type { AddressFacts } from "../../geo/address-book.ts";
 import { joinNewest } from "../../lib/collections/join-newest.ts";
 import { timeOfId } from "../../lib/traffic-ids.ts";
-import type { EdgeAnswer, EdgeQuestion, Outcome, RequestTrace, Standing } from "../../routing/planes/questions.ts";
+import type { EdgeAnswer, EdgeQuestion, Outcome, Standing } from "../../routing/planes/questions.ts";
 import type { AgentRegistry } from "../agents/registry.ts";
 import type { EdgeExplainer } from "./explain.ts";
 import type { OwnSeries } from "./own-series.ts";
@@ -16,11 +16,11 @@ async function capturedOne(
   captured: CapturedPages | undefined,
   accountId: string,
   id: string,
-): Promise<RequestTrace | undefined> {
+  keyId: string | undefined,
+): Promise<CapturePage | undefined> {
   const receivedAt = timeOfId(id);
   if (receivedAt === undefined || captured === undefined) return undefined;
-  const page = await captured({ accountId, limit: 1, since: receivedAt, until: receivedAt + 1, filter: { id } });
-  return page?.found[0];
+  return await captured({ accountId, keyId, limit: 1, since: receivedAt, until: receivedAt + 1, filter: { id } });
 }
 
 export interface RepliesOptions {
@@ -59,17 +59,20 @@ export function makeReplies({
       case "reached":
         return { name: "reached", isReached: await reached.wait(question, question.timeoutMs) };
       case "request": {
-        const { accountId, id } = question;
-        const found = (await capturedOne(captured, accountId, id)) ?? requests.find(accountId, id);
-        return found ? { name: "requests", requests: located([found]), more: false } : { name: "unknown" };
+        const { accountId, id, keyId } = question;
+        const page = await capturedOne(captured, accountId, id, keyId);
+        const found = page?.found[0] ?? requests.find(accountId, id);
+        if (found) return { name: "requests", requests: located([found]), more: false };
+        const missing = page?.missing;
+        return missing ? { name: "requests", requests: [], more: false, missing } : { name: "unknown" };
       }
       case "requests": {
-        const { accountId, limit, beforeId, since, until, outcome, text, filter, whole } = question;
+        const { accountId, limit, beforeId, since, until, outcome, text, filter, whole, keyId } = question;
         const recent = requests.list(accountId, limit, beforeId, question);
         const wanted = { ...filter, outcome: outcome as Outcome | undefined, text };
-        const page = await captured?.({ accountId, limit, beforeId, since, until, filter: wanted, whole });
+        const page = await captured?.({ accountId, limit, beforeId, since, until, filter: wanted, whole, keyId });
         const { found, more } = joinNewest(limit, [recent, ...(page ? [page] : [])]);
-        return { name: "requests", requests: located(found), more };
+        return { name: "requests", requests: located(found), more, missing: page?.missing };
       }
       case "connection": {
         const found = connections.find(question.accountId, question.id);

@@ -4,6 +4,7 @@ import type { PackedTally } from "../../lib/tally.ts";
 import type { DescribedVisitor } from "../../traffic/login.ts";
 import type { HeaderPairs } from "../../traffic/header-list.ts";
 import type { BlockAnswer, BlockQuestion } from "./captured-blocks.ts";
+import type { Missing } from "./missing-records.ts";
 import type { Doc } from "../../schema/doc.ts";
 import type { Answer, Step } from "../../traffic/step.ts";
 
@@ -47,7 +48,13 @@ export type EdgeQuestion =
   | SeriesQuestion
   /** Whether the edge reaches the revision and the change of other nodes within the time. */
   | { readonly name: "reached"; readonly revision: number; readonly change: number; readonly timeoutMs: number }
-  | { readonly name: "request" | "connection"; readonly accountId: string; readonly id: string }
+  | {
+      readonly name: "request" | "connection";
+      readonly accountId: string;
+      readonly id: string;
+      /** The API key that asks. */
+      readonly keyId?: string | undefined;
+    }
   /** Lists items that sort before `beforeId`, newest first. */
   | {
       readonly name: "requests" | "connections";
@@ -62,6 +69,8 @@ export type EdgeQuestion =
       readonly whole?: WholeRecords | undefined;
       /** Selects this outcome only. */
       readonly outcome?: string | undefined;
+      /** The API key that asks. */
+      readonly keyId?: string | undefined;
       /** Selects those whose identifying texts contain it, case-insensitive. */
       readonly text?: string | undefined;
     }
@@ -125,8 +134,19 @@ export type EdgeAnswer =
   | { readonly name: "standing"; readonly standing: Standing }
   | SeriesAnswer
   | { readonly name: "reached"; readonly isReached: boolean }
-  | { readonly name: "requests"; readonly requests: readonly RequestTrace[]; readonly more: boolean }
-  | { readonly name: "connections"; readonly connections: readonly ConnectionTrace[]; readonly more: boolean }
+  | {
+      readonly name: "requests";
+      readonly requests: readonly RequestTrace[];
+      readonly more: boolean;
+      /** Set if some may be missing. */
+      readonly missing?: Missing | undefined;
+    }
+  | {
+      readonly name: "connections";
+      readonly connections: readonly ConnectionTrace[];
+      readonly more: boolean;
+      readonly missing?: Missing | undefined;
+    }
   | { readonly name: "captured_blocks"; readonly answer: BlockAnswer }
   | { readonly name: "agent_endpoints"; readonly endpoints: readonly AgentEndpoint[] }
   | { readonly name: "explanation"; readonly explanation: ExplanationReport }

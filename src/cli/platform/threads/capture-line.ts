@@ -24,6 +24,7 @@ export function capturePortLine(wanted: () => void): CapturePortLine {
   };
   const ask = <Answer extends CapturePage | BlockAnswer>(
     message: (call: number) => ToCapture,
+    failed?: Answer,
   ): Promise<Answer | undefined> => {
     const to = port;
     if (to === undefined) return Promise.resolve(undefined);
@@ -32,7 +33,7 @@ export function capturePortLine(wanted: () => void): CapturePortLine {
       const done = (answer: CapturePage | BlockAnswer | undefined): void => {
         timer.cancel();
         calls.delete(call);
-        resolve(answer as Answer | undefined);
+        resolve((answer as Answer | undefined) ?? failed);
       };
       const timer = systemClock.after(askMs, () => done(undefined));
       calls.set(call, done);
@@ -50,7 +51,7 @@ export function capturePortLine(wanted: () => void): CapturePortLine {
       if (!isWanted) wanted();
       isWanted = true;
     },
-    ask: (query) => ask<CapturePage>((call) => ({ type: "ask", call, query })),
+    ask: (query) => ask<CapturePage>((call) => ({ type: "ask", call, query }), unanswered),
     askBlocks(question) {
       if (port === undefined) return Promise.resolve(nothing(question));
       return ask<BlockAnswer>((call) => ({ type: "ask_blocks", call, question }));
@@ -74,6 +75,9 @@ export function capturePortLine(wanted: () => void): CapturePortLine {
     },
   };
 }
+
+/** The capture thread ended or took too long. */
+const unanswered: CapturePage = { found: [], more: false, missing: { reason: "failed" } };
 
 function nothing(question: BlockQuestion): BlockAnswer {
   if (question.want === "list") return { is: "list", blocks: [], gaps: [], after: undefined };

@@ -4,6 +4,8 @@ import type { BlockAnswer, BlockQuestion } from "../../../routing/planes/capture
 
 /** Maximum time for an answer, milliseconds. */
 export const askMs = 8_000;
+/** Maximum time for a search, so that there is time left to answer with what was found. */
+export const searchMs = 6_000;
 
 export type ToCapture =
   | { readonly type: "batch"; readonly batch: CaptureBatch }

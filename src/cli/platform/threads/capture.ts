@@ -9,13 +9,13 @@ import { CaptureStore } from "../../../capture/store/capture-store.ts";
 import { answerBlocks } from "../../../capture/store/disk-blocks.ts";
 import { readPage } from "../../../capture/store/page.ts";
 import type { CapturePlaces } from "../../../capture/store/read-records.ts";
-import { Searches } from "../../../capture/store/searches.ts";
+import { Searches, SearchesBusy } from "../../../capture/store/searches.ts";
 import { traceOf } from "../../../capture/trace.ts";
 import { wholeText } from "../../../capture/whole.ts";
 import { contain } from "../../../lib/boundary.ts";
 import { systemClock } from "../../../lib/clock.ts";
 import type { BlockAnswer } from "../../../routing/planes/captured-blocks.ts";
-import { askMs } from "./capture-messages.ts";
+import { searchMs } from "./capture-messages.ts";
 import type { FromCapture, ToCapture } from "./capture-messages.ts";
 import { runThread } from "./run-thread.ts";
 import type { ThreadData } from "./thread-messages.ts";
@@ -29,7 +29,7 @@ const ports = new Set<MessagePort>();
 /** Rules by their notes, which most records share. */
 const rules = new Map<string, WritingRule>();
 const maxRules = 1_000;
-const searches = new Searches(systemClock, askMs);
+const searches = new Searches(systemClock, searchMs);
 
 await runThread<undefined, never, never>([], "continues", (log) => {
   const store = new CaptureStore({ ...options, clock: systemClock, log });
@@ -62,10 +62,13 @@ function take(store: CaptureStore, port: MessagePort, message: ToCapture): void 
       port.postMessage({ type: "answer", call, answer: found } satisfies FromCapture);
     const finding =
       message.type === "ask"
-        ? searches.run(message.query.accountId, (isOver) => pageOf(message.query, isOver))
+        ? searches.run(message.query.accountId, message.query.keyId ?? "", (isOver) => pageOf(message.query, isOver))
         : answerBlocks(options.directory, message.question);
     finding.then(answer, (error: unknown) => {
-      answer(undefined);
+      const isBusy = error instanceof SearchesBusy;
+      const reason = isBusy ? ("busy" as const) : ("failed" as const);
+      answer(message.type === "ask" ? { found: [], more: false, missing: { reason } } : undefined);
+      if (isBusy) return;
       contain("task", () => {
         throw error;
       });
@@ -93,8 +96,9 @@ function ruleFor(note: string): WritingRule {
 
 async function pageOf(query: CapturePageQuery, isOver: () => boolean): Promise<CapturePage> {
   const { whole } = query;
-  const { records, more } = await readPage(options, query, isOver);
-  if (whole === undefined) return { found: records.map(traceOf), more };
+  const { records, more, searchedTo } = await readPage(options, query, isOver);
+  const missing = searchedTo === undefined ? undefined : ({ reason: "time", searchedTo } as const);
+  if (whole === undefined) return { found: records.map(traceOf), more, missing };
   const withContent = whole === "with content";
-  return { found: records.map((one) => ({ ...traceOf(one), whole: wholeText(one, withContent) })), more };
+  return { found: records.map((one) => ({ ...traceOf(one), whole: wholeText(one, withContent) })), more, missing };
 }
