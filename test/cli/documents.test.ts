@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { errorCode } from "../../src/lib/errors.ts";
 import { startCommand } from "../support/command.ts";
 import { runSharedCommand } from "../support/shared-command.ts";
 import { startApi } from "../support/api.ts";
@@ -64,6 +65,22 @@ describe("documents on the command line", () => {
     assert.equal(revisions[0].reason, "première, 東京, 100%");
     const edge = (await api.ok("GET", "/edges/https")).https_edges[0] as Body;
     assert.equal(edge.routes[0].webhook_verification.secret, "s3cret-hook");
+  });
+
+  it("documents on the command line are applied by the hash of their plan, and refused if the changes are now others", async () => {
+    const path = join(directory, "by-hash.yaml");
+    writeFileSync(path, "document: by-hash\nobjects: { ip_policy: { office: { description: reviewed } } }\n");
+    const planned = await postern(["plan", path]);
+    const [, hash = ""] = /add --plan ([0-9a-f]{32}) to/.exec(planned.stderr) ?? [];
+    assert.notEqual(hash, "", planned.stderr);
+    writeFileSync(path, "document: by-hash\nobjects: { ip_policy: { office: { description: not reviewed } } }\n");
+    const other = await postern(["apply", path, "--plan", hash]);
+    assert.notEqual(other.code, 0);
+    assert.match(other.stderr, new RegExp(errorCode("plan_stale")));
+    writeFileSync(path, "document: by-hash\nobjects: { ip_policy: { office: { description: reviewed } } }\n");
+    const applied = await postern(["apply", path, "--plan", hash]);
+    assert.equal(applied.code, 0, applied.stderr);
+    assert.match(applied.stdout, /1 created/);
   });
 
   it("documents on the command line read variables from a file, and policies as values that contain secrets", async () => {

@@ -1,7 +1,5 @@
 /** `/mcp`: the Model Context Protocol over Streamable HTTP, for programs with an API key or a person's access token. */
-import { Readable } from "node:stream";
 import type { IncomingMessage } from "node:http";
-import { letGo } from "../../lib/boundary.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
 import type { JsonObject } from "../../lib/json.ts";
@@ -11,7 +9,7 @@ import type { McpClient } from "../../mcp/client.ts";
 import { keepPlans } from "../../mcp/parts/kept-plans.ts";
 import type { Tool, ToolContext } from "../../mcp/parts/tool.ts";
 import { makeQuestions } from "../../mcp/questions.ts";
-import { answerRequest, failure, requestOf, rpcCodes } from "../../mcp/service.ts";
+import { answerRequest, requestOf } from "../../mcp/service.ts";
 import type { McpOptions, RpcRequest } from "../../mcp/service.ts";
 import type { Key, KeyRing } from "../http/authenticate.ts";
 import { readJsonBytes } from "../http/body.ts";
@@ -27,6 +25,7 @@ import { apiFor } from "./calls.ts";
 import { checkScope, makeAuthenticate } from "./caller.ts";
 import type { Caller } from "./caller.ts";
 import { messagesIn } from "./messages.ts";
+import { streamedReply } from "./streamed.ts";
 import { mcpPath, metadataPath, metadataReply, refusedReply } from "./discovery.ts";
 
 export interface McpEntranceOptions {
@@ -80,29 +79,10 @@ export function openMcp(run: RunInner, options: McpEntranceOptions): McpEntrance
     if (request.method !== "tools/call") return answerRequest(request, mcp);
     return calls.take(seen.caller.id, () => answerRequest(request, mcp));
   };
-  /** Answers with a stream of events: first questions to the person, then the result. */
-  const streamed = (seen: Seen, request: RpcRequest): Reply => {
-    const out = new Readable({ read() {} });
-    const push = (one: JsonObject): unknown => out.push(`event: message\ndata: ${JSON.stringify(one)}\n\n`);
-    const confirm: ToolContext["confirm"] = async (text) => {
-      const question = questions.ask(seen.caller.id, text);
-      if (!question) throw new Refusal("work_limit", "too many MCP confirmations are open; try again later");
-      seen.exchange.response.once("close", question.cancel);
-      push(question.message);
-      return await question.answer;
-    };
-    const answered = answerWith(seen, request, confirm).catch((error: unknown) =>
-      failure(request.id, rpcCodes.request, error instanceof Refusal ? error.message : "internal error"),
+  const streamed = (seen: Seen, request: RpcRequest): Reply =>
+    streamedReply(questions, { ...seen, callerId: seen.caller.id }, request.id, (confirm) =>
+      answerWith(seen, request, confirm),
     );
-    letGo(
-      "exchange",
-      answered.then((last) => {
-        push(last);
-        out.push(null);
-      }),
-    );
-    return { status: 200, stream: out as AsyncIterable<string>, contentType: "text/event-stream" };
-  };
 
   const post = async (exchange: Exchange, baseUrl: string, admit: (key: Key) => void): Promise<Reply> => {
     const { request, response, expectsContinue } = exchange;

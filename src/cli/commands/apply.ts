@@ -4,6 +4,8 @@ import { defineCommand } from "../command/command.ts";
 import { documentEnv, documentEnvFile, readDocumentFile } from "../api/document.ts";
 import { renderPlan } from "../terminal/plan.ts";
 import { exitCodes } from "../process/exit.ts";
+import { named } from "../../settings/kinds/text.ts";
+import { flagOnly, optional } from "../../settings/setting.ts";
 import { settings } from "../../settings/settings.ts";
 
 /** The command ends when every connected edge serves the changes, or after this time. */
@@ -21,17 +23,25 @@ export const apply = defineCommand({
     envFile: documentEnvFile,
     prune: settings.prune,
     reason: settings.reason,
+    plan: flagOnly(
+      optional(
+        "Make exactly the changes of the plan with this hash, which `postern plan` prints, or none.",
+        named("HASH"),
+      ),
+    ),
     json: settings.json,
   },
   examples: [
     "postern apply shop.yaml",
     "postern apply shop.yaml --env GITHUB_SECRET",
+    "postern apply --plan 0123456789abcdef0123456789abcdef shop.yaml",
     'postern apply --prune --reason "release 5" shop.yaml',
   ],
-  async run({ env, envFile, prune, reason, json, ...api }, [file = "-"]) {
+  async run({ env, envFile, prune, reason, plan, json, ...api }, [file = "-"]) {
     const given = readDocumentFile(file, process.env, { allowed: env, file: envFile });
     const document = (prune ? { ...given, prune } : given) as unknown as Document;
-    const applied = await (await openApi(api)).apply(document, { waitSeconds, reason }).catch((error: unknown) => {
+    const options = { waitSeconds, reason, ...(plan !== undefined && { plan }) };
+    const applied = await (await openApi(api)).apply(document, options).catch((error: unknown) => {
       throw apiFailure(error);
     });
     process.stdout.write(json ? `${JSON.stringify(applied)}\n` : renderPlan(applied, process.stdout));

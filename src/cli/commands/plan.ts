@@ -22,6 +22,10 @@ export const plan = defineCommand({
     });
     process.stdout.write(json ? `${JSON.stringify(planned)}\n` : renderPlan(planned, process.stdout));
     const { create, update, delete: gone } = planned.summary;
-    return create + update + gone > 0 ? exitCodes.planHasChanges : exitCodes.fine;
+    if (create + update + gone === 0) return exitCodes.fine;
+    // Standard output contains only the plan.
+    if (!json)
+      process.stderr.write(`To make exactly these changes, add --plan ${planned.hash} to \`postern apply\`.\n`);
+    return exitCodes.planHasChanges;
   },
 });
