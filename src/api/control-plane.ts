@@ -194,7 +194,7 @@ async function serve(
   store: Store,
   links: readonly Link<Downward, Upward>[],
 ): Promise<Omit<ControlPlane, "captureKeys">> {
-  const { clock, log } = options;
+  const { clock, log, telemetry } = options;
   const metrics = makeMetrics();
   const edges = makeEdges(links);
   /** Agents of this node. */
@@ -210,7 +210,7 @@ async function serve(
   const provisioning = await openCertificates(options, { store, applied, metrics });
   const sharedProblems = shareProblems(store.node);
   const problems = problemsOf(store, log, sharedProblems);
-  showNumbers(metrics, { store, applied, edges, agents, problems });
+  const numbers = showNumbers(metrics, { store, applied, edges, agents, problems, queries, telemetry });
   let { apiUrl } = options;
   let operations: readonly Operation[] = [];
   const nodes = openNodes({
@@ -250,8 +250,6 @@ async function serve(
     logins.book,
     keepDirectory({ lineCount: links.length, nodes: directory, agents }),
   ]);
-  const readMetrics = async () => sumMetrics([metrics.render(), await queries.metrics()]);
-  const metricsSent = options.telemetry?.sendMetrics(readMetrics);
   const grounds = {
     backtests: openBacktests(options, store, queries, () => recordingNodes(directory?.linesByNode(), queries)),
     edges,
@@ -279,8 +277,7 @@ async function serve(
     apiUrl,
     tellProblem: ({ part, message }) => problems.tell(ofServer(store, part, message)),
     async stop() {
-      metricsSent?.cancel();
-      for (const one of [readiness, nodes, tickets, isolation]) one.stop();
+      for (const one of [readiness, nodes, tickets, isolation, numbers]) one.stop();
       await logins.stop();
       applied.stop();
       await Promise.all([provisioning.stop(), api.stop()]);
@@ -480,9 +477,13 @@ interface Counted {
   readonly edges: Pick<Edges, "joined">;
   readonly agents: Pick<Replica<EdgeLine>, "count">;
   readonly problems: Pick<EdgeProblems, "count">;
+  readonly queries: Pick<EdgeQueries, "metrics">;
+  readonly telemetry: ControlPlaneTelemetry | undefined;
 }
 
-function showNumbers(metrics: Metrics, { store, applied, edges, agents, problems }: Counted): void {
+/** Registers the numbers, and sends all metrics to the telemetry until `stop` is called. */
+function showNumbers(metrics: Metrics, counted: Counted): { stop(): void } {
+  const { store, applied, edges, agents, problems, queries, telemetry } = counted;
   exportOutboundCounters(metrics);
   exportFailures(metrics);
   metrics.gauge("postern_revision", "Revision of the last committed write.", () => store.revision);
@@ -491,6 +492,8 @@ function showNumbers(metrics: Metrics, { store, applied, edges, agents, problems
   metrics.gauge("postern_tunnel_sessions", "Connected agents.", () => agents.count("sessions"));
   metrics.gauge("postern_tunnels", "Online tunnels.", () => agents.count("tunnels"));
   metrics.gauge("postern_configuration_problems", "Modules that an edge could not compile.", () => problems.count());
+  const sent = telemetry?.sendMetrics(async () => sumMetrics([metrics.render(), await queries.metrics()]));
+  return { stop: () => sent?.cancel() };
 }
 
 /** Returns the team's identity provider for the console, if configured. */

@@ -31,6 +31,7 @@ describe("traces", { timeout: 120_000, skip: nodeCount > 1 && "each node sends i
       otlpHeaders: { "x-api-key": "of-the-collector" },
       otlpSampler: "parentbased_traceidratio",
       otlpSamplerArg: 0,
+      allowLocalUpstreams: true,
     });
     ({ url } = await platform.startAgent({ upstream: service.port }));
   });
@@ -96,6 +97,52 @@ describe("traces", { timeout: 120_000, skip: nodeCount > 1 && "each node sends i
       }
     });
   }
+
+  for (const http of protocols) {
+    it(`traces over ${http} begin anew on a route that removes the client's traceparent, and go to a static backend`, async () => {
+      const hostname = `own-${http}.example.com`;
+      const { body: edge } = await platform.api("POST", "/edges/https", { hostports: [`${hostname}:443`] });
+      const address = `127.0.0.1:${service.port}`;
+      const backend = await platform.api("POST", "/backends/static", { address, tls: { enabled: false } });
+      assert.equal(backend.status, 201, backend.text);
+      const route = await platform.api("POST", `/edges/https/${edge.id}/routes`, {
+        match_type: "path_prefix",
+        match: "/",
+        backend: { backend_id: backend.body.id },
+        request_headers: { remove: ["traceparent"] },
+      });
+      assert.equal(route.status, 201, route.text);
+      seen.length = 0;
+      const headers = { traceparent: `00-${traceId}-${clientSpan}-01` };
+      assert.equal((await platform.request(`https://${hostname}/`, { http, headers })).status, 200);
+      assert.match(seen[0]?.traceparent ?? "", new RegExp(`^00-(?!${traceId})[0-9a-f]{32}-[0-9a-f]{16}-00$`));
+    });
+  }
+
+  it("traces always begin at the server with --trace-context begin, so that no client decides what is recorded", async () => {
+    const own = await startPlatform({
+      otlpEndpoint: receiver.url,
+      traceContext: "begin",
+      otlpSamplerArg: 0,
+      otlpSampler: "parentbased_traceidratio",
+    });
+    try {
+      const agent = await own.startAgent({ upstream: service.port });
+      seen.length = 0;
+      const headers = { traceparent: `00-${traceId}-${clientSpan}-01`, tracestate: "vendor=1" };
+      const answer = await own.request(agent.url, { headers });
+      assert.match(seen[0]?.traceparent ?? "", new RegExp(`^00-(?!${traceId})[0-9a-f]{32}-[0-9a-f]{16}-00$`));
+      assert.equal(seen[0]?.tracestate, undefined);
+      const denied = await own.request(`https://unknown.${own.domain}/`, { headers });
+      assert.notEqual((await spanOf(denied.id)).traceId, traceId);
+      assert.equal(
+        receiver.spans.some(({ attributes }) => attributes["postern.request.id"] === answer.id),
+        false,
+      );
+    } finally {
+      await own.stop();
+    }
+  });
 
   it("traces have the header fields and the resource of the operator", () => {
     assert.equal(receiver.requests[0]?.headers["x-api-key"], "of-the-collector");

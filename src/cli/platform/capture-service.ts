@@ -10,7 +10,7 @@ import type { Supervised, ThreadPlan } from "./threads/supervise.ts";
 
 export interface CaptureServiceOptions extends Pick<
   ThreadPlan<unknown, unknown>,
-  "log" | "logForm" | "clock" | "watchSeconds"
+  "log" | "logForm" | "clock" | "watchSeconds" | "telemetry"
 > {
   /** The server's data directory. */
   readonly data: string;

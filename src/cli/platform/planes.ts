@@ -24,7 +24,6 @@ import { AddressService } from "./address-service.ts";
 import { captureDirectory, CaptureService } from "./capture-service.ts";
 import type { CaptureServiceOptions } from "./capture-service.ts";
 import { openPeerRoom } from "./peer-room.ts";
-import type { TelemetryService } from "./telemetry-service.ts";
 import type { PeerRoom } from "./peer-room.ts";
 import { startSshService } from "./ssh-service.ts";
 import { trafficHeap } from "./threads/heap.ts";
@@ -32,7 +31,7 @@ import { holdBundledThreads } from "./threads/hold-programs.ts";
 import { makeLine } from "./threads/line.ts";
 import { supervise } from "./threads/supervise.ts";
 import type { ServerProblem } from "./threads/thread-messages.ts";
-import type { Supervised, ThreadPlan } from "./threads/supervise.ts";
+import type { Supervised, ThreadPlan, ThreadTelemetry } from "./threads/supervise.ts";
 
 export interface PlanesOptions {
   readonly settings: PlatformSettings;
@@ -45,7 +44,7 @@ export interface PlanesOptions {
   /** Absent without an access log. */
   readonly accessLog: AccessLogFile | undefined;
   /** Absent if no telemetry is sent. */
-  readonly telemetry: Pick<TelemetryService, "share" | "threadReady"> | undefined;
+  readonly telemetry: ThreadTelemetry | undefined;
   /** Maximum time for each plane to drain, milliseconds. */
   readonly drainMs: number;
 }
@@ -74,9 +73,7 @@ export function startPlanes(options: PlanesOptions): Planes {
   holdBundledThreads();
   const { clock, log, drainMs } = options;
   const { watchdogSeconds: watchSeconds } = options.settings;
-  const started = { log, logForm: logFormOf(options.settings), clock, watchSeconds };
-  const { telemetry } = options;
-  const shared = { ...started, telemetry: telemetry?.share };
+  const shared = { log, logForm: logFormOf(options.settings), clock, watchSeconds, telemetry: options.telemetry };
   const count = options.settings.edges ?? 1;
   const room = count > 1 || options.settings.sshListen ? openPeerRoom() : undefined;
   const edges: Supervised<EdgePorts>[] = [];
@@ -95,15 +92,12 @@ export function startPlanes(options: PlanesOptions): Planes {
       file: new URL("./threads/control-plane.ts", import.meta.url),
       lines: () => takeEnds.map((take) => take("control plane")),
       readinessChecked: () => void (checkedAt = clock.monotonic()),
-      ready(tell) {
-        controlPlaneReady(tell);
-        telemetry?.threadReady("control plane", { tell });
-      },
+      ready: controlPlaneReady,
       options: (ports) => controlPlaneOptions(options, ports?.apiPort ?? apiPort),
     });
   let control: Supervised<ControlPlanePorts> = startControl();
   const keys = async (): Promise<readonly CaptureKey[]> => (await control.started).captureKeys;
-  const capture = new CaptureService({ ...started, ...captureOptions(options), keys, edges: () => edges });
+  const capture = new CaptureService({ ...shared, ...captureOptions(options), keys, edges: () => edges });
   const startEdge = (at: number, first?: EdgePorts): Supervised<EdgePorts> =>
     (edges[at] = superviseEdge(options, {
       at,
@@ -191,21 +185,17 @@ interface EdgePlan {
 
 function superviseEdge(options: PlanesOptions, plan: EdgePlan): Supervised<EdgePorts> {
   const { at, count, room, capture, addresses, sharedKeys } = plan;
-  const { settings, accessLog, telemetry } = options;
-  const name = count === 1 ? "edge" : `edge ${at + 1}`;
+  const { settings, accessLog } = options;
   return supervise<EdgeThreadOptions, EdgePorts>({
     ...plan.shared,
-    name,
+    name: count === 1 ? "edge" : `edge ${at + 1}`,
     file: new URL("./threads/edge.ts", import.meta.url),
     heap: trafficHeap,
     lines: () => [plan.takeEnd("edge")],
     accessLines: (batch, written) => accessLog?.write(batch, written),
     captureWanted: () => capture.wanted(),
     addressesWanted: () => letGo("task", addresses.wanted()),
-    ready(tell) {
-      capture.edgeReady({ tell });
-      telemetry?.threadReady(name, { tell });
-    },
+    ready: (tell) => capture.edgeReady({ tell }),
     options: (ports) => ({
       ...edgeOptions(options, ports ?? plan.first, sharedKeys() ?? plan.ownKeys()),
       number: at + 1,

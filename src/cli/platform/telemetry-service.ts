@@ -3,7 +3,7 @@ import { MessageChannel } from "node:worker_threads";
 import type { LogLine } from "../../lib/log.ts";
 import type { TelemetryPlan } from "../telemetry/plan.ts";
 import { supervise } from "./threads/supervise.ts";
-import type { Supervised, ThreadPlan } from "./threads/supervise.ts";
+import type { Supervised, ThreadPlan, ThreadTelemetry } from "./threads/supervise.ts";
 import { TelemetryEnd } from "./threads/telemetry-end.ts";
 import type { TelemetryShare } from "./threads/telemetry-end.ts";
 import type { TelemetryThreadOptions } from "./threads/telemetry.ts";
@@ -21,7 +21,7 @@ type Maker = Pick<Supervised<unknown>, "tell">;
 /** Maximum time for the last requests, milliseconds. */
 const stopMs = 2_000;
 
-export class TelemetryService {
+export class TelemetryService implements ThreadTelemetry {
   readonly #thread: Supervised<undefined>;
   /** The main thread's part. */
   readonly #own: TelemetryEnd;

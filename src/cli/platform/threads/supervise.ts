@@ -25,6 +25,13 @@ const steadyMs = 60_000;
 
 const noDetails = { code: undefined, port: undefined, address: undefined };
 
+/** What connects a thread with the telemetry thread. */
+export interface ThreadTelemetry {
+  readonly share: TelemetryShare;
+  /** Called each time the thread `name` runs. */
+  threadReady(name: string, thread: Pick<Supervised<unknown>, "tell">): void;
+}
+
 export interface ThreadPlan<Options, Ports> {
   readonly name: string;
   readonly file: URL;
@@ -33,7 +40,7 @@ export interface ThreadPlan<Options, Ports> {
   readonly log: Log;
   readonly logForm: LogForm;
   /** Absent if no telemetry is sent. */
-  readonly telemetry?: TelemetryShare | undefined;
+  readonly telemetry?: ThreadTelemetry | undefined;
   readonly clock: Clock;
   /** Maximum seconds without a sign of life before the thread is stopped and restarted; 0: never. */
   readonly watchSeconds: number;
@@ -98,6 +105,7 @@ export function supervise<Options, Ports>(plan: ThreadPlan<Options, Ports>): Sup
         if (plan.watchSeconds > 0) watchThread({ ...plan, worker: current, heart, seconds: plan.watchSeconds, hung });
         ports = its;
         first.resolve(its);
+        plan.telemetry?.threadReady(plan.name, { tell });
         plan.ready?.(tell);
       },
       done: () => done(),
@@ -209,7 +217,7 @@ function startThread<Options, Ports>(
     options: plan.options(ports),
     ports: lines,
     log: plan.logForm,
-    telemetry: plan.telemetry,
+    telemetry: plan.telemetry?.share,
     heart,
     refused: marks,
   };
