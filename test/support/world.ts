@@ -1,6 +1,8 @@
 /**
  * Objects for every operation, created over the API on demand. The code uses the declarations and names no resource.
  */
+import { generateKeyPairSync } from "node:crypto";
+import { ed25519Blob, publicKeyLine } from "../../src/ssh/keys/public-key.ts";
 import assert from "node:assert/strict";
 import type { Operation } from "../../src/api/operation/call.ts";
 import { modulesOf, resourceNamed } from "../../src/api/operation/declarations.ts";
@@ -69,6 +71,7 @@ export function makeWorld(api: TestApi): World {
     }
     const body = exampleInput(fields, direction, (kind) => ids.get(kind) ?? "");
     if ("ca_pem" in body) body["ca_pem"] = (await authority).certificatePem;
+    if ("public_key" in body) body["public_key"] = newSshKeyLine();
     if ("private_key_pem" in body) {
       const leaf = await issueLeaf(await authority, { names: ["a.example.com"], days: 30, now: Date.now() });
       Object.assign(body, { certificate_pem: leaf.certificatePem, private_key_pem: leaf.keyPem });
@@ -174,6 +177,13 @@ export function makeWorld(api: TestApi): World {
     const field = modulesOf(resourceNamed(kind)).find(([module]) => module.name === block)?.[1];
     await api.ok("PUT", `${path}/${block}`, await input(kind, field?.fields as Fields, "create"));
   }
+}
+
+/** Each key belongs to one object of the server. */
+function newSshKeyLine(): string {
+  const { x = "" } = generateKeyPairSync("ed25519").publicKey.export({ format: "jwk" });
+  const blob = ed25519Blob(Buffer.from(x, "base64url"));
+  return publicKeyLine({ type: "ssh-ed25519", blob });
 }
 
 /** Whether an account can have one object of each of the resource's types. */
