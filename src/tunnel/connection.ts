@@ -41,6 +41,8 @@ export interface ConnectionHost extends Omit<SessionParts, "mux"> {
   readonly connections: Set<AgentConnection>;
   /** Whether Postern agents should connect to other servers. */
   turnsAway: boolean;
+  /** Number of refused logins from threads of this server. */
+  localRefusals: number;
 }
 
 /** Maximum number of streams with a response that the agent leaves half open. */
@@ -332,6 +334,7 @@ export class AgentConnection {
   }
 
   #refuse(stream: MuxStream, refusal: Refusal): void {
+    if (this.#isLocal) this.#host.localRefusals += 1;
     if (refusal.reason === "agent_token_unknown" || refusal.reason === "agent_api_key") {
       if (!this.#isLocal) this.#host.addresses.wrongToken(this.#ip);
     }

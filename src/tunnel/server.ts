@@ -39,6 +39,8 @@ export interface AgentServer {
   acceptLocal(socket: Socket): void;
   /** Whether an address may connect now. Call before the TLS handshake to save its cost. */
   admits(ip: string): boolean;
+  /** Number of refused logins on connections of `acceptLocal`. */
+  readonly localRefusals: number;
   /** Live sessions by id. */
   readonly sessions: ReadonlyMap<string, AgentSession>;
   /** Turns Postern agents away from now on, so that they connect elsewhere. SDKs would not return for a long time. */
@@ -70,6 +72,7 @@ export function makeAgentServer(hooks: ServerHooks, options: AgentServerOptions)
     sessions: new Map(),
     connections: new Set(),
     turnsAway: false,
+    localRefusals: 0,
   };
   let isClosed = false;
   let isRetired = false;
@@ -84,6 +87,9 @@ export function makeAgentServer(hooks: ServerHooks, options: AgentServerOptions)
     },
     admits: (ip) => !isClosed && addresses.admits(ip),
     sessions: host.sessions,
+    get localRefusals() {
+      return host.localRefusals;
+    },
     retire() {
       isRetired = true;
       host.turnsAway = true;

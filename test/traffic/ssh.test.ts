@@ -144,6 +144,8 @@ describe("ssh", { skip: skipWithout("ssh", "ssh-keygen") }, () => {
     assert.equal(session.transport, "ssh");
     assert.match(session.agent_version, /^ssh OpenSSH_/);
     assert.equal(session.ip, "127.0.0.1");
+    const { text } = await platform.api("GET", "/metrics");
+    assert.match(text, /^postern_ssh_sessions [1-9]/m);
     await client.stop();
   });
 

@@ -97,6 +97,7 @@ export class SshConnection {
   #deadline: Timer | undefined;
   #wordsTimer: Timer | undefined;
   #keepAlive: Timer | undefined;
+  #expiry: Timer | undefined;
   #askedAt = 0;
   /** Answers in the order of their requests (RFC 4254 §4). */
   #answers: Promise<void> = Promise.resolve();
@@ -177,7 +178,10 @@ export class SshConnection {
         },
         this.#handlers(),
       );
-      if (this.#isOver) session.close();
+      if (this.#isOver) {
+        session.close();
+        return "The connection has ended.";
+      }
       this.#session = session;
       this.#watchCertificate(certificate?.expiresAtMs ?? Infinity);
       return undefined;
@@ -191,13 +195,11 @@ export class SshConnection {
   }
 
   #watchCertificate(expiresAtMs: number): void {
+    if (expiresAtMs === Infinity) return;
     // The longest time of a timer is 24 days.
     const leftMs = Math.min(expiresAtMs - this.#host.clock.now(), 2 ** 31 - 1);
-    if (expiresAtMs === Infinity) return;
     this.#expiry = this.#host.clock.after(leftMs, () => this.end("The certificate of this connection has expired."));
   }
-
-  #expiry: Timer | undefined;
 
   #handlers(): ClientHandlers {
     return {

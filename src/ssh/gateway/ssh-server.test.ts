@@ -8,6 +8,10 @@ import { makeManualClock } from "../../../test/support/clock.ts";
 import type { ManualClock } from "../../../test/support/clock.ts";
 import { eventually } from "../../../test/support/eventually.ts";
 import { seededRandom } from "../../../test/support/random.ts";
+import { skipWithout } from "../../../test/support/programs.ts";
+import { makeSshClients } from "../../../test/support/ssh-clients.ts";
+import { systemClock } from "../../lib/clock.ts";
+import type { ClientSession } from "../../tunnel/client-hooks.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { silentLog } from "../../lib/log.ts";
 import { readHostKey } from "../keys/host-key.ts";
@@ -17,6 +21,42 @@ import { startSshServer } from "./ssh-server.ts";
 import type { SshServer } from "./ssh-server.ts";
 
 const pem = generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" });
+const shared = {
+  hostKey: readHostKey(pem),
+  listen: { host: "127.0.0.1", port: 0 },
+  log: silentLog,
+  domain: "t.example.com",
+  version: "SSH-2.0-Postern_test",
+  limits: defaultSshLimits,
+  readWords: () => ({ help: "" }),
+  help: "",
+  maxConnections: 20,
+  maxPerAddress: 20,
+};
+
+describe("the SSH server with a logged-in client", { skip: skipWithout("ssh", "ssh-keygen") }, () => {
+  it("H4: the server replaces keys while the client sends data", async () => {
+    const link = { close() {}, bind: () => Promise.withResolvers().promise, nodes: 0, openStreams: 0 };
+    const server = await startSshServer({
+      ...shared,
+      clock: systemClock,
+      rekey: { bytes: 200_000, packets: 2 ** 30, afterMs: 60_000 },
+      openLink: () => Promise.resolve(link as unknown as ClientSession),
+    });
+    const clients = makeSshClients();
+    try {
+      const client = clients.openssh(server.port, clients.makeKey("key"), "-v", "-R", "a:80:127.0.0.1:1", "127.0.0.1");
+      const exchanges = (): number => client.stderr.match(/SSH2_MSG_NEWKEYS received/g)?.length ?? 0;
+      await eventually(exchanges, (count) => count === 1);
+      for (let round = 0; round < 20; round += 1) client.write("x".repeat(100_000));
+      await eventually(exchanges, (count) => count > 3);
+      await client.stop();
+    } finally {
+      await clients.stop();
+      server.stop("the test has ended");
+    }
+  });
+});
 
 describe("the SSH server", () => {
   let clock: ManualClock;
@@ -27,22 +67,13 @@ describe("the SSH server", () => {
   before(async () => {
     clock = makeManualClock();
     server = await startSshServer({
-      listen: { host: "127.0.0.1", port: 0 },
+      ...shared,
       clock,
-      log: silentLog,
-      hostKey: readHostKey(pem),
-      domain: "t.example.com",
-      version: "SSH-2.0-Postern_test",
-      limits: defaultSshLimits,
       rekey: undefined,
       openLink() {
         links += 1;
         return Promise.reject(new Refusal("ssh_key_unknown"));
       },
-      readWords: () => ({ help: "" }),
-      help: "",
-      maxConnections: 20,
-      maxPerAddress: 20,
     });
   });
   after(() => {
