@@ -47,7 +47,7 @@ export const placeSettings = {
     default: "off",
   }),
   sshHostKey: optional(
-    "PEM file with the private key by which SSH clients know this server (default: a key that follows from the server's own secret, the same on every node).",
+    "File with the private key by which SSH clients know this server, of ssh-keygen or in PEM (default: a key that follows from the server's own secret, the same on every node).",
     file,
   ),
   domain: one("Domain for generated names of agents.", hostName, { default: "localhost" }),

@@ -1,7 +1,7 @@
 /** The server's private key, which proves to clients that they reached it. */
 import { createPrivateKey, createPublicKey, sign } from "node:crypto";
 import type { KeyObject } from "node:crypto";
-import { mpint, string } from "../wire.ts";
+import { mpint, string, WireReader } from "../wire.ts";
 import { ed25519Blob, fingerprintOf, InvalidKey } from "./public-key.ts";
 
 export interface HostKey {
@@ -15,13 +15,11 @@ export interface HostKey {
 
 /** Reads a private key in PEM without a passphrase. Throws `InvalidKey` that says what to do. */
 export function readHostKey(pem: string): HostKey {
-  if (pem.includes("BEGIN OPENSSH PRIVATE KEY")) {
-    throw new InvalidKey("must be a key in PEM. Convert a copy: ssh-keygen -p -N '' -m PKCS8 -f FILE");
-  }
   let key: KeyObject;
   try {
-    key = createPrivateKey(pem);
+    key = pem.includes(opensshHeader) ? readOpensshKey(pem) : createPrivateKey(pem);
   } catch (error) {
+    if (error instanceof InvalidKey) throw error;
     throw new InvalidKey("must be a private key in PEM without a passphrase", { cause: error });
   }
   switch (key.asymmetricKeyType) {
@@ -34,6 +32,29 @@ export function readHostKey(pem: string): HostKey {
     default:
       throw new InvalidKey("must be an Ed25519, RSA or ECDSA (P-256) key");
   }
+}
+
+const opensshHeader = "-----BEGIN OPENSSH PRIVATE KEY-----";
+
+/** The form in which ssh-keygen writes keys (OpenSSH PROTOCOL.key). Other types than Ed25519 have a form that Node reads. */
+function readOpensshKey(text: string): KeyObject {
+  const base64 = text.slice(text.indexOf(opensshHeader) + opensshHeader.length, text.lastIndexOf("-----END"));
+  const reader = new WireReader(Buffer.from(base64, "base64"), "openssh-key-v1\0".length);
+  if (reader.text() !== "none") throw new InvalidKey("must be a private key without a passphrase");
+  // The names and options of the missing encryption, the number of keys, and the public key.
+  reader.string();
+  reader.string();
+  reader.uint32();
+  reader.string();
+  const secret = new WireReader(reader.string());
+  // Two equal numbers that show a wrong passphrase.
+  secret.uint64();
+  if (secret.text() !== "ssh-ed25519") {
+    throw new InvalidKey("must be in PEM. Convert a copy: ssh-keygen -p -N '' -m PKCS8 -f FILE");
+  }
+  const x = secret.string().toString("base64url");
+  const d = secret.string().subarray(0, 32).toString("base64url");
+  return createPrivateKey({ format: "jwk", key: { kty: "OKP", crv: "Ed25519", x, d } });
 }
 
 function ed25519HostKey(key: KeyObject): HostKey {
