@@ -124,10 +124,6 @@ export function makeEdgeQueries(
     const answer = await query(line, (call) => ({ type: "question", call, question }), timeoutMs);
     return answer?.type === "answer" ? answer.answer : undefined;
   };
-  const askAll = async (lines: readonly EdgeLine[], question: EdgeQuestion): Promise<(EdgeAnswer | undefined)[]> => {
-    const answers = await queryAll(lines, (call) => ({ type: "question", call, question }), questionTimeoutMs);
-    return answers.map((one) => (one?.type === "answer" ? one.answer : undefined));
-  };
   /** The line to the edge at which the agent of a session is connected. */
   const lineOfSession = new Map<string, EdgeLine>();
   const tell = async ({ id: sessionId }: StoredObject, command: AgentCommand): Promise<string | undefined> => {
