@@ -2109,7 +2109,8 @@ export interface Requests {
 export interface RequestsExport {
   /**
    * Export captured requests, newest first, as JSON Lines or as an HTTP archive (HAR). Header fields and bodies need
-   * the scope `exchanges`. `GET /requests/export`
+   * the scope `exchanges`. If captured requests could not be read, the last line has the reason as `incomplete`. `GET
+   * /requests/export`
    */
   get(options?: RequestsExportGetOptions): Promise<string>;
 }

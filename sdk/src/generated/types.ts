@@ -4415,6 +4415,15 @@ export interface RequestList {
   readonly uri: string;
   /** URI of the next page; null on the last page. */
   readonly next_page_uri: string | null;
+  readonly incomplete: {
+    /**
+     * `time`: the search took too long, and the next page continues it. `busy`: too many searches wait. `failed`: a
+     * node could not read its captured requests. `silent`: an edge did not answer.
+     */
+    readonly reason: "time" | "busy" | "failed" | "silent";
+    /** Everything from this time on was searched; null if the reason is not `time`. */
+    readonly searched_to: string | null;
+  } | null;
 }
 
 /** A request that has ended at the edge. */
@@ -4535,6 +4544,15 @@ export interface ConnectionList {
   readonly uri: string;
   /** URI of the next page; null on the last page. */
   readonly next_page_uri: string | null;
+  readonly incomplete: {
+    /**
+     * `time`: the search took too long, and the next page continues it. `busy`: too many searches wait. `failed`: a
+     * node could not read its captured requests. `silent`: an edge did not answer.
+     */
+    readonly reason: "time" | "busy" | "failed" | "silent";
+    /** Everything from this time on was searched; null if the reason is not `time`. */
+    readonly searched_to: string | null;
+  } | null;
 }
 
 /** A connection to a TLS or TCP edge or endpoint that has ended. */
