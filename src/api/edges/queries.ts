@@ -104,6 +104,10 @@ function joinEndpoints(answers: readonly (EdgeAnswer | undefined)[]): readonly A
   return [...new Map(said.flatMap(({ endpoints }) => endpoints.map((one) => [one.tunnelId, one]))).values()];
 }
 
+function saidIn(message: Upward | undefined): EdgeAnswer | undefined {
+  return message?.type === "answer" ? message.answer : undefined;
+}
+
 /** @param others undefined if there is no other node, or none yet */
 export function makeEdgeQueries(
   edges: Pick<Edges, "joined" | "lines">,
@@ -117,12 +121,11 @@ export function makeEdgeQueries(
     question: EdgeQuestion,
     timeoutMs = questionTimeoutMs,
   ): Promise<readonly (EdgeAnswer | undefined)[]> => {
-    const answers = await queryAll(lines, (call) => ({ type: "question", call, question }), timeoutMs);
-    return answers.map((one) => (one?.type === "answer" ? one.answer : undefined));
+    return (await queryAll(lines, (call) => ({ type: "question", call, question }), timeoutMs)).map(saidIn);
   };
   const askOne = async (line: EdgeLine, question: EdgeQuestion, timeoutMs: number): Promise<EdgeAnswer | undefined> => {
     const answer = await query(line, (call) => ({ type: "question", call, question }), timeoutMs);
-    return answer?.type === "answer" ? answer.answer : undefined;
+    return saidIn(answer);
   };
   /** The line to the edge at which the agent of a session is connected. */
   const lineOfSession = new Map<string, EdgeLine>();
@@ -173,11 +176,8 @@ export function makeEdgeQueries(
     },
     async metrics(exemplars = false) {
       const joined = edges.joined();
-      const answers = await queryAll(
-        joined,
-        (call) => ({ type: "metrics_request", call, exemplars }),
-        metricsTimeoutMs,
-      );
+      const request = (call: number) => ({ type: "metrics_request" as const, call, exemplars });
+      const answers = await queryAll(joined, request, metricsTimeoutMs);
       const texts = answers.flatMap((one, at) => {
         if (one?.type !== "metrics") return [];
         // Edges are numbered by their place, as in the log. Ids change with each start and would create more and more
