@@ -108,7 +108,8 @@ export class Lane {
         if (this.#isWoken) continue;
         if (this.#underWay === 0) {
           const wait = await store.nextDue(this.routeId);
-          if (wait !== undefined) this.#sleep(Math.max(wait, 20));
+          // Messages that arrive during probes wait for the next look.
+          if (wait !== undefined) this.#sleep(Math.min(Math.max(wait, 20), this.#probeMs || maxSleepMs));
         }
         return;
       }
