@@ -166,6 +166,41 @@ describe(
       for (const agent of agents) await agent.close();
     });
 
+    it("K5: servers on one database: revoking the token of an agent at a server that is cut off ends its URL at the others", async () => {
+      const [away, ...others] = nodes;
+      const [first] = others;
+      const host = "revoked.example.com";
+      const made = await first.call("POST", "/credentials", { description: "revoked" }, { prefer: "wait=10" });
+      const token = String(made.body["token"]);
+      const url = `https://${host}`;
+      const agent = await away.agent({ upstream: service.port, url, token, agent: { connections: 2 } });
+      const served = async (node: ServerNode): Promise<boolean> =>
+        (await node.ask("h1", { host }).catch(() => undefined))?.text === "served";
+      for (const node of nodes) await eventually(() => served(node), Boolean);
+      relay.blackhole();
+      try {
+        for (const node of others)
+          await eventually(
+            () => memberCount(node),
+            (count) => count === "2",
+          );
+        for (const node of others) assert.equal(await served(node), true);
+        assert.equal((await first.call("DELETE", `/credentials/${String(made.body["id"])}`)).status, 204);
+        for (const node of others)
+          await eventually(
+            () => served(node),
+            (isServed) => !isServed,
+          );
+      } finally {
+        relay.mend();
+      }
+      assert.match((await agent.ended).message, /token/i);
+      await eventually(
+        () => lease(away),
+        (held) => held === "1",
+      );
+    });
+
     it("servers on one database: agents of a server that reaches no other server open sessions at other servers, which serve them until its return", async () => {
       const [away, ...others] = nodes;
       const host = "isolated.example.com";
