@@ -243,7 +243,6 @@ describe("the console's views", { skip: skipWithout("chromium"), timeout: 240_00
       () => page.locator("#field-cidr").inputValue(),
       (value) => value === "127.0.0.1/32",
     );
-    await page.getByRole("button", { name: "Review …" }).click();
     await page.getByRole("button", { name: "Apply", exact: true }).click();
     const again = page.getByRole("region", { name: "Ask again" });
     const link = again.getByRole("link", { name: `Open ${host}/way/in` });
