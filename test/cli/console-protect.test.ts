@@ -86,7 +86,7 @@ describe("access rules in the console", { skip: skipWithout("chromium"), timeout
       await apply(again);
       await eventually(policies, (all) => all.length === 1);
       const rules = (await platform.api("GET", "/ip_policy_rules")).body.ip_policy_rules as ApiBody[];
-      assert.deepEqual(rules.map(({ cidr }) => String(cidr)).toSorted(), ["192.0.2.0/24", "198.51.100.0/24"]);
+      assert.deepEqual(rules.map(({ cidr }) => String(cidr)).sort(), ["192.0.2.0/24", "198.51.100.0/24"]);
       await visitView(watched.page, platform, "history");
       await watched.page.getByRole("button", { name: "Undo …" }).first().click();
       await watched.page.getByRole("button", { name: "Go back" }).click();
