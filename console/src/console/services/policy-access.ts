@@ -66,7 +66,7 @@ export function rulesIn(policy: string): readonly JsonObject[] {
   return rules.filter(isOurs) as readonly JsonObject[];
 }
 
-/** Replaces the console's rules in a policy. Everything else stays as it is. */
+/** Replaces the console's rules in a policy. Everything else stays unchanged. */
 export function withRules(policy: string, phase: Phase, rules: readonly JsonObject[]): string {
   const document = jsonOf(policy);
   if (document) {

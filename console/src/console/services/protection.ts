@@ -3,7 +3,7 @@ import type { LoginAddresses } from "../../../../sdk/src/index.ts";
 import type { JsonObject } from "../api.ts";
 import { passwordAction } from "./password.ts";
 
-/** `kept`: the login stays as it is. */
+/** `kept`: the login stays unchanged. */
 export type Login = "" | "kept" | "development" | "password" | "google" | "github" | "microsoft" | "openid" | "saml";
 
 export interface Protection {
