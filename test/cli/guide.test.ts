@@ -65,7 +65,11 @@ for (const { name, commands: least } of guides) {
           // Output that is only read may arrive later.
           for (let tries = 0; tries < 200 && line.includes("grep ") && output !== printed; tries += 1)
             output = await run(line);
-          assert.equal(output, printed, line);
+          // The hash of a plan depends on the state of the server.
+          const [given, wanted] = [output, printed].map((text) =>
+            text.replaceAll(/--plan [0-9a-f]{32}/g, "--plan HASH"),
+          );
+          assert.equal(given, wanted, line);
           commands += 1;
         }
       }

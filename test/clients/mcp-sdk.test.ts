@@ -4,10 +4,8 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { after, before, describe, it } from "node:test";
 import type { UnauthorizedError } from "@modelcontextprotocol/sdk/client/auth.js";
-import type { OAuthClientProvider } from "@modelcontextprotocol/sdk/client/auth.js";
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import type { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import type { OAuthClientInformationMixed, OAuthTokens } from "@modelcontextprotocol/sdk/shared/auth.js";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import { createServer } from "../../src/lib/http.ts";
@@ -15,7 +13,8 @@ import type { Browser } from "../support/browser.ts";
 import { eventually } from "../support/eventually.ts";
 import { startLoginWorld } from "../support/login-world.ts";
 import type { LoginWorld } from "../support/login-world.ts";
-import { decide, logIn, redirectUri } from "../support/oauth-client.ts";
+import { ClientStore } from "../support/mcp-client.ts";
+import { decide, logIn } from "../support/oauth-client.ts";
 import { clientId, clientSecret } from "../support/oauth-providers.ts";
 import type { Person } from "../support/oauth-providers.ts";
 import { startOurAgent } from "../support/our-agent.ts";
@@ -71,35 +70,6 @@ async function startMcpServer() {
   };
 }
 
-/** What a client stores between its requests. */
-class Provider implements OAuthClientProvider {
-  readonly redirectUrl = redirectUri;
-  readonly clientMetadataUrl?: string;
-  readonly clientMetadata = {
-    client_name: "SDK client",
-    redirect_uris: [redirectUri],
-    token_endpoint_auth_method: "none",
-    grant_types: ["authorization_code", "refresh_token"],
-    response_types: ["code"],
-  };
-  opened: URL | undefined;
-  #client: OAuthClientInformationMixed | undefined;
-  #tokens: OAuthTokens | undefined;
-  #verifier = "";
-
-  constructor(clientMetadataUrl?: string) {
-    if (clientMetadataUrl !== undefined) this.clientMetadataUrl = clientMetadataUrl;
-  }
-  clientInformation = () => this.#client;
-  saveClientInformation = (client: OAuthClientInformationMixed) => void (this.#client = client);
-  tokens = () => this.#tokens;
-  saveTokens = (tokens: OAuthTokens) => void (this.#tokens = tokens);
-  redirectToAuthorization = (url: URL) => void (this.opened = url);
-  saveCodeVerifier = (verifier: string) => void (this.#verifier = verifier);
-  codeVerifier = () => this.#verifier;
-  invalidateCredentials = () => void (this.#tokens = undefined);
-}
-
 /** Requests of the client, over the connection of a test's browser without its cookies. */
 function fetchWith(browser: Browser) {
   return async (url: string | URL, init: RequestInit = {}): Promise<Response> => {
@@ -143,7 +113,7 @@ for (const [http, name] of (["h1", "h2"] as const).flatMap((one) =>
       await mcp.stop();
       await world.stop();
     });
-    const connect = async (provider: Provider) => {
+    const connect = async (provider: ClientStore) => {
       const programs = world.browser(http);
       const transport = () =>
         new sdk.StreamableHTTPClientTransport(new URL(`${agent.url}/mcp`), {
@@ -170,7 +140,7 @@ for (const [http, name] of (["h1", "h2"] as const).flatMap((one) =>
       (result as { content: readonly { text: string }[] }).content[0]?.text ?? "";
 
     it(`the public MCP client ${name} over ${http} discovers, registers, logs in, and calls tools in the person's name`, async () => {
-      const { client } = await connect(new Provider());
+      const { client } = await connect(new ClientStore());
       assert.deepEqual((await client.listTools()).tools.map(({ name }) => name).toSorted(), ["store", "whoami"]);
       assert.equal(told(await client.callTool({ name: "whoami" })), "ada@example.com false");
       await client.close();
@@ -179,7 +149,7 @@ for (const [http, name] of (["h1", "h2"] as const).flatMap((one) =>
     // Version 1.20 does not read insufficient_scope.
     if (name !== "mcp-sdk-1-20") {
       it(`the public MCP client ${name} over ${http} requests a further scope when a tool needs it`, async () => {
-        const provider = new Provider();
+        const provider = new ClientStore();
         const { client, transport, confirm } = await connect(provider);
         provider.opened = undefined;
         // With a refresh token, this client would try the same scopes again.
@@ -197,7 +167,7 @@ for (const [http, name] of (["h1", "h2"] as const).flatMap((one) =>
     }
 
     it(`the public MCP client ${name} over ${http} renews expired tokens, and needs a new login after the session is deleted`, async () => {
-      const provider = new Provider();
+      const provider = new ClientStore();
       const { client } = await connect(provider);
       const { refresh_token = "" } = provider.tokens() ?? {};
       provider.saveTokens({ access_token: "postern_oa_expired", token_type: "Bearer", refresh_token });
@@ -222,11 +192,11 @@ for (const [http, name] of (["h1", "h2"] as const).flatMap((one) =>
       const documents = createServer((request, response) => {
         const client_id = `http://127.0.0.1:${(documents.address() as AddressInfo).port}${request.url}`;
         response.writeHead(200, { "content-type": "application/json" });
-        response.end(JSON.stringify({ ...new Provider().clientMetadata, client_name: "Documented", client_id }));
+        response.end(JSON.stringify({ ...new ClientStore().clientMetadata, client_name: "Documented", client_id }));
       });
       documents.listen(0, "127.0.0.1");
       await once(documents, "listening");
-      const provider = new Provider("https://unused.example/client.json");
+      const provider = new ClientStore();
       const id = `http://127.0.0.1:${(documents.address() as AddressInfo).port}/client.json`;
       provider.saveClientInformation({ client_id: id });
       const { client } = await connect(provider);
