@@ -131,6 +131,25 @@ describe("a person at the console", { skip: skipWithout("chromium"), timeout: 24
     assert.deepEqual([asked.clicks, asked.fields], [3, 0]);
   });
 
+  it("a person at the console allows one country, and undoes it", async () => {
+    const visitor = await begin();
+    await visitor.click("Services");
+    await visitor.click(new RegExp(shop));
+    await visitor.click("Protect …");
+    await visitor.fill("Countries", "xx");
+    await visitor.see("XX is not the two-letter code of a country, such as DE.");
+    await visitor.fill("Countries", "de");
+    await visitor.see("🇩🇪 Germany (DE)");
+    await visitor.click("Apply");
+    await eventually(status, (code) => code === 403);
+    const undone = await begin();
+    await undone.click("History");
+    await undone.click("Undo …");
+    await undone.click("Go back");
+    await undone.see("Done, as revision");
+    await eventually(status, (code) => code === 200);
+  });
+
   it("a person at the console invites an agent with 2 clicks", async () => {
     const visitor = await begin();
     await visitor.click("Add an agent");

@@ -150,6 +150,7 @@ const affectsTraffic: ReadonlySet<string> = new Set([
   "cloud_endpoint",
   "ip_policy_rule",
   "ip_restriction",
+  "country_restriction",
   "static_backend",
   "tunnel_group_backend",
   "failover_backend",

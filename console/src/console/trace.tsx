@@ -13,6 +13,7 @@ import { Fact } from "../exchange/fact.tsx";
 import { Back } from "./history.tsx";
 import { Failed, Head, Id, Outcome } from "./parts.tsx";
 import { linkTo, place } from "./router.ts";
+import { countryText } from "./services/countries.tsx";
 import { Steps } from "./steps.tsx";
 import { useData } from "./use-data.ts";
 
@@ -65,7 +66,10 @@ function Ended({ request, description }: { readonly request: Request; readonly d
             </a>
           </Fact>
         )}
-        <Fact name="From">{request.source_ip}</Fact>
+        <Fact name="From">
+          {request.source_ip}
+          {request.source_country !== null && `, ${countryText(request.source_country)}`}
+        </Fact>
         <Fact name="In, out">{`${bytesText(request.bytes_in)}, ${bytesText(request.bytes_out)}`}</Fact>
         {request.error_code !== null && <Fact name="Told">{request.error_code}</Fact>}
         <Fact name="Id">

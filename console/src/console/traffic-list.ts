@@ -78,7 +78,15 @@ export function useRequests(filter: RequestFilter): Requests {
 }
 
 function listOf(key: string): List {
-  return { key, items: undefined, earlier: undefined, incomplete: undefined, error: "", isLoading: false, next: undefined };
+  return {
+    key,
+    items: undefined,
+    earlier: undefined,
+    incomplete: undefined,
+    error: "",
+    isLoading: false,
+    next: undefined,
+  };
 }
 
 async function pageOf({ key }: List, before: string | undefined) {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { mkdtempSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
+import { createServer } from "../../lib/http.ts";
 import type { ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { once } from "node:events";

@@ -10,6 +10,7 @@ import { Changes } from "../history.tsx";
 import { configurationChanges } from "../live.ts";
 import { Failed, Head } from "../parts.tsx";
 import { go } from "../router.ts";
+import { CountryFields } from "../services/countries.tsx";
 import { Hint, LoginFields, LoginSelect, RangeFields } from "../services/protection-fields.tsx";
 import { hasDomains, logins, wordsOf } from "../services/protection.ts";
 import { useData, useSettled } from "../use-data.ts";
@@ -127,6 +128,7 @@ export function Publish() {
         {(faults.host ?? faults.target) !== undefined && <Hint fault={faults.host ?? faults.target} help="" />}
         {isHttp && <LoginFields value={wishes} development={development ?? undefined} faults={faults} onChange={set} />}
         <RangeFields value={wishes} faults={faults} onChange={set} />
+        <CountryFields value={wishes} onChange={set} />
         <ul class="checks" aria-label="Checks" aria-live="polite">
           <Item
             state={own.host !== undefined || faults.host !== undefined || isTaken ? "bad" : plan ? "good" : "open"}
@@ -194,10 +196,13 @@ function Item({ state, text }: { readonly state: "good" | "bad" | "open"; readon
   );
 }
 
-function audienceOf({ protocol, login, domains, ranges }: Wishes): string {
+function audienceOf({ protocol, login, domains, ranges, countries }: Wishes): string {
   const people = protocol === "https" && hasDomains(login) && wordsOf(domains).length > 0;
   const who = people ? `everyone at ${wordsOf(domains).join(", ")}` : "everyone";
-  return wordsOf(ranges).length > 0 ? `${who} from the addresses below` : who;
+  const places = [wordsOf(ranges).length > 0 && "addresses", wordsOf(countries).length > 0 && "countries"].filter(
+    Boolean,
+  );
+  return places.length > 0 ? `${who} from the ${places.join(" and ")} below` : who;
 }
 
 function loginText({ protocol, login }: Wishes): string {

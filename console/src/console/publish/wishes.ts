@@ -1,5 +1,6 @@
 /** A service that a person describes in one sentence, and the objects that it consists of. */
 import type { JsonObject } from "../api.ts";
+import { countryModule } from "../services/countries.tsx";
 import { faultsOf, loginModules, noProtection, rangeObjects } from "../services/protection.ts";
 import type { Development, Protection } from "../services/protection.ts";
 
@@ -38,8 +39,9 @@ export function wishFaults(wishes: Wishes): Partial<Record<keyof Wishes, string>
   };
   const own = Object.fromEntries(Object.entries(faults).filter(([, text]) => text !== undefined));
   // Without HTTP there is no login.
-  const { ranges } = faultsOf(wishes);
-  return protocol === "https" ? { ...faultsOf(wishes), ...own } : { ...(ranges !== undefined && { ranges }), ...own };
+  const { ranges, countries } = faultsOf(wishes);
+  const places = { ...(ranges !== undefined && { ranges }), ...(countries !== undefined && { countries }) };
+  return protocol === "https" ? { ...faultsOf(wishes), ...own } : { ...places, ...own };
 }
 
 function isPort(text: string): boolean {
@@ -66,7 +68,10 @@ export function documentOf(wishes: Wishes, development: Development | undefined)
   const name = nameOf(host);
   const backend = { backend: { backend_id: `${name}-agents` } };
   const addresses = rangeObjects(name, ranges);
-  const restriction = "ip_policy" in addresses && { ip_restriction: { ip_policy_ids: [`${name}-visitors`] } };
+  const restriction = {
+    ...("ip_policy" in addresses && { ip_restriction: { ip_policy_ids: [`${name}-visitors`] } }),
+    ...countryModule(wishes),
+  };
   const edge = { description: name, hostports: [host] };
   return {
     document: `console-${name}`,

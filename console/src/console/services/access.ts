@@ -27,6 +27,7 @@ export function accessOf(object: JsonObject): string {
   const ofPolicy = policyActions(object).map((one) => one["type"]);
   const conditions = [
     (applied(object, "ip_restriction") ?? ofPolicy.includes("restrict-ips")) && "from allowed addresses",
+    applied(object, "country_restriction") && "from allowed countries",
     applied(object, "user_agent_filter") && "with allowed clients",
     applied(object, "webhook_verification") && "with a signed webhook",
     signIn(object),

@@ -4,6 +4,7 @@ import type { ApiObject, JsonObject } from "../api.ts";
 import type { Description, Kind } from "../description.ts";
 import { fieldsOf } from "../writes.ts";
 import { policiesOf, signIn } from "./access.ts";
+import { countryPatch, countryRuleOf } from "./countries.tsx";
 import { accessPhase, accessRules, actionsOf, hasOwnPassword, rulesIn, withRules } from "./policy-access.ts";
 import { hasDomains, loginModules, noProtection, rangeObjects, wordsOf } from "./protection.ts";
 import type { Development, Login, Protection } from "./protection.ts";
@@ -61,7 +62,7 @@ export async function currentOf(object: ApiObject, isPolicy: boolean): Promise<C
     kept,
     policies,
     own,
-    value: { ...noProtection, login, domains, ranges: (own?.ranges ?? []).join(" ") },
+    value: { ...noProtection, ...countryRuleOf(object), login, domains, ranges: (own?.ranges ?? []).join(" ") },
   };
 }
 
@@ -132,6 +133,7 @@ export async function protect(
   const restriction = fieldsOf(object, kind, description)["ip_restriction"] as JsonObject | null | undefined;
   const patch = {
     ...loginPatch(object, before, value, development),
+    ...countryPatch(before, value),
     ...(!isSame && {
       ip_restriction: ids.length === 0 ? null : { ...restriction, enabled: true, ip_policy_ids: ids },
     }),

@@ -7,6 +7,7 @@ import type { Description, Kind } from "../description.ts";
 import { Failed } from "../parts.tsx";
 import { linkTo } from "../router.ts";
 import { useData } from "../use-data.ts";
+import { CountryFields } from "./countries.tsx";
 import { currentOf, isByPolicy, protect } from "./current.ts";
 import type { Current, Deciding } from "./current.ts";
 import { LoginFields, LoginSelect, RangeFields } from "./protection-fields.tsx";
@@ -130,6 +131,7 @@ function Rules({ name, kind, parents = [], id, isHttp, current, development, des
         onEveryone={() => setPolicies([])}
         onChange={set}
       />
+      {!isByPolicy(kind) && <CountryFields value={value} onChange={set} />}
       {current.policies.length > 0 && <Policies all={current.policies} chosen={policies} onChoose={setPolicies} />}
       <Failed error={error} />
       <div class="row actions">

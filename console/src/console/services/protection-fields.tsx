@@ -97,13 +97,15 @@ export function RangeFields({
   );
 }
 
+type TextField = Exclude<keyof Protection, "blocksCountries">;
+
 export function LoginFields({ value, development, faults, onChange }: Props) {
   const { login } = value;
   // An empty field is wrong only after the user has left it.
   const [left, setLeft] = useState<readonly string[]>([]);
-  const faultOf = (name: keyof Protection): string | undefined =>
+  const faultOf = (name: TextField): string | undefined =>
     value[name] !== "" || left.includes(name) ? faults[name] : undefined;
-  const text = (name: keyof Protection, label: string, help: string, placeholder = "") => (
+  const text = (name: TextField, label: string, help: string, placeholder = "") => (
     <div class="field grow" onFocusOut={() => setLeft([...left, name])}>
       <label for={`protect-${name}`}>{label}</label>
       <TextInput

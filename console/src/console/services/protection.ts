@@ -2,11 +2,13 @@
 import type { LoginAddresses } from "../../../../sdk/src/index.ts";
 import type { JsonObject } from "../api.ts";
 import { passwordAction } from "./password.ts";
+import { countryFault } from "./countries.tsx";
+import type { CountryRule } from "./countries.tsx";
 
 /** `kept`: the login stays unchanged. */
 export type Login = "" | "kept" | "development" | "password" | "google" | "github" | "microsoft" | "openid" | "saml";
 
-export interface Protection {
+export interface Protection extends CountryRule {
   /** Addresses or ranges, separated by spaces; "": all. */
   readonly ranges: string;
   readonly login: Login;
@@ -21,6 +23,8 @@ export interface Protection {
 }
 
 export const noProtection: Protection = {
+  countries: "",
+  blocksCountries: false,
   ranges: "",
   login: "",
   domains: "",
@@ -66,6 +70,7 @@ export function faultsOf(value: Protection): Partial<Record<keyof Protection, st
   const needsClient = login === "openid";
   const isHalf = hasDomains(login) && (value.clientId === "") !== (value.clientSecret === "");
   const faults = {
+    countries: countryFault(value),
     ranges: wrongRange !== undefined && `${wrongRange} is not an address or a range, such as 203.0.113.0/24.`,
     domains: hasDomains(login) && wrongDomain !== undefined && `${wrongDomain} is not a domain, such as acme.com.`,
     issuer:
