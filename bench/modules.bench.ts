@@ -38,7 +38,11 @@ const cheap = (policyId: string): Readonly<Record<string, object>> => ({
   response_headers: { add: { "x-served-by": "postern" }, remove: ["x-powered-by"] },
 });
 const together = "all of these";
-const dear = { compression: {}, webhook_verification: { provider: "github", secret: "s" } };
+const dear = {
+  country_restriction: { allow: [], deny: ["AQ"] },
+  compression: {},
+  webhook_verification: { provider: "github", secret: "s" },
+};
 const gzipAlone = "compression by gzip";
 const names = [...Object.keys(cheap("")), together, ...Object.keys(dear), gzipAlone];
 const bare = "no module";

@@ -3,7 +3,6 @@
  * No content of the file can make a look-up loop, throw or allocate without bound: the tree is walked for at most 128
  * bits, and `RecordReader` bounds each record.
  */
-import { runAtOnce } from "../lib/slices.ts";
 import type { Steps } from "../lib/slices.ts";
 import { DamagedDatabase, RecordReader } from "./record.ts";
 import type { RecordValue } from "./record.ts";
@@ -165,13 +164,6 @@ export class Mmdb {
     }
     return bytes.readUInt32BE(node * 8 + bit * 4);
   }
-}
-
-/** Opens and checks a database at once, for tests and small files. */
-export function openMmdb(bytes: Buffer): Mmdb {
-  const database = new Mmdb(bytes);
-  runAtOnce(database.check());
-  return database;
 }
 
 const noWords = new Uint32Array(4);
