@@ -12,10 +12,11 @@ const name = "country_restriction";
 /** The number of all codes. */
 const mostCountries = 260;
 
-const countries = (doc: string) =>
+const countries = (doc: string, example?: readonly string[]) =>
   f.list(doc, f.string("A code of ISO 3166-1 alpha-2, such as `DE`.", { format: countryCode }), {
     maxItems: mostCountries,
     unique: true,
+    ...(example && { example }),
   });
 
 /** @param addresses the server's locations. They are loaded when the first rule is compiled */
@@ -27,7 +28,7 @@ export function countryRestrictionWith(addresses: AddressFacts) {
     doc: "Allows visitors by the country of their address. An address in a country of `deny` is denied. If `allow` has countries, all others are denied, and so are addresses whose country is unknown, such as private ones. Without `allow`, addresses whose country is unknown pass.",
     acts: { connection: ["refuse"], request: ["refuse"] },
     fields: {
-      allow: countries("Countries that may visit. Empty: all that `deny` does not have."),
+      allow: countries("Countries that may visit. Empty: all that `deny` does not have.", ["DE"]),
       deny: countries("Countries that may not visit."),
     },
     rules: [

@@ -73,7 +73,7 @@ const texts: Readonly<Record<string, string>> = {
 /** Fields with the time at which something ends. */
 const endings: ReadonlySet<string> = new Set(["expires_at", "not_after", "renews_at", "retries_at"]);
 
-/** Returns the required fields and the plain optional ones; for `update`, the fields that can be changed. */
+/** Returns the required fields, and of the optional ones texts and lists with an example; for `update`, the fields that can be changed. */
 export function exampleInput(
   fields: Fields,
   direction: "create" | "update",
@@ -83,7 +83,9 @@ export function exampleInput(
   for (const [name, field] of Object.entries(fields)) {
     if (field.internal || field.live || field.readOnly) continue;
     if (direction === "update" && field.immutable) continue;
-    if (!field.required && field.type !== "string") continue;
+    const isPlain =
+      field.type === "string" || (field.type === "list" && field.of.type === "string" && field.example !== undefined);
+    if (!field.required && !isPlain) continue;
     out[inputName(name, field)] = exampleValue(name, field, idOf);
   }
   return out;
