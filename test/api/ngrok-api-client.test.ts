@@ -12,7 +12,7 @@ import type { Body, TestApi } from "../support/api.ts";
 import { startCheckingProxy } from "../support/checking-proxy.ts";
 import type { CheckingProxy } from "../support/checking-proxy.ts";
 import { databases } from "../support/postgres.ts";
-import { seedWorld } from "../support/world.ts";
+import { newSshKeyLine, seedWorld } from "../support/world.ts";
 
 const now = Date.now();
 
@@ -61,6 +61,17 @@ describe("the vendor's TypeScript client", () => {
     {
       service: () => client.reservedDomains,
       create: async () => ({ name: "js.example.com" }),
+      change: { description: "b" },
+    },
+    {
+      service: () => client.sshCredentials,
+      create: async () => ({ acl: ["bind:app"], publicKey: newSshKeyLine() }),
+      change: { description: "b" },
+    },
+    {
+      // The vendor makes the key of an authority. Postern takes the public key of an existing one.
+      service: () => client.sshCertificateAuthorities,
+      create: async () => ({ description: "a", publicKey: newSshKeyLine() }),
       change: { description: "b" },
     },
     {
@@ -293,8 +304,6 @@ describe("the vendor's TypeScript client", () => {
   const notOffered: readonly string[] = [
     "abuseReports",
     "agentIngresses",
-    "sshCertificateAuthorities",
-    "sshCredentials",
     "sshHostCertificates",
     "sshUserCertificates",
   ];

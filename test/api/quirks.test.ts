@@ -224,7 +224,7 @@ describe("the habits of public clients", () => {
     assert.ok(id && uri && created_at);
     const one = await api.ok("POST", `/edges/https/${id}/routes`, { match_type: "path_prefix", match: "/" });
     const modules = Object.entries(one).filter(([, value]) => value === null);
-    assert.equal(modules.length, 17);
+    assert.equal(modules.length, 18);
     assert.deepEqual([one.description, one.metadata], ["", ""]);
     const page = await api.ok("GET", "/event_subscriptions");
     assert.deepEqual(page, { event_subscriptions: [], uri: `${api.baseUrl}/event_subscriptions`, next_page_uri: null });

@@ -69,7 +69,10 @@ for (const database of databases) {
         assert.equal(warnings.length, 1);
         const [{ kind, name, path: at, message }] = warnings;
         assert.deepEqual([kind, name, at], ["cloud_endpoint", "shop", "traffic_policy"]);
-        assert.match(message, /^on_http_request\[0\]\.expressions\[0\] line 1, column 1: "conn\.geo\.city" is empty unless/);
+        assert.match(
+          message,
+          /^on_http_request\[0\]\.expressions\[0\] line 1, column 1: "conn\.geo\.city" is empty unless/,
+        );
       }
       assert.deepEqual((await api.ok("POST", "/plan", document("Bern"))).warnings, []);
       assert.equal((await api.ok("POST", "/plan", document("Rome"))).warnings.length, 1);

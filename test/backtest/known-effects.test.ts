@@ -116,6 +116,19 @@ const curl: Probe = { path, headers: { "user-agent": "curl/8" } };
 
 const effects: readonly Effect[] = [
   {
+    of: "country_restriction",
+    name: "countries, which do not include those of private addresses",
+    to: { country_restriction: { enabled: true, allow: ["DE"], deny: [] } },
+    probes: [plain],
+  },
+  {
+    of: "country_restriction",
+    name: "no countries any more",
+    from: { country_restriction: { enabled: true, allow: ["DE"], deny: [] } },
+    to: {},
+    probes: [plain],
+  },
+  {
     of: "ip_restriction",
     name: "an IP policy",
     to: { ip_restriction: ipRestriction("ipp_none") },
@@ -444,7 +457,8 @@ describe("a backtest counts the effect of a change, and the effect comes true", 
   /** Sends one request, and returns what came of it. */
   const send = async (protocol: Protocol, probe: Probe): Promise<Seen> => {
     sent += 1;
-    const number = String(sent);
+    // All have the same length, which the length of an echo contains.
+    const number = String(1000 + sent);
     const isMutual = probe.host === "mutual.example.com";
     const headers = { ...probe.headers, "x-probe": number };
     const asked = busy.edge.ask(protocol, { host, ...probe, headers, ...(isMutual && { tls: busy.certificate }) });

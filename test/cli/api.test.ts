@@ -86,7 +86,7 @@ describe("postern api", () => {
     const [first, second, ...rest] = ended.stderr.split("\n");
     assert.match(
       first ?? "",
-      /^warning: traffic_policy\.value: .*line 1, column 1: "conn\.client_ip\.geo\.location\.city" is always/,
+      /^warning: traffic_policy\.value: .*line 1, column 1: "conn\.client_ip\.geo\.location\.city" is empty unless/,
     );
     assert.match(second ?? "", /^warning: traffic_policy\.value: .*allows no address/);
     assert.deepEqual(rest, [""]);

@@ -135,7 +135,7 @@ describe("a person at the console", { skip: skipWithout("chromium"), timeout: 24
     const visitor = await begin();
     await visitor.click("Services");
     await visitor.click(new RegExp(shop));
-    await visitor.click("Protect …");
+    await visitor.click("Change …");
     await visitor.fill("Countries", "xx");
     await visitor.see("XX is not the two-letter code of a country, such as DE.");
     await visitor.fill("Countries", "de");

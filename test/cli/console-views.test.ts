@@ -137,6 +137,9 @@ describe("the console's views", { skip: skipWithout("chromium"), timeout: 240_00
 
     await visit("history");
     const row = page.locator("ol.revisions > li").filter({ has: page.getByText(String(revision), { exact: true }) });
+    const earlier = page.getByRole("button", { name: "Show earlier changes" });
+    await row.or(earlier).first().waitFor();
+    while ((await row.count()) === 0) await Promise.all([earlier.click(), page.waitForResponse(/before_id=/)]);
     await row.first().locator("summary").click();
     await row.first().getByRole("button", { name: "Show the state at this revision" }).click();
     const past = main.getByRole("status").getByText(`You see the state at revision ${revision}.`);

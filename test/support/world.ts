@@ -180,7 +180,7 @@ export function makeWorld(api: TestApi): World {
 }
 
 /** Each key belongs to one object of the server. */
-function newSshKeyLine(): string {
+export function newSshKeyLine(): string {
   const { x = "" } = generateKeyPairSync("ed25519").publicKey.export({ format: "jwk" });
   const blob = ed25519Blob(Buffer.from(x, "base64url"));
   return publicKeyLine({ type: "ssh-ed25519", blob });

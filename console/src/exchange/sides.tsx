@@ -23,7 +23,7 @@ function Request({ exchange: { request }, onReveal }: SidesProps) {
   const query = queryOf(request.uri);
   const cookies = cookiesOf(valuesOf(request.headers, "cookie").join("; "));
   return (
-    <section class="side" aria-label="Request">
+    <section class="message" aria-label="Request">
       <h2>Request</h2>
       {query.length > 0 && <Pairs title="Query" pairs={query} />}
       {cookies.length > 0 && <Pairs title="Cookies" pairs={cookies} />}
@@ -35,7 +35,7 @@ function Request({ exchange: { request }, onReveal }: SidesProps) {
 
 function Response({ exchange: { response }, onReveal }: SidesProps) {
   return (
-    <section class="side" aria-label="Response">
+    <section class="message" aria-label="Response">
       <h2>Response {response && <span class="muted">{response.status}</span>}</h2>
       {response ? (
         <>
