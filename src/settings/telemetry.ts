@@ -14,7 +14,7 @@ import type { ValuesOf } from "./setting.ts";
 /** For servers and agents. */
 export const exportSettings = {
   otlpEndpoint: optional(
-    "Base URL of an OpenTelemetry collector that accepts OTLP over HTTP, such as http://localhost:4318. Without an endpoint, nothing is sent.",
+    "Base URL of an OpenTelemetry collector that accepts OTLP over HTTP, such as `http://localhost:4318`. Without an endpoint, nothing is sent.",
     httpUrl,
     { variable: "OTEL_EXPORTER_OTLP_ENDPOINT" },
   ),
