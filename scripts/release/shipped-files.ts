@@ -10,6 +10,7 @@ import { bundlePrograms } from "../bundling.ts";
 import type { BundlePlan } from "../bundling.ts";
 import type { ArchiveFile } from "./archive.ts";
 import { buildFolder, commit, root } from "./paths.ts";
+import { lineMappings } from "./line-mappings.ts";
 
 /** Folder of the bundle in an artifact. */
 export const bundleFolder = "lib";
@@ -83,11 +84,13 @@ export function writeFiles(folder: string, files: readonly ArchiveFile[]): void 
 function withoutSources(file: ArchiveFile, directory: string): ArchiveFile {
   const { sourcesContent: _text, names: _names, ...map } = JSON.parse(Buffer.from(file.bytes).toString()) as SourceMap;
   const sources = map.sources.map((source) => relative(join(root, bundleFolder), join(directory, source)));
-  return { ...file, bytes: Buffer.from(JSON.stringify({ ...map, names: [], sources })) };
+  const mappings = lineMappings(map.mappings);
+  return { ...file, bytes: Buffer.from(JSON.stringify({ ...map, names: [], sources, mappings })) };
 }
 
 interface SourceMap {
   readonly sources: readonly string[];
+  readonly mappings: string;
   readonly sourcesContent?: unknown;
   readonly names?: unknown;
 }
