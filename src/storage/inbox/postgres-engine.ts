@@ -22,7 +22,7 @@ export function postgresEngine(url: string, log: Log): InboxEngine {
     try {
       await first.query("begin");
       await first.query("select pg_advisory_xact_lock($1)", [creationKey]);
-      for (const text of tablesOf("postgres")) await first.query(text);
+      for (const text of tablesOf("postgres")) if (!(await exists(first, text))) await first.query(text);
       await first.query("commit");
     } finally {
       await first.end().catch(() => undefined);
@@ -77,6 +77,16 @@ export function postgresEngine(url: string, log: Log): InboxEngine {
       await (await pool?.catch(() => undefined))?.end();
     },
   };
+}
+
+/**
+ * Whether the table or index of a `create … if not exists` is there. Creating an index locks its table first, and the
+ * locks of several tables can be in a circle with those of another node's writes.
+ */
+async function exists(client: Pick<PoolClient, "query">, text: string): Promise<boolean> {
+  const name = /^\s*create (?:table|index) if not exists (\w+)/.exec(text)?.[1];
+  const { rows } = await client.query("select to_regclass($1) is not null as found", [name]);
+  return (rows as readonly { readonly found: boolean }[])[0]?.found === true;
 }
 
 /** An error of a broken connection also rejects the query that waits for it. */
