@@ -1,7 +1,7 @@
 /** Smaller source maps: positions of lines instead of positions of every word. */
 
 const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-const valueOf = new Map([...digits].map((digit, at) => [digit, at]));
+const valueOf = new Map(Array.from(digits, (digit, at) => [digit, at]));
 
 /**
  * Returns the mappings of a source map (ECMA-426) with the first position of each run of words from one line of a source.
