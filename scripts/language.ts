@@ -54,7 +54,7 @@ for (const { file, line, text } of addedLines(readByPeople)) {
   }
 }
 
-const pages = globSync("docs/**/*.md", { exclude: ["docs/site/node_modules/**"] }).sort();
+const pages = globSync("docs/**/*.md", { exclude: ["docs/site/{node_modules,dist}/**"] }).sort();
 const texts = pages.map((page) => readFileSync(page, "utf8"));
 const counts = Object.fromEntries(
   patterns.map(({ name, matches }) => [name, texts.reduce((sum, text) => sum + (text.match(matches)?.length ?? 0), 0)]),
