@@ -72,7 +72,7 @@ async function run({ job, settings, places, others, addresses: data }: BacktestT
   const { accountId, since, until, filter } = job;
   const addresses = new AddressBook(() => {});
   // The candidate may have the server's first rule that reads locations.
-  addresses.take(data ?? { databases: [await loadShippedCountries()], categories: [] });
+  addresses.take(data ?? { databases: [await loadShippedCountries()], hasCountries: true, categories: [] });
   const backtest = new Backtest({ ...job, settings }, addresses);
   let count = 0;
   let toldAt = performance.now();

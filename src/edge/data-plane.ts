@@ -220,7 +220,9 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
 }
 
 function openAddresses(given: EdgeOptions["addresses"]): AddressBook {
-  const addresses = new AddressBook(() => (given ? given.wanted() : addresses.take({ databases: [], categories: [] })));
+  const addresses = new AddressBook(() =>
+    given ? given.wanted() : addresses.take({ databases: [], hasCountries: false, categories: [] }),
+  );
   if (given?.data) addresses.take(given.data);
   return addresses;
 }

@@ -12,6 +12,8 @@ import { NetworkSet } from "./networks.ts";
 export interface AddressData {
   /** For a field that several have, the first one counts. */
   readonly databases: readonly AddressDatabase[];
+  /** Whether one of them contains countries. */
+  readonly hasCountries: boolean;
   readonly categories: readonly AddressCategory[];
 }
 
@@ -31,7 +33,10 @@ export interface AddressCategory {
 
 /** What rules read of an address. */
 export interface AddressFacts {
-  /** False until the data has arrived. Until then, locations are unknown, and addresses have no category. */
+  /**
+   * False while rules need countries and none are loaded. Until then, locations are unknown, and rules by country must
+   * deny.
+   */
   readonly isReady: boolean;
   /** Call this when a rule that reads locations is compiled. */
   want(): void;
@@ -105,6 +110,7 @@ const none: readonly string[] = Object.freeze([]);
 export class AddressBook implements AddressFacts {
   readonly #wanted: () => void;
   #isWanted = false;
+  #hasCountries = false;
   #ready: PromiseWithResolvers<void> | undefined;
   #databases: readonly OpenDatabase[] = [];
   #categories: readonly Category[] = [];
@@ -117,7 +123,7 @@ export class AddressBook implements AddressFacts {
   }
 
   get isReady(): boolean {
-    return this.#ready === undefined;
+    return !this.#isWanted || this.#hasCountries;
   }
 
   /** Resolves when the wanted data has arrived, or if none is wanted. */
@@ -134,7 +140,8 @@ export class AddressBook implements AddressFacts {
   }
 
   /** Replaces all data. */
-  take({ databases, categories }: AddressData): void {
+  take({ databases, hasCountries, categories }: AddressData): void {
+    this.#hasCountries = hasCountries;
     this.#databases = databases.map(({ bytes, isOnlyForPublic }) => ({
       isOnlyForPublic,
       file: new Mmdb(Buffer.from(bytes), readMembers),

@@ -46,7 +46,7 @@ export function countryRestrictionWith(addresses: AddressFacts) {
       const [allows, denies] = [new Set(allow), new Set(deny)];
       const steps = new Map<string, Step>();
       const decide = (connection: ConnectionFacts): Step => {
-        // Closed while a deny list cannot be checked yet.
+        // Closed while a deny list cannot be checked.
         if (connection.addresses?.isReady === false) return notReady;
         const { countryCode: code } = locationOf(connection);
         let step = steps.get(code);
@@ -64,7 +64,7 @@ export function countryRestrictionWith(addresses: AddressFacts) {
   });
 }
 
-const notReady = refused("the database of countries is still being loaded");
+const notReady = refused("no database of countries is loaded");
 
 function decision(code: string, allow: ReadonlySet<string>, deny: ReadonlySet<string>): Step {
   const country = code === "" ? "an unknown country" : `${countryNameOf(code)} (${code})`;

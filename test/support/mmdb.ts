@@ -93,5 +93,5 @@ export function addressesOf(database: Buffer, categories: AddressData["categorie
 }
 
 export function dataOf(database: Buffer, categories: AddressData["categories"] = []): AddressData {
-  return { databases: [{ bytes: shared(database), isOnlyForPublic: false }], categories };
+  return { databases: [{ bytes: shared(database), isOnlyForPublic: false }], hasCountries: true, categories };
 }

@@ -139,7 +139,7 @@ describe("files of locations", () => {
     await assert.rejects(open({ databases: [path] }).start(), /has 629145600 bytes, at most 536870912 are read/);
   });
 
-  it("files of locations complement each other, and only a server without countries loads those that Postern contains", async () => {
+  it("several databases complete each other, and the built-in countries load only if no other database has countries", async () => {
     const folder = temporary();
     const [networks, countries] = [join(folder, "asn.mmdb"), join(folder, "countries.mmdb")];
     writeFileSync(networks, mmdbOf({ "8.8.8.0/24": { autonomous_system_number: 64500 } }, { builtAt }));

@@ -71,6 +71,10 @@ export class AddressService {
     this.#downloads = ipCategory.filter(({ isUrl }) => isUrl).map((category) => ({ category, loaded: undefined }));
   }
 
+  get #hasCountries(): boolean {
+    return this.#shipped !== undefined || this.#databases.some(({ loaded }) => loaded?.hasCountries);
+  }
+
   /** Undefined until something was loaded. */
   get data(): AddressData | undefined {
     const { geoDatabase, ipCategory } = this.#options.settings;
@@ -81,6 +85,7 @@ export class AddressService {
       databases: databases.flatMap((loaded) =>
         loaded ? { bytes: loaded.bytes, isOnlyForPublic: loaded.isOnlyForPublic } : [],
       ),
+      hasCountries: this.#hasCountries,
       categories: lists.flatMap(({ category: { name }, loaded }) =>
         loaded ? { name, networks: loaded.networks } : [],
       ),
@@ -107,7 +112,7 @@ export class AddressService {
 
   /** A rule needs locations. */
   async wanted(): Promise<void> {
-    if (this.#shipped || this.#databases.some(({ loaded }) => loaded?.hasCountries)) return;
+    if (this.#hasCountries) return;
     await (this.#loadingShipped ??= this.#loadShipped());
   }
 
@@ -139,7 +144,7 @@ export class AddressService {
       this.#tell("geo_database", message);
     }
     // Edges wait for an answer, also for a bad one.
-    this.#options.changed(this.data ?? { databases: [], categories: [] });
+    this.#options.changed(this.data ?? { databases: [], hasCountries: false, categories: [] });
     this.#reportAges();
   }
 
