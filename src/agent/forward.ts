@@ -1,7 +1,6 @@
 /** One proxied connection: copies bytes between a tunnel stream and a socket to the service, in both directions. */
 import type { ByteReceiver, ByteStream } from "../lib/io/byte-stream.ts";
 import type { Clock } from "../lib/clock.ts";
-import { catalogue } from "../lib/errors.ts";
 import { readingIntoShared } from "../lib/io/read-buffers.ts";
 import { socketStream } from "../lib/io/socket-stream.ts";
 import { splice } from "../lib/io/splice.ts";
@@ -9,6 +8,7 @@ import { FirstAnswer } from "./first-answer.ts";
 import { describeServiceFault } from "./service-fault.ts";
 import { duplexOf } from "./stream-duplex.ts";
 import type { StreamWatch } from "./stream-watch.ts";
+import { unreachableResponse } from "./unreachable-response.ts";
 import { dialUpstream } from "./upstream.ts";
 import type { Upstream } from "./upstream.ts";
 
@@ -174,13 +174,5 @@ function dialFailure(upstream: Upstream, error: Error): string {
   const what = code === undefined ? upstream.text : `${upstream.text} (${code})`;
   const reason = describeServiceFault(upstream, error);
   const body = `The agent could not reach the service at ${what}: ${reason}.\n`.replaceAll(/[^\x20-\x7e\n]/g, "?");
-  return [
-    "HTTP/1.1 502 Bad Gateway",
-    `postern-agent-error: ${catalogue.agent_dial_failed.number}`,
-    "content-type: text/plain; charset=utf-8",
-    `content-length: ${body.length}`,
-    "connection: close",
-    "",
-    body,
-  ].join("\r\n");
+  return unreachableResponse(body);
 }

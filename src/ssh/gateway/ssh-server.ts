@@ -59,6 +59,7 @@ export async function startSshServer(options: SshServerOptions): Promise<SshServ
   };
   server.on("connection", socketListener(accept));
   const port = await listening(server, listen);
+  server.on("error", (error) => log.warn("ssh connections cannot be accepted", { error }));
   return {
     port,
     close: () => void server.close(),

@@ -1,8 +1,8 @@
 /** Connects a visitor's stream to the client's service through a channel. */
 import { RequestWatch } from "../../agent/request-watch.ts";
 import type { WatchedRequest } from "../../agent/request-watch.ts";
+import { unreachableResponse } from "../../agent/unreachable-response.ts";
 import type { Clock } from "../../lib/clock.ts";
-import { catalogue } from "../../lib/errors.ts";
 import type { ByteReceiver, ByteStream } from "../../lib/io/byte-stream.ts";
 import { UnusedStream } from "../../lib/io/lost-stream.ts";
 import { splice } from "../../lib/io/splice.ts";
@@ -80,18 +80,7 @@ class Early implements ByteReceiver {
 function refuse(stream: ByteStream, early: Early, options: VisitorOptions, why: string): void {
   options.unreachable(why);
   if (!options.requested) return stream.lose ? stream.lose(new UnusedStream("upstream_refused", why)) : stream.abort();
-  const body = "The SSH client could not reach its service.\n";
-  stream.writeLatin1(
-    [
-      "HTTP/1.1 502 Bad Gateway",
-      `postern-agent-error: ${catalogue.agent_dial_failed.number}`,
-      "content-type: text/plain; charset=utf-8",
-      `content-length: ${body.length}`,
-      "connection: close",
-      "",
-      body,
-    ].join("\r\n"),
-  );
+  stream.writeLatin1(unreachableResponse("The SSH client could not reach its service.\n"));
   stream.end();
   options.clock.after(lingerMs, () => {
     if (!early.isOver) stream.abort();
