@@ -41,7 +41,7 @@ export function isAllowed(exchange: ReplayedExchange): boolean {
   return steps.at(-1)?.outcome !== "denied" && ending.status < 400;
 }
 
-/** Returns the most important difference; undefined if there is none. */
+/** Returns the most important difference; undefined if both decisions are the same. */
 export function differenceOf(before: ReplayedExchange, after: ReplayedExchange): DifferenceKind | undefined {
   const wasAllowed = isAllowed(before);
   const isNowAllowed = isAllowed(after);

@@ -1,9 +1,8 @@
 /** Asks the person whether an application may use `/mcp` in their name. */
 import { useState } from "preact/hooks";
-import { Skeleton } from "../ui/elements.tsx";
-import { Logo } from "../ui/icon.tsx";
 import { forgetConnection, sendToConsole, session } from "./api.ts";
 import { Failed } from "./parts.tsx";
+import { OpenedLink } from "./opened-link.tsx";
 import { useData } from "./use-data.ts";
 
 interface Asked {
@@ -28,24 +27,14 @@ export function Connect({ request }: { readonly request: string }) {
     [request],
   );
   return (
-    <main class="sign-in">
-      <div class="panel inside column">
-        <h1 class="brand">
-          <Logo /> Postern
-        </h1>
-        {found.error === "" && !found.value && <Skeleton lines={4} />}
-        {found.error !== "" && (
-          <>
-            <Failed error={found.error} />
-            <p>Start again in the application that wants to connect.</p>
-            <button type="button" onClick={forgetConnection}>
-              To the console
-            </button>
-          </>
-        )}
-        {found.value && <Confirm request={request} asked={found.value} />}
-      </div>
-    </main>
+    <OpenedLink
+      error={found.error}
+      advice="Start again in the application that wants to connect."
+      way="To the console"
+      onLeave={forgetConnection}
+    >
+      {found.value && <Confirm request={request} asked={found.value} />}
+    </OpenedLink>
   );
 }
 

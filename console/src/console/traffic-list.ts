@@ -29,7 +29,7 @@ interface List {
   /** The filter, as text. */
   readonly key: string;
   items: readonly Request[] | undefined;
-  /** Position of the next earlier page; undefined if there is none. */
+  /** Where the next earlier page begins. Undefined after the last page. */
   earlier: string | undefined;
   incomplete: Incomplete;
   error: string;

@@ -6,7 +6,7 @@ import type { Grant } from "../../identity/sessions/grant.ts";
 export interface StoredGrant extends Grant {
   /** `pending` until the person has confirmed; `code` until the client has tokens. */
   readonly stage: "pending" | "code" | "refresh";
-  /** The provider's limit of the login, milliseconds since 1970; 0 if there is none. */
+  /** The provider's limit of the login, milliseconds since 1970; 0 without a limit. */
   readonly latest: number;
   /** Hash of the part that all codes and refresh tokens of the grant share. */
   readonly family: string;

@@ -1,6 +1,6 @@
 /**
- * Names of the objects that a candidate changes. Objects that it would create have provisional ids, which nobody could
- * look up, so results have their names in the document instead.
+ * Names of the objects that a candidate changes. Objects that it would create have provisional ids, which cannot be
+ * looked up. Results have their names in the document instead.
  */
 import type { Change } from "../../storage/store.ts";
 import { storedKey } from "../documents/document.ts";

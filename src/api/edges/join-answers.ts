@@ -55,7 +55,7 @@ function joinMissing(all: readonly (Missing | undefined)[]): Missing | undefined
   return { reason: "time", searchedTo: Math.max(...some.map(({ searchedTo = Infinity }) => searchedTo)) };
 }
 
-/** Omits what is older than the time to which all nodes have searched. The next page has it. */
+/** Removes requests from before `searchedTo`, because some node has not searched there yet. The next page has them. */
 function from<One extends { readonly id: string }>(searchedTo: number, { found }: NewestFirst<One>): NewestFirst<One> {
   return { found: found.filter(({ id }) => (timeOfId(id) ?? Infinity) >= searchedTo), more: true };
 }

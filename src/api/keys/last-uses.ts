@@ -20,7 +20,7 @@ export interface LastUses extends EdgeObserver {
   note(accountId: string, id: string): void;
   /** Returns the time of the last use in RFC 3339, or null if there was none. */
   at(id: string): string | null;
-  /** Stores what is not stored yet. */
+  /** Writes the noted uses that are not in the database yet. */
   stop(): Promise<void>;
 }
 

@@ -63,7 +63,7 @@ async function* pagesOf(
     yield answer.requests.flatMap(({ whole: line }) => (line === undefined ? [] : [line]));
     const { missing } = answer;
     const next = nextOf(answer.requests, missing);
-    // A search that took too long continues. Anything else is told in the last line.
+    // A search that took too long continues here. For any other reason, the last line says what is missing.
     if (missing !== undefined && (missing.reason !== "time" || next === undefined || next === beforeId)) {
       yield [JSON.stringify({ incomplete: viewOfMissing(missing) })];
       return undefined;
@@ -95,7 +95,7 @@ async function* written(
   if (isHar) yield end;
 }
 
-/** Whether the line is a request, and not the one about those that are missing. */
+/** Whether the line contains a request. The last line may say why others are missing. */
 function isRequest(line: string): boolean {
   return !line.startsWith('{"incomplete":');
 }

@@ -24,7 +24,7 @@ export interface ReadOptions {
   /** Other nodes whose records are read, too. */
   readonly others?: readonly RecordingNode[];
   /**
-   * Returns whether nobody waits for the records any more. Reading then fails with `SearchOver` before the next block.
+   * Returns true when the caller has given up. Reading then fails with `SearchOver` before the next block.
    * At least one block is read.
    */
   readonly isOver?: () => boolean;

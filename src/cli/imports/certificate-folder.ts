@@ -96,7 +96,7 @@ function older(one: FoundCertificate, other: FoundCertificate): FoundCertificate
   return later(one, other) === one ? other : one;
 }
 
-/** The first certificate and its issuers, without those that do not belong to the chain. */
+/** Returns the first certificate and its chain of issuers. Other certificates are left out. */
 function inOrder(certificates: readonly X509Certificate[]): readonly X509Certificate[] {
   const chain = certificates.slice(0, 1);
   for (let last = chain[0]; last;) {

@@ -1,9 +1,9 @@
 /** The page of an invitation link: who invites, and the first passkey or login. */
 import { useState } from "preact/hooks";
-import { Skeleton, TextInput, Time } from "../../ui/elements.tsx";
-import { Logo } from "../../ui/icon.tsx";
+import { TextInput, Time } from "../../ui/elements.tsx";
 import { enter, invitation, sendToConsole } from "../api.ts";
 import { Failed } from "../parts.tsx";
+import { OpenedLink } from "../opened-link.tsx";
 import { useData } from "../use-data.ts";
 import { createPasskey, hasPasskeys } from "./passkey.ts";
 import { roles } from "./roles.ts";
@@ -23,24 +23,14 @@ interface Invited {
 export function Accept({ code }: { readonly code: string }) {
   const found = useData(() => sendToConsole("invitation", { code }) as Promise<unknown> as Promise<Invited>, [code]);
   return (
-    <main class="sign-in">
-      <div class="panel inside column">
-        <h1 class="brand">
-          <Logo /> Postern
-        </h1>
-        {found.error === "" && !found.value && <Skeleton lines={4} />}
-        {found.error !== "" && (
-          <>
-            <Failed error={found.error} />
-            <p>Ask the person who invited you for a new link. If you have a passkey already, log in with it.</p>
-            <button type="button" onClick={() => leave()}>
-              To the login
-            </button>
-          </>
-        )}
-        {found.value && <Join code={code} invited={found.value} again={found.again} />}
-      </div>
-    </main>
+    <OpenedLink
+      error={found.error}
+      advice="Ask the person who invited you for a new link. If you have a passkey already, log in with it."
+      way="To the login"
+      onLeave={() => leave()}
+    >
+      {found.value && <Join code={code} invited={found.value} again={found.again} />}
+    </OpenedLink>
   );
 }
 

@@ -71,7 +71,7 @@ export function Connection({ kindName, id, description }: Props) {
   );
 }
 
-/** An agent sets the rules of its own endpoints. */
+/** Shows the command that changes the rules of an agent's endpoint. */
 function OfAgent({ service: { protocol, addresses, leadsTo = "" } }: { readonly service: Service }) {
   const command = protocol === "https" ? "http" : protocol;
   const target = URL.parse(leadsTo)?.host ?? leadsTo;
