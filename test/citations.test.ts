@@ -7,7 +7,7 @@ import { decisionsIndex, readDecisions } from "../scripts/reference/decisions.ts
 
 const code = globSync(["src/**/*.ts", "test/**/*.ts", "scripts/**/*.ts", "bench/**/*.ts", "sdk/src/*.ts"]);
 const pages = [
-  ...globSync("docs/**/*.md", { exclude: ["docs/site/node_modules/**"] }),
+  ...globSync("docs/**/*.md", { exclude: ["docs/site/{node_modules,dist}/**"] }),
   ...globSync("*.md"),
   "sdk/README.md",
   "bench/README.md",
