@@ -23,6 +23,7 @@ for (const database of databases) {
 
     it(`K5: rotation on ${database.name} of an API key keeps its rights, and lets both keys work for a day`, async () => {
       const old = await api.ok("POST", "/api_keys", { description: "deploy", metadata: "m", scopes: ["read"] });
+      const earliest = secondsIn(dayMs);
       const made = await api.ok("POST", `/api_keys/${old.id}/rotate`);
       assert.notEqual(made.id, old.id);
       assert.deepEqual(
@@ -31,7 +32,7 @@ for (const database of databases) {
       );
       assert.deepEqual([await works(old.token), await works(made.token)], [true, true]);
       const ends = Date.parse((await api.ok("GET", `/api_keys/${old.id}`)).expires_at);
-      assert.equal(ends, secondsIn(dayMs));
+      assert.ok(ends >= earliest && ends <= secondsIn(dayMs), String(ends));
       assert.equal((await api.ok("GET", `/api_keys/${made.id}`)).token, null);
       clock.move(dayMs);
       assert.deepEqual([await works(old.token), await works(made.token)], [false, true]);
