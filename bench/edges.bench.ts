@@ -2,7 +2,7 @@
  * Cost of a second edge and of the hop to it: CPU of a request whose agent is at the visitor's edge, and of one whose
  * agent is not.
  */
-import { median, quantile, sideBySide, table, verdict } from "./support/report.ts";
+import { interleave, median, quantile, table, verdict } from "./support/report.ts";
 import { startAgent, startServer, startService } from "./support/postern.ts";
 import { client } from "./support/requests.ts";
 import { cpuMicros, stop } from "./support/system.ts";
@@ -28,7 +28,7 @@ const contender = (name: string, server: typeof one, connections = visitors) => 
   async measure() {
     const before = cpuMicros(server.pid);
     const url = `https://bench.localhost:${server.httpsPort}/`;
-    const result = await wrk(url, { connections, seconds: 5 });
+    const result = await wrk(url, { connections, seconds: 4 });
     return {
       "edge CPU µs/request": (cpuMicros(server.pid) - before) / result.requests,
       "requests/s": result.perSecond,
@@ -43,7 +43,7 @@ const contenders = [
   contender("one edge, half of the connections", one, visitors / 2),
 ];
 for (const { measure } of contenders) await measure();
-const samples = await sideBySide(contenders, 5);
+const samples = await interleave(contenders, 7);
 table(`1 KiB over HTTPS, keep-alive, ${visitors} connections`, samples);
 /** Median over the rounds, because other load on the machine affects all contenders of a round. */
 const perRound = (ratio: (one: number, near: number, far: number, half: number) => number): number => {
