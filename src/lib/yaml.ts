@@ -2,17 +2,13 @@
  * YAML 1.2 for values of JSON: a strict parser for untrusted text, and a writer whose output parses to exactly the same
  * value.
  */
-import { createRequire } from "node:module";
 import { visibleText } from "./visible-text.ts";
 import type * as Yaml from "yaml";
 import { JsonIssue, maxJsonDepth } from "./json.ts";
 import type { JsonObject } from "./json.ts";
 import { runAtOnce } from "./slices.ts";
 import type { Steps } from "./slices.ts";
-
-const require = createRequire(import.meta.url);
-/** Loaded with the first text: otherwise every start would wait for its seventy files. */
-const library = (): typeof Yaml => require("yaml") as typeof Yaml;
+import { checkPlain, composerOptions, emptied, isLargeCollection, largeValue, library } from "./yaml-values.ts";
 
 /**
  * Parses one object. Besides YAML's own errors, it rejects several documents, aliases, tags, names that are not strings
@@ -47,83 +43,89 @@ export interface ReadYaml {
   written(path: readonly (string | number)[]): string | undefined;
 }
 
-/** Tokens between two steps. */
-const tokensPerStep = 64;
-
-/**
- * Same as `parseYaml`, in steps. Only the last steps, which build the value, grow with the text. They are a small part.
- */
+/** Same as `parseYaml`, in steps. Each step takes about as long for a long text as for a short one. */
 export function* yamlSteps(text: string): Steps<ReadYaml> {
-  let value: unknown;
-  let document: Yaml.Document.Parsed | undefined;
+  let document: ParsedDocument;
   try {
-    const documents = yield* documentSteps(text);
-    if (documents.length !== 1) throw new JsonIssue("is not one YAML document");
-    [document] = documents;
-    value = document?.toJS({ maxAliasCount: 0 });
+    document = yield* documentSteps(text);
+    checkPlain(document.value, 1);
   } catch (error) {
     if (error instanceof JsonIssue) throw error;
     if (error instanceof RangeError) throw new JsonIssue(`is nested deeper than ${maxJsonDepth}`);
     throw new JsonIssue(`is not valid YAML: ${error instanceof Error ? error.message : String(error)}`);
   }
+  const { value, root } = document;
   if (typeof value !== "object" || value === null) throw new JsonIssue("is not a YAML object");
-  yield;
-  checkPlain(value, 1);
   return {
     value,
-    lineOf(path) {
-      const place = document && placeIn(document, path);
-      return place && lineAt(text, place.start);
-    },
+    lineOf: (path) => lineAt(text, placeIn(root, path).start),
     written(path) {
-      const place = document && placeIn(document, path);
-      return place?.isExact && place.style === "plain" ? text.slice(place.start, place.end) : undefined;
+      const { start, end, style, isExact } = placeIn(root, path);
+      return isExact && style === "plain" ? text.slice(start, end) : undefined;
     },
   };
 }
 
-/** Same as `parseAllDocuments` of the library, in steps. Throws the first problem. */
-function* documentSteps(text: string): Steps<readonly Yaml.Document.Parsed[]> {
-  const { Lexer, Parser, Composer, LineCounter } = library();
+interface ParsedDocument {
+  readonly value: unknown;
+  /** The token of the value. */
+  readonly root: Yaml.CST.Token | undefined;
+}
+
+/** Parses a text with one document. Throws the first problem. */
+function* documentSteps(text: string): Steps<ParsedDocument> {
+  const { Composer, LineCounter } = library();
   const lines = new LineCounter();
-  const parser = new Parser(lines.addNewLine);
-  const composer = new Composer({ version: "1.2", schema: "core", stringKeys: true, logLevel: "silent" });
-  const documents: Yaml.Document.Parsed[] = [];
-  const add = (document: Yaml.Document.Parsed): void => {
-    const problem = document.errors[0] ?? document.warnings[0];
-    if (problem) {
-      const { line, col } = lines.linePos(problem.pos[0]);
-      const [message] = problem.message.split("\n", 1);
-      throw new JsonIssue(`is not valid YAML: ${message} at line ${line}, column ${col}`);
-    }
-    documents.push(document);
-  };
   lines.addNewLine(0);
+  const failed = (problem: Yaml.YAMLError): JsonIssue => {
+    const { line, col } = lines.linePos(problem.pos[0]);
+    const [message] = problem.message.split("\n", 1);
+    return new JsonIssue(`is not valid YAML: ${message} at line ${line}, column ${col}`);
+  };
+  const composer = new Composer(composerOptions);
+  const documents: Yaml.Document.Parsed[] = [];
+  const add = (more: Iterable<Yaml.Document.Parsed>): void => {
+    for (const document of more) {
+      const problem = document.errors[0] ?? document.warnings[0];
+      if (problem) throw failed(problem);
+      documents.push(document);
+      if (documents.length > 1) throw new JsonIssue("is not one YAML document");
+    }
+  };
+  let root: Yaml.CST.Token | undefined;
+  for (const token of yield* tokenSteps(text, lines)) {
+    if (token.type === "document") root = token.value;
+    add(composer.next(token.type === "document" ? withSmallValue(token) : token));
+  }
+  add(composer.end());
+  const [document] = documents;
+  if (!document) throw new JsonIssue("is not one YAML document");
+  const value: unknown = isLargeCollection(root)
+    ? yield* largeValue(root, 1, failed)
+    : document.toJS({ maxAliasCount: 0 });
+  return { value, root };
+}
+
+/** The library checks the text around a large collection without its items. */
+function withSmallValue(document: Yaml.CST.Document): Yaml.CST.Document {
+  return isLargeCollection(document.value) ? { ...document, value: emptied(document.value) } : document;
+}
+
+/** Lexemes between two steps. */
+const lexemesPerStep = 64;
+
+function* tokenSteps(text: string, lines: Yaml.LineCounter): Steps<readonly Yaml.CST.Token[]> {
+  const { Lexer, Parser } = library();
+  const parser = new Parser(lines.addNewLine);
+  const tokens: Yaml.CST.Token[] = [];
   let count = 0;
   for (const lexeme of new Lexer().lex(text)) {
-    for (const token of parser.next(lexeme)) for (const document of composer.next(token)) add(document);
+    tokens.push(...parser.next(lexeme));
     count += 1;
-    if (count % tokensPerStep === 0) yield;
+    if (count % lexemesPerStep === 0) yield;
   }
-  for (const token of parser.end()) {
-    yield;
-    for (const document of composer.next(token)) add(document);
-  }
-  for (const document of composer.end()) add(document);
-  return documents;
-}
-
-function checkPlain(value: unknown, depth: number): void {
-  if (value === null || typeof value === "string" || typeof value === "boolean") return;
-  if (typeof value === "number" && Number.isFinite(value)) return;
-  if (typeof value !== "object") throw new JsonIssue("has a value that JSON does not have");
-  if (depth > maxJsonDepth) throw new JsonIssue(`is nested deeper than ${maxJsonDepth}`);
-  if (Array.isArray(value)) return value.forEach((item) => checkPlain(item, depth + 1));
-  if (Object.getPrototypeOf(value) !== Object.prototype) throw new JsonIssue("has a value that JSON does not have");
-  for (const [name, inner] of Object.entries(value)) {
-    if (name === "__proto__") throw new JsonIssue('has the name "__proto__"');
-    checkPlain(inner, depth + 1);
-  }
+  tokens.push(...parser.end());
+  return tokens;
 }
 
 export function renderYaml(value: JsonObject): string {
@@ -144,6 +146,7 @@ export function renderYaml(value: JsonObject): string {
 /** Position and style of a value in a text. Offsets in UTF-16 code units. */
 export interface YamlPlace {
   readonly start: number;
+  /** End of the text of a quoted or unquoted scalar. */
   readonly end: number;
   readonly style: "plain" | "single" | "double" | "block" | "other";
   /** Whether the path led to the value, and not only to its parent. */
@@ -155,21 +158,36 @@ export interface YamlPlace {
  * parent.
  */
 export function yamlPlaces(text: string): (path: readonly (string | number)[]) => YamlPlace | undefined {
-  const { parseAllDocuments } = library();
-  const [document] = parseAllDocuments(text, { version: "1.2", schema: "core", logLevel: "silent" });
-  return (path) => (document && "getIn" in document ? placeIn(document, path) : undefined);
+  const document = runAtOnce(tokenSteps(text, new (library().LineCounter)())).find(({ type }) => type === "document");
+  const root = document?.type === "document" ? document.value : undefined;
+  return (path) => root && placeIn(root, path);
 }
 
-function placeIn(document: Yaml.Document.Parsed, path: readonly (string | number)[]): YamlPlace | undefined {
-  const { isNode, isScalar } = library();
-  for (let length = path.length; length >= 0; length -= 1) {
-    const node: unknown = document.getIn(path.slice(0, length), true);
-    const range = isNode(node) ? node.range : undefined;
-    if (!range) continue;
-    const type = isScalar(node) ? node.type : undefined;
-    return { start: range[0], end: range[1], style: styles[type ?? ""] ?? "other", isExact: length === path.length };
+function placeIn(root: Yaml.CST.Token | undefined, path: readonly (string | number)[]): YamlPlace {
+  let token = root;
+  let isExact = true;
+  for (const key of path) {
+    const inner = token && valueAt(token, key);
+    if (!inner) {
+      isExact = false;
+      break;
+    }
+    token = inner;
   }
-  return undefined;
+  const start = token?.offset ?? 0;
+  const source = token && "source" in token ? token.source : "";
+  return { start, end: start + source.length, style: styles[token?.type ?? ""] ?? "other", isExact };
+}
+
+/** Returns the token of a field or of an item. */
+function valueAt(token: Yaml.CST.Token, key: string | number): Yaml.CST.Token | undefined {
+  const { CST } = library();
+  if (!CST.isCollection(token)) return undefined;
+  const items: readonly Yaml.CST.CollectionItem[] = token.items;
+  const isList = token.type === "block-seq" || (token.type === "flow-collection" && token.start.source === "[");
+  if (isList) return items.filter((item) => item.value ?? item.key)[Number(key)]?.value;
+  return items.find((item) => CST.isScalar(item.key) && CST.resolveAsScalar(item.key, false).value === String(key))
+    ?.value;
 }
 
 function lineAt(text: string, offset: number): number {
@@ -177,8 +195,8 @@ function lineAt(text: string, offset: number): number {
 }
 
 const styles: Readonly<Record<string, YamlPlace["style"]>> = {
-  PLAIN: "plain",
-  QUOTE_SINGLE: "single",
-  QUOTE_DOUBLE: "double",
-  BLOCK_LITERAL: "block",
+  scalar: "plain",
+  "single-quoted-scalar": "single",
+  "double-quoted-scalar": "double",
+  "block-scalar": "block",
 };

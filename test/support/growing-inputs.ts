@@ -62,6 +62,9 @@ export function growingInputs(busy: BusyEdge): Readonly<Record<string, Grows>> {
         actions: [{ type: "add-headers", config: { headers: { "x-a": "${req.url.path}" } } }],
       })),
     });
+  /** YAML that is not JSON. */
+  const names = (count: number): string =>
+    Array.from({ length: count }, () => `a${(policies += 1).toString(36)}: `).join(",");
   return {
     encodedDots: target("/", "%2e"),
     dotSegments: target("/", "a/../"),
@@ -138,6 +141,7 @@ export function growingInputs(busy: BusyEdge): Readonly<Record<string, Grows>> {
     },
     filterTerms: (share) => filtered(Array.from({ length: 1 + 100 * share }, () => "obj.id == 'a'").join(" || ")),
     policyRules: (share) => underPolicy(busy, rules(Math.floor(100 * share))),
+    policyNames: (share) => underPolicy(busy, `on_http_request: {${names(Math.floor(10_000 * share))}}`),
   };
 }
 
