@@ -14,6 +14,8 @@ export interface AddressData {
   readonly databases: readonly AddressDatabase[];
   /** Whether one of them contains countries. */
   readonly hasCountries: boolean;
+  /** Fields of `Location` that some record has. */
+  readonly fields?: readonly string[];
   readonly categories: readonly AddressCategory[];
 }
 

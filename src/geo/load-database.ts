@@ -3,7 +3,7 @@ import { open } from "node:fs/promises";
 import type { FileHandle } from "node:fs/promises";
 import { runInSlices } from "../lib/slices.ts";
 import type { AddressDatabase } from "./address-book.ts";
-import { locationOf, readMembers } from "./location.ts";
+import { knownFields, locationOf, readMembers } from "./location.ts";
 import { Mmdb } from "./mmdb.ts";
 import { DamagedDatabase } from "./record.ts";
 import { readShippedCountries } from "./shipped-countries.ts";
@@ -17,18 +17,20 @@ export interface LoadedDatabase extends AddressDatabase {
   /** When the database was made, milliseconds since 1970. */
   readonly builtAt: number;
   readonly hasCountries: boolean;
+  /** Fields of `Location` that some record has. */
+  readonly fields: ReadonlySet<string>;
 }
 
 /** Rejects with `DamagedDatabase`, whose message continues "the file …", or an error of the system. */
 export async function loadDatabase(path: string): Promise<LoadedDatabase> {
   const bytes = await readShared(path);
   const database = new Mmdb(Buffer.from(bytes), readMembers);
-  let hasCountries = false;
+  const fields = new Set<string>();
   const seen = (record: Parameters<typeof locationOf>[0]): void => {
-    hasCountries ||= locationOf(record).countryCode !== "";
+    for (const field of knownFields(locationOf(record))) fields.add(field);
   };
   await runInSlices("locations", database.check(seen));
-  return { bytes, isOnlyForPublic: false, hasCountries, ...database.facts };
+  return { bytes, isOnlyForPublic: false, hasCountries: fields.has("countryCode"), fields, ...database.facts };
 }
 
 /** Loads the database of countries that Postern ships. */
@@ -37,7 +39,8 @@ export async function loadShippedCountries(): Promise<LoadedDatabase> {
   const bytes = new SharedArrayBuffer(file.length);
   Buffer.from(bytes).set(file);
   // Its source has private networks in some country.
-  return { bytes, isOnlyForPublic: true, hasCountries: true, ...new Mmdb(file).facts };
+  const fields = new Set(["countryCode"]);
+  return { bytes, isOnlyForPublic: true, hasCountries: true, fields, ...new Mmdb(file).facts };
 }
 
 async function readShared(path: string): Promise<SharedArrayBuffer> {

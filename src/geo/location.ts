@@ -106,6 +106,11 @@ export function joinLocations(first: Location, second: Location): Location {
   return Object.freeze(joined) as unknown as Location;
 }
 
+/** Returns the names of the fields that have a value. */
+export function knownFields(location: Location): string[] {
+  return Object.entries(location).flatMap(([name, value]) => (isUnknown(value) ? [] : [name]));
+}
+
 function isUnknown(value: unknown): boolean {
   return value === "" || value === undefined || value === 0 || value === false || value === noPlace;
 }

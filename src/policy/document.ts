@@ -3,6 +3,7 @@ import type { RefusalName } from "../lib/errors.ts";
 import { policyErrors } from "../lib/errors/policies.ts";
 import type { Issue, StringFormat } from "../schema/fields.ts";
 import type { Layer } from "./language/action.ts";
+import { applies } from "./server-data.ts";
 import { surveyPolicy } from "./survey.ts";
 
 /** Codes with which a policy can be rejected. */
@@ -65,5 +66,5 @@ export function policyIssue(text: string, layer: Layer, field: string): Issue | 
 export function policyDoubts(text: string, layer: Layer, field: string): readonly Issue[] {
   const { issues, warnings } = surveyPolicy(text, layer);
   if (issues.length > 0) return [];
-  return warnings.map(({ path, message }) => ({ path: field, message: `${path} ${message}` }));
+  return warnings.filter((one) => applies(one)).map(({ path, message }) => ({ path: field, message: `${path} ${message}` }));
 }

@@ -67,10 +67,10 @@ export class Findings {
   }
 
   /** @param before UTF-16 code units of `source` before the expression */
-  doubtfulIn(path: string, source: string, before: number, { offset, message, hint }: Doubt): void {
+  doubtfulIn(path: string, source: string, before: number, { offset, message, hint, datum }: Doubt): void {
     if (this.warnings.length >= maxPolicyIssues) return;
     const issue = issueAt(source, before + offset, message, hint);
-    this.warnings.push({ path, message: issueText(issue), at: placeOf(source, issue) });
+    this.warnings.push({ path, message: issueText(issue), at: placeOf(source, issue), datum });
   }
 
   /** Records the warnings of an expression that do not depend on its location. */

@@ -10,6 +10,8 @@ export interface PolicyWarning {
   readonly message: string;
   /** Position in the text at `path`; absent if the issue concerns the whole text. */
   readonly at?: PlaceInText | undefined;
+  /** Name of the data whose absence at a server the warning assumes. */
+  readonly datum?: string | undefined;
 }
 
 export interface PlaceInText {

@@ -72,6 +72,42 @@ for (const database of databases) {
   });
 }
 
+it("warnings about a traffic policy follow the data of the server's files: a field that no record has is empty", async (test) => {
+  const folder = mkdtempSync(join(tmpdir(), "postern-places-"));
+  const path = join(folder, "places.mmdb");
+  writeFileSync(path, mmdbOf({ "127.0.0.0/8": { country: { iso_code: "DE" }, city: { names: { en: "Cologne" } } } }));
+  const platform = await startPlatform({ geoDatabase: [path] }, 1);
+  test.after(async () => {
+    await platform.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const expressions: readonly (readonly [expression: string, holds: RegExp | undefined])[] = [
+    ["conn.geo.city == 'Cologne'", undefined],
+    ["conn.client_ip.geo.location.city == 'Cologne'", undefined],
+    ["conn.client_ip.as.number == 64500", /empty unless the server has the setting geo-database with data for it/],
+    ["conn.client_ip.is_tor_node", /ip-category/],
+  ];
+  for (const [expression, holds] of expressions) {
+    const policy = JSON.stringify({ on_http_request: [{ expressions: [expression], actions: [{ type: "deny" }] }] });
+    const { body } = await platform.api("POST", "/policies/check", { policy });
+    const { headers, body: made } = await platform.api("POST", "/endpoints", {
+      url: "https://places.internal",
+      type: "cloud",
+      traffic_policy: JSON.stringify({
+        on_http_request: [
+          { expressions: [expression], actions: [{ type: "deny" }] },
+          { actions: [{ type: "custom-response" }] },
+        ],
+      }),
+    });
+    await platform.api("DELETE", `/endpoints/${made.id}`);
+    for (const warning of [JSON.stringify(body.warnings), String(headers["postern-warning"] ?? "[]")]) {
+      if (holds) assert.match(warning, holds);
+      else assert.equal(warning, "[]");
+    }
+  }
+});
+
 it("rules by country work without a setting: the first one loads the database that Postern contains", async (test) => {
   const platform = await startPlatform({ trustedForwarders: ["127.0.0.1/32"] }, 1);
   const service = await startHttpService((_request, response) => response.end("served"));

@@ -1,5 +1,6 @@
 /** Operations on traffic policies that no object uses yet: list what they may contain, and evaluate them. */
 import { maxPolicyBytes } from "../../policy/document.ts";
+import { serverData } from "../../policy/server-data.ts";
 import { describePolicyLanguage } from "../../policy/language-description.ts";
 import type { Layer } from "../../policy/language/action.ts";
 import { f } from "../../schema/fields.ts";
@@ -76,6 +77,6 @@ async function check(call: Call, clock: Clock, checker: ReturnType<typeof makePo
   const text = doc["policy"] as string;
   const layer = doc["protocol"] as Layer;
   const request = describedRequest({ ...call, body: described }, "https", "app.example.com", "");
-  const body = await checker(call.principal.id, { text, layer, request, nowMs: clock.now() });
+  const body = await checker(call.principal.id, { text, layer, request, nowMs: clock.now(), data: serverData() });
   return { status: 200, body };
 }

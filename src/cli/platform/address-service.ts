@@ -80,12 +80,14 @@ export class AddressService {
     const { geoDatabase, ipCategory } = this.#options.settings;
     if (geoDatabase.length + ipCategory.length === 0 && this.#shipped === undefined) return undefined;
     const databases = [...this.#databases.map(({ loaded }) => loaded), this.#shipped];
+    const fields = new Set(databases.flatMap((loaded) => [...(loaded?.fields ?? [])]));
     const lists = [...this.#files, ...this.#downloads];
     return {
       databases: databases.flatMap((loaded) =>
         loaded ? { bytes: loaded.bytes, isOnlyForPublic: loaded.isOnlyForPublic } : [],
       ),
       hasCountries: this.#hasCountries,
+      fields: [...fields],
       categories: lists.flatMap(({ category: { name }, loaded }) =>
         loaded ? { name, networks: loaded.networks } : [],
       ),

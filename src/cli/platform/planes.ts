@@ -132,6 +132,8 @@ export function startPlanes(options: PlanesOptions): Planes {
       controlStarted.catch(() => {});
       // The edges need the operator's data from the first request on.
       await service.start();
+      // The control plane may have started before the files were loaded.
+      if (service.data) control.tell({ type: "addresses", data: service.data });
       // All nodes of a cluster share these keys.
       if (options.settings.cluster) ({ sharedKeys } = await controlStarted);
       const [controlPorts, edgePorts] = await Promise.all([controlStarted, startEdges()]);

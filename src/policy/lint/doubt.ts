@@ -7,6 +7,8 @@ export interface Doubt {
   readonly offset: number;
   readonly message: string;
   readonly hint: string;
+  /** Name of the data whose absence at a server the doubt assumes. */
+  readonly datum?: string;
 }
 
 /** Yields the node and all nodes below it, from the top. */

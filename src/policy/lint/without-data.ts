@@ -19,7 +19,10 @@ export function readsWithoutData(checked: CheckedTree): Doubt[] {
             `"${variable.name}" is always empty: this server has no data for it`,
             "so the condition is true for all traffic or for none",
           ]
-        : [`"${variable.name}" is empty unless the server has the setting ${why.setting}`, "ask the operator"];
-    return [{ offset: node.from, message, hint }];
+        : [
+            `"${variable.name}" is empty unless the server has the setting ${why.setting} with data for it`,
+            "ask the operator",
+          ];
+    return [{ offset: node.from, message, hint, ...(why !== "always" && { datum: why.datum }) }];
   });
 }

@@ -5,18 +5,24 @@ import type { Type } from "../../cel/checking/types.ts";
 import { int } from "../../cel/values/values.ts";
 import type { Value } from "../../cel/values/values.ts";
 import { unknownAddresses } from "../../geo/address-book.ts";
+import type { AddressData } from "../../geo/address-book.ts";
 import type { Location, Place } from "../../geo/location.ts";
 import type { PolicyContext } from "../language/context.ts";
 import { needs, variable } from "./declare.ts";
-import type { Variables } from "./declare.ts";
+import type { NeededData, Variables } from "./declare.ts";
 
 type AddressOf = (context: PolicyContext) => string;
 
 /** Without files of the operator, only countries are known. */
-const databaseSetting = "geo-database";
-const categorySetting = "ip-category";
+const fieldOf = (datum: string): NeededData => ({ setting: "geo-database", datum });
+const neededCategories: NeededData = { setting: "ip-category", datum: "categories" };
 const torCategory = "proxy.anonymous.tor";
 const blockCategory = "blocklist";
+
+/** Returns the names of the data that a server with this data has. */
+export function serverDataOf({ fields = [], categories }: AddressData): readonly string[] {
+  return categories.length === 0 ? fields : [...fields, neededCategories.datum];
+}
 
 const clientAddress: AddressOf = ({ connection }) => connection.source;
 const serverAddress: AddressOf = ({ connection }) => connection.local.localAddress ?? "";
@@ -36,7 +42,7 @@ function addressVariables(of: string, address: AddressOf): Variables {
   const located = (type: Type, read: (location: Location) => Value | undefined) => ofLocation(address, type, read);
   const ofCategories = (type: Type, read: (names: readonly string[]) => Value | undefined) =>
     needs(
-      categorySetting,
+      neededCategories,
       variable(
         type,
         (context) => read(categoriesOf(context, address)),
@@ -47,36 +53,39 @@ function addressVariables(of: string, address: AddressOf): Variables {
   return {
     ...places(
       location,
+      fieldOf,
       (read) => located(types.string, read),
       (read) => located(types.bool, read),
     ),
     ...places(
       `${of}.geo.registered_location`,
+      // Databases have only the country.
+      (field) => fieldOf(`registered ${field}`),
       (read) => located(types.string, ({ registered }) => read(registered)),
       (read) => located(types.bool, ({ registered }) => read(registered)),
     ),
     [`${location}.latitude`]: needs(
-      databaseSetting,
+      fieldOf("latitude"),
       located(types.string, ({ latitude }) => textOf(latitude)),
     ),
     [`${location}.longitude`]: needs(
-      databaseSetting,
+      fieldOf("longitude"),
       located(types.string, ({ longitude }) => textOf(longitude)),
     ),
     [`${location}.radius`]: needs(
-      databaseSetting,
+      fieldOf("radius"),
       located(types.string, ({ radius }) => textOf(radius)),
     ),
     [`${location}.postal_code`]: needs(
-      databaseSetting,
+      fieldOf("postalCode"),
       located(types.string, ({ postalCode }) => postalCode),
     ),
     [`${of}.as.number`]: needs(
-      databaseSetting,
+      fieldOf("asNumber"),
       located(types.int, ({ asNumber }) => (asNumber === 0 ? undefined : int(asNumber))),
     ),
     [`${of}.as.organization`]: needs(
-      databaseSetting,
+      fieldOf("asOrganization"),
       located(types.string, ({ asOrganization }) => asOrganization),
     ),
     [`${of}.categories`]: ofCategories(listOf(types.string), (names) => (names.length === 0 ? undefined : names)),
@@ -87,27 +96,28 @@ function addressVariables(of: string, address: AddressOf): Variables {
 
 function places(
   prefix: string,
+  needed: (field: string) => NeededData,
   text: (read: (place: Place) => string) => VariableDeclaration,
   bool: (read: (place: Place) => boolean) => VariableDeclaration,
 ): Variables {
   return {
     [`${prefix}.city`]: needs(
-      databaseSetting,
+      needed("city"),
       text(({ city }) => city),
     ),
     [`${prefix}.continent`]: text(({ continent }) => continent),
     [`${prefix}.country`]: text(({ country }) => country),
     [`${prefix}.country_code`]: text(({ countryCode }) => countryCode),
     [`${prefix}.metro_code`]: needs(
-      databaseSetting,
+      needed("metroCode"),
       text(({ metroCode }) => metroCode),
     ),
     [`${prefix}.subdivision`]: needs(
-      databaseSetting,
+      needed("subdivision"),
       text(({ subdivision }) => subdivision),
     ),
     [`${prefix}.timezone`]: needs(
-      databaseSetting,
+      needed("timezone"),
       text(({ timezone }) => timezone),
     ),
     [`${prefix}.is_eu`]: bool(({ isInEu }) => isInEu),
@@ -119,25 +129,25 @@ function olderVariables(): Variables {
   const client = (type: Type, read: (location: Location) => Value | undefined) => ofLocation(clientAddress, type, read);
   return {
     "conn.geo.city": needs(
-      databaseSetting,
+      fieldOf("city"),
       client(types.string, ({ city }) => city),
     ),
     "conn.geo.country": client(types.string, ({ country }) => country),
     "conn.geo.country_code": client(types.string, ({ countryCode }) => countryCode),
     "conn.geo.subdivision": needs(
-      databaseSetting,
+      fieldOf("subdivision"),
       client(types.string, ({ subdivision }) => subdivision),
     ),
     "conn.geo.latitude": needs(
-      databaseSetting,
+      fieldOf("latitude"),
       client(types.double, ({ latitude }) => latitude),
     ),
     "conn.geo.longitude": needs(
-      databaseSetting,
+      fieldOf("longitude"),
       client(types.double, ({ longitude }) => longitude),
     ),
     "conn.geo.radius": needs(
-      databaseSetting,
+      fieldOf("radius"),
       client(types.double, ({ radius }) => radius),
     ),
   };

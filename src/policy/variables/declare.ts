@@ -33,20 +33,25 @@ export function absent(type: Type): VariableDeclaration {
   return { type, read: nothing };
 }
 
-/** Variables that stay empty unless the operator sets this setting. */
-const settings = new WeakMap<Reading, string>();
+/** Data that servers have only with a setting of the operator. */
+export interface NeededData {
+  readonly setting: string;
+  /** A field of `Location`, or another name of `serverDataOf`. */
+  readonly datum: string;
+}
+
+const neededData = new WeakMap<Reading, NeededData>();
 
 type Reading = NonNullable<VariableDeclaration["read"]>;
 
-/** Marks a variable as empty without a setting. */
-export function needs(setting: string, declaration: VariableDeclaration): VariableDeclaration {
-  if (declaration.read) settings.set(declaration.read, setting);
+/** Marks a variable as empty without this data. */
+export function needs(data: NeededData, declaration: VariableDeclaration): VariableDeclaration {
+  if (declaration.read) neededData.set(declaration.read, data);
   return declaration;
 }
 
-/** Returns why a variable may always be empty: no server has data, or only servers with this setting. */
-export function withoutData({ read }: Pick<Variable, "read">): "always" | { readonly setting: string } | undefined {
+/** Returns why a variable may always be empty: no server has data, or only servers with this data. */
+export function withoutData({ read }: Pick<Variable, "read">): "always" | NeededData | undefined {
   if (read === nothing) return "always";
-  const setting = read && settings.get(read);
-  return setting === undefined ? undefined : { setting };
+  return read && neededData.get(read);
 }

@@ -6,6 +6,8 @@ import type { SharedKeys, ServerKeys } from "../../../api/nodes/shared-keys.ts";
 import type { AddressData } from "../../../geo/address-book.ts";
 import type { CaptureKey } from "../../../capture/store/keys.ts";
 import type { BacktestSettings } from "../../../backtest/settings.ts";
+import { replaceServerData } from "../../../policy/server-data.ts";
+import { serverDataOf } from "../../../policy/variables/address.ts";
 import { backtestRunner } from "../../../backtest/start.ts";
 import { systemClock } from "../../../lib/clock.ts";
 import type { Downward, Upward } from "../../../routing/planes/messages.ts";
@@ -65,7 +67,10 @@ await runThread<ControlPlanePorts, Downward, Upward>(links, "ends", async (log, 
   const { address, sharedKeys, captureKeys } = controlPlane;
   return {
     ports: { apiPort: address.port, sharedKeys, captureKeys },
-    replaceAddresses: (data) => (addresses = data),
+    replaceAddresses(data) {
+      addresses = data;
+      replaceServerData(serverDataOf(data));
+    },
     serverProblem: (problem) => controlPlane.tellProblem(problem),
     stop: () => controlPlane.stop(),
   };
