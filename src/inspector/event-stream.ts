@@ -22,7 +22,7 @@ const open = new WeakMap<Inspector, number>();
  * @param streams the open responses, for whoever ends them
  */
 export function streamEvents(inspector: Inspector, response: ServerResponse, streams: Set<ServerResponse>): void {
-  const { clock, store } = inspector;
+  const { clock, store, times } = inspector;
   const count = open.get(inspector) ?? 0;
   if (count >= maxStreams) throw new LocalRefusal("local_busy", `${maxStreams} pages already show this`);
   open.set(inspector, count + 1);
@@ -35,7 +35,7 @@ export function streamEvents(inspector: Inspector, response: ServerResponse, str
   };
   const tell = (): void => {
     gathering = undefined;
-    const found = [...changed].map((one) => renderExchange(one, { isBrief: true }));
+    const found = [...changed].map((one) => renderExchange(one, { isBrief: true, times }));
     changed.clear();
     write(`event: requests\ndata: ${JSON.stringify(found)}\n\n`);
   };

@@ -221,6 +221,17 @@ describe("captured traffic that is read on demand", () => {
     told.length = 0;
     times.told(Buffer.from(timesLine("req_2b", { edgeMs: 1, waitMs: 1 })));
     assert.deepEqual(told, [second]);
+    const shownCountry = (exchange: Exchange): unknown =>
+      (renderExchange(exchange, { isBrief: true, times }) as { readonly remote_country: unknown }).remote_country;
+    assert.equal(shownCountry(second), null);
+    for (const country of ["<b", "de", "DEU", "D\n"]) {
+      times.told(Buffer.from(timesLine("req_2b", { edgeMs: 1, waitMs: 1, country })));
+      assert.equal(shownCountry(second), null);
+    }
+    times.told(Buffer.from(timesLine("req_2b", { edgeMs: 3, waitMs: 1, country: "DE" })));
+    assert.equal(shownCountry(second), "DE");
+    assert.deepEqual(times.of(second), { edgeMs: 3, waitMs: 1, country: "DE" });
+    assert.equal(shownCountry(first), null);
     for (let batch = 0; batch < 600; batch += 1)
       times.told(Buffer.from(timesLine("req_3", { edgeMs: 1, waitMs: 1 }).repeat(50)));
     assert.equal(times.of(first), undefined);

@@ -72,6 +72,7 @@ export function renderExchange(exchange: Exchange, { reveals = false, isBrief = 
     id,
     tunnel_name: tunnel,
     remote_addr: client,
+    remote_country: times?.countryOf(exchange) ?? null,
     start: new Date(at).toISOString(),
     duration: Math.round((durationMs ?? 0) * nsPerMs),
     request: {

@@ -20,6 +20,7 @@ export class ToldTimes {
    */
   #lines = none;
   #length = 0;
+  #hasCountries = false;
 
   constructor(store: ExchangeStore) {
     this.#store = store;
@@ -28,6 +29,7 @@ export class ToldTimes {
   /** Adds lines in the format of `request-times.ts`. */
   told(lines: Buffer): void {
     this.#keep(lines);
+    this.#hasCountries ||= hasCountry(lines);
     if (!this.#store.isWatched) return;
     const isTold = (exchange: Exchange): boolean => {
       const id = requestIdOf(exchange);
@@ -43,6 +45,11 @@ export class ToldTimes {
     return findTimes(this.#lines.subarray(0, this.#length), id);
   }
 
+  /** Country of the visitor. Searches nothing if the server has not reported any country. */
+  countryOf(exchange: Exchange): string | undefined {
+    return this.#hasCountries ? this.of(exchange)?.country : undefined;
+  }
+
   #keep(lines: Buffer): void {
     if (this.#lines.length === 0) this.#lines = Buffer.allocUnsafeSlow(2 * keptBytes);
     if (this.#length + lines.length > this.#lines.length) {
@@ -52,6 +59,16 @@ export class ToldTimes {
     this.#lines.set(lines, this.#length);
     this.#length += lines.length;
   }
+}
+
+/** Whether a line begins with a capital letter. Request ids have none. */
+function hasCountry(lines: Buffer): boolean {
+  for (let at = 0; at < lines.length; at = lines.indexOf(10, at) + 1) {
+    const first = lines[at] as number;
+    if (first >= 65 && first <= 90) return true;
+    if (lines.indexOf(10, at) < 0) return false;
+  }
+  return false;
 }
 
 const field = "\r\nx-request-id: ";

@@ -9,18 +9,26 @@ import { streamType } from "./typed-stream.ts";
 export const maxTimesBytes = 65_536;
 /** Maximum number of streams that the agent has not read yet. Beyond it the oldest are dropped. */
 const maxUnread = 8;
+/** Maximum bytes after the request's id, without the second id. */
+const maxTailBytes = 36;
 
-/** Times of one request, milliseconds. */
+/** What the edge reports about one request. Times are milliseconds. */
 export interface RequestTimes {
   /** From the arrival of its head until it was sent to the agent. */
   readonly edgeMs: number;
   /** From then until the response began. */
   readonly waitMs: number;
+  /** Code of the visitor's country, two capital letters. Undefined if it is unknown. */
+  readonly country?: string | undefined;
 }
 
-/** Returns a line: the request's id and both times in microseconds. */
-export function timesLine(requestId: string, { edgeMs, waitMs }: RequestTimes): string {
-  return `${requestId} ${Math.round(edgeMs * 1000)} ${Math.round(waitMs * 1000)}\n`;
+/**
+ * Returns a line: the request's id and both times in microseconds. A second line has the country and the id, in an order
+ * that earlier agents skip.
+ */
+export function timesLine(requestId: string, { edgeMs, waitMs, country }: RequestTimes): string {
+  const second = country ? `${country} ${requestId}\n` : "";
+  return `${requestId} ${Math.round(edgeMs * 1000)} ${Math.round(waitMs * 1000)}\n${second}`;
 }
 
 /** Sends request times to one agent. */
@@ -55,6 +63,8 @@ export function findTimes(lines: Buffer, requestId: string): RequestTimes | unde
   const at = lines.lastIndexOf(`${requestId} `, lines.length, "latin1");
   if (at < 0) return undefined;
   const from = at + requestId.length + 1;
-  const said = /^(\d{1,15}) (\d{1,15})\n/.exec(lines.toString("latin1", from, from + 40));
-  return said ? { edgeMs: Number(said[1]) / 1000, waitMs: Number(said[2]) / 1000 } : undefined;
+  const text = lines.toString("latin1", from, from + maxTailBytes + requestId.length);
+  const [, edge, wait, country, id] = /^(\d{1,15}) (\d{1,15})\n(?:([A-Z]{2}) (\S+)\n)?/.exec(text) ?? [];
+  if (edge === undefined) return undefined;
+  return { edgeMs: Number(edge) / 1000, waitMs: Number(wait) / 1000, ...(id === requestId && { country }) };
 }

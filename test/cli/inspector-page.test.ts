@@ -18,6 +18,7 @@ import type { Running } from "../support/command.ts";
 import { callGrpc, startGrpcService } from "../support/grpc-service.ts";
 import { json as jsonFields } from "../support/inspected-agent.ts";
 import { eventually } from "../support/eventually.ts";
+import { country, mmdbOf } from "../support/mmdb.ts";
 import { assertAccessible, openWatched } from "../support/pages.ts";
 import type { WatchedPage } from "../support/pages.ts";
 import { startPlatform } from "../support/platform.ts";
@@ -53,7 +54,12 @@ describe("the inspector's page", { skip: skipWithout("chromium"), timeout: 120_0
   let watched: WatchedPage;
   let page: Page;
   before(async () => {
-    [platform, chromium] = await Promise.all([startPlatform({ drainMs: 50 }), startChromium()]);
+    const countries = join(directory, "countries.mmdb");
+    writeFileSync(countries, mmdbOf({ "127.0.0.0/8": country("DE") }));
+    [platform, chromium] = await Promise.all([
+      startPlatform({ drainMs: 50, geoDatabase: [countries] }),
+      startChromium(),
+    ]);
     service = await startHttpService((request, response) => {
       let text = "";
       request.on("data", (part) => (text += String(part)));
@@ -105,6 +111,8 @@ describe("the inspector's page", { skip: skipWithout("chromium"), timeout: 120_0
     await page.getByRole("region", { name: "Response body" }).getByText('"said":').waitFor();
     // The edge reports this a moment later.
     await page.getByRole("img", { name: /^Edge .* ms, Tunnel .*, Upstream .*, Receiving / }).waitFor();
+    await row("/orders?page=2").getByRole("img", { name: "Germany" }).waitFor();
+    await page.locator("dd", { hasText: "127.0.0.1, 🇩🇪 Germany (DE)" }).waitFor();
     for (const part of ["Edge", "Tunnel", "Upstream", "First byte", "In all"]) {
       await page.locator("dt").getByText(part, { exact: true }).waitFor();
     }

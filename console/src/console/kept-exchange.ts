@@ -7,7 +7,7 @@ type Fields = KeptExchange["request"]["headers"];
 
 const nanoseconds = (ms: number | null): number | null => (ms === null ? null : ms * 1_000_000);
 
-export function asExchange(kept: KeptExchange, { source_ip, tunnel }: Request): Exchange {
+export function asExchange(kept: KeptExchange, { source_ip, source_country, tunnel }: Request): Exchange {
   const { timing, request, response } = kept;
   const { edge_ms, tunnel_ms, connect_ms, upstream_ms } = timing;
   const parts = [edge_ms, tunnel_ms, connect_ms, upstream_ms].filter((ms) => ms !== null);
@@ -15,6 +15,7 @@ export function asExchange(kept: KeptExchange, { source_ip, tunnel }: Request): 
     id: kept.exchange_id,
     tunnel_name: tunnel?.forwards_to ?? "",
     remote_addr: source_ip,
+    remote_country: source_country,
     start: kept.started_at,
     duration: nanoseconds(kept.duration_ms) ?? 0,
     first_byte: upstream_ms === null ? null : nanoseconds((connect_ms ?? 0) + upstream_ms),

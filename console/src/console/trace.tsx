@@ -13,7 +13,7 @@ import { Fact } from "../exchange/fact.tsx";
 import { Back } from "./history.tsx";
 import { Failed, Head, Id, Outcome } from "./parts.tsx";
 import { linkTo, place } from "./router.ts";
-import { countryText } from "./services/countries.tsx";
+import { countryText } from "../ui/country.ts";
 import { Steps } from "./steps.tsx";
 import { useData } from "./use-data.ts";
 

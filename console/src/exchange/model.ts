@@ -83,6 +83,8 @@ export interface Exchange {
   readonly id: string;
   readonly tunnel_name: string;
   readonly remote_addr: string;
+  /** Code of two letters; null: unknown. */
+  readonly remote_country: string | null;
   readonly start: string;
   /** Nanoseconds, like `first_byte`. */
   readonly duration: number;

@@ -1,6 +1,7 @@
 /** One request beside its response. */
 import { useState } from "preact/hooks";
 import { Copy, Dialog, Time } from "../ui/elements.tsx";
+import { countryText } from "../ui/country.ts";
 import { bytesText, durationText } from "../ui/format.ts";
 import { Compare } from "./compare.tsx";
 import { EditReplay } from "./edit-replay.tsx";
@@ -120,7 +121,7 @@ async function save(exchange: Exchange): Promise<void> {
 }
 
 function Facts({ exchange }: { readonly exchange: Exchange }) {
-  const { start, remote_addr, tunnel_name, outcome, fault, passed, replay_of } = exchange;
+  const { start, remote_addr, remote_country, tunnel_name, outcome, fault, passed, replay_of } = exchange;
   return (
     <div class="column timing">
       <TimingBar exchange={exchange} />
@@ -129,7 +130,10 @@ function Facts({ exchange }: { readonly exchange: Exchange }) {
           <Time at={start} />
         </Fact>
         <TimingFacts exchange={exchange} />
-        <Fact name="Visitor">{remote_addr}</Fact>
+        <Fact name="Visitor">
+          {remote_addr}
+          {remote_country !== null && `, ${countryText(remote_country)}`}
+        </Fact>
         <Fact name="Through">{tunnel_name}</Fact>
         {passed && (
           <Fact name="Other bytes">{`${bytesText(passed.bytes_in)} in, ${bytesText(passed.bytes_out)} out`}</Fact>

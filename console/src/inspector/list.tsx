@@ -1,5 +1,6 @@
 /** List of requests, newest first, with its filters. */
 import { Tag } from "../ui/elements.tsx";
+import { countryName, countryText, flagOf } from "../ui/country.ts";
 import { clockText, durationText, statusTone } from "../ui/format.ts";
 import { VirtualList } from "../ui/virtual-list.tsx";
 import { callsOf, emptyFilter } from "./filter.ts";
@@ -116,7 +117,7 @@ export function List() {
 }
 
 function Row({ exchange }: { readonly exchange: Exchange }) {
-  const { id, request, start, duration, replay_of, outcome, tunnel_name } = exchange;
+  const { id, request, start, duration, replay_of, outcome, tunnel_name, remote_country } = exchange;
   const isSelected = selectedId.value === id;
   const calls = rpcText(exchange.rpc);
   return (
@@ -141,6 +142,11 @@ function Row({ exchange }: { readonly exchange: Exchange }) {
             .join(" · ")}
         </span>
       </span>
+      {remote_country !== null && (
+        <span role="img" aria-label={countryName(remote_country)} title={countryText(remote_country)}>
+          {flagOf(remote_country)}
+        </span>
+      )}
       {replay_of !== undefined && <Tag tone="info">replay</Tag>}
       <span class="muted small figures">{outcome === "open" ? "…" : durationText(msOf(duration))}</span>
       <span class="muted small figures when">{clockText(new Date(start))}</span>

@@ -249,7 +249,11 @@ export class UpstreamSide implements UpstreamUser {
     const waitMs = this.#monotonic() - this.#sentAt;
     exchange.waitedMs = waitMs;
     const timed = this.#pool?.options.timed;
-    if (timed !== undefined) timed(exchange.id, { edgeMs: this.#sentAt - exchange.arrival.monotonic, waitMs });
+    if (timed !== undefined) {
+      const { addresses, source } = exchange.connection;
+      const edgeMs = this.#sentAt - exchange.arrival.monotonic;
+      timed(exchange.id, { edgeMs, waitMs, country: addresses?.known(source)?.countryCode });
+    }
     if (head.status === 502 && this.#pool?.options.isAgent === true && dialFailure(head)) {
       const connection = this.#connection;
       this.#connection = undefined;

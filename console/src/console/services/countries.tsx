@@ -1,5 +1,6 @@
-/** Countries of visitors: how pages show them, and the form that allows or blocks them. */
+/** The form that allows or blocks visitors by country. */
 import { TextInput } from "../../ui/elements.tsx";
+import { countryName, countryText } from "../../ui/country.ts";
 import type { JsonObject } from "../api.ts";
 
 export interface CountryRule {
@@ -9,21 +10,13 @@ export interface CountryRule {
   readonly blocksCountries: boolean;
 }
 
-const names = new Intl.DisplayNames("en", { type: "region", fallback: "none" });
-
-/** Returns flag, name and code. The flag consists of two regional indicator letters. */
-export function countryText(code: string): string {
-  const flag = String.fromCodePoint(...Array.from(code, (letter) => 0x1f1a5 + letter.charCodeAt(0)));
-  return `${flag} ${names.of(code) ?? code} (${code})`;
-}
-
 export function codesOf(countries: string): readonly string[] {
   return countries.split(/[\s,]+/).flatMap((one) => (one === "" ? [] : [one.toUpperCase()]));
 }
 
 /** Returns an error sentence, or undefined. */
 export function countryFault({ countries }: CountryRule): string | undefined {
-  const wrong = codesOf(countries).find((code) => !/^[A-Z]{2}$/.test(code) || names.of(code) === undefined);
+  const wrong = codesOf(countries).find((code) => !/^[A-Z]{2}$/.test(code) || countryName(code) === undefined);
   return wrong === undefined ? undefined : `${wrong} is not the two-letter code of a country, such as DE.`;
 }
 
