@@ -14,9 +14,58 @@ import type { TestPlatform } from "../support/platform.ts";
 import { skipWithout } from "../support/programs.ts";
 import { makeSshClients } from "../support/ssh-clients.ts";
 import type { SshClients, SshKey } from "../support/ssh-clients.ts";
+import { makeSecurityKey, securityKeyTypes } from "../support/security-key.ts";
+import type { SecurityKey } from "../support/security-key.ts";
 import { openWebSocket, opcodes } from "../support/websocket.ts";
 
 const domain = "t.example.com";
+
+/** A client of Paramiko that answers no request for a visitor's channel. */
+const unconfirmed = `
+table = dict(transport._handler_table)
+table[90] = lambda self, m: print("asked", flush=True)
+transport._handler_table = table
+forward("unconfirmed", 80, 1)
+`;
+
+/** Logins of Paramiko with a security key: without and with the presence of the user. */
+function securityKeyLogins(port: number, { type, blob, pem }: SecurityKey): string {
+  return `
+import hashlib, struct
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec, utils
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
+private = load_pem_private_key(${JSON.stringify(pem)}.encode(), None)
+digest = lambda data: hashlib.sha256(data).digest()
+
+class SecurityKey(paramiko.PKey):
+    public_blob = None
+    def __init__(self, flags): self.flags = flags
+    def get_name(self): return "${type}"
+    def asbytes(self): return bytes.fromhex("${blob.toString("hex")}")
+    def sign_ssh_data(self, data, algorithm=None):
+        tail = bytes([self.flags]) + struct.pack(">I", 7)
+        signed = digest(b"ssh:") + tail + digest(data)
+        if isinstance(private, ec.EllipticCurvePrivateKey):
+            pair = paramiko.Message()
+            for number in utils.decode_dss_signature(private.sign(signed, ec.ECDSA(hashes.SHA256()))): pair.add_mpint(number)
+            value = pair.asbytes()
+        else: value = private.sign(signed)
+        message = paramiko.Message()
+        message.add_string("${type}")
+        message.add_string(value)
+        message.add_bytes(tail)
+        return message
+
+for flags in (4, 1):
+    other = paramiko.Transport(("127.0.0.1", ${port}))
+    try:
+        other.connect(username="me", pkey=SecurityKey(flags))
+        print("flags", flags, "accepted", flush=True)
+    except paramiko.AuthenticationException: print("flags", flags, "refused", flush=True)
+    other.close()
+`;
+}
 
 describe("ssh", { skip: skipWithout("ssh", "ssh-keygen") }, () => {
   let platform: TestPlatform;
@@ -24,6 +73,7 @@ describe("ssh", { skip: skipWithout("ssh", "ssh-keygen") }, () => {
   let service: HttpService;
   let key: SshKey;
   let port: number;
+  let received = 0;
 
   const credential = async (fields: object): Promise<string> => {
     const { status, body } = await platform.api("POST", "/ssh_credentials", fields);
@@ -43,6 +93,7 @@ describe("ssh", { skip: skipWithout("ssh", "ssh-keygen") }, () => {
     port = platform.sshPort as number;
     clients = makeSshClients();
     service = await startHttpService((request, response) => {
+      received += 1;
       const hash = createHash("sha256");
       request.on("data", (bytes: Buffer) => hash.update(bytes));
       request.on("end", () => {
@@ -393,6 +444,124 @@ describe("ssh", { skip: skipWithout("ssh", "ssh-keygen") }, () => {
       await client.says("forwarded 80");
       assert.equal((await platform.request(url("paramiko", "/large"))).text.length, 5_000_000);
       await client.stop();
+    });
+
+    for (const type of securityKeyTypes) {
+      it(`H1: a security key of the type ${type} logs in only with the presence of its user`, async () => {
+        const device = makeSecurityKey(type);
+        await credential({ public_key: device.line });
+        const client = clients.paramiko(port, key, securityKeyLogins(port, device));
+        await client.says("flags 4 refused");
+        await client.says("flags 1 accepted");
+        await client.stop();
+      });
+    }
+
+    it("H3: requests for variables, a forwarded agent, X11, a subsystem and connections are refused", async () => {
+      const code = `
+def tried(name, attempt):
+    try:
+        attempt()
+        print(name, "accepted", flush=True)
+    except Exception as error: print(name, "refused", getattr(error, "code", ""), flush=True)
+
+def requested(name, *fields):
+    session = transport.open_session()
+    message = paramiko.Message()
+    message.add_byte(b"\\x62")
+    message.add_int(session.remote_chanid)
+    message.add_string(name)
+    message.add_boolean(True)
+    for field in fields:
+        if isinstance(field, str): message.add_string(field)
+        elif isinstance(field, bool): message.add_boolean(field)
+        else: message.add_int(field)
+    session._event_pending()
+    transport._send_user_message(message)
+    try: session._wait_for_event()
+    finally: session.close()
+
+tried("env", lambda: requested("env", "LD_PRELOAD", "/tmp/x.so"))
+tried("agent", lambda: requested("auth-agent-req@openssh.com"))
+tried("x11", lambda: requested("x11-req", False, "MIT-MAGIC-COOKIE-1", "00", 0))
+tried("sftp", lambda: requested("subsystem", "sftp"))
+tried("unknown", lambda: requested("unknown-request@example.com"))
+tried("direct", lambda: transport.open_channel("direct-tcpip", ("127.0.0.1", ${service.port}), ("127.0.0.1", 1)))
+tried("x11 channel", lambda: transport.open_channel("x11", src_addr=("127.0.0.1", 1)))
+tried("agent channel", lambda: transport.open_channel("auth-agent@openssh.com"))
+tried("forwarded", lambda: transport.open_channel("forwarded-tcpip", ("127.0.0.1", ${service.port}), ("127.0.0.1", 1)))
+tried("streamlocal", lambda: transport.open_channel("direct-streamlocal@openssh.com"))
+tried("unix", lambda: transport.global_request("streamlocal-forward@openssh.com", ("/tmp/x.sock",), wait=True) or 1 / 0)
+session = transport.open_session()
+session.exec_command("cat /etc/passwd")
+print("exec", session.recv_exit_status(), session.recv(100), session.recv_stderr(100), flush=True)
+`;
+      const seen = received;
+      const client = clients.paramiko(port, key, code);
+      const said = await client.says(/exec .*\n/);
+      assert.deepEqual(said.match(/^.* accepted$/gm), null, said);
+      assert.equal(said.match(/^.* refused .*$/gm)?.length, 11, said);
+      assert.match(said, /exec 2 b'' b'There is no command "cat"/);
+      assert.equal(received, seen);
+      await client.stop();
+    });
+
+    it("H5: thousands of channels of one connection are bounded, and the connections of others are unharmed", async () => {
+      const other = await publish("honest");
+      const code = `
+import time
+transport.set_keepalive(0)
+counts = {"opened": 0, "refused": 0}
+def count(name, handler):
+    def handle(*args):
+        counts[name] += 1
+        if name == "opened": return handler(*args)
+    return handle
+kinds = paramiko.transport.Transport._channel_handler_table, transport._handler_table
+table = dict(transport._handler_table)
+table[91] = count("opened", lambda self, m: None)
+table[92] = count("refused", lambda self, m: None)
+transport._handler_table = table
+for number in range(20000):
+    message = paramiko.Message()
+    message.add_byte(b"\\x5a")
+    message.add_string("session")
+    message.add_int(1000 + number)
+    message.add_int(65536)
+    message.add_int(32768)
+    transport._send_user_message(message)
+    if number % 5000 == 0: print("sent", number, flush=True)
+while counts["opened"] + counts["refused"] < 20000 and transport.is_active(): time.sleep(0.05)
+print("counts", counts["opened"], counts["refused"], flush=True)
+`;
+      const before = process.memoryUsage.rss();
+      const client = clients.paramiko(port, key, code);
+      await client.says("sent 0");
+      for (let round = 0; round < 20; round += 1) {
+        assert.equal((await platform.request(url("honest"))).status, 200);
+      }
+      await client.says("counts 4 19996");
+      assert.ok(process.memoryUsage.rss() - before < 128 * 1024 * 1024);
+      await Promise.all([client.stop(), other.stop()]);
+    });
+
+    it("H5: visitors of a client that confirms no connection are bounded, and the client of others is unharmed", async () => {
+      const [stalled, other] = [clients.paramiko(port, key, unconfirmed), await publish("confirming")];
+      await stalled.says("forwarded 80");
+      const visitors = await Promise.all(Array.from({ length: 600 }, () => platform.connect(`unconfirmed.${domain}`)));
+      for (const visitor of visitors) {
+        visitor.on("error", () => {});
+        visitor.write(`GET / HTTP/1.1\r\nhost: unconfirmed.${domain}\r\n\r\n`);
+      }
+      await eventually(
+        () => stalled.stdout.match(/^asked$/gm)?.length ?? 0,
+        (count) => count >= 512,
+      );
+      assert.equal((await platform.request(url("confirming"))).status, 200);
+      assert.equal((await platform.request(url("unconfirmed"))).status, 502);
+      assert.equal(stalled.stdout.match(/^asked$/gm)?.length, 512);
+      for (const visitor of visitors) visitor.destroy();
+      await Promise.all([stalled.stop(), other.stop()]);
     });
 
     it("H5: a flood of channels, forwards and requests is bounded, and the server serves others", async () => {
