@@ -123,7 +123,7 @@ function closedOneByOne(
     for (const session of leaving) {
       if (session.openStreams > 0) continue;
       leaving.delete(session);
-      session.close("the server is stopping");
+      session.close("the server is stopping: connect again to reach another one");
     }
     return elapsed >= boundMs || (begun === sessions.length && leaving.size === 0);
   });

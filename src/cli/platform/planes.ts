@@ -151,6 +151,7 @@ export function startPlanes(options: PlanesOptions): Planes {
     async stop() {
       const boundMs = options.settings.drainDelay * 1000 + drainMs + stopMarginMs;
       const beganAt = clock.monotonic();
+      await ssh?.drain(stopMarginMs, false);
       // The agents of one edge serve the visitors of all edges, so every edge must drain before one stops.
       const isObserved = options.settings.cluster || beganAt - checkedAt < checkedWithinMs;
       await Promise.all(edges.map((edge) => edge.drain(boundMs, isObserved)));

@@ -87,11 +87,6 @@ export class Forwards {
     this.#forget(forward);
   }
 
-  /** Visitors get no more channels. */
-  async withdraw(session: ClientSession): Promise<void> {
-    await Promise.allSettled([...this.#byTunnel.keys()].map((id) => session.unbind(id)));
-  }
-
   close(): void {
     this.#forwards.clear();
     this.#decided.resolve();

@@ -59,8 +59,6 @@ export const defaultSshLimits: SshConnectionLimits = {
 
 /** Bytes by which all windows of one connection may grow. */
 const windowReserve = 16 * 1024 * 1024;
-/** Maximum time for open connections of visitors after the server asked the client to leave, milliseconds. */
-const leaveMs = 30_000;
 
 export interface SshHost {
   readonly clock: Clock;
@@ -145,6 +143,11 @@ export class SshConnection {
     this.#transport.disconnect(reasons.byApplication, why);
   }
 
+  /** Tells the user. The edge ends the session when other nodes can serve the client and its requests have finished. */
+  retire(): void {
+    if (this.#isIn) this.#terminal.notice("The server is stopping. The connection ends soon.");
+  }
+
   #message(number: number, payload: Buffer): void {
     if (!this.#isIn) return this.#login.take(number, payload);
     if (this.#channels.take(number, payload)) return;
@@ -208,7 +211,6 @@ export class SshConnection {
         this.#host.clock.after(0, () => this.end("The server has stopped this session."));
         return Promise.resolve();
       },
-      moveAway: () => this.#moveAway(),
       stopped: (tunnelId, text) => this.#forwards.stopped(tunnelId, text),
       closed: (error) => {
         this.#session = undefined;
@@ -239,21 +241,6 @@ export class SshConnection {
   #askTime(): void {
     this.#askedAt = this.#host.clock.monotonic();
     this.#transport.send(message(numbers.globalRequest, string("keepalive@openssh.com"), yes));
-  }
-
-  /** Other nodes serve the client after it has connected again. Without others, the connection stays until the end. */
-  #moveAway(): void {
-    const session = this.#session;
-    this.#terminal.notice("The server is stopping.");
-    if (!session || session.nodes < 2) return;
-    const { clock } = this.#host;
-    const endsAt = clock.monotonic() + leaveMs;
-    letGo("session", this.#forwards.withdraw(session));
-    const timer = clock.every(50, () => {
-      if (!this.#isOver && session.openStreams > 0 && clock.monotonic() < endsAt) return;
-      timer.cancel();
-      this.end("The server is stopping. Connect again to reach another server.");
-    });
   }
 
   #proxied(tunnelId: string, header: ProxiedHeader, stream: ByteStream): void {

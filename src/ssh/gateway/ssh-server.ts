@@ -18,8 +18,8 @@ export interface SshServerOptions extends SshHost {
 
 export interface SshServer {
   readonly port: number;
-  /** Accepts no more connections. */
-  close(): void;
+  /** Accepts no more connections, so that clients which connect again reach another server, and tells the users. */
+  retire(): void;
   /** Ends every connection. */
   stop(why: string): void;
 }
@@ -62,7 +62,10 @@ export async function startSshServer(options: SshServerOptions): Promise<SshServ
   server.on("error", (error) => log.warn("ssh connections cannot be accepted", { error }));
   return {
     port,
-    close: () => void server.close(),
+    retire() {
+      server.close();
+      for (const connection of connections) connection.retire();
+    },
     stop(why) {
       server.close();
       for (const connection of connections) connection.end(why);

@@ -50,6 +50,10 @@ await runThread<SshPorts, never, never>([], "continues", async (log) => {
   log.info("ssh listener", { port: server.port, hostKey: readHostKey(options.hostKeyPem).fingerprint });
   return {
     ports: { sshPort: server.port },
+    drain() {
+      server.retire();
+      return Promise.resolve();
+    },
     stop() {
       server.stop("The server has stopped. Connect again.");
       return Promise.resolve();
