@@ -7,9 +7,8 @@ import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/
 import { errorCode } from "../../src/lib/errors.ts";
 import { startApi } from "../support/api.ts";
 import type { ApiResponse, Body, TestApi } from "../support/api.ts";
-import { planIn } from "../support/assistant-client.ts";
 import { movableClock } from "../support/clock.ts";
-import { ClientStore } from "../support/mcp-client.ts";
+import { ClientStore, planIn, toolText } from "../support/mcp-client.ts";
 import { authorizationUrl, redirectUri } from "../support/oauth-client.ts";
 import type { ServerMetadata } from "../support/oauth-client.ts";
 import { makeAuthenticator } from "../support/passkeys.ts";
@@ -84,10 +83,8 @@ for (const database of databases) {
       await client.connect(transport as Transport);
       return { client, store, transport };
     };
-    const call = async (client: Client, name: string, given: Record<string, unknown> = {}): Promise<string> => {
-      const { content } = (await client.callTool({ name, arguments: given })) as { content: { text: string }[] };
-      return content[0]?.text ?? "";
-    };
+    const call = async (client: Client, name: string, given: Record<string, unknown> = {}): Promise<string> =>
+      toolText(await client.callTool({ name, arguments: given }));
     const ping = (token: string, headers: Readonly<Record<string, string>> = {}) =>
       api.request("POST", "/mcp", { key: token, headers, body: { jsonrpc: "2.0", id: 1, method: "tools/list" } });
     const metadata = async (): Promise<ServerMetadata> =>

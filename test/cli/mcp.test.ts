@@ -12,7 +12,8 @@ import type { Running } from "../support/command.ts";
 import { freePort } from "../support/connections.ts";
 import { eventually } from "../support/eventually.ts";
 import { protocols } from "../support/http-client.ts";
-import { allowAtDevProvider, callTool, connectMcp, localFetch } from "../support/mcp-client.ts";
+import { localFetch } from "../support/local-fetch.ts";
+import { allowAtDevProvider, connectMcp } from "../support/mcp-client.ts";
 import { mcpKinds, startMcpServer } from "../support/mcp-servers.ts";
 import type { RunningMcpServer } from "../support/mcp-servers.ts";
 import { runSharedCommand } from "../support/shared-command.ts";
@@ -78,10 +79,12 @@ describe("postern http --mcp", { timeout: 240_000 }, () => {
         const person = openBrowser({ ca, http });
         const confirm = (at: string): Promise<string> => allowAtDevProvider(person, at, "ada");
         const client = await connectMcp(mcp.url, { transport: mcp.transport, fetch, confirm });
-        assert.deepEqual((await client.listTools()).tools.map(({ name }) => name).toSorted(), ["fail", "steps", "who"]);
-        assert.equal(await callTool(client, "who"), `${kind} ada@example.com`);
+        assert.deepEqual((await client.toolNames()).toSorted(), ["fail", "steps", "who"]);
+        assert.equal(await client.ok("who"), `${kind} ada@example.com`);
         const seen: number[] = [];
-        await client.callTool({ name: "steps" }, undefined, { onprogress: ({ progress }) => void seen.push(progress) });
+        await client.client.callTool({ name: "steps" }, undefined, {
+          onprogress: ({ progress }) => void seen.push(progress),
+        });
         // A JSON response has no place for notifications. With SSE, the client drops those that arrive with the result.
         if (kind !== "sse") assert.deepEqual(seen, kind === "json" ? [] : [1, 2, 3]);
         await client.close();
@@ -135,7 +138,7 @@ describe("postern http --mcp", { timeout: 240_000 }, () => {
     const person = openBrowser({ ca });
     const confirm = (at: string): Promise<string> => allowAtDevProvider(person, at, "ada");
     const client = await connectMcp(mcp.url, { transport: "http", fetch, confirm });
-    const [pid, count] = (await callTool(client, "count")).split(" ").map(Number) as [number, number];
+    const [pid, count] = (await client.ok("count")).split(" ").map(Number) as [number, number];
     assert.equal(count, 1);
     const { code } = await agent.end("SIGINT");
     assert.equal(code, 130);
@@ -161,7 +164,7 @@ describe("postern http --mcp", { timeout: 240_000 }, () => {
       const { mcp } = JSON.parse(line) as Online;
       const { fetch, close } = localFetch(ca, "h1");
       const client = await connectMcp(mcp.url, { transport: "http", fetch });
-      assert.ok((await client.listTools()).tools.length > 0);
+      assert.ok((await client.toolNames()).length > 0);
       await client.close();
       close();
     }
@@ -184,7 +187,7 @@ describe("postern http --mcp", { timeout: 240_000 }, () => {
     const person = openBrowser({ ca });
     const confirm = (at: string): Promise<string> => allowAtDevProvider(person, at, "ada");
     const client = await connectMcp(url, { transport: "http", fetch, confirm });
-    assert.equal(await callTool(client, "who"), "stateful ada@example.com");
+    assert.equal(await client.ok("who"), "stateful ada@example.com");
     await client.close();
     close();
     const file = join(directory, "guide.yml");
@@ -205,18 +208,18 @@ describe("postern http --mcp", { timeout: 240_000 }, () => {
     const names = new Set<string>();
     for (let time = 0; time < 20 && names.size < 2; time += 1) {
       const client = await connectMcp(mcp.url, { transport: "http", fetch });
-      const name = await callTool(client, "who");
+      const name = await client.ok("who");
       names.add(name);
-      for (let again = 0; again < 5; again += 1) assert.equal(await callTool(client, "who"), name);
+      for (let again = 0; again < 5; again += 1) assert.equal(await client.ok("who"), name);
       await client.close();
     }
     assert.equal(names.size, 2);
     const client = await connectMcp(mcp.url, { transport: "http", fetch });
-    const served = (await callTool(client, "who")).startsWith("one") ? 0 : 1;
+    const served = (await client.ok("who")).startsWith("one") ? 0 : 1;
     await agents[served]?.agent.end("SIGINT");
-    await assert.rejects(callTool(client, "who"), /404|not connected/);
+    await assert.rejects(client.ok("who"), /404|not connected/);
     const again = await connectMcp(mcp.url, { transport: "http", fetch });
-    assert.equal((await callTool(again, "who")).split(" ")[0], served === 0 ? "two" : "one");
+    assert.equal((await again.ok("who")).split(" ")[0], served === 0 ? "two" : "one");
     await again.close();
     await client.close();
     close();

@@ -13,7 +13,7 @@ import type { Browser } from "../support/browser.ts";
 import { eventually } from "../support/eventually.ts";
 import { startLoginWorld } from "../support/login-world.ts";
 import type { LoginWorld } from "../support/login-world.ts";
-import { ClientStore } from "../support/mcp-client.ts";
+import { ClientStore, toolText } from "../support/mcp-client.ts";
 import { decide, logIn } from "../support/oauth-client.ts";
 import { clientId, clientSecret } from "../support/oauth-providers.ts";
 import type { Person } from "../support/oauth-providers.ts";
@@ -136,13 +136,11 @@ for (const [http, name] of (["h1", "h2"] as const).flatMap((one) =>
       await client.connect(second);
       return { client, transport: second, confirm };
     };
-    const told = (result: unknown): string =>
-      (result as { content: readonly { text: string }[] }).content[0]?.text ?? "";
 
     it(`the public MCP client ${name} over ${http} discovers, registers, logs in, and calls tools in the person's name`, async () => {
       const { client } = await connect(new ClientStore());
       assert.deepEqual((await client.listTools()).tools.map(({ name }) => name).toSorted(), ["store", "whoami"]);
-      assert.equal(told(await client.callTool({ name: "whoami" })), "ada@example.com false");
+      assert.equal(toolText(await client.callTool({ name: "whoami" })), "ada@example.com false");
       await client.close();
     });
 
@@ -161,7 +159,7 @@ for (const [http, name] of (["h1", "h2"] as const).flatMap((one) =>
           "write",
         ]);
         await confirm(transport);
-        assert.equal(told(await client.callTool({ name: "store" })), "ada@example.com false");
+        assert.equal(toolText(await client.callTool({ name: "store" })), "ada@example.com false");
         await client.close();
       });
     }
@@ -171,7 +169,7 @@ for (const [http, name] of (["h1", "h2"] as const).flatMap((one) =>
       const { client } = await connect(provider);
       const { refresh_token = "" } = provider.tokens() ?? {};
       provider.saveTokens({ access_token: "postern_oa_expired", token_type: "Bearer", refresh_token });
-      assert.equal(told(await client.callTool({ name: "whoami" })), "ada@example.com false");
+      assert.equal(toolText(await client.callTool({ name: "whoami" })), "ada@example.com false");
       assert.notEqual(provider.tokens()?.refresh_token, refresh_token);
       const { body } = await world.platform.api("GET", "/app/sessions");
       for (const { id } of body.application_sessions as { id: string }[]) {
@@ -201,7 +199,7 @@ for (const [http, name] of (["h1", "h2"] as const).flatMap((one) =>
       provider.saveClientInformation({ client_id: id });
       const { client } = await connect(provider);
       assert.equal(provider.opened?.searchParams.get("client_id"), id);
-      assert.equal(told(await client.callTool({ name: "whoami" })), "ada@example.com false");
+      assert.equal(toolText(await client.callTool({ name: "whoami" })), "ada@example.com false");
       await client.close();
       documents.close();
     });

@@ -1,100 +1,18 @@
-/** The public MCP client with streams over either version of HTTP, and a person who logs in for it. */
-import { connect as connectHttp2 } from "node:http2";
-import type { ClientHttp2Session } from "node:http2";
-import { request as requestHttps } from "node:https";
-import { Readable } from "node:stream";
+/** The public MCP client: with an API key, with a person who logs in, and with `postern mcp` on standard input and output. */
+import assert from "node:assert/strict";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { UnauthorizedError } from "@modelcontextprotocol/sdk/client/auth.js";
 import type { OAuthClientProvider } from "@modelcontextprotocol/sdk/client/auth.js";
 import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { OAuthClientInformationMixed, OAuthTokens } from "@modelcontextprotocol/sdk/shared/auth.js";
+import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
+import type { ElicitResult } from "@modelcontextprotocol/sdk/types.js";
 import type { Browser } from "./browser.ts";
-import { trusting } from "./http-client.ts";
-import type { Protocol } from "./http-client.ts";
+import { commandEnvironment, root } from "./command.ts";
+import type { Fetch } from "./local-fetch.ts";
 import { decide, logIn, redirectUri } from "./oauth-client.ts";
-
-type Headers_ = Readonly<Record<string, string>>;
-type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
-
-/** `fetch` whose names lead to this machine. Responses are read as they arrive. */
-export function localFetch(ca: string, http: Protocol): { readonly fetch: Fetch; close(): void } {
-  const sessions = new Map<string, ClientHttp2Session>();
-  const open = new AbortController();
-  const fetch: Fetch = async (given, init = {}) => {
-    const url = new URL(given);
-    const headers = Object.fromEntries(new Headers(init.headers));
-    const body = init.body ? await new Response(init.body).text() : undefined;
-    const signals = [open.signal, ...(init.signal ? [init.signal] : [])];
-    const sent = { url, headers, method: init.method ?? "GET", body, signal: AbortSignal.any(signals) };
-    return http === "h1" ? await overHttp1(sent, ca) : await overHttp2(sent, ca, sessions);
-  };
-  return {
-    fetch,
-    close() {
-      open.abort();
-      for (const session of sessions.values()) session.destroy();
-    },
-  };
-}
-
-interface Sent {
-  readonly url: URL;
-  readonly headers: Headers_;
-  readonly method: string;
-  readonly body: string | undefined;
-  readonly signal: AbortSignal;
-}
-
-function responseOf(
-  status: number,
-  fields: Readonly<Record<string, number | string | string[] | undefined>>,
-  body: Readable,
-): Response {
-  const headers = new Headers();
-  for (const [name, value] of Object.entries(fields)) {
-    if (value !== undefined && !name.startsWith(":")) headers.set(name, String(value));
-  }
-  body.on("error", () => {});
-  const isEmpty = status === 204 || status === 304 || status === 202;
-  return new Response(isEmpty ? null : (Readable.toWeb(body) as ReadableStream<Uint8Array>), { status, headers });
-}
-
-function overHttp1({ url, headers, method, body, signal }: Sent, ca: string): Promise<Response> {
-  return new Promise((resolve, reject) => {
-    const { hostname, port, pathname, search, host } = url;
-    const place = { host: "127.0.0.1", port, servername: hostname, path: pathname + search };
-    const trust = { secureContext: trusting(ca), agent: false, signal };
-    const request = requestHttps({ ...place, ...trust, method, headers: { host, ...headers } });
-    request.on("error", reject);
-    request.on("response", (response) => {
-      if (response.statusCode === 202 || response.statusCode === 204) response.resume();
-      resolve(responseOf(response.statusCode ?? 0, response.headers, response));
-    });
-    request.end(body);
-  });
-}
-
-function overHttp2(
-  { url, headers, method, body, signal }: Sent,
-  ca: string,
-  sessions: Map<string, ClientHttp2Session>,
-) {
-  let session = sessions.get(url.host);
-  if (!session || session.closed || session.destroyed) {
-    session = connectHttp2(`https://127.0.0.1:${url.port}`, { servername: url.hostname, ca });
-    session.on("error", () => {});
-    sessions.set(url.host, session);
-  }
-  const { pathname, search, host } = url;
-  const fields = { ":method": method, ":path": pathname + search, ":authority": host, ...headers };
-  const stream = session.request(fields, { signal });
-  return new Promise<Response>((resolve, reject) => {
-    stream.on("error", reject);
-    stream.on("response", (answer) => resolve(responseOf(answer[":status"] ?? 0, answer, stream)));
-    stream.end(body);
-  });
-}
 
 /** What a client stores between its requests. */
 export class ClientStore implements OAuthClientProvider {
@@ -141,39 +59,109 @@ export async function allowAtDevProvider(browser: Browser, url: string, person: 
   return new URL(location).searchParams.get("code") ?? "";
 }
 
-export interface ConnectOptions {
-  readonly transport: "http" | "sse";
-  readonly fetch: Fetch;
-  /** Logs a person in at the URL that the client opens, and returns the code. Absent for a server without a login. */
+export interface McpAnswer {
+  readonly text: string;
+  readonly isError: boolean;
+}
+
+export interface TestMcpClient {
+  readonly client: Client;
+  /** Messages of the questions that the server asked. */
+  readonly questions: readonly string[];
+  /** Names of the offered tools. */
+  toolNames(): Promise<readonly string[]>;
+  call(name: string, input?: Record<string, unknown>): Promise<McpAnswer>;
+  /** As `call`, but fails the test if the tool failed. */
+  ok(name: string, input?: Record<string, unknown>): Promise<string>;
+  close(): Promise<void>;
+}
+
+export interface McpClientOptions {
+  readonly name?: string;
+  /** Answers to questions. Without it, the client cannot ask its user. */
+  readonly answer?: (message: string) => ElicitResult;
+}
+
+export interface ConnectOptions extends McpClientOptions {
+  /** Default: Streamable HTTP. */
+  readonly transport?: "http" | "sse";
+  readonly fetch?: Fetch;
+  readonly key?: string;
+  /** Logs a person in at the URL that the client opens, and returns the code. */
   readonly confirm?: (url: string) => Promise<string>;
 }
 
-/** Connects as an application does, with a login if the server wants one. */
-export async function connectMcp(url: string, { transport, fetch, confirm }: ConnectOptions): Promise<Client> {
+type Transport = Parameters<Client["connect"]>[0];
+
+/** Connects as an application does: with the key, or with a login if the server wants one. */
+export async function connectMcp(url: string, options: ConnectOptions = {}): Promise<TestMcpClient> {
+  const { transport = "http", fetch, key, confirm } = options;
   const store = new ClientStore();
   const make = () => {
-    const options = { fetch, ...(confirm && { authProvider: store }) };
+    const shared = {
+      ...(fetch && { fetch }),
+      ...(confirm && { authProvider: store }),
+      ...(key !== undefined && { requestInit: { headers: { authorization: `Bearer ${key}` } } }),
+    };
     return transport === "sse"
-      ? new SSEClientTransport(new URL(url), options)
-      : new StreamableHTTPClientTransport(new URL(url), options);
-  };
-  type Connects = Parameters<Client["connect"]>[0];
-  const connect = async (through: ReturnType<typeof make>): Promise<Client> => {
-    const client = new Client({ name: "test", version: "1.0.0" });
-    await client.connect(through as unknown as Connects);
-    return client;
+      ? new SSEClientTransport(new URL(url), shared)
+      : new StreamableHTTPClientTransport(new URL(url), shared);
   };
   const first = make();
   try {
-    return await connect(first);
+    return await connect(first as Transport, options);
   } catch (error) {
     if (!confirm || !(error instanceof UnauthorizedError)) throw error;
   }
   await first.finishAuth(await confirm(String(store.opened)));
-  return await connect(make());
+  return await connect(make() as Transport, options);
 }
 
-export async function callTool(client: Client, name: string): Promise<string> {
-  const { content } = (await client.callTool({ name })) as { content: readonly { text: string }[] };
-  return content[0]?.text ?? "";
+/** @param args of `postern mcp` */
+export function startMcpCommand(args: readonly string[], options: McpClientOptions = {}): Promise<TestMcpClient> {
+  const command = { command: process.execPath, args: ["bin/postern.js", "mcp", ...args], cwd: root };
+  return connect(new StdioClientTransport({ ...command, env: commandEnvironment() }), options);
+}
+
+async function connect(
+  transport: Transport,
+  { name = "test client", answer }: McpClientOptions,
+): Promise<TestMcpClient> {
+  const client = new Client({ name, version: "1.2.3" }, { capabilities: answer ? { elicitation: {} } : {} });
+  const questions: string[] = [];
+  if (answer) {
+    client.setRequestHandler(ElicitRequestSchema, ({ params }) => {
+      questions.push(params.message);
+      return answer(params.message);
+    });
+  }
+  await client.connect(transport);
+  const call: TestMcpClient["call"] = async (tool, input = {}) => {
+    const result = await client.callTool({ name: tool, arguments: input });
+    return { text: toolText(result), isError: result.isError === true };
+  };
+  return {
+    client,
+    questions,
+    toolNames: async () => (await client.listTools()).tools.map((tool) => tool.name),
+    call,
+    async ok(tool, input) {
+      const { text, isError } = await call(tool, input);
+      assert.ok(!isError, `${tool}: ${text}`);
+      return text;
+    },
+    close: () => client.close(),
+  };
+}
+
+/** The text of a tool's result, of any version of the client. */
+export function toolText(result: unknown): string {
+  return (result as { readonly content: readonly { readonly text?: string }[] }).content[0]?.text ?? "";
+}
+
+/** Returns the plan's hash in the answer of a tool. */
+export function planIn(text: string): string {
+  const [, hash] = /^Plan ([0-9a-f]{32})/.exec(text) ?? [];
+  assert.ok(hash !== undefined, text);
+  return hash;
 }
