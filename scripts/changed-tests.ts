@@ -83,7 +83,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   "src/telemetry": ["test/telemetry/*.test.ts"],
   "src/sso": ["test/cli/sso.test.ts"],
   "src/ssh": ["test/traffic/ssh.test.ts", "src/ssh/**/*.test.ts"],
-  "src/storage/cluster": ["test/storage/{nodes,presence}.test.ts"],
+  "src/storage/cluster": ["test/storage/{nodes,presence,shared-notes}.test.ts"],
   "src/storage": ["test/storage/{commit,history,rules,secrets}.test.ts"],
   "src/traffic": ["test/traffic/modules-{access,changes,headers}.test.ts"],
   "src/traffic/parts": ["test/traffic/modules-*.test.ts"],

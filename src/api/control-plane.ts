@@ -395,7 +395,7 @@ async function startApi(options: ControlPlaneOptions, store: Store, grounds: Gro
   });
   const made = { ...all, operations: recordWrites(all.operations, options.telemetry?.recorder, clock) };
   const mcp = (run: RunInner): McpEntrance =>
-    (entrance = openMcp(run, { ...options, keys, applications: front?.applications, isAlone: !store.node }));
+    (entrance = openMcp(run, { ...options, keys, applications: front?.applications, store }));
   let entrance: McpEntrance | undefined;
   const server = await startServer({
     ...(front && { front }),

@@ -1,8 +1,13 @@
-/** Questions to the persons who use MCP clients (elicitation), and their answers, which arrive in other requests. */
+/**
+ * Questions to the persons who use MCP clients (elicitation), and their answers, which arrive in other requests. With
+ * several nodes, such a request may arrive at another node, which leaves the answer for all.
+ */
 import { randomBytes } from "node:crypto";
+import { letGo } from "../lib/boundary.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { objectOf } from "./client.ts";
+import type { Notes } from "./parts/kept-plans.ts";
 
 export interface Question {
   /** The message to the client. */
@@ -16,28 +21,43 @@ export interface Question {
 export interface Questions {
   /** Returns undefined if too many questions are open. */
   ask(keyId: string, text: string): Question | undefined;
-  /** Accepts a response of a client. Responses to other keys' questions are ignored. */
-  answered(keyId: string, message: JsonObject): void;
+  /** Accepts a response of a client. Responses to other keys' questions have no effect. Rejects as `Notes.put`. */
+  answered(keyId: string, message: JsonObject): Promise<void>;
   /** Answers all open questions with no. */
   stop(): void;
 }
 
 const answerMs = 120_000;
 const maxOpen = 64;
+/** Interval at which a node reads whether another node got the answer. */
+const lookEveryMs = 500;
+const idForm = /^confirm-[\w-]{22}$/;
+const agreedText = "yes";
+/** For the notes of all nodes. An answer is used within the interval. */
+export const answerLimits = { purpose: "mcp answer", keepMs: answerMs, maxPerOwner: maxOpen, max: 4_096 } as const;
 
-export function makeQuestions(clock: Pick<Clock, "after">): Questions {
+/** @param notes undefined for a server without other nodes */
+export function makeQuestions(clock: Pick<Clock, "after" | "every">, notes?: Notes): Questions {
   const open = new Map<string, { readonly keyId: string; resolve(agreed: boolean): void }>();
+  const look = async (keyId: string, id: string): Promise<void> => {
+    // A database that does not respond may do so at the next look.
+    const text = await notes?.find(keyId, id).catch(() => undefined);
+    if (text !== undefined) open.get(id)?.resolve(text === agreedText);
+  };
   return {
     ask(keyId, text) {
       if (open.size >= maxOpen) return undefined;
       const id = `confirm-${randomBytes(16).toString("base64url")}`;
       const { promise, resolve } = Promise.withResolvers<boolean>();
       const end = (agreed: boolean): void => {
-        timer.cancel();
+        for (const timer of timers) timer.cancel();
         open.delete(id);
         resolve(agreed);
       };
-      const timer = clock.after(answerMs, () => end(false));
+      const timers = [
+        clock.after(answerMs, () => end(false)),
+        ...(notes ? [clock.every(lookEveryMs, () => letGo("task", look(keyId, id)))] : []),
+      ];
       open.set(id, { keyId, resolve: end });
       const confirm = { type: "boolean", title: "Make these changes", default: false };
       const requestedSchema = { type: "object", properties: { confirm }, required: ["confirm"] };
@@ -49,11 +69,13 @@ export function makeQuestions(clock: Pick<Clock, "after">): Questions {
       };
       return { message, answer: promise, cancel: () => end(false) };
     },
-    answered(keyId, { id, result }) {
-      const found = typeof id === "string" ? open.get(id) : undefined;
-      if (found?.keyId !== keyId) return;
+    async answered(keyId, { id, result }) {
+      if (typeof id !== "string") return;
       const { action, content } = objectOf(result);
-      found.resolve(action === "accept" && objectOf(content)["confirm"] === true);
+      const agreed = action === "accept" && objectOf(content)["confirm"] === true;
+      const found = open.get(id);
+      if (found?.keyId === keyId) found.resolve(agreed);
+      else if (!found && idForm.test(id)) await notes?.put(keyId, id, agreed ? agreedText : "no");
     },
     stop() {
       for (const { resolve } of open.values()) resolve(false);

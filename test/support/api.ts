@@ -17,6 +17,7 @@ import { controlPlaneSettings } from "../../src/settings/control-plane.ts";
 import { defaultsOf } from "../../src/settings/setting.ts";
 import { openStore } from "../../src/storage/opening/open.ts";
 import type { Store } from "../../src/storage/store.ts";
+import { startBalancer } from "./request-balancer.ts";
 import { anyNode, nodeCount, untilAtAll } from "./node-count.ts";
 import type { TestDatabase } from "./postgres.ts";
 import { checkResponse } from "./response-check.ts";
@@ -72,11 +73,13 @@ export async function startApi(
     readonly databaseUrl?: string;
     /** Number of edges with a line to the API. Default: 1. */
     readonly edgeCount?: number;
+    /** Number of nodes behind a balancer, which sends each request to the next one. Default: as `nodeCount`, without it. */
+    readonly balanced?: number;
     /** Stores objects that no operation can create. */
     readonly seed?: (store: Store) => Promise<void>;
   } = {},
 ): Promise<TestApi> {
-  const { databaseUrl, seed, edgeCount = 1, ...rest } = options;
+  const { databaseUrl, seed, edgeCount = 1, balanced, ...rest } = options;
   const made = databaseUrl === undefined ? await database.create() : { url: databaseUrl, drop: async () => {} };
   if (seed) await withStore(made.url, seed);
   const bootstrap = {
@@ -86,7 +89,8 @@ export async function startApi(
   };
   const linked = Array.from({ length: edgeCount }, linkedEdge);
   const edges = linked.map(({ edge }) => edge);
-  const count = database.name === "postgres" ? nodeCount : 1;
+  const count = balanced ?? (database.name === "postgres" ? nodeCount : 1);
+  const balancer = balanced === undefined ? undefined : await startBalancer();
   const given = {
     ...defaultsOf(controlPlaneSettings),
     apiListen: { host: "127.0.0.1", port: 0 },
@@ -98,6 +102,7 @@ export async function startApi(
     clock: systemClock,
     log: silentLog,
     cluster: count > 1,
+    ...(balancer && { apiUrl: balancer.url }),
     ...rest,
     bootstrap,
   };
@@ -105,7 +110,7 @@ export async function startApi(
     given,
     linked.map(({ link }) => link),
   );
-  const baseUrl = `http://127.0.0.1:${plane.address.port}`;
+  const baseUrl = balancer?.url ?? `http://127.0.0.1:${plane.address.port}`;
   const planes = [plane];
   /** Edges of all nodes repeat what the edge driven by the test does. */
   const atNodes = edges.slice(0, 1);
@@ -118,6 +123,7 @@ export async function startApi(
     for (const one of planes) await one.stop();
   };
   const urls = planes.map(({ address }) => `http://127.0.0.1:${address.port}`);
+  balancer?.use(urls);
   const agent = new Agent({ keepAlive: true });
   const metricsOf = (url: string) => async () =>
     (await send(url, "GET", "/metrics", undefined, { authorization: `Bearer ${bootstrap.apiKey}` }, agent)).text;
@@ -126,9 +132,9 @@ export async function startApi(
     // Requests carry the host of the balancer, which all nodes share.
     const host = count > 1 && { host: new URL(baseUrl).host };
     const sent = { authorization: `Bearer ${key}`, "service-version": "2", ...host, ...type, ...headers };
-    const response = await send(anyNode.pick(urls), method, path, body, sent, agent);
+    const response = await send(balancer?.url ?? anyNode.pick(urls), method, path, body, sent, agent);
     checkResponse(method, path, response);
-    if (count > 1 && method !== "GET") await untilAtAll(revisionOf(response), urls.map(metricsOf));
+    if (!balancer && count > 1 && method !== "GET") await untilAtAll(revisionOf(response), urls.map(metricsOf));
     return response;
   };
   return {
@@ -148,6 +154,7 @@ export async function startApi(
     },
     async stop() {
       agent.destroy();
+      balancer?.stop();
       await stopAll();
       if (databaseUrl === undefined) await made.drop();
     },
@@ -193,6 +200,13 @@ function linkedEdge(): { link: Link<Downward, Upward>; edge: HandDrivenEdge } {
     },
   };
   return { link, edge };
+}
+
+/** Answers as an edge without agents that serves each change. */
+export function answerAsEdge(message: Downward): Upward | undefined {
+  if (message.type === "changes") return { type: "applied", revision: message.revision };
+  if (message.type !== "question" || message.question.name !== "agent_endpoints") return undefined;
+  return { type: "answer", call: message.call, answer: { name: "agent_endpoints", endpoints: [] } };
 }
 
 /** With several nodes, tests poll the metrics for the nodes' revisions. A silent edge would delay each poll. */

@@ -6,9 +6,10 @@ import type { JsonObject } from "../../lib/json.ts";
 import type { Log } from "../../lib/log.ts";
 import { clientOf, clientOfSession, nameOf, protocolVersions, sessionIdOf, unknownClient } from "../../mcp/client.ts";
 import type { McpClient } from "../../mcp/client.ts";
-import { keepPlans } from "../../mcp/parts/kept-plans.ts";
+import { keepPlans, planLimits } from "../../mcp/parts/kept-plans.ts";
+import type { Notes } from "../../mcp/parts/kept-plans.ts";
 import type { Tool, ToolContext } from "../../mcp/parts/tool.ts";
-import { makeQuestions } from "../../mcp/questions.ts";
+import { answerLimits, makeQuestions } from "../../mcp/questions.ts";
 import { answerRequest, requestOf } from "../../mcp/service.ts";
 import type { McpOptions, RpcRequest } from "../../mcp/service.ts";
 import type { Key, KeyRing } from "../http/authenticate.ts";
@@ -19,6 +20,7 @@ import type { RunInner } from "../http/inner-calls.ts";
 import { methodRefusal } from "../http/request-checks.ts";
 import { header } from "../operation/call.ts";
 import type { Reply } from "../operation/call.ts";
+import type { Store } from "../../storage/store.ts";
 import { makeShares } from "../operation/shares.ts";
 import type { ApplicationTokens } from "../console/application-tokens.ts";
 import { apiFor } from "./calls.ts";
@@ -38,8 +40,7 @@ export interface McpEntranceOptions {
   readonly apiUrl?: string | undefined;
   /** Origins whose pages may call the API. */
   readonly apiOrigins: readonly string[];
-  /** Whether there are no other nodes, so that the answer to a question arrives here. */
-  readonly isAlone: boolean;
+  readonly store: Pick<Store, "node" | "refresh">;
 }
 
 export interface McpEntrance extends Pick<Front, "reply" | "stop"> {}
@@ -50,10 +51,9 @@ const message = { id: "mcp" } as const;
 const maxCallsPerKey = 4;
 
 export function openMcp(run: RunInner, options: McpEntranceOptions): McpEntrance {
-  const { keys, applications, clock, log, version = "", isAlone } = options;
+  const { keys, applications, clock, log, version = "" } = options;
   const authenticate = makeAuthenticate(keys, applications);
-  const plans = keepPlans(clock);
-  const questions = makeQuestions(clock);
+  const { plans, questions, caughtUp } = overNodes(options);
   const calls = makeShares(maxCallsPerKey);
 
   const contextOf = (seen: Seen, tool: Tool, confirm: ToolContext["confirm"]): ToolContext => {
@@ -86,25 +86,27 @@ export function openMcp(run: RunInner, options: McpEntranceOptions): McpEntrance
 
   const post = async (exchange: Exchange, baseUrl: string, admit: (key: Key) => void): Promise<Reply> => {
     const { request, response, expectsContinue } = exchange;
+    await caughtUp();
     const caller = await authenticate(request);
     admit(caller.key);
     checkVersion(request);
     const found = sessionOf(request);
     const read = messagesIn(await readJsonBytes(message, request, response, expectsContinue), request);
     if ("error" in read) return { status: 400, body: JSON.stringify(read.error) };
-    const requests = read.messages.flatMap((one) => requestOf(one) ?? answered(caller, one));
+    const requests: RpcRequest[] = [];
+    for (const one of read.messages) {
+      const asked = requestOf(one);
+      if (asked) requests.push(asked);
+      else await questions.answered(caller.id, one);
+    }
     const answers: Reply[] = [];
     for (const asked of requests) {
       if (answers.length > 0) admit(caller.key);
       answers.push(await answer({ exchange, baseUrl, caller, found, asked, mayStream: !read.isBatch, admit }));
     }
-    const [first] = answers;
-    if (!first) return { status: 202 };
-    return read.isBatch ? { status: 200, body: `[${answers.map(({ body }) => String(body)).join(",")}]` } : first;
-  };
-  const answered = ({ id }: Caller, body: JsonObject): readonly [] => {
-    questions.answered(id, body);
-    return [];
+    const [only] = answers;
+    if (!only) return { status: 202 };
+    return read.isBatch ? { status: 200, body: `[${answers.map(({ body }) => String(body)).join(",")}]` } : only;
   };
   const answer = async ({ exchange, baseUrl, caller, found, asked, mayStream, admit }: Asked): Promise<Reply> => {
     const { request } = exchange;
@@ -115,7 +117,7 @@ export function openMcp(run: RunInner, options: McpEntranceOptions): McpEntrance
     const mayChange = caller.mayChange && !isReadOnly;
     checkScope({ ...caller, mayChange }, asked);
     const seen: Seen = { exchange, caller, baseUrl, client, mayChange, admit: () => admit(caller.key) };
-    const mayAsk = mayStream && asked.method === "tools/call" && client.asks && isAlone && mayChange;
+    const mayAsk = mayStream && asked.method === "tools/call" && client.asks && mayChange;
     if (mayAsk && /text\/event-stream/i.test(header(request, "accept") ?? "")) return streamed(seen, asked);
     const last = await answerWith(seen, asked, async () => undefined);
     const session = isFirst ? { headers: ["mcp-session-id", sessionIdOf(client)] } : {};
@@ -140,6 +142,34 @@ export function openMcp(run: RunInner, options: McpEntranceOptions): McpEntrance
       };
     },
     stop: () => questions.stop(),
+  };
+}
+
+/** What consecutive requests of a client share, also if they arrive at different nodes. */
+function overNodes({ store, clock, log }: McpEntranceOptions) {
+  const { node } = store;
+  const stored = node?.notes(planLimits);
+  // Without the database, a plan can still be applied at this node, or with its document.
+  const lenient: Notes | undefined = stored && {
+    put: (...note) =>
+      stored.put(...note).catch((error: unknown) => log.warn("MCP plan not shared with other nodes", { error })),
+    find: (...note) =>
+      stored.find(...note).catch((error: unknown) => void log.warn("MCP plans of other nodes not read", { error })),
+  };
+  const answers = node?.notes(answerLimits);
+  const strict: Notes | undefined = answers && {
+    put: (...note) =>
+      answers.put(...note).catch((error: unknown) => {
+        log.warn("answer of a person not shared with other nodes", { error });
+        throw new Refusal("write_unavailable");
+      }),
+    find: answers.find,
+  };
+  return {
+    plans: keepPlans(clock, lenient),
+    questions: makeQuestions(clock, strict),
+    /** Reads what other nodes have written: the client's request before, or the end of its access. */
+    caughtUp: async (): Promise<unknown> => node?.isAlive() && (await store.refresh().catch(() => false)),
   };
 }
 

@@ -25,7 +25,7 @@ export const applyPlan: Tool = {
   async run(input, { api, plans, keyId, client, confirm, baseUrl }) {
     const hash = requiredText(input, "plan", 64);
     if (!/^[0-9a-f]{32}$/.test(hash)) throw new ToolError("A plan's hash has 32 hexadecimal digits.");
-    const request = plans.find(keyId, hash) ?? sent();
+    const request = (await plans.find(keyId, hash)) ?? sent();
     const planned = await api(callOf(request, "plan"));
     if (planned.hash !== hash) {
       throw new ToolError(

@@ -23,7 +23,7 @@ export const planChange: Tool = {
     const { api, plans, keyId } = context;
     const document = documentOf(input);
     const plan = await api({ method: "POST", path: "/plan", body: document, withRightsOfKey: true });
-    plans.keep(keyId, plan.hash, { document });
+    await plans.keep(keyId, plan.hash, { document });
     const { summary, changes, warnings } = plan;
     return [
       `Plan ${plan.hash}: ${countsOf(summary)}. Nothing was changed.`,

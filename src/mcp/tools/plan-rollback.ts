@@ -19,7 +19,7 @@ export const planRollback: Tool = {
     if (revision === undefined) throw new ToolError('The argument "revision" is missing.');
     const at = path`/revisions/${revision}/rollback?dry_run=true`;
     const { hash, summary, changes } = await api({ method: "POST", path: at, withRightsOfKey: true });
-    plans.keep(keyId, hash, { revision });
+    await plans.keep(keyId, hash, { revision });
     return [
       `Plan ${hash}, rollback to revision ${revision}: ${countsOf(summary)}. Nothing was changed.`,
       ...changeLines(changes),

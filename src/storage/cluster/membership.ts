@@ -2,6 +2,7 @@
 import type { NodeReport } from "./lease.ts";
 import type { Presence } from "./presence.ts";
 import type { NodeRow } from "./nodes.ts";
+import type { NoteLimits, SharedNotes } from "./shared-notes.ts";
 import type { SharedResults } from "./shared-results.ts";
 import type { ShareTicketSecret } from "./ticket-secrets.ts";
 
@@ -31,4 +32,6 @@ export interface Membership {
   list(): Promise<readonly NodeRow[]>;
   /** Results that all nodes can read until `keepMs` after their last change. */
   results(keepMs: number): SharedResults;
+  /** Short-lived texts for all nodes. */
+  notes(limits: NoteLimits): SharedNotes;
 }

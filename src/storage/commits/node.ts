@@ -10,6 +10,7 @@ import type { NodeReport } from "../cluster/lease.ts";
 import type { Membership } from "../cluster/membership.ts";
 import { listNodes } from "../cluster/nodes.ts";
 import { SharedPresence } from "../cluster/shared-presence.ts";
+import { sharedNotes } from "../cluster/shared-notes.ts";
 import { sharedResults } from "../cluster/shared-results.ts";
 import { makeTicketSecrets } from "../cluster/ticket-secrets.ts";
 import { Superseded } from "../database/database.ts";
@@ -125,6 +126,7 @@ export function makeNode(options: NodeOptions): Node {
       ticketSecret: makeTicketSecrets(shared, options.sealer),
       list: () => listNodes(shared),
       results: (keepMs) => sharedResults(shared, options.sealer, keepMs),
+      notes: (limits) => sharedNotes(shared, options.sealer, limits),
     },
     jobs,
     isCutOff: () => lease.isCutOff(),
