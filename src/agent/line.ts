@@ -98,7 +98,7 @@ const steadyMs = 10_000;
  * last attempt is used whatever it reached. The server still counts nodes that have just died, and then all agents
  * reconnect together.
  */
-const maxSpread = { edge: 16, node: 4 };
+const maxSpread = { edge: 24, node: 4 };
 /** Longest time to connect during a search, because the present session continues, milliseconds. */
 const searchMs = 3_000;
 

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, it } from "node:test";
 import { makeManualClock } from "../../test/support/clock.ts";
+import type { ServerCount } from "../tunnel/client-hooks.ts";
 import type { Place } from "./line.ts";
 import { keepSpread } from "./spread.ts";
 
@@ -27,10 +28,10 @@ class FakeLine {
     this.place = nodeId === undefined ? undefined : { server, edges: 2, edgeId: nodeId, nodes: 2, nodeId };
   }
 
-  async count(): Promise<{ edges: number; nodes: number }> {
+  async count(): Promise<ServerCount> {
     this.world.questions += 1;
     if (this.world.silent.has(this.place?.nodeId ?? "")) return await new Promise(() => {});
-    return { edges: 2, nodes: this.world.nodes.size };
+    return { edges: 2, nodes: this.world.nodes.size, edgeSet: "" };
   }
 
   async spread(): Promise<boolean> {
@@ -138,7 +139,8 @@ describe("sessions of an agent with several addresses", () => {
 });
 
 describe("sessions of an agent at a single server", () => {
-  function startAt(edges: number, held: readonly string[]) {
+  /** @param isEarlier whether the server does not report its edges */
+  function startAt(edges: number, held: readonly string[], isEarlier = false) {
     const clock = makeManualClock();
     const reachable = new Set(held);
     let searches = 0;
@@ -146,7 +148,11 @@ describe("sessions of an agent at a single server", () => {
       const line = {
         place: { server, edges, edgeId, nodes: 0, nodeId: "a" } as Place | undefined,
         isOnline: true,
-        count: () => Promise.reject(new Error("a single server has no nodes to count")),
+        count: async (): Promise<ServerCount> => ({
+          edges: isEarlier ? 1 : edges,
+          nodes: 0,
+          edgeSet: isEarlier ? "" : [...reachable].join(),
+        }),
         async spread(sought: string): Promise<boolean> {
           assert.equal(sought, "edge");
           searches += 1;
@@ -176,10 +182,29 @@ describe("sessions of an agent at a single server", () => {
   }
 
   it("sessions of an agent at a single server move to an edge without one within 10 s, and then wait for nothing", async () => {
+    for (const isEarlier of [false, true]) {
+      const agent = startAt(2, ["one", "one"], isEarlier);
+      agent.reachable.add("two");
+      await agent.pass(10);
+      assert.deepEqual([agent.edges(), agent.searches(), agent.clock.pending], [2, 1, 0]);
+    }
+  });
+
+  it("sessions of an agent at a single server move to an edge within 10 s after the edge has started, although searches failed for ten minutes", async () => {
     const agent = startAt(2, ["one", "one"]);
+    await agent.pass(600);
+    assert.equal(agent.edges(), 1);
     agent.reachable.add("two");
     await agent.pass(10);
-    assert.deepEqual([agent.edges(), agent.searches(), agent.clock.pending], [2, 1, 0]);
+    assert.deepEqual([agent.edges(), agent.clock.pending], [2, 0]);
+  });
+
+  it("sessions of an agent at a single server move within 10 s if the first search reaches the same edge", async () => {
+    const agent = startAt(2, ["one", "one"]);
+    await agent.pass(5);
+    agent.reachable.add("two");
+    await agent.pass(5);
+    assert.deepEqual([agent.edges(), agent.searches()], [2, 2]);
   });
 
   it("sessions of an agent at a single server with fewer edges or one session stay where they are", async () => {
@@ -195,9 +220,11 @@ describe("sessions of an agent at a single server", () => {
   });
 
   it("sessions of an agent at a single server search less and less often while an edge does not run", async () => {
-    const agent = startAt(2, ["one", "one"]);
-    await agent.pass(600);
-    assert.ok(agent.searches() <= 9, String(agent.searches()));
-    agent.spread.stop();
+    for (const isEarlier of [false, true]) {
+      const agent = startAt(2, ["one", "one"], isEarlier);
+      await agent.pass(600);
+      assert.ok(agent.searches() <= 9, String(agent.searches()));
+      agent.spread.stop();
+    }
   });
 });

@@ -29,12 +29,14 @@ export interface Spread {
 const lookMs = 30_000;
 /**
  * The same while all sessions of an agent with several addresses are at one node, or while an edge of a single node has
- * none of them, such as an edge that restarted, milliseconds. With the time that an
- * attempt takes, such an agent has sessions at two nodes within 10 s after the second node has arrived.
+ * none of them, such as an edge that restarted, milliseconds. With the time that an attempt takes, such an agent has
+ * sessions at two nodes, or at each edge, within 10 s after the node or edge has arrived.
  */
 const alertMs = 5_000;
-/** Longest interval, in units of the shortest, while attempts with a single address keep reaching the same places. */
+/** Longest interval, in units of the shortest, while attempts keep reaching the same places. */
 const longestPause = 32;
+/** Consecutive searches for an edge before they become less frequent. The system chooses the edge, so one may fail. */
+const promptSearches = 3;
 /** Time for an answer, before another session is asked, milliseconds. */
 const answerMs = 2_000;
 
@@ -43,6 +45,10 @@ export function keepSpread({ clock, random, lines, hasAddresses, counted }: Spre
   let isOver = false;
   let pause = 1;
   let lastNodes = 0;
+  let lastEdgeSet = "";
+  let failedSearches = 0;
+  /** Number of looks until the next search for an edge. */
+  let looksToSearch = 0;
   let isLooking = false;
   let waitsLong = false;
 
@@ -65,15 +71,23 @@ export function keepSpread({ clock, random, lines, hasAddresses, counted }: Spre
     }
     return undefined;
   };
-  const spreadOverEdges = async (): Promise<void> => {
-    const hasMoved = (await crowdedAtEdge()?.spread("edge")) ?? true;
-    pause = hasMoved ? 1 : Math.min(pause * 2, longestPause);
+  /** @param edgeSet names the edges of the server; "" if unknown */
+  const spreadOverEdges = async (edgeSet: string): Promise<void> => {
+    const crowded = crowdedAtEdge();
+    if (!crowded || edgeSet !== lastEdgeSet) failedSearches = looksToSearch = 0;
+    lastEdgeSet = edgeSet;
+    looksToSearch -= 1;
+    if (!crowded || looksToSearch > 0) return;
+    const hasMoved = await crowded.spread("edge");
+    failedSearches = hasMoved ? 0 : failedSearches + 1;
+    looksToSearch =
+      failedSearches < promptSearches ? 1 : Math.min(2 ** (failedSearches - promptSearches + 1), longestPause);
   };
-  const spreadOverNodes = async ({ edges, nodes }: ServerCount): Promise<void> => {
+  const spreadOverNodes = async ({ edges, nodes, edgeSet }: ServerCount): Promise<void> => {
     counted(edges);
     if (nodes !== lastNodes) pause = 1;
     lastNodes = nodes;
-    if (nodesHeld().size >= Math.min(nodes, lines.length)) return await spreadOverEdges();
+    if (nodesHeld().size >= Math.min(nodes, lines.length)) return await spreadOverEdges(edgeSet);
     for (const line of lines) if (!line.isOnline) line.hurry();
     const held = lines.map(({ place }) => place?.nodeId);
     const crowded = lines.find((_line, at) => held[at] !== undefined && held.indexOf(held[at]) < at);
@@ -84,9 +98,10 @@ export function keepSpread({ clock, random, lines, hasAddresses, counted }: Spre
   /** Whether the server has no nodes to count. Then only a new session leads to another look. */
   const isLone = (): boolean => lines.every(({ place }) => (place?.nodes ?? 0) === 0);
   const look = async (): Promise<void> => {
-    if (isLone()) return await spreadOverEdges();
     const answer = await count();
-    if (answer && !isOver) await spreadOverNodes(answer);
+    if (isOver) return;
+    if (isLone()) await spreadOverEdges(answer?.edgeSet ?? "");
+    else if (answer) await spreadOverNodes(answer);
   };
   const isAlert = (): boolean => (hasAddresses && nodesHeld().size < 2 && !isLone()) || crowdedAtEdge() !== undefined;
   const again = (): void => {
@@ -95,7 +110,8 @@ export function keepSpread({ clock, random, lines, hasAddresses, counted }: Spre
     waitsLong = !isAlert();
     if (isOver || (waitsLong && isLone())) return;
     const shortest = waitsLong ? lookMs : alertMs;
-    timer = clock.after(shortest * pause * (0.5 + random() / 2), () => {
+    const units = crowdedAtEdge() ? 1 : pause;
+    timer = clock.after(shortest * units * (0.5 + random() / 2), () => {
       isLooking = true;
       // If the server does not answer, the next look asks again.
       letGo(

@@ -239,6 +239,7 @@ function agentServer(options: EdgeOptions, registry: AgentRegistry, edges: numbe
     edgeId,
     nodes: () => (options.peers?.nodes ? registry.nodeCount() : 0),
     nodeId: () => registry.nodeId(edgeId),
+    edgeSet: () => registry.edgeSet(edgeId),
     limits: sharesOf(defaultTunnelLimits, ofAllAgentListeners, edges),
   });
 }

@@ -35,6 +35,12 @@ export interface EdgeAddresses {
   wanted(): void;
 }
 
+/** Ports at which an edge listens for visitors. */
+export interface PublicPorts {
+  readonly httpsPort: number;
+  readonly httpPort: number | undefined;
+}
+
 export interface EdgeCapture {
   readonly line: CaptureLine;
   /** Number of this edge at its node, from 1. The first one answers for the whole node. */
@@ -61,6 +67,11 @@ export interface EdgeOptions extends EdgeSettings {
   readonly capture?: EdgeCapture | undefined;
   /** Maximum time that a stop waits for requests in flight, milliseconds. */
   readonly drainMs: number;
+  /**
+   * Called when the edge listens for visitors and could listen for agents. It listens for agents when the promise
+   * resolves. Requires a port in `agentListen`. Default: the edge listens immediately.
+   */
+  readonly beforeAgents?: ((ports: PublicPorts) => Promise<void>) | undefined;
   /** Set if there are other edges: on the same ports, or at other nodes. */
   readonly peers?: PeerOptions | undefined;
   /** Path of the socket for the SSH thread of this server; absent without one. */

@@ -87,7 +87,10 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
     const http = httpListen && (await started(listenHttp(httpListen, options, plane, advertisedHttpsPort(), serving)));
     httpPort = http?.port;
     publicListeners.push(https, ...(http ? [http] : []));
-    const agent = await started(listenForAgents(options, plane));
+    const listening = started(listenForAgents(options, plane, { httpsPort, httpPort }));
+    // An edge that waits for others can listen only when it has its configuration.
+    if (options.beforeAgents) listening.catch(() => undefined);
+    else await listening;
     const { gatewayPath } = options;
     const gateway = gatewayPath === undefined ? undefined : await startGatewayListener(gatewayPath, plane);
     gatewayClose = () => gateway?.close();
@@ -96,8 +99,9 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
       advertised: advertisedHttpsPort(),
       https: https.port,
       http: http?.port ?? 0,
-      agent: agent.port,
+      agent: options.beforeAgents ? options.agentListen.port : (await listening).port,
     });
+    const agent = await listening;
     return {
       https: place(https),
       http: http && place(http),

@@ -1,6 +1,6 @@
 /** Starts the public listeners for HTTPS and, if configured, plain HTTP, and the listener for agents. */
 import type { DataPlane } from "./data-plane.ts";
-import type { EdgeOptions } from "./edge-options.ts";
+import type { EdgeOptions, PublicPorts } from "./edge-options.ts";
 import type { ServedConnection } from "./http/context.ts";
 import { serveHttp1 } from "./http/http1-connection.ts";
 import { serveHttp2 } from "./http2/connection.ts";
@@ -56,13 +56,16 @@ export function listenHttp(
   });
 }
 
+/** @param ports listeners for visitors */
 export function listenForAgents(
   options: EdgeOptions,
   { listening, agents, tickets }: DataPlane,
+  ports: PublicPorts,
 ): Promise<AgentListener> {
-  const { authority, agentListen: at, agentAddress, domain } = options;
+  const { authority, agentListen: at, agentAddress, domain, beforeAgents } = options;
+  const before = beforeAgents && (() => beforeAgents(ports));
   const names = [...agentAddress.map(({ host }) => host), at.host ?? "", domain, ...machineNames()].filter(isNamed);
-  return startAgentListener({ ...listening, at, authority, names, agents, tickets });
+  return startAgentListener({ ...listening, at, authority, names, agents, tickets, before });
 }
 
 /** Whether agents can name it: not an unspecified address, on which the listener takes every one. */

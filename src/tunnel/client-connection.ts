@@ -368,5 +368,6 @@ export class ClientConnection {
 }
 
 function countsOf(told: JsonObject): ServerCount {
-  return { edges: Math.max(1, countMember(told, "Edges")), nodes: countMember(told, "Nodes") };
+  const edges = Math.max(1, countMember(told, "Edges"));
+  return { edges, nodes: countMember(told, "Nodes"), edgeSet: textMember(told, "EdgeSet", maxText) };
 }

@@ -99,7 +99,10 @@ export interface ClientLabelled {
 }
 
 /** Like the members of `ClientSession`. */
-export type ServerCount = Pick<ClientSession, "edges" | "nodes">;
+export interface ServerCount extends Pick<ClientSession, "edges" | "nodes"> {
+  /** Names the edges of the session's node. Changes when one of them starts again; "" from an earlier server. */
+  readonly edgeSet: string;
+}
 
 export interface ClientSession {
   /** Resumes the session, together with `cookie`. */

@@ -29,6 +29,8 @@ export interface AgentServerOptions {
   readonly nodes?: () => number;
   /** Id of this node, sent with the number of nodes. */
   readonly nodeId?: () => string;
+  /** See `SessionParts`. Default: never changes. */
+  readonly edgeSet?: () => string;
   readonly limits?: Partial<TunnelLimits>;
 }
 
@@ -67,6 +69,7 @@ export function makeAgentServer(hooks: ServerHooks, options: AgentServerOptions)
     edgeId: options.edgeId ?? "",
     nodes: options.nodes ?? (() => 0),
     nodeId: options.nodeId ?? (() => ""),
+    edgeSet: options.edgeSet ?? (() => ""),
     addresses,
     silence: new SharedTimers(options.clock, silenceStepMs),
     sessions: new Map(),

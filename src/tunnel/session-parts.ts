@@ -17,6 +17,8 @@ export interface SessionParts {
   /** Number of edges and nodes at which Postern agents may have sessions. */
   readonly edges: () => number;
   readonly nodes: () => number;
+  /** Names the edges of this node. Changes when one of them starts again. */
+  readonly edgeSet: () => string;
 }
 
 export interface SessionIdentity {

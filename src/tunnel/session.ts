@@ -254,9 +254,9 @@ export class ServerSession implements AgentSession {
   }
 
   #serverInfo(): JsonObject {
-    const { region, edges, nodes } = this.#parts;
-    if (this.#agent.kind !== "postern" || nodes() === 0) return { Region: region };
-    return { Region: region, Edges: edges(), Nodes: nodes() };
+    const { region, edges, nodes, edgeSet } = this.#parts;
+    if (this.#agent.kind !== "postern" || (nodes() === 0 && edges() === 1)) return { Region: region };
+    return { Region: region, Edges: edges(), Nodes: nodes(), EdgeSet: edgeSet() };
   }
 
   #bind(message: JsonObject, attempt: Attempt, bound: (tunnelId: string) => void): JsonObject | Unasked | Unclaimed {

@@ -29,6 +29,8 @@ import { startSshService } from "./ssh-service.ts";
 import { trafficHeap } from "./threads/heap.ts";
 import { holdBundledThreads } from "./threads/hold-programs.ts";
 import { makeLine } from "./threads/line.ts";
+import { openEdgeStart } from "./threads/edge-start.ts";
+import type { EdgeStart } from "./threads/edge-start.ts";
 import { supervise } from "./threads/supervise.ts";
 import type { ServerProblem } from "./threads/thread-messages.ts";
 import type { Supervised, ThreadPlan, ThreadTelemetry } from "./threads/supervise.ts";
@@ -98,8 +100,10 @@ export function startPlanes(options: PlanesOptions): Planes {
   let control: Supervised<ControlPlanePorts> = startControl();
   const keys = async (): Promise<readonly CaptureKey[]> => (await control.started).captureKeys;
   const capture = new CaptureService({ ...shared, ...captureOptions(options), keys, edges: () => edges });
+  const start = openEdgeStart(count);
   const startEdge = (at: number, first?: EdgePorts): Supervised<EdgePorts> =>
     (edges[at] = superviseEdge(options, {
+      start,
       at,
       count,
       first,
@@ -113,9 +117,10 @@ export function startPlanes(options: PlanesOptions): Planes {
     }));
   /** If the first edge can listen, all can. */
   const startEdges = async (): Promise<EdgePorts> => {
-    const ports = await startEdge(0).started;
-    await Promise.all(takeEnds.slice(1).map((_take, at) => startEdge(at + 1, ports).started));
-    return ports;
+    const { started } = startEdge(0);
+    const ports = await Promise.race([started, start.first]);
+    await Promise.all([started, ...takeEnds.slice(1).map((_take, at) => startEdge(at + 1, ports).started)]);
+    return await started;
   };
   let ssh: Supervised<SshPorts> | undefined;
   const close = async (controlMs: number): Promise<void> => {
@@ -169,6 +174,7 @@ export function startPlanes(options: PlanesOptions): Planes {
 }
 
 interface EdgePlan {
+  readonly start: EdgeStart;
   /** Index of the edge at this node. */
   readonly at: number;
   readonly count: number;
@@ -198,9 +204,12 @@ function superviseEdge(options: PlanesOptions, plan: EdgePlan): Supervised<EdgeP
     accessLines: (batch, written) => accessLog?.write(batch, written),
     captureWanted: () => capture.wanted(),
     addressesWanted: () => letGo("task", addresses.wanted()),
+    prepared: (ports, tell) => plan.start.prepared(at, ports, tell),
     ready: (tell) => capture.edgeReady({ tell }),
     options: (ports) => ({
       ...edgeOptions(options, ports ?? plan.first, sharedKeys() ?? plan.ownKeys()),
+      // Without a fixed port, no agent knows where to connect yet. A restarted edge is the last one.
+      waitsForEdges: count > 1 && settings.agentListen.port !== 0 && ports === undefined,
       number: at + 1,
       addresses: addresses.data,
       peers: peerOptions(settings, at, count, room, sharedKeys()),
@@ -272,7 +281,7 @@ function edgeOptions(
   { settings, version, drainMs }: PlanesOptions,
   ports: EdgePorts | undefined,
   { authority, tunnelSecret }: ServerKeys,
-): Omit<EdgeThreadOptions, "peers" | "number" | "gatewayPath" | "addresses"> {
+): Omit<EdgeThreadOptions, "peers" | "number" | "gatewayPath" | "addresses" | "waitsForEdges"> {
   return {
     settings: {
       ...sliceOf(edgeSettings, settings),

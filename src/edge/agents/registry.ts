@@ -1,4 +1,5 @@
 /** The register of agents: the connected sessions, their tunnels, and the endpoints of the tunnels. */
+import { hash } from "node:crypto";
 import type { Clock } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
 import type { Log } from "../../lib/log.ts";
@@ -116,6 +117,11 @@ export interface AgentRegistry extends ServerHooks {
    * @param edgeId of this edge
    */
   nodeId(edgeId: string): string;
+  /**
+   * Returns a text that differs when another edge of this node has started.
+   * @param edgeId of this edge
+   */
+  edgeSet(edgeId: string): string;
   /** Answers the questions of other edges. */
   readonly peerHost: Pick<PeerHost, "openProxy" | "ask" | "tellTimes">;
   /**
@@ -128,6 +134,8 @@ export interface AgentRegistry extends ServerHooks {
   /** Says goodbye to every agent and closes all sessions. */
   close(reason: string): void;
 }
+
+const edgeSetLength = 16;
 
 export function makeAgentRegistry(options: AgentRegistryOptions): AgentRegistry {
   const { table, report, region, clock, log, limits, domain, tcp, others } = options;
@@ -178,6 +186,7 @@ export function makeAgentRegistry(options: AgentRegistryOptions): AgentRegistry 
     agentInboxes: makeAgentInboxes({ ...options, credentials }),
   };
   const otherNodes = (): number => elsewhere?.nodeCount() ?? 0;
+  const edgesHere = (edgeId: string): string[] => [edgeId, ...(elsewhere?.siblings() ?? [])].sort();
   return {
     ...makeProtocolHooks({ ...shared, ...asides, opening, names, elsewhere, limits, region, report, watchExpiry }),
     joined: asides.joining.joined,
@@ -200,7 +209,8 @@ export function makeAgentRegistry(options: AgentRegistryOptions): AgentRegistry 
     },
     sessionsPerAgent: (edges) => Math.max(edges, Math.min(1 + otherNodes(), 2)),
     nodeCount: () => 1 + otherNodes(),
-    nodeId: (edgeId) => [edgeId, ...(elsewhere?.siblings() ?? [])].sort()[0] as string,
+    nodeId: (edgeId) => edgesHere(edgeId)[0] as string,
+    edgeSet: (edgeId) => hash("sha256", edgesHere(edgeId).join(), "base64url").slice(0, edgeSetLength),
     siteFor: (host) => httpSite(hosts.tunnel(host), "https"),
     secureAt: (host) => secureSite(hosts.tunnel(host)),
     plainSiteFor: (host) => httpSite(hosts.tunnel(nameOf("http", host)), "http"),

@@ -25,6 +25,8 @@ export interface AgentListenerOptions extends ListenerContext {
   readonly names: readonly string[];
   readonly agents: AgentServer;
   readonly tickets: TicketSecret;
+  /** Called when all is prepared. The listener listens when the promise resolves. */
+  readonly before?: (() => Promise<void>) | undefined;
 }
 
 export interface AgentListener extends Listener {
@@ -111,6 +113,7 @@ export async function startAgentListener(options: AgentListenerOptions): Promise
       else agents.accept(result);
     });
   };
+  await options.before?.();
   const listener = await startListener({ ...options, name: "agent", accept });
   return {
     ...listener,

@@ -6,7 +6,7 @@ import type { AccessBatch } from "../../../lib/access-fields.ts";
 import { systemClock } from "../../../lib/clock.ts";
 import { makeMetrics } from "../../../lib/metrics.ts";
 import type { KeyedCertificate } from "../../../lib/certificates/x509.ts";
-import type { PeerOptions } from "../../../edge/edge-options.ts";
+import type { PeerOptions, PublicPorts } from "../../../edge/edge-options.ts";
 import type { Downward, Upward } from "../../../routing/planes/messages.ts";
 import type { EdgeSettings } from "../../../settings/edge.ts";
 import { capturePortLine } from "./capture-line.ts";
@@ -26,24 +26,26 @@ export interface EdgeThreadOptions {
   readonly addresses: AddressData | undefined;
   /** Set if there are other edges. */
   readonly peers: PeerOptions | undefined;
+  /** Whether it listens for agents when all edges are prepared. */
+  readonly waitsForEdges: boolean;
   /** Path of its socket for the SSH thread. */
   readonly gatewayPath: string | undefined;
 }
 
-export interface EdgePorts {
-  readonly httpsPort: number;
-  readonly httpPort: number | undefined;
+export interface EdgePorts extends PublicPorts {
   readonly agentPort: number;
 }
 
 const { options, refused } = workerData as ThreadData<EdgeThreadOptions>;
-const { settings, number, addresses: data, ...own } = options;
+const { settings, number, addresses: data, waitsForEdges, ...own } = options;
 const link = edgePortLink();
 const line = capturePortLine(() => parentPort?.postMessage({ type: "captureWanted" } satisfies FromThread<EdgePorts>));
 let early: AddressData | undefined;
 let takeAddresses = (those: AddressData): void => void (early = those);
+const allPrepared = Promise.withResolvers<void>();
 parentPort?.on("message", (message: ToThread) => {
   if (message.type === "addresses") takeAddresses(message.data);
+  else if (message.type === "acceptAgents") allPrepared.resolve();
 });
 await runThread<EdgePorts, Upward, Downward>([link], "continues", async (log, telemetry) => {
   const accessLines = settings.accessLog === undefined ? undefined : sendLines;
@@ -51,7 +53,8 @@ await runThread<EdgePorts, Upward, Downward>([link], "continues", async (log, te
   const capture = { line, edge: number };
   const tracing = telemetry && (await import("./edge-tracing.ts")).openEdgeTracing(telemetry, facts.metrics);
   const addresses = { data, wanted: askForAddresses };
-  const given = { ...settings, ...own, ...facts, capture, tracing, addresses };
+  const beforeAgents = waitsForEdges ? afterAllEdges : undefined;
+  const given = { ...settings, ...own, ...facts, capture, tracing, addresses, beforeAgents };
   const edge = await startEdge(given, link);
   // The configuration may need addresses, and they may arrive before this plane has started.
   takeAddresses = (those) => edge.replaceAddresses(those);
@@ -66,6 +69,14 @@ await runThread<EdgePorts, Upward, Downward>([link], "continues", async (log, te
     stop: () => edge.stop(),
   };
 });
+
+/** Resolves when every edge of this server can listen for agents. Otherwise the first one would get all of them. */
+async function afterAllEdges(ports: PublicPorts): Promise<void> {
+  await link.configured;
+  const prepared = { ...ports, agentPort: settings.agentListen.port };
+  parentPort?.postMessage({ type: "prepared", ports: prepared } satisfies FromThread<EdgePorts>);
+  await allPrepared.promise;
+}
 
 function askForAddresses(): void {
   parentPort?.postMessage({ type: "addressesWanted" } satisfies FromThread<EdgePorts>);

@@ -82,7 +82,7 @@ export async function runThread<Ports, Out, In>(
     else if (message.type === "serverProblem") plane?.serverProblem?.(message.problem);
     else if (message.type === "accessWritten") plane?.accessWritten?.(message.result);
     else if (message.type === "drain") void failing(() => drain(message.isObserved));
-    else void failing(stop);
+    else if (message.type === "stop") void failing(stop);
   });
   for (const [at, port] of data.ports.entries()) links[at]?.attach(port);
   try {

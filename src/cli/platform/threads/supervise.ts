@@ -48,6 +48,8 @@ export interface ThreadPlan<Options, Ports> {
   options(ports: Ports | undefined): Options;
   /** Writes lines of the access log, and then reports the result. */
   accessLines?(batch: AccessBatch, written: (result: AccessWritten) => void): void;
+  /** Called when an edge is ready for agents, and waits for the other edges. */
+  prepared?(ports: Ports, tell: Supervised<Ports>["tell"]): void;
   /** Called each time the thread runs. */
   ready?(tell: Supervised<Ports>["tell"]): void;
   /** Called when a rule of an edge needs locations or categories of addresses. */
@@ -100,6 +102,7 @@ export function supervise<Options, Ports>(plan: ThreadPlan<Options, Ports>): Sup
     exited = gone.promise;
     const heart = newHeart();
     const current = startThread(plan, ports, heart, refused.marks, {
+      prepared: (its) => plan.prepared?.(its, tell),
       ready(its) {
         const hung = (work: number): void => refused.add(work);
         if (plan.watchSeconds > 0) watchThread({ ...plan, worker: current, heart, seconds: plan.watchSeconds, hung });
@@ -195,6 +198,7 @@ class RefusedWork {
 }
 
 interface ThreadNews<Ports> {
+  prepared(ports: Ports): void;
   ready(ports: Ports): void;
   /** Called when the thread has done the request. */
   done(): void;
@@ -233,6 +237,7 @@ function startThread<Options, Ports>(
   worker.stderr.on("data", writeLines);
   worker.on("message", (message: FromThread<Ports>) => {
     if (message.type === "ready") news.ready(message.ports);
+    else if (message.type === "prepared") news.prepared(message.ports);
     else if (message.type === "accessLines") {
       plan.accessLines?.(message.batch, (result) =>
         worker.postMessage({ type: "accessWritten", result } satisfies ToThread),

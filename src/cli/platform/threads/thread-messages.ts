@@ -26,6 +26,8 @@ export type ToThread =
   | { readonly type: "addresses"; readonly data: AddressData }
   /** A condition of the server itself, for the control plane. */
   | { readonly type: "serverProblem"; readonly problem: ServerProblem }
+  /** All edges of this server are prepared: listen for agents. */
+  | { readonly type: "acceptAgents" }
   /** What became of lines of the access log. */
   | { readonly type: "accessWritten"; readonly result: AccessWritten }
   /**
@@ -37,6 +39,8 @@ export type ToThread =
 
 export type FromThread<Ports> =
   | { readonly type: "ready"; readonly ports: Ports }
+  /** The edge has its configuration, listens for visitors, and waits for `acceptAgents`. */
+  | { readonly type: "prepared"; readonly ports: Ports }
   | { readonly type: "failed"; readonly error: ThreadError }
   /** Lines for the access log. */
   | { readonly type: "accessLines"; readonly batch: AccessBatch }
