@@ -2,6 +2,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { AgentRegistry } from "./agents/registry.ts";
 import type { AgentSession } from "../tunnel/server-hooks.ts";
 import type { DataPlane } from "./data-plane.ts";
+import { makeDepartures } from "./departures.ts";
 
 /** Share of the delay in which all agents are told to move. The last ones need the rest to connect elsewhere. */
 const agentsShare = 0.8;
@@ -98,34 +99,29 @@ export function withdrawn({ registry, peers }: DataPlane, clock: Clock): Promise
 }
 
 /**
- * Closes agents with a single session, which connect elsewhere shortly afterwards. Each is closed when its requests
- * have finished, one after the other so that they arrive at other nodes gradually. Resolves when all are closed, or
- * after `boundMs`.
+ * Closes agents with a single session, one after the other so that they arrive at other nodes gradually. Each is closed
+ * when its requests have finished, and then visitors wait for it. Resolves when all have connected elsewhere, or after
+ * `boundMs`.
  */
 function closedOneByOne(
   sessions: readonly AgentSession[],
-  registry: Pick<AgentRegistry, "withdraw">,
+  registry: Pick<AgentRegistry, "park">,
   clock: Clock,
   boundMs: number,
 ): Promise<void> {
   const beganAt = clock.monotonic();
   const spanMs = Math.min(boundMs * agentsShare, sessions.length * agentMs);
+  const departures = makeDepartures(registry, clock, "the server is stopping: connect again to reach another one");
   let begun = 0;
-  const leaving = new Set<AgentSession>();
   return untilOver(clock, () => {
     const elapsed = clock.monotonic() - beganAt;
     const due = Math.ceil(sessions.length * Math.min(1, elapsed / spanMs));
-    for (const session of sessions.slice(begun, due)) {
-      registry.withdraw(session);
-      leaving.add(session);
-    }
+    for (const session of sessions.slice(begun, due)) departures.add(session, beganAt + boundMs);
     begun = Math.max(begun, due);
-    for (const session of leaving) {
-      if (session.openStreams > 0) continue;
-      leaving.delete(session);
-      session.close("the server is stopping: connect again to reach another one");
-    }
-    return elapsed >= boundMs || (begun === sessions.length && leaving.size === 0);
+    departures.step();
+    if (elapsed < boundMs) return begun === sessions.length && departures.size === 0;
+    departures.finish();
+    return true;
   });
 }
 

@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import type { ServerResponse } from "node:http";
 import { describe, it } from "node:test";
+import { movableClock } from "../support/clock.ts";
 import { connectAgent } from "../support/agents.ts";
 import { host } from "../support/edge-with-agent.ts";
 import { protocols } from "../support/http-client.ts";
@@ -102,6 +103,31 @@ describe("a node that stops", { timeout: 60_000 }, () => {
     response.end("late");
     assert.equal((await visit).text, "late");
     await busy.closed;
+    await stopped;
+  });
+
+  it("D2: a node that stops lets 64 visitors of an agent with one session wait for the agent, and answers the others", async (test) => {
+    const clock = movableClock();
+    const both = await startTwoEdges(objects, { clock, drainMs: 20_000 }, "tls");
+    test.after(() => both.stop());
+    const [stopping, other] = both.edges;
+    const service = await startHttpService((_request, response) => response.end("served"));
+    test.after(() => service.stop());
+    const agent = await connectAgent(stopping, token, service.port);
+    await agent.label({ app: "shop" });
+    assert.equal((await other.ask("h1", { host })).text, "served");
+    const stopped = stopping.edge.stop();
+    await agent.closed;
+    const visits = await clock.hold(async () => {
+      const asked = Array.from({ length: 65 }, () => other.ask("h1", { host, method: "POST", body: "once" }));
+      assert.equal((await Promise.race(asked)).status, 503);
+      const again = await connectAgent(other, token, service.port);
+      test.after(() => again.close());
+      await again.label({ app: "shop" });
+      return asked;
+    });
+    const texts = (await Promise.all(visits)).map(({ text }) => text);
+    assert.equal(texts.filter((text) => text === "served").length, 64);
     await stopped;
   });
 

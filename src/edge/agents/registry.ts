@@ -29,6 +29,8 @@ import type { AgentLimits } from "./tunnels/limits.ts";
 import { makeOpenTunnels } from "./register/open-tunnels.ts";
 import type { OpenTunnels, TcpAddresses, TunnelClosed } from "./register/open-tunnels.ts";
 import { makeOpening } from "./opening/opening.ts";
+import { makeParking } from "./parking.ts";
+import type { ParkedTunnels } from "./parking.ts";
 import { makeProtocolHooks, newerSession, renderSession } from "./protocol-hooks.ts";
 import { makeSessionBook } from "./register/session-book.ts";
 import { publishedEndpoints } from "./published-endpoints.ts";
@@ -131,6 +133,11 @@ export interface AgentRegistry extends ServerHooks {
   servedElsewhere(): (session: AgentSession) => boolean;
   /** Closes the session's tunnels. Requests and connections that use them may finish. */
   withdraw(session: AgentSession): void;
+  /**
+   * The same for the only session of an agent, which then connects elsewhere. Visitors of tunnels that no other agent
+   * serves at another node wait until the agent has opened them there. Returns undefined if there are no such tunnels.
+   */
+  park(session: AgentSession): ParkedTunnels | undefined;
   /** Says goodbye to every agent and closes all sessions. */
   close(reason: string): void;
 }
@@ -231,6 +238,7 @@ export function makeAgentRegistry(options: AgentRegistryOptions): AgentRegistry 
     withdraw(session) {
       for (const tunnel of sessions.tunnelsOf(session)) tunnels.withdraw(tunnel);
     },
+    park: makeParking({ ...options, hosts, groups, sessions, tunnels, opening, leave }),
     close(reason) {
       for (const session of sessions.all()) session.close(reason);
     },

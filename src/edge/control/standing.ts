@@ -8,9 +8,10 @@ import type { Standing } from "../../routing/planes/questions.ts";
 import type { AgentServer } from "../../tunnel/server.ts";
 import type { AgentSession } from "../../tunnel/server-hooks.ts";
 import type { AgentRegistry } from "../agents/registry.ts";
+import { makeDepartures } from "../departures.ts";
 
 export interface StandingOptions {
-  readonly registry: Pick<AgentRegistry, "sessions" | "withdraw" | "servedElsewhere">;
+  readonly registry: Pick<AgentRegistry, "sessions" | "withdraw" | "park" | "servedElsewhere">;
   readonly agents: Pick<AgentServer, "turnAway">;
   /** Asks clients with open connections to reconnect, because a load balancer sends them to another node. */
   readonly retireClients: () => void;
@@ -42,6 +43,8 @@ export function followStanding({ registry, agents, retireClients, clock, log }: 
   /** Sessions that end when their requests have finished, with the latest time for that. */
   const leaving = new Map<AgentSession, number>();
 
+  const departures = makeDepartures(registry, clock, "connect to another server");
+
   const leave = (session: AgentSession): void => {
     registry.withdraw(session);
     leaving.set(session, clock.monotonic() + finishMs);
@@ -59,7 +62,8 @@ export function followStanding({ registry, agents, retireClients, clock, log }: 
     timer = clock.every(stepMs, () => {
       const goesOn = step();
       closeLeft();
-      if (!goesOn && leaving.size === 0) timer?.cancel();
+      departures.step();
+      if (!goesOn && leaving.size + departures.size === 0) timer?.cancel();
     });
   };
   /** Agents that cannot have a second session are disconnected, after all others were asked. */
@@ -71,7 +75,7 @@ export function followStanding({ registry, agents, retireClients, clock, log }: 
       const session = waiting.shift();
       if (session?.moveAway()) asked.add(session);
       else if (session) last.push(session);
-      else if (last.length > 0) leave(last.shift() as AgentSession);
+      else if (last.length > 0) departures.add(last.shift() as AgentSession, clock.monotonic() + finishMs);
       return waiting.length + last.length > 0;
     });
   };

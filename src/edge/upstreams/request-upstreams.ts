@@ -1,5 +1,5 @@
 /** Executes upstream plans: chooses the tunnel, address or fixed answer of a request. */
-import { reportFailure } from "../../lib/boundary.ts";
+import { contain, reportFailure } from "../../lib/boundary.ts";
 import { skipped } from "../../traffic/step.ts";
 import type { Answer, Step } from "../../traffic/step.ts";
 import type { Exchange } from "../../traffic/exchange.ts";
@@ -103,8 +103,11 @@ export function makeRequestUpstreams({ registry, context, dial }: RequestUpstrea
     const siblings = bySession.get(tunnel.session);
     siblings?.delete(pair.http);
     if (siblings?.size === 0) bySession.delete(tunnel.session);
-    pair.http.retire(boundMs);
-    pair.raw.retire(boundMs);
+    // Waiting requests choose again. A tunnel that replaces this one opens in the same turn.
+    queueMicrotask(() => {
+      contain("task", () => pair.http.retire(boundMs));
+      contain("task", () => pair.raw.retire(boundMs));
+    });
   });
 
   const load = (tunnel: Tunnel): number => {

@@ -40,6 +40,8 @@ export interface Opening {
   endpoint(asking: EndpointRequest, progress: BindProgress): OpenedEndpoint | Unasked;
   /** Returns the endpoint of a tunnel after a change. Throws `Refusal`. */
   changed(tunnel: Tunnel, change: TunnelChange): Endpoint;
+  /** Returns a copy of a tunnel in another session, which has just opened. */
+  copy(tunnel: Tunnel, session: AgentSession): Tunnel;
   /** Returns the request from which the tunnel's endpoint was made. */
   requestOf(tunnel: Tunnel): BindRequest | undefined;
   /** Compiles the endpoint of another edge's tunnel. Throws if it does not compile here. */
@@ -99,6 +101,12 @@ export function makeOpening(options: OpeningOptions): Opening {
       const made = endpointAt(endpoint, after, options);
       askedFor.set(tunnel, after);
       return made;
+    },
+    copy(tunnel, session) {
+      const copy = { ...tunnel, session, startedAt: clock.now(), online: true };
+      const asking = askedFor.get(tunnel);
+      if (asking) askedFor.set(copy, { ...asking, session });
+      return copy;
     },
     requestOf: (tunnel) => askedFor.get(tunnel)?.request,
     elsewhere: ({ id, endpoint }, session) => endpoint && endpointOf(endpoint, id, session, options),

@@ -17,6 +17,8 @@ export interface TunnelGroups {
   /** The time depends on the number of groups with the tunnel's labels, not on the number of tunnels. */
   add(tunnel: Tunnel): void;
   remove(tunnel: Tunnel): void;
+  /** Returns the other tunnels of the account with the same labels. */
+  alike(tunnel: Tunnel): readonly Tunnel[];
   /** Returns the group of a backend: online tunnels of its account with at least its labels. */
   of(plan: GroupPlan): Group;
 }
@@ -104,6 +106,12 @@ export function makeTunnelGroups(): TunnelGroups {
         group.members.splice(at, 1);
         if (!tunnel.isElsewhere) group.localCount -= 1;
       }
+    },
+    alike(tunnel) {
+      const labels = Object.entries(tunnel.labels ?? {});
+      return [...(labelled.get(tunnel.session.accountId) ?? [])].filter(
+        (one) => one !== tunnel && labels.every(([name, value]) => one.labels?.[name] === value),
+      );
     },
     of(plan) {
       let group = byPlan.get(plan);

@@ -52,6 +52,8 @@ export interface OpenTunnels {
   all(): Iterable<Tunnel>;
   /** Opens a tunnel whose name or port was claimed. */
   open(tunnel: Tunnel): void;
+  /** Puts `next` in the place of a tunnel with the same id. Requests and connections of the former one may finish. */
+  replace(tunnel: Tunnel, next: Tunnel): void;
   /** Counts a tunnel of another edge that is not an object yet. Its name must have been claimed. */
   sleep(accountId: string): void;
   /** Called when another edge's tunnel has become an object. */
@@ -110,16 +112,26 @@ export function makeOpenTunnels(options: OpenTunnelsOptions): OpenTunnels {
     const site = siteAtPort(tunnel);
     if (site) tcp?.close(site);
   };
-  const end = (tunnel: Tunnel, boundMs: number): void => {
-    if (!tunnel.online) return;
+  const remove = (tunnel: Tunnel, boundMs: number): void => {
     tunnel.online = false;
     tunnels.delete(tunnel.id);
     sessions.removeTunnel(tunnel);
     if (tunnel.name === "") groups.remove(tunnel);
     else unpublish(tunnel);
+    for (const listener of listeners) listener(tunnel, boundMs);
+  };
+  const end = (tunnel: Tunnel, boundMs: number): void => {
+    if (!tunnel.online) return;
+    remove(tunnel, boundMs);
     const closed = { type: "tunnel_closed" as const, tunnelId: tunnel.id };
     if (!tunnel.isElsewhere) report(boundMs > 0 && share ? { ...closed, finishes: true } : closed);
-    for (const listener of listeners) listener(tunnel, boundMs);
+  };
+  const open = (tunnel: Tunnel): void => {
+    tunnels.set(tunnel.id, tunnel);
+    sessions.addTunnel(tunnel);
+    if (tunnel.name === "") groups.add(tunnel);
+    else publish(tunnel);
+    tellOpened(tunnel);
   };
   const close = (tunnel: Tunnel): void => end(tunnel, 0);
   const stop: OpenTunnels["stop"] = (tunnel, message, reason) => {
@@ -136,12 +148,10 @@ export function makeOpenTunnels(options: OpenTunnelsOptions): OpenTunnels {
     },
     awake: (id) => tunnels.get(id),
     all: () => tunnels.values(),
-    open(tunnel) {
-      tunnels.set(tunnel.id, tunnel);
-      sessions.addTunnel(tunnel);
-      if (tunnel.name === "") groups.add(tunnel);
-      else publish(tunnel);
-      tellOpened(tunnel);
+    open,
+    replace(tunnel, next) {
+      remove(tunnel, options.finishMs);
+      open(next);
     },
     sleep: (accountId) => sessions.countElsewhere(accountId, 1),
     woken(tunnel) {

@@ -142,7 +142,8 @@ export class RemoteAgents<Edge extends PeerPlace> {
         return;
       }
       const elsewhere = this.#replica.tunnelNumber(id);
-      if (elsewhere !== undefined) this.#close(elsewhere, false);
+      // The edge that still has the tunnel lets its requests finish.
+      if (elsewhere !== undefined) this.#close(elsewhere, elsewhere === known);
       this.#open(this.#replica.putTunnel(entry, edge), shared);
     } catch (error) {
       // A tunnel is not served without the options that its agent requested.

@@ -40,6 +40,11 @@ export class RemoteSession implements AgentSession, StreamWatcher {
     this.#share = share;
   }
 
+  /** Whether another node has it, and not another edge of this node. */
+  get isAtNode(): boolean {
+    return this.#place.address.startsWith("tls:");
+  }
+
   /** An estimate over all edges: each edge opens at most its share of the streams that the agent accepts. */
   get openStreams(): number {
     return this.#open * this.#share();
