@@ -1,7 +1,7 @@
 /** `npm start`, the main use, as a separate process. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { createServer } from "node:net";
 import type { AddressInfo, Server } from "node:net";
 import { once } from "node:events";
@@ -12,7 +12,9 @@ import { promisify } from "node:util";
 import { Postern } from "../../sdk/src/index.ts";
 import { freePorts, runCommand, startCommand } from "../support/command.ts";
 import { eventually } from "../support/eventually.ts";
-import { startHttpService } from "../support/services.ts";
+import { dialPort, freePort, readToEnd } from "../support/connections.ts";
+import { connectOver } from "../support/http-client.ts";
+import { startHttpService, startTcpService } from "../support/services.ts";
 import { databases } from "../support/postgres.ts";
 import { skipWithout } from "../support/programs.ts";
 
@@ -110,6 +112,34 @@ describe("postern dev", { skip: skipWithout("curl") }, () => {
       await service.stop();
     }
   });
+
+  for (const kind of ["tls", "tcp"] as const) {
+    it(`postern dev serves the port of a ${kind.toUpperCase()} service that is published in the console`, async () => {
+      const service = await startTcpService((socket) => socket.end("the database"));
+      const dev = startCommand(["dev", "--json", "--data", join(directory, `served-${kind}`)], { env: freePorts });
+      try {
+        const facts = JSON.parse(await dev.firstLine()) as DevFacts;
+        const postern = new Postern({ baseUrl: facts.api_url, apiKey: facts.api_key });
+        const port = kind === "tls" ? facts.https_port : await freePort();
+        const backend = await postern.backends.tunnelGroup.create({
+          labels: { service: "db" },
+          metadata: `postern dev serves port ${service.port}`,
+        });
+        const edge = { hostports: [`db.localhost:${port}`], backend: { backend_id: backend.id } };
+        await (kind === "tls" ? postern.edges.tls.create(edge) : postern.edges.tcp.create(edge));
+        const tunnelsOf = async () => (await postern.backends.tunnelGroup.get(backend.id)).tunnels.length;
+        await eventually(tunnelsOf, (count) => count === 1);
+        const socket =
+          kind === "tls"
+            ? connectOver(["db"], port, readFileSync(facts.ca_file, "utf8"), { host: "db.localhost" })
+            : dialPort(port);
+        assert.equal((await readToEnd(await socket)).text, "the database");
+      } finally {
+        await dev.end();
+        await service.stop();
+      }
+    });
+  }
 
   it("postern dev offers to install its CA once", async () => {
     const data = join(directory, "offer");
