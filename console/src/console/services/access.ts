@@ -1,6 +1,6 @@
 /** Who may reach a service, in words. */
 import type { ApiObject, JsonObject } from "../api.ts";
-import { actionsOf, hasOwnPassword, rulesIn } from "./policy-access.ts";
+import { actionsOf, domainsIn, hasOwnPassword, rulesIn } from "./policy-access.ts";
 
 const providers: Readonly<Record<string, string>> = {
   google: "Google",
@@ -24,7 +24,7 @@ function applied(object: JsonObject, name: string): JsonObject | undefined {
  * @param object has the modules as fields
  */
 export function accessOf(object: JsonObject): string {
-  const ofPolicy = policyActions(object).map((one) => one["type"]);
+  const ofPolicy = actionsOf(policyRules(object)).map((one) => one["type"]);
   const conditions = [
     (applied(object, "ip_restriction") ?? ofPolicy.includes("restrict-ips")) && "from allowed addresses",
     applied(object, "country_restriction") && "from allowed countries",
@@ -43,28 +43,37 @@ export function signIn(object: JsonObject): string | undefined {
   if (oauth) {
     const [name = "", config] = Object.entries((oauth["provider"] ?? {}) as JsonObject).find(([, one]) => one) ?? [];
     const domains = ((config as JsonObject | undefined)?.["email_domains"] ?? []) as readonly string[];
-    const who = domains.length > 0 ? `people at ${domains.join(", ")} ` : "";
-    return `${who}signed in with ${providers[name] ?? name}`;
+    return ofProvider(name, domains);
   }
   const oidc = applied(object, "oidc");
   const issuer = oidc?.["issuer"];
   if (oidc) return `signed in with ${(typeof issuer === "string" && URL.parse(issuer)?.host) || "OpenID Connect"}`;
   if (applied(object, "saml")) return "signed in with SAML";
-  return hasOwnPassword(object) ? "with a password" : signInOfPolicy(policyActions(object));
+  return hasOwnPassword(object) ? "with a password" : signInOfPolicy(policyRules(object));
 }
 
-/** The actions of an endpoint's policy with which the console decides who may reach it. */
-function policyActions(object: JsonObject): readonly JsonObject[] {
+/** The rules of an endpoint's policy with which the console decides who may reach it. */
+function policyRules(object: JsonObject): readonly JsonObject[] {
   const policy = object["traffic_policy"];
-  return typeof policy === "string" ? actionsOf(rulesIn(policy)) : [];
+  return typeof policy === "string" ? rulesIn(policy) : [];
 }
 
-function signInOfPolicy(actions: readonly JsonObject[]): string | undefined {
-  for (const { type, config } of actions as readonly { readonly type: string; readonly config?: JsonObject }[]) {
+function ofProvider(name: string, domains: readonly string[]): string {
+  const who = domains.length > 0 ? `people at ${domains.join(", ")} ` : "";
+  return `${who}signed in with ${providers[name] ?? name}`;
+}
+
+function signInOfPolicy(rules: readonly JsonObject[]): string | undefined {
+  const domains = domainsIn(rules);
+
+  for (const { type, config } of actionsOf(rules) as readonly {
+    readonly type: string;
+    readonly config?: JsonObject;
+  }[]) {
     if (type === "basic-auth") return "with a password";
     if (type === "openid-connect") return "signed in with OpenID Connect";
     const provider = config?.["provider"];
-    if (type === "oauth" && typeof provider === "string") return `signed in with ${providers[provider] ?? provider}`;
+    if (type === "oauth" && typeof provider === "string") return ofProvider(provider, domains);
   }
   return undefined;
 }

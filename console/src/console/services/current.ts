@@ -5,7 +5,7 @@ import type { Description, Kind } from "../description.ts";
 import { fieldsOf } from "../writes.ts";
 import { policiesOf, signIn } from "./access.ts";
 import { countryPatch, countryRuleOf } from "./countries.tsx";
-import { accessPhase, accessRules, actionsOf, hasOwnPassword, rulesIn, withRules } from "./policy-access.ts";
+import { accessPhase, accessRules, actionsOf, domainsIn, hasOwnPassword, rulesIn, withRules } from "./policy-access.ts";
 import { hasDomains, loginModules, noProtection, rangeObjects, wordsOf } from "./protection.ts";
 import type { Development, Login, Protection } from "./protection.ts";
 
@@ -37,14 +37,17 @@ export function isByPolicy({ name }: Kind): boolean {
 /** Reads the present rules. */
 export async function currentOf(object: ApiObject, isPolicy: boolean): Promise<Current> {
   if (isPolicy) {
-    const actions = actionsOf(rulesIn(textOf(object["traffic_policy"])));
+    const rules = rulesIn(textOf(object["traffic_policy"]));
+    const actions = actionsOf(rules);
     const config = (type: string): JsonObject | undefined =>
       actions.find((one) => one["type"] === type)?.["config"] as JsonObject | undefined;
     const ranges = ((config("restrict-ips")?.["allow"] ?? []) as readonly string[]).join(" ");
     const kept = signIn(object) ?? "";
+    const provider = (config("oauth")?.["provider"] ?? "") as Login;
+    const login: Login = kept === "" ? "" : hasDomains(provider) ? provider : "kept";
     return {
       object,
-      value: { ...noProtection, ranges, login: kept === "" ? "" : "kept" },
+      value: { ...noProtection, ranges, login, domains: domainsIn(rules).join(" ") },
       kept,
       policies: [],
       own: undefined,
@@ -146,12 +149,18 @@ export async function protect(
 /** A login that stays has the same action as before. */
 function rulesFor(value: Protection, before: readonly JsonObject[]): readonly JsonObject[] {
   const rules = accessRules(value);
-  if (value.login !== "kept") return rules;
   const logins = actionsOf(before).filter((one) => one["type"] !== "restrict-ips" && one["type"] !== "deny");
-  return [
-    { ...before[0], actions: [...actionsOf(rules), ...logins] },
-    ...before.filter((rule) => rule["expressions"] !== undefined),
-  ];
+  if (value.login === "kept") {
+    return [
+      { ...before[0], actions: [...actionsOf(rules), ...logins] },
+      ...before.filter((rule) => rule["expressions"] !== undefined),
+    ];
+  }
+  const [present] = logins.filter((one) => (one["config"] as JsonObject | undefined)?.["provider"] === value.login);
+  if (!present || value.clientId !== "") return rules;
+  const [first, ...others] = rules;
+  const actions = actionsOf(first ? [first] : []).map((one) => (one["type"] === "oauth" ? present : one));
+  return [{ ...first, actions }, ...others];
 }
 
 function loginPatch(

@@ -20,13 +20,34 @@ export function accessRules(value: Protection): readonly JsonObject[] {
     ...loginActions(value),
   ];
   const domains = hasDomains(value.login) ? wordsOf(value.domains) : [];
-  const isListed = domains.map((one) => `actions.ngrok.oauth.identity.email.endsWith('@${one}')`).join(" || ");
   return [
     ...(actions.length > 0 ? [{ name: ruleName, actions }] : []),
     ...(domains.length > 0
-      ? [{ name: ruleName, expressions: [`!(${isListed})`], actions: [{ type: "deny", config: { status_code: 403 } }] }]
+      ? [
+          {
+            name: ruleName,
+            expressions: [isNotListed(domains)],
+            actions: [{ type: "deny", config: { status_code: 403 } }],
+          },
+        ]
       : []),
   ];
+}
+
+const identity = "actions.ngrok.oauth.identity";
+
+/** Some providers return addresses that nobody has verified, so those count as no address. */
+function isNotListed(domains: readonly string[]): string {
+  const listed = domains.map((one) => one.toLowerCase().replaceAll(".", "[.]")).join("|");
+  const isListed = `${identity}.email.lowerAscii().matches('^[!-?A-~]+@(${listed})$')`;
+  return `!(${identity}.email_verified && ${isListed})`;
+}
+
+/** Returns the e-mail domains with access, from the console's rules. */
+export function domainsIn(rules: readonly JsonObject[]): readonly string[] {
+  const expressions = rules.flatMap((rule) => (rule["expressions"] ?? []) as readonly string[]).join(" ");
+  const listed = /matches\('[^(]*\(([^)]+)\)\$'\)/.exec(expressions)?.[1]?.replaceAll("[.]", ".").split("|");
+  return listed ?? Array.from(expressions.matchAll(/endsWith\('@([^']+)'\)/g), ([, one = ""]) => one);
 }
 
 function loginActions({ login, clientId, clientSecret, issuer, user, password }: Protection): readonly JsonObject[] {
