@@ -23,9 +23,16 @@ const answers: Readonly<Record<string, RequestListener>> = {
   "/cut": (_request, response) => {
     response.writeHead(200, { "content-length": "10" }).write("half", () => response.destroy());
   },
+  "/early": (request, response) => {
+    request.socket.once("close", () => (isEarlyComplete = request.complete));
+    response.end("early");
+  },
+  "/echo": (request, response) => void request.pipe(response),
   "/silent": () => void (silent += 1),
 };
 let silent = 0;
+/** Whether the server has read the whole body of the request to `/early`. */
+let isEarlyComplete: boolean | undefined;
 const asked = (): number => silent;
 const listener: RequestListener = (request, response) => answers[request.url ?? ""]?.(request, response);
 
@@ -132,6 +139,23 @@ describe("requests to the outside", () => {
     clock.pass(100);
     await refused;
     assert.equal(silent, before + 1);
+    outbound.close();
+  });
+
+  it("requests to the outside send a body in pieces, and none of it after the response", async () => {
+    const outbound = openOutbound({ purpose: "telemetry", clock: systemClock, reach: "any", ca });
+    const post = (path: string, body: readonly Uint8Array[]) =>
+      outbound.send({ method: "POST", url: new URL(plainOrigin + path), body });
+    assert.equal((await post("/echo", [Buffer.from("one "), Buffer.from("body")])).text, "one body");
+    const large = Array.from({ length: 64 }, () => Buffer.alloc(1024 * 1024));
+    assert.equal((await post("/early", large)).text, "early");
+    assert.equal(
+      await eventually(
+        () => isEarlyComplete,
+        (complete) => complete !== undefined,
+      ),
+      false,
+    );
     outbound.close();
   });
 

@@ -42,7 +42,8 @@ export interface OutboundRequest {
   readonly method: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS";
   readonly url: URL;
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
-  readonly body?: string | Uint8Array | undefined;
+  /** A list is one body in pieces. */
+  readonly body?: string | Uint8Array | readonly Uint8Array[] | undefined;
   /** Maximum time until the response is complete, milliseconds. Default: the client's. */
   readonly timeoutMs?: number;
   /** Account, or another name, whose share of name lookups this request uses. Default: the purpose. */
@@ -91,7 +92,7 @@ export function openOutbound(options: OutboundOptions): Outbound {
       method,
       headers: {
         ...headers,
-        ...(body !== undefined && { "content-length": String(Buffer.byteLength(body)) }),
+        ...(body !== undefined && { "content-length": String(lengthOf(body)) }),
         "user-agent": "postern",
       },
       lookup: asker === undefined ? usualLookup : checkedLookup(asker, mayConnect, notPublic),
@@ -107,8 +108,16 @@ export function openOutbound(options: OutboundOptions): Outbound {
         // The agent's timeout is for idle connections. A response may take longer.
         request.on("socket", (socket) => socket.setTimeout(0));
         request.on("error", (error) => reject(isStale(request, error) ? new StaleConnection(error) : error));
-        request.on("response", (response) => read(response, maxAnswerBytes, resolve, reject));
-        request.end(body);
+        request.on("response", (response) => {
+          // Nothing reads the body after the answer: the caller may write into its memory.
+          response.on("end", () => request.writableFinished || request.destroy());
+          read(response, maxAnswerBytes, resolve, reject);
+        });
+        if (!isInPieces(body)) request.end(body);
+        else {
+          for (const piece of body) request.write(piece);
+          request.end();
+        }
       });
     } finally {
       late.cancel();
@@ -158,6 +167,14 @@ export class AnswerTooLong extends Error {
 /** Whether the receiver had closed a kept connection. Our own errors have no such code. */
 function isStale({ reusedSocket }: ClientRequest, { code }: NodeJS.ErrnoException): boolean {
   return reusedSocket && (code === "ECONNRESET" || code === "EPIPE");
+}
+
+function isInPieces(body: OutboundRequest["body"]): body is readonly Uint8Array[] {
+  return Array.isArray(body);
+}
+
+function lengthOf(body: NonNullable<OutboundRequest["body"]>): number {
+  return isInPieces(body) ? body.reduce((sum, { length }) => sum + length, 0) : Buffer.byteLength(body);
 }
 
 class StaleConnection extends Error {
