@@ -192,6 +192,7 @@ export class FieldTable {
   }
 
   has(name: string): boolean {
+    if (!this.#mayHave(name)) return false;
     const lower = name.toLowerCase();
     return this.#find(lower, 0) >= 0 || isIn(this.#block?.fields, lower) || isIn(this.#added, lower);
   }
@@ -213,6 +214,7 @@ export class FieldTable {
   }
 
   delete(name: string): void {
+    if (!this.#mayHave(name)) return;
     const lower = name.toLowerCase();
     for (let at = this.#find(lower, 0); at >= 0; at = this.#find(lower, at + 1)) this.drop(at);
     const block = this.#block;
@@ -305,6 +307,11 @@ export class FieldTable {
       at += 2;
     }
     return at;
+  }
+
+  /** Rules out most names that are absent, in any case. */
+  #mayHave({ length }: string): boolean {
+    return (this.#lengths & (1 << length)) !== 0 || this.#block !== undefined || this.#added !== undefined;
   }
 
   /** Index of the first line at or after `from` with this lower-case name, or -1. */

@@ -14,8 +14,11 @@ const fields = { ofResource: 1, resource: 1, ofScope: 2, scope: 1 } as const;
 const resourceAttributes = 1;
 const scopeFields = { name: 1, version: 2 } as const;
 
-/** @param items whole fields `spans`, `metrics` or `log_records` of one scope */
-export function requestOf(items: readonly Uint8Array[], { resource, version }: Maker): Buffer {
+/**
+ * Returns the request in pieces, so that no item is copied.
+ * @param items whole fields `spans`, `metrics` or `log_records` of one scope
+ */
+export function requestOf(items: readonly Uint8Array[], { resource, version }: Maker): readonly Uint8Array[] {
   const to = new ProtoWriter();
   const its = to.begin(fields.scope);
   to.text(scopeFields.name, "postern");
@@ -25,7 +28,7 @@ export function requestOf(items: readonly Uint8Array[], { resource, version }: M
   const start = to.begin(fields.resource, longMessage);
   writeAttributes(to, resourceAttributes, resource);
   to.end(start, longMessage);
-  return Buffer.concat(message(fields.ofResource, [to.take(), ...scope]));
+  return message(fields.ofResource, [to.take(), ...scope]);
 }
 
 /** A message as a field, in pieces. */

@@ -145,7 +145,7 @@ class Lane {
       maker,
     );
     const isJson = protocol === "http/json";
-    const body = isJson ? (await import("./to-json.ts")).requestJson(this.#signal, encoded) : encoded;
+    const body = isJson ? (await import("./to-json.ts")).requestJson(this.#signal, Buffer.concat(encoded)) : encoded;
     for (let failures = 1; ; failures += 1) {
       const answer = await this.#attempt(body, isJson).catch((error: unknown) => error as Error);
       if (!(answer instanceof Error) && answer.status >= 200 && answer.status < 300) return this.#accepted(answer);
@@ -158,7 +158,7 @@ class Lane {
     }
   }
 
-  #attempt(body: Uint8Array | string, isJson: boolean): Promise<OutboundAnswer> {
+  #attempt(body: readonly Uint8Array[] | string, isJson: boolean): Promise<OutboundAnswer> {
     return this.#outbound.send({
       method: "POST",
       url: this.#url,

@@ -14,8 +14,12 @@ export interface SignalBatch {
   readonly items: number;
 }
 
-/** Called once with the number of items that were not accepted. */
-export type BatchDone = (dropped: number) => void;
+/**
+ * Called once.
+ * @param dropped number of items that were not accepted
+ * @param memory of the batch, if it may be used again
+ */
+export type BatchDone = (dropped: number, memory?: ArrayBuffer) => void;
 
 /** Passes batches to the exporter. */
 export interface SignalLine {
@@ -33,9 +37,12 @@ export interface HandOverLimits {
 
 export const usualHandOver: HandOverLimits = Object.freeze({
   waiting: 8 * 1024 * 1024,
-  batch: 512 * 1024,
+  batch: 960 * 1024,
   lingerMs: 1_000,
 });
+
+/** Bytes by which the last item of a batch may exceed its size. */
+const roomForLast = 32 * 1024;
 
 export interface HandOver {
   /** Encodes items with `write`, unless there is no room. */
@@ -56,7 +63,7 @@ const counts = { made: new Map<Signal, number>(), dropped: new Map<Signal, numbe
 
 export function makeHandOver({ signal, line, clock, ...options }: HandOverOptions): HandOver {
   const limits = { ...usualHandOver, ...options.limits };
-  const writer = new ProtoWriter();
+  const writer = new ProtoWriter(limits.batch + roomForLast);
   let items = 0;
   let away = 0;
   let timer: Timer | undefined;
@@ -64,13 +71,14 @@ export function makeHandOver({ signal, line, clock, ...options }: HandOverOption
     timer?.cancel();
     timer = undefined;
     if (items === 0) return;
-    const batch = { signal, bytes: writer.take(), items };
+    const batch = { signal, bytes: writer.give(), items };
     items = 0;
-    const { length } = batch.bytes;
-    away += length;
-    line.send(batch, (dropped) => {
-      away -= length;
+    const { byteLength } = batch.bytes.buffer;
+    away += byteLength;
+    line.send(batch, (dropped, memory) => {
+      away -= byteLength;
       count(counts.dropped, signal, dropped);
+      if (memory !== undefined) writer.reuse(memory);
     });
   };
   return {

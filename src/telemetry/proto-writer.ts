@@ -1,16 +1,27 @@
 /** Writes protobuf messages into a buffer that grows, see https://protobuf.dev/programming-guides/encoding/. */
 
 const firstBytes = 16 * 1024;
+/** Given bytes that fill less than this share of their memory are copied. */
+const leastShare = 1 / 4;
 /** Longer texts are written by Node, shorter ones here, because a call into Node costs as much as 40 characters. */
 const shortText = 40;
 /** Bytes that the length of a message takes in most cases, if the message has more than a few fields. */
 export const longMessage = 2;
 
-const [varint, fixed64, lengthDelimited, fixed32] = [0, 1, 2, 5] as const;
+/** Types of fields. */
+const [varint, fixed32] = [0, 5] as const;
+export const [fixed64, lengthDelimited] = [1, 2] as const;
 
 export class ProtoWriter {
-  #bytes = Buffer.allocUnsafe(firstBytes);
+  /** Size up to which the memory doubles when it is full. */
+  readonly #usualSize: number;
+  #bytes: Buffer<ArrayBuffer> = Buffer.allocUnsafeSlow(firstBytes);
   #length = 0;
+  #spare: ArrayBuffer | undefined;
+
+  constructor(usualSize = Infinity) {
+    this.#usualSize = usualSize;
+  }
 
   /** Number of written bytes. */
   get length(): number {
@@ -23,6 +34,22 @@ export class ProtoWriter {
     taken.set(this.#bytes.subarray(0, this.#length));
     this.#length = 0;
     return taken;
+  }
+
+  /** Like `take`, without a copy if the bytes fill much of their memory, which the caller then owns. */
+  give(): Uint8Array<ArrayBuffer> {
+    const bytes = this.#bytes;
+    const length = this.#length;
+    if (length < leastShare * bytes.length) return this.take();
+    this.#bytes = this.#spare === undefined ? Buffer.allocUnsafeSlow(bytes.length) : Buffer.from(this.#spare);
+    this.#spare = undefined;
+    this.#length = 0;
+    return bytes.subarray(0, length);
+  }
+
+  /** Takes back memory that was given: new memory costs more than the bytes in it. */
+  reuse(memory: ArrayBuffer): void {
+    if (memory.byteLength >= this.#bytes.length) this.#spare = memory;
   }
 
   /** A whole number up to 2^53. */
@@ -57,7 +84,7 @@ export class ProtoWriter {
 
   /** A time in milliseconds since 1970 as nanoseconds, precise to 256 ns. */
   time(field: number, ms: number): void {
-    this.fixed64(field, Math.round(ms * 1e6));
+    this.fixed64(field, nanoseconds(ms));
   }
 
   text(field: number, value: string): void {
@@ -77,10 +104,10 @@ export class ProtoWriter {
     this.#reserve(16 + length);
     this.#tag(field, lengthDelimited);
     this.#varint(length);
-    for (let at = from; at < from + length; at += 1) {
-      this.#bytes[this.#length] = source[at] as number;
-      this.#length += 1;
-    }
+    const target = this.#bytes;
+    const at = this.#length;
+    for (let index = 0; index < length; index += 1) target[at + index] = source[from + index] as number;
+    this.#length = at + length;
   }
 
   /** Bytes given as hexadecimal digits. */
@@ -89,10 +116,12 @@ export class ProtoWriter {
     this.#reserve(16 + size);
     this.#tag(field, lengthDelimited);
     this.#varint(size);
-    for (let at = 0; at < digits.length; at += 2) {
-      this.#bytes[this.#length] = (hexDigit(digits.charCodeAt(at)) << 4) | hexDigit(digits.charCodeAt(at + 1));
-      this.#length += 1;
+    const target = this.#bytes;
+    const start = this.#length;
+    for (let at = 0; at < size; at += 1) {
+      target[start + at] = (hexDigit(digits.charCodeAt(2 * at)) << 4) | hexDigit(digits.charCodeAt(2 * at + 1));
     }
+    this.#length = start + size;
   }
 
   /** Bytes that are encoded already: of a field, or of several fields. */
@@ -113,10 +142,13 @@ export class ProtoWriter {
     this.#varint(size);
   }
 
-  /** Lets `write` write `count` bytes at a position. */
-  write(count: number, write: (target: Buffer, at: number) => void): void {
+  /** Returns memory with room for `count` bytes at `length`. Call `wrote` after writing there. */
+  room(count: number): Buffer {
     this.#reserve(count);
-    write(this.#bytes, this.#length);
+    return this.#bytes;
+  }
+
+  wrote(count: number): void {
     this.#length += count;
   }
 
@@ -178,38 +210,53 @@ export class ProtoWriter {
   }
 
   #varint(value: number): void {
+    const bytes = this.#bytes;
+    let at = this.#length;
     let left = value;
     while (left >= 0x80) {
-      this.#bytes[this.#length] = (left % 0x80) | 0x80;
-      this.#length += 1;
+      bytes[at] = (left % 0x80) | 0x80;
+      at += 1;
       left = Math.floor(left / 0x80);
     }
-    this.#bytes[this.#length] = left;
-    this.#length += 1;
+    bytes[at] = left;
+    this.#length = at + 1;
   }
 
   #fixed32(value: number): void {
-    const bytes = this.#bytes;
-    const at = this.#length;
-    bytes[at] = value;
-    bytes[at + 1] = value >>> 8;
-    bytes[at + 2] = value >>> 16;
-    bytes[at + 3] = value >>> 24;
-    this.#length = at + 4;
+    putFixed32(this.#bytes, this.#length, value);
+    this.#length += 4;
   }
 
   #fixed64(value: number): void {
-    const high = Math.floor(value / 0x1_0000_0000);
-    this.#fixed32((value - high * 0x1_0000_0000) | 0);
-    this.#fixed32(high);
+    putFixed64(this.#bytes, this.#length, value);
+    this.#length += 8;
   }
 
   #reserve(count: number): void {
     if (this.#length + count <= this.#bytes.length) return;
-    const grown = Buffer.allocUnsafe(Math.max(2 * this.#bytes.length, this.#length + count));
+    const doubled = Math.min(2 * this.#bytes.length, this.#usualSize);
+    const grown = Buffer.allocUnsafeSlow(Math.max(doubled, this.#length + count));
     this.#bytes.copy(grown, 0, 0, this.#length);
     this.#bytes = grown;
   }
+}
+
+/** @param ms milliseconds since 1970 */
+export function nanoseconds(ms: number): number {
+  return Math.round(ms * 1e6);
+}
+
+function putFixed32(target: Buffer, at: number, value: number): void {
+  target[at] = value;
+  target[at + 1] = value >>> 8;
+  target[at + 2] = value >>> 16;
+  target[at + 3] = value >>> 24;
+}
+
+export function putFixed64(target: Buffer, at: number, value: number): void {
+  const high = Math.floor(value / 0x1_0000_0000);
+  putFixed32(target, at, (value - high * 0x1_0000_0000) | 0);
+  putFixed32(target, at + 4, high);
 }
 
 /** Returns the value of a lower-case hexadecimal digit. */

@@ -1,7 +1,7 @@
 /** Spans in the form of OTLP (opentelemetry/proto/trace/v1/trace.proto), written one after another. */
 import { writeAttribute, writeAttributes } from "./attributes.ts";
 import type { AttributeValue, Attributes } from "./attributes.ts";
-import { longMessage } from "./proto-writer.ts";
+import { fixed64, lengthDelimited, longMessage, nanoseconds, putFixed64 } from "./proto-writer.ts";
 import type { ProtoWriter } from "./proto-writer.ts";
 import { newSpanId, spanIdBytes, traceIdBytes } from "./trace-context.ts";
 import type { TracePlace } from "./trace-context.ts";
@@ -46,33 +46,70 @@ export interface SpanHead {
  */
 export type SpanRole = "own" | "forwarding" | "within";
 
+/** Bytes of what distinguishes a span from others of the same kind, without a `tracestate`. */
+const placeBytes = 2 + traceIdBytes + 2 * (2 + spanIdBytes) + 2 * 9 + 6;
+
 /** Begins a span, to which attributes and events can be written. Pass the result to `endSpan`. */
 export function beginSpan(to: ProtoWriter, place: TracePlace, role: SpanRole, head: SpanHead): number {
-  const { bytes, isSampled } = place;
-  const start = to.begin(spans, longMessage);
-  to.bytes(spanFields.traceId, bytes, place.at, traceIdBytes);
-  if (role === "own") {
-    to.bytes(spanFields.spanId, bytes, place.spanAt, spanIdBytes);
-    if (place.state !== undefined) to.text(spanFields.traceState, place.state);
-    if (place.parentId !== undefined) to.hex(spanFields.parentSpanId, place.parentId);
-  } else {
-    if (role === "forwarding") to.bytes(spanFields.spanId, bytes, place.upstreamAt, spanIdBytes);
-    else to.hex(spanFields.spanId, newSpanId());
-    to.bytes(spanFields.parentSpanId, bytes, place.spanAt, spanIdBytes);
-  }
-  to.text(spanFields.name, head.name);
-  to.number(spanFields.kind, spanKinds[head.kind]);
-  to.time(spanFields.start, head.startedAt);
-  to.time(spanFields.end, Math.max(head.startedAt, head.endedAt));
-  if (head.error !== undefined) {
-    const status = to.begin(spanFields.status);
-    if (head.error !== "") to.text(statusFields.message, head.error.slice(0, 500));
-    to.number(statusFields.code, statusError);
-    to.end(status);
-  }
-  const isRemote = role === "own" && place.parentId !== undefined;
-  to.fixed32(spanFields.flags, (isSampled ? sampledFlag : 0) | (isRemote ? remoteParent : localParent));
+  const start = beginPlaced(to, place, role, head.startedAt, head.endedAt);
+  spanKind(to, head.name, head.kind);
+  if (head.error !== undefined) spanError(to, head.error);
   return start;
+}
+
+/** Begins a span without a name and a kind, which many spans share. */
+export function beginPlaced(
+  to: ProtoWriter,
+  place: TracePlace,
+  role: SpanRole,
+  startedAt: number,
+  endedAt: number,
+): number {
+  const { bytes: ids, spanAt, parentId, state } = place;
+  const isOwn = role === "own";
+  const start = to.begin(spans, longMessage);
+  const bytes = to.room(placeBytes);
+  let at = putId(bytes, to.length, spanFields.traceId, ids, place.at, traceIdBytes);
+  if (isOwn) at = putId(bytes, at, spanFields.spanId, ids, spanAt, spanIdBytes);
+  else {
+    if (role === "forwarding") at = putId(bytes, at, spanFields.spanId, ids, place.upstreamAt, spanIdBytes);
+    else at = putId(bytes, at, spanFields.spanId, newSpanId(), 0, spanIdBytes);
+    at = putId(bytes, at, spanFields.parentSpanId, ids, spanAt, spanIdBytes);
+  }
+  at = putTime(bytes, at, spanFields.start, startedAt);
+  at = putTime(bytes, at, spanFields.end, Math.max(startedAt, endedAt));
+  to.wrote(at - to.length);
+  const isRemote = isOwn && parentId !== undefined;
+  to.fixed32(spanFields.flags, (place.isSampled ? sampledFlag : 0) | (isRemote ? remoteParent : localParent));
+  if (isRemote) to.hex(spanFields.parentSpanId, parentId);
+  if (isOwn && state !== undefined) to.text(spanFields.traceState, state);
+  return start;
+}
+
+export function spanKind(to: ProtoWriter, name: string, kind: SpanHead["kind"]): void {
+  to.text(spanFields.name, name);
+  to.number(spanFields.kind, spanKinds[kind]);
+}
+
+/** @param message "" if the attributes say why it failed */
+export function spanError(to: ProtoWriter, message: string): void {
+  const status = to.begin(spanFields.status);
+  if (message !== "") to.text(statusFields.message, message.slice(0, 500));
+  to.number(statusFields.code, statusError);
+  to.end(status);
+}
+
+function putId(target: Buffer, at: number, field: number, source: Uint8Array, from: number, length: number): number {
+  target[at] = (field << 3) | lengthDelimited;
+  target[at + 1] = length;
+  for (let index = 0; index < length; index += 1) target[at + 2 + index] = source[from + index] as number;
+  return at + 2 + length;
+}
+
+function putTime(target: Buffer, at: number, field: number, ms: number): number {
+  target[at] = (field << 3) | fixed64;
+  putFixed64(target, at + 1, nanoseconds(ms));
+  return at + 9;
 }
 
 export function spanAttribute(to: ProtoWriter, name: string, value: AttributeValue): void {

@@ -122,6 +122,6 @@ function putDigits(target: Buffer, start: number, source: Buffer, from: number, 
   return at;
 }
 
-export function newSpanId(): string {
-  return randomBytes(spanIdBytes).toString("hex");
+export function newSpanId(): Buffer {
+  return randomBytes(spanIdBytes);
 }

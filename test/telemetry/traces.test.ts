@@ -158,7 +158,6 @@ function expected(http: "h1" | "h2", host: string) {
     "url.path": "/a/b",
     "server.address": host.split(":")[0],
     "client.address": "127.0.0.1",
-    "network.protocol.name": "http",
     "network.protocol.version": http === "h2" ? "2" : "1.1",
     "user_agent.original": "tester/1",
     "http.response.status_code": 200,

@@ -3,7 +3,7 @@
  * The names of attributes are those of OpenTelemetry's semantic conventions, others begin with `postern.`.
  */
 import { codeOf, outcomeOf } from "../../routing/planes/questions.ts";
-import { beginSpan, endSpan, spanAttribute as put, spanEvent, writeSpan } from "../../telemetry/span.ts";
+import { beginPlaced, endSpan, spanAttribute as put, spanError, spanEvent, writeSpan } from "../../telemetry/span.ts";
 import type { HandOver } from "../../telemetry/hand-over.ts";
 import { writeAccessRecord } from "../../telemetry/log-record.ts";
 import type { ProtoWriter } from "../../telemetry/proto-writer.ts";
@@ -15,7 +15,7 @@ import type { TlsFacts } from "../../traffic/exchange.ts";
 import type { RequestTracing, TracedExchange } from "../http/exchange-trace.ts";
 import type { FinishedExchange } from "../http/context.ts";
 import { pathOf } from "./access/values.ts";
-import { methods, putId, requestIdAttribute, SteadyAttributes } from "./steady-attributes.ts";
+import { putRequestId, SteadyParts } from "./steady-parts.ts";
 
 export interface TracingOptions {
   /** Absent if traces are not sent. */
@@ -46,7 +46,7 @@ export function makeTracing({ spans, access, sampling, continues }: TracingOptio
   const isSampled = makeSampler(sampling);
   /** Handshakes that were recorded with the first recorded request of their connection. */
   const recorded = new WeakSet<TlsFacts>();
-  const steady = new SteadyAttributes();
+  const steady = new SteadyParts();
   const begin = ({ request: { headers } }: TracedExchange): TracePlace => {
     const given = continues && headers.has("traceparent") ? headers.getAll("traceparent") : none;
     const parent = given.length === 1 ? parseTraceparent(given[0] as string) : undefined;
@@ -96,24 +96,24 @@ function errorOf({ cutShort, status, steps }: FinishedExchange): string | undefi
   return cutShort ? "cut_short" : undefined;
 }
 
-function writeRequest(to: ProtoWriter, { exchange, place, error, durationMs }: Ended, steady: SteadyAttributes): void {
-  const { method, status, arrival, steps, requestId } = exchange;
-  const start = beginSpan(to, place, "own", {
-    name: methods.has(method) ? method : "HTTP",
-    kind: "server",
-    startedAt: arrival.now,
-    endedAt: arrival.now + durationMs,
-    error: error === undefined ? undefined : "",
-  });
+function writeRequest(to: ProtoWriter, { exchange, place, error, durationMs }: Ended, steady: SteadyParts): void {
+  const { status, arrival, steps, bytesIn, cutShort } = exchange;
+  const start = beginPlaced(to, place, "own", arrival.now, arrival.now + durationMs);
   to.raw(steady.ofRequest(exchange));
   put(to, "url.path", pathOf(exchange));
-  if (status !== 0) put(to, "http.response.status_code", status);
-  if (error !== undefined) put(to, "error.type", error);
-  put(to, "http.request.body.size", exchange.bytesIn);
-  put(to, "http.response.body.size", exchange.bytesOut);
-  putId(to, requestIdAttribute, requestId);
   const last = steps.at(-1);
-  put(to, "postern.outcome", exchange.cutShort ? "failed" : outcomeOf(last, last?.answer, status));
+  if (error === undefined && last?.answer === undefined && status !== 0) to.raw(steady.ofForwarded(status));
+  else {
+    if (status !== 0) put(to, "http.response.status_code", status);
+    if (error !== undefined) {
+      put(to, "error.type", error);
+      spanError(to, "");
+    }
+    put(to, "postern.outcome", cutShort ? "failed" : outcomeOf(last, last?.answer, status));
+  }
+  if (bytesIn > 0) put(to, "http.request.body.size", bytesIn);
+  put(to, "http.response.body.size", exchange.bytesOut);
+  putRequestId(to, exchange.requestId);
   endSpan(to, start);
 }
 
@@ -165,7 +165,7 @@ function writeStep(to: ProtoWriter, { place }: Ended, step: Step, when: ReturnTy
 }
 
 /** Spans of the wait for an upstream, and of the stream to it. */
-function writeForwarding(to: ProtoWriter, ended: Ended, steady: SteadyAttributes): void {
+function writeForwarding(to: ProtoWriter, ended: Ended, steady: SteadyParts): void {
   const { exchange, place, error, durationMs } = ended;
   const { chosenAt, sentAt, tunnel, waitedMs, arrival, method } = exchange;
   if (chosenAt === undefined) return;
@@ -177,15 +177,14 @@ function writeForwarding(to: ProtoWriter, ended: Ended, steady: SteadyAttributes
   }
   if (sentAt === undefined || !place.isForwarded) return;
   const status = exchange.responded?.status;
-  const failed = error !== undefined && (status === undefined || status >= 500 || exchange.cutShort);
-  const when = times(ended, sentAt, endedAt);
-  const name = tunnel === undefined ? "upstream" : "tunnel";
-  const start = beginSpan(to, place, "forwarding", { name, kind: "client", ...when, error: failed ? "" : undefined });
-  put(to, "http.request.method", methods.has(method) ? method : "_OTHER");
-  if (status !== undefined) put(to, "http.response.status_code", status);
-  if (failed) put(to, "error.type", error);
-  if (tunnel !== undefined) to.raw(steady.ofTunnel(tunnel));
-  if (waitedMs !== undefined) spanEvent(to, "first byte", when.startedAt + waitedMs);
+  const { startedAt, endedAt: overAt } = times(ended, sentAt, endedAt);
+  const start = beginPlaced(to, place, "forwarding", startedAt, overAt);
+  to.raw(steady.ofForwarding(tunnel, method, status));
+  if (error !== undefined && (status === undefined || status >= 500 || exchange.cutShort)) {
+    put(to, "error.type", error);
+    spanError(to, "");
+  }
+  if (waitedMs !== undefined) spanEvent(to, "first byte", startedAt + waitedMs);
   endSpan(to, start);
 }
 

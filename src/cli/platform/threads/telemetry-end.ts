@@ -28,6 +28,8 @@ export interface ToTelemetry {
 export interface FromTelemetry {
   readonly id: number;
   readonly dropped: number;
+  /** Memory of the batch, which goes back to its thread. Absent if the telemetry thread has failed. */
+  readonly memory?: ArrayBuffer;
 }
 
 export class TelemetryEnd {
@@ -109,9 +111,9 @@ class PortSignalLine implements SignalLine {
     for (const message of this.#early.splice(0)) port.postMessage(message, [message.batch.bytes.buffer]);
   }
 
-  #done({ id, dropped }: FromTelemetry): void {
+  #done({ id, dropped, memory }: FromTelemetry): void {
     const one = this.#away.get(id);
     this.#away.delete(id);
-    one?.done(dropped);
+    one?.done(dropped, memory);
   }
 }

@@ -20,7 +20,8 @@ const ports = new Set<MessagePort>();
 await runThread<undefined, never, never>([], "continues", (log) => {
   const exporter = new Exporter({ ...options, clock: systemClock, log, random: Math.random });
   const take = (port: MessagePort, { id, batch }: ToTelemetry): void => {
-    exporter.send(batch, (dropped) => port.postMessage({ id, dropped } satisfies FromTelemetry));
+    const memory = batch.bytes.buffer;
+    exporter.send(batch, (dropped) => port.postMessage({ id, dropped, memory } satisfies FromTelemetry, [memory]));
   };
   return Promise.resolve({
     ports: undefined,
