@@ -1,6 +1,7 @@
 /** The control plane's side of inboxes, with an edge that the test drives: limits, events, and a lost database. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { packWebhooks } from "../../src/edge/http/inbox-line.ts";
 import { newId } from "../../src/lib/ids.ts";
 import type { InboxOutcome } from "../../src/traffic/inbox.ts";
 import { startApi } from "../support/api.ts";
@@ -55,15 +56,12 @@ async function put(api: TestApi, { accountId, routeId }: Account, body: Buffer):
     receivedAt: Date.now(),
   } as const;
   const facts = { requestId: "req_1", path: "/", provider: "", eventType: "", key: "", keyMs: 1 };
-  api.edge.send({
-    type: "inbox_message",
-    call,
-    message: { id, accountId, routeId, ...facts, request },
-    body: new Uint8Array(body),
-  });
+  const message = { id, accountId, routeId, ...facts, request };
+  api.edge.send({ type: "inbox_messages", call, ...packWebhooks([{ message, body }]) });
   const answers = () => api.edge.received.find((one) => one.type === "inbox_stored" && one.call === call);
   const answer = await eventually(answers, (found) => found !== undefined);
-  return (answer as { readonly outcome: InboxOutcome }).outcome;
+  assert.ok(answer?.type === "inbox_stored");
+  return answer.outcomes[0] as InboxOutcome;
 }
 
 /** Answers every delivery with the service's status, or as an edge without an agent. */

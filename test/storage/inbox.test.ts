@@ -4,6 +4,7 @@ import { after, before, describe, it } from "node:test";
 import { join } from "node:path";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
+import { inboxPayload } from "../../src/lib/inbox-payload.ts";
 import { silentLog } from "../../src/lib/log.ts";
 import { accountSealersWith, newDataKey } from "../../src/storage/sealing/sealing.ts";
 import type { InboxEngine, InboxStep } from "../../src/storage/inbox/engine.ts";
@@ -33,10 +34,13 @@ function message(id: string, more: Partial<NewMessage> = {}): NewMessage {
     key: id,
     keyMs: 60_000,
     line: undefined,
-    head: "{}",
-    body: Buffer.from(`body of ${id}`),
+    payload: inboxPayload("{}", Buffer.from(`body of ${id}`)),
     ...more,
   };
+}
+
+async function put(store: InboxStore, one: NewMessage): Promise<"stored" | "duplicate" | undefined> {
+  return (await store.put([one]))[0];
 }
 
 async function empty(engine: InboxEngine): Promise<void> {
@@ -51,12 +55,12 @@ function endingAt(engine: InboxEngine, at: number, isCommitted: boolean): InboxE
   const ending = {
     dialect: engine.dialect,
     hasEnded: false,
-    async write(steps: readonly InboxStep[]) {
+    async write(...work: Parameters<InboxEngine["write"]>) {
       if (ending.hasEnded) throw ended;
       writes += 1;
-      if (writes < at) return await engine.write(steps);
+      if (writes < at) return await engine.write(...work);
       ending.hasEnded = true;
-      if (isCommitted) await engine.write(steps);
+      if (isCommitted) await engine.write(...work);
       throw ended;
     },
     async read(step: InboxStep) {
@@ -106,7 +110,7 @@ for (const database of databases) {
         // SQLite: 2 is FULL, which syncs the log with every commit.
         assert.deepEqual(Object.values(row), [engine.dialect === "sqlite" ? 2 : "on"]);
         const store = new InboxStore(engine, sealers, "one");
-        assert.equal(await store.put(message("m1")), "stored");
+        assert.equal(await put(store, message("m1")), "stored");
         const [body] = await engine.read({ sql: "select seq, sealed from inbox_bodies", parameters: [] });
         const sealed = Buffer.from(body?.["sealed"] as Uint8Array);
         assert.ok(!sealed.includes("body of m1"));
@@ -129,7 +133,7 @@ for (const database of databases) {
           for (const id of ids) {
             if (acknowledged.has(id)) continue;
             // The provider repeats the webhook: the message has another id and the same key.
-            await store.put(message(id, { id: isFirst ? id : `${id} again`, line: "line" }));
+            await put(store, message(id, { id: isFirst ? id : `${id} again`, line: "line" }));
             acknowledged.add(id);
           }
           for (let left = 20; left > 0; left -= 1) {
@@ -178,19 +182,47 @@ for (const database of databases) {
       });
     });
 
+    it("an inbox stores a batch like single messages: it drops duplicates, and only the first of a line waits", async () => {
+      await withEngine(async (engine) => {
+        const store = new InboxStore(engine, sealers, "one");
+        await put(store, message("m1", { line: "a" }));
+        const outcomes = await store.put([
+          message("m2", { key: "m1", line: "b" }),
+          message("m3", { line: "a" }),
+          message("m4", { line: "b", accountId: "ac_2" }),
+          message("m5", { line: "b", key: "" }),
+          message("m6", { key: "m4" }),
+          message("m7", { key: "" }),
+        ]);
+        assert.deepEqual(outcomes, ["duplicate", "stored", "stored", "stored", "duplicate", "stored"]);
+        const states = "select id, state from inbox_messages order by seq";
+        assert.deepEqual(
+          (await engine.read({ sql: states, parameters: [] })).map(
+            (row) => `${String(row["id"])} ${String(row["state"])}`,
+          ),
+          ["m1 waiting", "m3 blocked", "m4 waiting", "m5 blocked", "m7 waiting"],
+        );
+        const usage = await store.usage();
+        assert.deepEqual([usage.get("ac_1")?.messages, usage.get("ac_2")?.messages], [4, 1]);
+        for (const one of await store.claim("route_1", 9, 9)) {
+          assert.equal((await store.payload(one)).body.toString(), `body of ${one.id}`);
+        }
+      });
+    });
+
     it("an inbox deletes old messages in bounded steps, reads no others for that, and lists delivered ones by an index", async () => {
       await withEngine(async (engine) => {
         const store = new InboxStore(engine, sealers, "one");
         const accounts = ["ac_1", "ac_2"];
         const ids = Array.from({ length: 400 }, (_, at) => `m${at}`);
-        await Promise.all(ids.map((id, at) => store.put(message(id, { accountId: accounts[at % 2] as string }))));
+        await Promise.all(ids.map((id, at) => put(store, message(id, { accountId: accounts[at % 2] as string }))));
         const old = "update inbox_messages set state = 'delivered', purge_ms = seq where seq % 10 <> 0";
         await engine.write([{ sql: old, parameters: [] }]);
         const asked: InboxStep[] = [];
         const watched: InboxEngine = {
           ...engine,
           read: (step) => (asked.push(step), engine.read(step)),
-          write: (steps) => (asked.push(...steps), engine.write(steps)),
+          write: (steps, messages) => (asked.push(...steps), engine.write(steps, messages)),
         };
         const queries = new InboxQueries(watched);
         const left: number[] = [];
@@ -222,7 +254,7 @@ for (const database of databases) {
         const [first, second] = nodes as [InboxStore, InboxStore];
         const ids = Array.from({ length: 60 }, (_, at) => `m${at}`);
         await Promise.all(
-          ids.map((id, at) => (nodes[at % 3] as InboxStore).put(message(id, { line: `line ${at % 4}` }))),
+          ids.map((id, at) => put(nodes[at % 3] as InboxStore, message(id, { line: `line ${at % 4}` }))),
         );
         const sent: string[] = [];
         const underWay = new Set<string>();
@@ -254,7 +286,7 @@ for (const database of databases) {
           );
         }
 
-        await first.put(message("late"));
+        await put(first, message("late"));
         const [lost] = await first.claim("route_1", 1, 8);
         assert.deepEqual(await second.claim("route_1", 1, 8), []);
         await second.keepLeases();

@@ -1,4 +1,5 @@
 /** Calls of operations without a resource. `World.callFor` makes the calls for all other operations. */
+import { packWebhooks } from "../../src/edge/http/inbox-line.ts";
 import { errorCode } from "../../src/lib/errors.ts";
 import type { Downward, Upward } from "../../src/routing/planes/messages.ts";
 import type { EdgeAnswer, EdgeQuestion } from "../../src/routing/planes/questions.ts";
@@ -57,12 +58,8 @@ export function otherCalls(api: TestApi, world: World): Readonly<Record<string, 
     const accountId = (await api.ok("GET", "/accounts")).accounts.at(-1).id as string;
     const id = newId("inbox", Date.now());
     const routeId = await world.foreign("https_edge_route", api.apiKey);
-    api.edge.send({
-      type: "inbox_message",
-      call: 1,
-      message: webhook(id, accountId, routeId),
-      body: new Uint8Array(2),
-    });
+    const sent = [{ message: webhook(id, accountId, routeId), body: new Uint8Array(2) }];
+    api.edge.send({ type: "inbox_messages", call: 1, ...packWebhooks(sent) });
     await eventually(
       () => api.ok("GET", "/inbox_messages"),
       (page) => page.inbox_messages.some((one: { readonly id: string }) => one.id === id),

@@ -4,14 +4,15 @@ import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Metrics } from "../../lib/metrics.ts";
 import { Refusal } from "../../lib/errors.ts";
+import type { InboxUpward, PackedWebhook } from "../../routing/planes/inbox.ts";
 import type { InboxEvent } from "../../routing/planes/traffic.ts";
 import { httpsEdgeRoute } from "../../resources/https-edge-route.ts";
 import type { Job } from "../../storage/cluster/jobs.ts";
 import type { InboxQueries } from "../../storage/inbox/inbox-queries.ts";
-import type { ClaimedMessage } from "../../storage/inbox/messages.ts";
+import type { ClaimedMessage, NewMessage } from "../../storage/inbox/messages.ts";
 import type { InboxStore } from "../../storage/inbox/inbox-store.ts";
 import type { Store, StoredObject } from "../../storage/store.ts";
-import type { InboxOutcome, InboxResult, ReceivedWebhook } from "../../traffic/inbox.ts";
+import type { InboxOutcome, InboxResult } from "../../traffic/inbox.ts";
 import { inboxName } from "../../traffic/parts/inbox-fields.ts";
 import type { InboxConfig } from "../../traffic/parts/inbox-fields.ts";
 import type { EdgeObserver, Edges } from "../edges/edges.ts";
@@ -126,10 +127,10 @@ class OpenInboxes implements Inboxes {
 
   receive(...[message, line]: Parameters<EdgeObserver["receive"]>): void {
     switch (message.type) {
-      case "inbox_message": {
-        const stored = this.#put(message.message, message.body).then((outcome) => {
-          this.#counters.put(outcome);
-          line.send({ type: "inbox_stored", call: message.call, outcome });
+      case "inbox_messages": {
+        const stored = this.#put(message).then((outcomes) => {
+          for (const outcome of outcomes) this.#counters.put(outcome);
+          line.send({ type: "inbox_stored", call: message.call, outcomes });
         });
         letGo("message", stored);
         return;
@@ -174,19 +175,25 @@ class OpenInboxes implements Inboxes {
     await Promise.all([this.#looked, withinReason(this.#options.clock, lanes)]);
   }
 
-  async #put(message: ReceivedWebhook, body: Uint8Array): Promise<InboxOutcome> {
+  async #put({ messages, payloads }: Extract<InboxUpward, { readonly type: "inbox_messages" }>) {
+    const received = JSON.parse(messages) as readonly PackedWebhook[];
     try {
       await this.#begin();
-      const { request, line, ...rest } = message;
-      if (!this.#limits.take(message.accountId, body.length)) return "full";
-      const { method, source } = request;
-      const head = JSON.stringify(request);
-      const outcome = await this.#inbox.put({ ...rest, method, source, line, head, body });
-      if (outcome === "stored") this.#lane(message.routeId).arrived();
-      return outcome;
+      const bytes = Buffer.from(payloads.buffer, payloads.byteOffset, payloads.length);
+      let at = 0;
+      const taken = received.flatMap(({ bytes: length, line, ...rest }): readonly NewMessage[] => {
+        const payload = bytes.subarray(at, (at += length));
+        return this.#limits.take(rest.accountId, length) ? [{ ...rest, line, payload }] : [];
+      });
+      const stored = taken.length > 0 ? await this.#inbox.put(taken) : [];
+      const outcomes = new Map(taken.map(({ id }, index) => [id, stored[index]]));
+      const routes = new Set(taken.flatMap(({ routeId }, index) => (stored[index] === "stored" ? routeId : [])));
+      for (const routeId of routes) this.#lane(routeId).arrived();
+      return received.map(({ id }): InboxOutcome => outcomes.get(id) ?? "full");
     } catch (error) {
-      this.#options.log.error("webhook not stored", { route: message.routeId, error });
-      return "unavailable";
+      const routes = [...new Set(received.map(({ routeId }) => routeId))];
+      this.#options.log.error("webhooks not stored", { routes, messages: received.length, error });
+      return received.map((): InboxOutcome => "unavailable");
     }
   }
 

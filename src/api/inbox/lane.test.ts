@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { it } from "node:test";
 import { makeManualClock } from "../../../test/support/clock.ts";
 import { eventually } from "../../../test/support/eventually.ts";
+import { inboxPayload } from "../../lib/inbox-payload.ts";
 import { silentLog } from "../../lib/log.ts";
 import { makeMetrics } from "../../lib/metrics.ts";
 import type { Downward } from "../../routing/planes/messages.ts";
@@ -36,7 +37,7 @@ async function startLane(messages: number) {
   const facts = { accountId: "ac_1", routeId: "route_1", provider: "", eventType: "", method: "POST", path: "/" };
   for (let at = 0; at < messages; at += 1) {
     const more = { source: "192.0.2.1", requestId: "req_1", key: "", keyMs: 0, line: undefined };
-    await store.put({ ...facts, ...more, id: `m${at}`, head: "{}", body: Buffer.from("body") });
+    await store.put([{ ...facts, ...more, id: `m${at}`, payload: inboxPayload("{}", Buffer.from("body")) }]);
   }
   const clock = makeManualClock();
   /** Calls that the edge has not answered. */

@@ -124,7 +124,7 @@ export function followControlPlane(options: ControlLineOptions): void {
         takeLoginAnswer(logins.reports, message);
         return undefined;
       case "inbox_stored":
-        inbox.stored(message.call, message.outcome);
+        inbox.stored(message.call, message.outcomes);
         return undefined;
       case "inbox_delivery":
         deliver(message);

@@ -3,6 +3,13 @@
 import type { RefusalName } from "../../lib/errors.ts";
 import type { InboxDelivery, InboxOutcome, InboxResult, ReceivedWebhook } from "../../traffic/inbox.ts";
 
+/** A webhook to store. The rest of its request is in its payload (`src/lib/inbox-payload.ts`). */
+export interface PackedWebhook extends Omit<ReceivedWebhook, "request"> {
+  readonly method: string;
+  readonly source: string;
+  readonly bytes: number;
+}
+
 /** `hold` pauses the deliveries of an agent's inbox, `release` continues them. */
 export type AgentInboxVerb = "open" | "waiting" | "hold" | "release";
 
@@ -39,19 +46,22 @@ export type AgentInboxOutcome =
 export type InboxUpward =
   /** Answered by `agent_inbox_answered` with the same call. */
   | { readonly type: "agent_inbox"; readonly call: number; readonly question: AgentInboxQuestion }
-  /** Answered by `inbox_stored` with the same call, once the message is on disk. */
+  /** Answered by `inbox_stored` with the same call, once the messages are on disk. */
   | {
-      readonly type: "inbox_message";
+      readonly type: "inbox_messages";
       readonly call: number;
-      readonly message: ReceivedWebhook;
-      readonly body: Uint8Array<ArrayBuffer>;
+      /** JSON of `PackedWebhook[]`, which crosses in less time than the objects. */
+      readonly messages: string;
+      /** The payloads of the messages, one after the other. */
+      readonly payloads: Uint8Array<ArrayBuffer>;
     }
   /** Result of this call's `inbox_delivery`. */
   | { readonly type: "inbox_result"; readonly call: number; readonly result: InboxResult };
 
 export type InboxDownward =
   | { readonly type: "agent_inbox_answered"; readonly call: number; readonly outcome: AgentInboxOutcome }
-  | { readonly type: "inbox_stored"; readonly call: number; readonly outcome: InboxOutcome }
+  /** The outcomes have the order of the messages. */
+  | { readonly type: "inbox_stored"; readonly call: number; readonly outcomes: readonly InboxOutcome[] }
   /** Answered by `inbox_result` with the same call. */
   | {
       readonly type: "inbox_delivery";

@@ -1,10 +1,12 @@
 /** Group commit: everything that arrives while a transaction runs shares the next one. */
 import type { InboxEngine, InboxStep, Row } from "./engine.ts";
+import type { SealedMessage } from "./messages.ts";
 
 export interface Work {
   readonly steps: readonly InboxStep[];
   /** Names that no other node may write meanwhile. */
   readonly locks?: readonly string[];
+  readonly messages?: readonly SealedMessage[];
 }
 
 type Result = readonly (readonly Row[])[];
@@ -15,8 +17,10 @@ interface Item {
   readonly reject: (error: unknown) => void;
 }
 
-/** Maximum number of works in a transaction. */
+/** Bounds of a transaction. A single work may exceed them. */
 const maxWorks = 256;
+const maxMessages = 1024;
+const maxBytes = 16 * 1024 * 1024;
 /** A deadlock of two nodes: the transaction was rolled back, and can be repeated. */
 const deadlock = "40P01";
 
@@ -29,7 +33,10 @@ export class Batches {
     this.#engine = engine;
   }
 
-  /** Resolves with the rows of each step once they are on disk. */
+  /**
+   * Resolves once the work is on disk, with the rows of each step. For messages, the ids of all that were stored in the
+   * transaction follow.
+   */
   write(work: Work): Promise<Result> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ work, resolve, reject });
@@ -47,13 +54,17 @@ export class Batches {
 
   async #run(): Promise<void> {
     while (this.#waiting.length > 0) {
-      const items = this.#waiting.splice(0, maxWorks);
+      const items = this.#waiting.splice(0, this.#fitting());
       try {
         const locks = this.#locks(items);
-        const rows = await this.#write([...locks, ...items.flatMap(({ work }) => work.steps)]);
+        const steps = [...locks, ...items.flatMap(({ work }) => work.steps)];
+        const messages = items.flatMap(({ work }) => work.messages ?? []);
+        const rows = await this.#write(steps, messages);
+        const stored = rows.slice(steps.length);
         let at = locks.length;
         for (const { work, resolve } of items) {
-          resolve(rows.slice(at, at + work.steps.length));
+          const own = rows.slice(at, at + work.steps.length);
+          resolve(work.messages ? [...own, ...stored] : own);
           at += work.steps.length;
         }
       } catch (error) {
@@ -63,12 +74,24 @@ export class Batches {
     this.#isRunning = false;
   }
 
-  async #write(steps: readonly InboxStep[]): Promise<Result> {
+  /** Returns how many of the waiting works the next transaction takes. */
+  #fitting(): number {
+    let [count, messages, bytes] = [0, 0, 0];
+    for (const { work } of this.#waiting) {
+      messages += work.messages?.length ?? 0;
+      for (const { sealed } of work.messages ?? []) bytes += sealed.length;
+      if (count > 0 && (count >= maxWorks || messages > maxMessages || bytes > maxBytes)) break;
+      count += 1;
+    }
+    return count;
+  }
+
+  async #write(...work: Parameters<InboxEngine["write"]>): Promise<Result> {
     try {
-      return await this.#engine.write(steps);
+      return await this.#engine.write(...work);
     } catch (error) {
       if ((error as { readonly code?: unknown }).code !== deadlock) throw error;
-      return await this.#engine.write(steps);
+      return await this.#engine.write(...work);
     }
   }
 

@@ -2,6 +2,7 @@
  * The database of inboxes, as both kinds offer it. On SQLite it is a separate file with its own thread, so that no
  * webhook waits for a write of the API, and no write of the API for a webhook (decision 48).
  */
+import type { SealedMessage } from "./messages.ts";
 
 export type Row = Readonly<Record<string, unknown>>;
 
@@ -13,8 +14,11 @@ export interface InboxStep {
 
 export interface InboxEngine {
   readonly dialect: "sqlite" | "postgres";
-  /** Runs the steps in one transaction. Resolves with the rows of each step once they are on disk. */
-  write(steps: readonly InboxStep[]): Promise<readonly (readonly Row[])[]>;
+  /**
+   * Runs the steps in one transaction, and then stores the messages. Resolves once all of it is on disk, with the rows of
+   * each step and, after them, the `id` of each message that was no duplicate.
+   */
+  write(steps: readonly InboxStep[], messages?: readonly SealedMessage[]): Promise<readonly (readonly Row[])[]>;
   read(step: InboxStep): Promise<readonly Row[]>;
   close(): Promise<void>;
 }

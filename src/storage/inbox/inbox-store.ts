@@ -1,10 +1,11 @@
 /** Stores, leases and ends the messages of inboxes. */
+import { readPayload } from "../../lib/inbox-payload.ts";
 import type { Sealer } from "../sealing/sealing.ts";
 import { Batches } from "./batches.ts";
 import { present } from "./engine.ts";
 import { InboxQueries } from "./inbox-queries.ts";
 import type { InboxEngine, InboxStep, Row } from "./engine.ts";
-import type { AttemptResult, ClaimedMessage, NewMessage, Verdict } from "./messages.ts";
+import type { AttemptResult, ClaimedMessage, NewMessage, SealedMessage, Verdict } from "./messages.ts";
 import { statementsFor } from "./statements.ts";
 import type { Statements } from "./statements.ts";
 
@@ -34,44 +35,17 @@ export class InboxStore {
     this.#statements = statementsFor(present[engine.dialect], engine.dialect);
   }
 
-  /** Resolves once the message is on disk, or was found to be a duplicate of one that is. */
-  async put(message: NewMessage): Promise<"stored" | "duplicate"> {
-    const { id, accountId, routeId, key, line, body } = message;
-    const payload = joined(message.head, body);
-    const sealed = this.#sealerOf(accountId).sealBytes(payload, contextOf(accountId, id));
-    const { putKey, putMessage, putBody, putUsage } = this.#statements;
-    const keyed: InboxStep[] = key === "" ? [] : [{ sql: putKey, parameters: [routeId, key, message.keyMs, id] }];
-    const { provider, eventType, method, path, source, requestId } = message;
-    const steps: InboxStep[] = [
-      ...keyed,
-      {
-        sql: putMessage,
-        parameters: [
-          id,
-          accountId,
-          routeId,
-          routeId,
-          line ?? null,
-          line ?? null,
-          provider,
-          eventType,
-          method,
-          path,
-          source,
-          requestId,
-          payload.length,
-          key,
-          routeId,
-          key,
-          id,
-        ],
-      },
-      { sql: putBody, parameters: [sealed, id] },
-      { sql: putUsage, parameters: [id] },
-    ];
-    const locks = line === undefined ? [] : [lockOf(routeId, line)];
-    const rows = await this.#batches.write({ steps, locks });
-    return (rows[keyed.length]?.length ?? 0) > 0 ? "stored" : "duplicate";
+  /** Resolves once the messages are on disk, or were found to be duplicates of others that are. */
+  async put(messages: readonly NewMessage[]): Promise<readonly ("stored" | "duplicate")[]> {
+    const sealed = messages.map(({ payload, ...rest }): SealedMessage => {
+      const { accountId, id } = rest;
+      const text = this.#sealerOf(accountId).sealBytes(payload, contextOf(accountId, id));
+      return { ...rest, bytes: payload.length, sealed: text };
+    });
+    const locks = messages.flatMap(({ routeId, line }) => (line === undefined ? [] : [lockOf(routeId, line)]));
+    const rows = await this.#batches.write({ steps: [], locks, messages: sealed });
+    const stored = new Set(rows.at(-1)?.map(({ id }) => id));
+    return messages.map(({ id }) => (stored.has(id) ? "stored" : "duplicate"));
   }
 
   /** Takes up to `limit` messages of a route that are due, while fewer than `concurrency` of it are under way. */
@@ -85,7 +59,7 @@ export class InboxStore {
   async payload({ seq, accountId, id }: Pick<ClaimedMessage, "seq" | "accountId" | "id">) {
     const [row] = await this.engine.read({ sql: "select sealed from inbox_bodies where seq = ?", parameters: [seq] });
     if (!row) throw new Error(`read inbox message ${id}: its body is missing`);
-    return split(
+    return readPayload(
       this.#sealerOf(accountId).openBytes(Buffer.from(row["sealed"] as Uint8Array), contextOf(accountId, id)),
     );
   }
@@ -183,16 +157,4 @@ function lockOf(routeId: string, line: string): string {
 
 function contextOf(accountId: string, id: string): string {
   return `inbox\0${accountId}\0${id}`;
-}
-
-function joined(head: string, body: Uint8Array): Buffer {
-  const text = Buffer.from(head);
-  const length = Buffer.alloc(4);
-  length.writeUInt32BE(text.length);
-  return Buffer.concat([length, text, body]);
-}
-
-function split(payload: Buffer): { readonly head: string; readonly body: Buffer } {
-  const end = 4 + payload.readUInt32BE(0);
-  return { head: payload.toString("utf8", 4, end), body: payload.subarray(end) };
 }

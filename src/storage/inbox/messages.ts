@@ -19,9 +19,14 @@ export interface NewMessage {
   readonly keyMs: number;
   /** Messages of one line are delivered one after the other. Undefined: in any order. */
   readonly line: string | undefined;
-  /** The request without its body, as JSON. Sealed with the body. */
-  readonly head: string;
-  readonly body: Uint8Array;
+  /** The request (`src/lib/inbox-payload.ts`). */
+  readonly payload: Buffer;
+}
+
+export interface SealedMessage extends Omit<NewMessage, "payload"> {
+  /** Length of the payload. */
+  readonly bytes: number;
+  readonly sealed: Buffer;
 }
 
 /** A message that this node delivers now. */

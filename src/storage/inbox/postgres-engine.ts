@@ -4,6 +4,8 @@ import type { Log } from "../../lib/log.ts";
 import { leavesConnection } from "../postgres/reads.ts";
 import { serverAt } from "../postgres/server.ts";
 import type { InboxEngine, InboxStep, Row } from "./engine.ts";
+import { packed } from "./packed-messages.ts";
+import { putMessages } from "./postgres-put.ts";
 import { tablesOf } from "./tables.ts";
 
 /** Held while a node creates the tables, because `create table if not exists` of two nodes can conflict. */
@@ -59,12 +61,16 @@ export function postgresEngine(url: string, log: Log): InboxEngine {
   };
   return {
     dialect: "postgres",
-    write: (steps) =>
+    write: (steps, messages = []) =>
       using(async (client) => {
         await client.query({ text: "begin", ...server.bounds() });
         try {
           const results: (readonly Row[])[] = [];
           for (const step of steps) results.push(await run(client, step));
+          if (messages.length > 0) {
+            const { text, sealed } = packed(messages);
+            results.push(await run(client, { sql: putMessages, parameters: [text, sealed] }));
+          }
           await client.query({ text: "commit", ...server.bounds() });
           return results;
         } catch (error) {

@@ -2,10 +2,17 @@ import { closeSync, openSync } from "node:fs";
 import type { Worker } from "node:worker_threads";
 import { startThreadProgram } from "../../lib/thread-programs.ts";
 import type { InboxEngine, InboxStep, Row } from "./engine.ts";
+import { packed } from "./packed-messages.ts";
+import type { PackedMessages } from "./packed-messages.ts";
 
 /** Undefined ends the thread. */
 export type ToThread =
-  | { readonly call: number; readonly isRead: boolean; readonly steps: readonly InboxStep[] }
+  | {
+      readonly call: number;
+      readonly isRead: boolean;
+      readonly steps: readonly InboxStep[];
+      readonly messages?: PackedMessages | undefined;
+    }
   | undefined;
 
 export interface FromThread {
@@ -43,8 +50,8 @@ export function sqliteEngine(file: string): InboxEngine {
   };
   return {
     dialect: "sqlite",
-    async write(steps) {
-      const rows = await writer.ask(false, steps);
+    async write(steps, messages = []) {
+      const rows = await writer.ask(false, steps, messages.length > 0 ? packed(messages) : undefined);
       committed();
       return rows;
     },
@@ -70,14 +77,18 @@ class Thread {
     this.#file = file;
   }
 
-  async ask(isRead: boolean, steps: readonly InboxStep[]): Promise<Result> {
+  /** @param messages their buffer moves to the thread */
+  async ask(isRead: boolean, steps: readonly InboxStep[], messages?: PackedMessages): Promise<Result> {
     if (this.#isClosed) throw new Error("use the inboxes: they are closed");
     const running = (this.#thread ??= this.#start());
     const call = (this.#lastCall += 1);
     return await new Promise((resolve, reject) => {
       this.#waiting.set(call, { resolve, reject });
       running.ref();
-      running.postMessage({ call, isRead, steps } satisfies ToThread);
+      running.postMessage(
+        { call, isRead, steps, messages } satisfies ToThread,
+        messages ? [messages.sealed.buffer] : [],
+      );
     });
   }
 

@@ -4,7 +4,9 @@ import { parentPort, workerData } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";
 import { connect, preparing } from "../sqlite/connection.ts";
 import type { InboxStep, Row } from "./engine.ts";
+import type { PackedMessages } from "./packed-messages.ts";
 import type { FromThread, ToThread } from "./sqlite-engine.ts";
+import { putIn } from "./sqlite-put.ts";
 import { tablesOf } from "./tables.ts";
 
 /** Names of messages are random, so each message writes a page of its own: smaller pages are fewer bytes. */
@@ -33,10 +35,11 @@ function rowsOf({ sql, parameters }: InboxStep): readonly Row[] {
   return [];
 }
 
-function write(steps: readonly InboxStep[]): readonly (readonly Row[])[] {
+function write(steps: readonly InboxStep[], messages: PackedMessages | undefined): readonly (readonly Row[])[] {
   statement("begin immediate").prepared.run();
   try {
     const results = steps.map(rowsOf);
+    if (messages) results.push(putIn((sql) => statement(sql).prepared, messages));
     statement("commit").prepared.run();
     return results;
   } catch (error) {
@@ -53,7 +56,7 @@ port.on("message", (asked: ToThread) => {
   }
   let answer: FromThread;
   try {
-    answer = { call: asked.call, rows: asked.isRead ? asked.steps.map(rowsOf) : write(asked.steps) };
+    answer = { call: asked.call, rows: asked.isRead ? asked.steps.map(rowsOf) : write(asked.steps, asked.messages) };
   } catch (error) {
     answer = { call: asked.call, error };
   }

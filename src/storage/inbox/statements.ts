@@ -1,4 +1,4 @@
-/** The statements that store, lease and end messages. Texts differ only in the clock and in how rows are locked. */
+/** The statements that lease and end messages. Texts differ only in the clock and in how rows are locked. */
 import type { InboxEngine } from "./engine.ts";
 
 export type Statements = ReturnType<typeof statementsFor>;
@@ -11,21 +11,6 @@ export function statementsFor(now: string, dialect: InboxEngine["dialect"]) {
   // Two nodes then take different messages instead of waiting for each other.
   const skipping = dialect === "postgres" ? "for update skip locked" : "";
   return {
-    putKey: `insert into inbox_keys (route_id, key, until_ms, message_id) values (?, ?, ${now} + cast(? as bigint), ?)
-      on conflict (route_id, key) do update set until_ms = excluded.until_ms, message_id = excluded.message_id
-      where inbox_keys.until_ms <= ${now}`,
-    putMessage: `insert into inbox_messages (id, account_id, route_id, state, received_ms, due_ms, line, provider,
-        event_type, method, path, source, request_id, bytes)
-      select ?, ?, ?, case when exists (select 1 from inbox_messages where route_id = ? and line = cast(? as text)
-        and state in ${open}) then 'blocked' else 'waiting' end, ${now}, ${now}, cast(? as text), ?, ?, ?, ?, ?, ?,
-        cast(? as bigint)
-      where cast(? as text) = '' or exists (select 1 from inbox_keys where route_id = ? and key = ? and message_id = ?)
-      returning seq`,
-    putBody: "insert into inbox_bodies (seq, sealed) select seq, ? from inbox_messages where id = ?",
-    putUsage: `insert into inbox_usage (account_id, messages, bytes)
-      select account_id, 1, bytes from inbox_messages where id = ?
-      on conflict (account_id) do update set messages = inbox_usage.messages + excluded.messages,
-        bytes = inbox_usage.bytes + excluded.bytes`,
     claim: `update inbox_messages set state = 'sending', holder = ?, lease_ms = ${now} + cast(? as bigint),
         attempts = attempts + 1
       where seq in (select seq from inbox_messages where route_id = ? and state = 'waiting' and due_ms <= ${now}

@@ -101,7 +101,9 @@ export interface EdgePortLink extends PortLink<Upward, Downward> {
 /** The edge's end. Says hello to a restarted control plane and reports its open sessions and tunnels again. */
 export function edgePortLink(): EdgePortLink {
   const configured = Promise.withResolvers<void>();
-  const line = portLink<Upward, Downward>((message) => (message.type === "inbox_message" ? message.body : undefined));
+  const line = portLink<Upward, Downward>((message) =>
+    message.type === "inbox_messages" ? message.payloads : undefined,
+  );
   let hello: Upward | undefined;
   let draining: Upward | undefined;
   const sessions = new Map<string, Upward>();
