@@ -107,7 +107,12 @@ export function deliveryFacts(
 }
 
 function first(texts: readonly (string | undefined)[]): string {
-  return texts.find((text) => text !== undefined && text !== "" && text.length <= maxLength) ?? "";
+  return texts.find((text) => text !== undefined && isUsable(text)) ?? "";
+}
+
+/** PostgreSQL stores neither NUL nor half of a surrogate pair. One such text would reject the webhooks beside it, too. */
+function isUsable(text: string): boolean {
+  return text !== "" && text.length <= maxLength && !text.includes("\0") && text.isWellFormed();
 }
 
 function textAt(value: unknown, path: string): string | undefined {
