@@ -15,19 +15,6 @@ export const oddKind = 0x200;
 /** The line is not `name: value` with one space, so it must be rewritten. */
 export const untidyKind = 0x400;
 
-/** Field lines as received, where they are: valid until the message's next change. */
-export interface RawFields {
-  /** Number of fields. */
-  readonly count: number;
-  /** `intsPerField` integers for each field, from `base` on. */
-  readonly ints: Int32Array;
-  readonly base: number;
-  /** The lines, from `start` to `end`. */
-  readonly bytes: Buffer;
-  readonly start: number;
-  readonly end: number;
-}
-
 /** Small enough that a long-lived message pins at most 16 KiB. */
 const slabInts = 4 * 1024;
 let intSlab = new Int32Array(slabInts);
@@ -70,6 +57,8 @@ export class FieldTable {
   connectionUpgrade = false;
   /** Connection names further fields, which must not be forwarded. */
   connectionNames = false;
+  /** Whether other bytes are between the lines. */
+  hasGaps = false;
 
   /** @param maxFields room reserved until `seal`; only one table is filled at any time */
   constructor(bytes: Buffer, maxFields: number) {
@@ -245,12 +234,14 @@ export class FieldTable {
     return fields;
   }
 
-  /** The fields of `received` in their raw form: `intsPerField` integers for each, which point into `bytes`. */
-  get raw(): RawFields {
-    const count = this.#count;
-    const start = count === 0 ? 0 : this.#int(0, 0);
-    const end = count === 0 ? 0 : this.#int(count - 1, 3);
-    return { count, ints: this.#ints, base: this.#base, bytes: this.#bytes, start, end };
+  /** The lines of `received` are from here to `linesEnd` in `bytes`, unless `hasGaps`, until the message's next change. */
+  get linesStart(): number {
+    return this.#count === 0 ? 0 : this.#int(0, 0);
+  }
+
+  /** The last line may end before its CR LF. */
+  get linesEnd(): number {
+    return this.#count === 0 ? 0 : this.#int(this.#count - 1, 3);
   }
 
   /** An upper bound for the bytes that `write` produces. */

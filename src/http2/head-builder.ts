@@ -109,10 +109,16 @@ export class HeadBuilder {
       const valueEnd = base + (this.#fields[field + 2] as number);
       const kind = this.#fields[field + 3] as number;
       const id = kind & knownMask;
-      if (id === known.host) continue;
+      if (id === known.host) {
+        table.hasGaps = true;
+        continue;
+      }
       if (id === known["content-length"]) this.#noteLength(table, nameEnd + 2, valueEnd);
       else if (id === known.expect) table.expectIndex = table.count;
-      else if (this.#cookies > 1 && isCookie(bytes, nameStart, nameEnd)) continue;
+      else if (this.#cookies > 1 && isCookie(bytes, nameStart, nameEnd)) {
+        table.hasGaps = true;
+        continue;
+      }
       table.push(nameStart, nameEnd, nameEnd + 2, valueEnd, kind);
     }
     if (cookie !== "") {

@@ -14,6 +14,7 @@ import type { Body, TestApi } from "../support/api.ts";
 import { eventually } from "../support/eventually.ts";
 import { databases } from "../support/postgres.ts";
 import { backtestSettings, recordOf } from "../support/recorded-traffic.ts";
+import { storeRecord } from "../support/captured-records.ts";
 
 const keys = [{ id: "0a", key: Buffer.alloc(32, 7) }];
 const rule = { enabled: true, sample: 1, hours: 24, redactHeaders: [], redactQuery: [], bodyBytes: 0 };
@@ -38,7 +39,7 @@ for (const database of databases) {
         recordOf({ at, accountId, siteId: edge, routeId: route, receivedAt: (now - 60_000 + at) * 1000 }),
       );
       const store = new CaptureStore({ directory, keys, maxBytes: 1e9, clock: systemClock, log: silentLog });
-      for (const one of records) store.add(one, rule);
+      for (const one of records) storeRecord(store, one, rule);
       store.close();
 
       const document = {

@@ -13,6 +13,7 @@ import type { TestApi } from "../support/api.ts";
 import { databases } from "../support/postgres.ts";
 import { backtestSettings, recordOf } from "../support/recorded-traffic.ts";
 import { runSharedCommand } from "../support/shared-command.ts";
+import { storeRecord } from "../support/captured-records.ts";
 
 const sqlite = databases[0] as (typeof databases)[number];
 const keys = [{ id: "0a", key: Buffer.alloc(32, 7) }];
@@ -56,7 +57,7 @@ describe("postern backtest", () => {
     const store = new CaptureStore({ directory: records, keys, maxBytes: 1e9, clock: systemClock, log: silentLog });
     for (let at = 0; at < 200; at += 1) {
       const receivedAt = (Date.now() - 60_000 + at) * 1000;
-      store.add(recordOf({ at, accountId, siteId: edge.id, routeId: route.id, receivedAt }), rule);
+      storeRecord(store, recordOf({ at, accountId, siteId: edge.id, routeId: route.id, receivedAt }), rule);
     }
     store.close();
   });

@@ -8,6 +8,7 @@ import type { CapturedRequest } from "../../src/capture/record.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { silentLog } from "../../src/lib/log.ts";
 import { randomBytes } from "node:crypto";
+import { storeRecord } from "./captured-records.ts";
 
 const [directory = "", first = "0", mode] = process.argv.slice(2);
 // A full disk is an error of the call, not a signal.
@@ -60,7 +61,7 @@ function record(number: number): CapturedRequest {
 const count = mode === "full" ? 400 : Infinity;
 for (let at = 0; at < count; at += 1) {
   const number = Number(first) + at;
-  store.add(record(number), rule);
+  storeRecord(store, record(number), rule);
   if (at % 5 !== 4) continue;
   store.flush();
   writeSync(1, `${number}\n`);

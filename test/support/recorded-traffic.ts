@@ -4,7 +4,13 @@ import { Backtest } from "../../src/backtest/backtest.ts";
 import type { BacktestReport } from "../../src/routing/planes/backtests.ts";
 import type { BacktestSettings } from "../../src/backtest/settings.ts";
 import type { CapturedRequest } from "../../src/capture/record.ts";
-import { toRecord } from "../../src/edge/watch/capture/to-record.ts";
+import { RecordCopier, readBatch } from "../../src/capture/format/record-copier.ts";
+import { recordsIn } from "../../src/capture/format/record-reader.ts";
+import { redactionOf } from "../../src/capture/store/redact.ts";
+import { ruleOf } from "../../src/capture/rule.ts";
+import { makeCapture } from "../../src/edge/watch/capture/capture.ts";
+import { makeMetrics } from "../../src/lib/metrics.ts";
+import { makeManualClock } from "./clock.ts";
 import { HttpExchange } from "../../src/edge/http/exchange.ts";
 import type { AgentEndpoint } from "../../src/routing/planes/questions.ts";
 import type { ResourceObject } from "../../src/schema/object.ts";
@@ -12,42 +18,47 @@ import type { RoutingChange } from "../../src/routing/planes/messages.ts";
 import { edgeSettings } from "../../src/settings/edge.ts";
 import { defaultsOf } from "../../src/settings/setting.ts";
 
-const secretFields = new Set(["authorization", "proxy-authorization", "cookie", "set-cookie"]);
-
-/** Records every request until `stop`. */
-export function recordTraffic(): { readonly records: CapturedRequest[]; stop(): void } {
+/** Records every request until `stop`, as the edge and the capture thread do. */
+export function recordTraffic(): { readonly records: readonly CapturedRequest[]; stop(): void } {
   const records: CapturedRequest[] = [];
+  const copier = new RecordCopier();
+  const redaction = redactionOf(ruleOf({}), (value) =>
+    createHmac("sha256", "key").update(value).digest("hex").slice(0, 16),
+  );
+  const capture = makeCapture({
+    line: {
+      waitingBytes: 0,
+      send({ bytes }) {
+        readBatch(
+          Buffer.from(bytes),
+          () => redaction,
+          (record) => copier.add(record),
+        );
+        for (const { record } of recordsIn(copier.take())) records.push(record);
+      },
+      ask: () => Promise.resolve(undefined),
+      askBlocks: () => Promise.resolve(undefined),
+    },
+    table: { object: () => undefined, subscribe() {} },
+    isDefault: true,
+    place: () => ({ nodeId: "node_1", edge: 0 }),
+    random: () => 0,
+    clock: makeManualClock(),
+    metrics: makeMetrics(),
+  });
   const { conclude } = HttpExchange.prototype;
   HttpExchange.prototype.conclude = function (this: HttpExchange): void {
-    const { isOver, accountId } = this;
+    const { isOver } = this;
     conclude.call(this);
-    if (!isOver && accountId !== undefined) {
-      records.push(concealed(toRecord(this, accountId, { nodeId: "node_1", edge: 0 })));
-    }
+    if (!isOver) capture.note(this);
   };
   return {
-    records,
+    get records() {
+      capture.flush();
+      return records;
+    },
     stop: () => void (HttpExchange.prototype.conclude = conclude),
   };
-}
-
-function concealed(record: CapturedRequest): CapturedRequest {
-  const { request, upstream } = record;
-  const hidden = (pairs: CapturedRequest["request"]["headers"]): CapturedRequest["request"]["headers"] =>
-    pairs.map(([name, value]) => [name, secretFields.has(name) ? hashOf(value) : value] as const);
-  return {
-    ...record,
-    request: {
-      ...request,
-      headers: hidden(request.headers),
-      redacted: request.headers.flatMap(([name]) => (secretFields.has(name) ? [name] : [])),
-    },
-    upstream: upstream && { ...upstream, headers: hidden(upstream.headers) },
-  };
-}
-
-function hashOf(value: string): string {
-  return createHmac("sha256", "key").update(value).digest("hex").slice(0, 16);
 }
 
 export const backtestSettings: BacktestSettings = {

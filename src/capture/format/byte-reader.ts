@@ -1,19 +1,22 @@
-/** Reads what `ByteWriter` has written. Throws if the bytes end early or refer to an unknown word. */
+/** Reads what `ByteWriter` has written. Throws if the bytes end early. */
 export class ByteReader {
-  readonly #bytes: Buffer;
+  readonly bytes: Buffer;
   #at = 0;
-  readonly #words: string[] = [];
 
   constructor(bytes: Buffer) {
-    this.#bytes = bytes;
+    this.bytes = bytes;
   }
 
   get isAtEnd(): boolean {
-    return this.#at >= this.#bytes.length;
+    return this.#at >= this.bytes.length;
+  }
+
+  get position(): number {
+    return this.#at;
   }
 
   byte(): number {
-    const value = this.#bytes[this.#at];
+    const value = this.bytes[this.#at];
     if (value === undefined) throw new Error("read a captured request: its bytes end early");
     this.#at += 1;
     return value;
@@ -36,37 +39,15 @@ export class ByteReader {
   }
 
   text(): string {
-    const start = this.#skip(this.number());
-    return this.#bytes.utf8Slice(start, this.#at);
+    const start = this.piece();
+    return this.bytes.utf8Slice(start, this.#at);
   }
 
-  word(): string {
-    const number = this.number();
-    if (number === 0) {
-      const text = this.text();
-      this.#words.push(text);
-      return text;
-    }
-    const known = this.#words[number - 1];
-    if (known === undefined) throw new Error(`read a captured request: there is no word ${number}`);
-    return known;
-  }
-
-  shorts(): Uint16Array {
-    const values = new Uint16Array(this.number());
-    for (let index = 0; index < values.length; index += 1) values[index] = this.byte() | (this.byte() << 8);
-    return values;
-  }
-
-  bytes(): Buffer {
-    const start = this.#skip(this.number());
-    return Buffer.from(this.#bytes.subarray(start, this.#at));
-  }
-
-  /** Returns the previous position. */
-  #skip(count: number): number {
+  /** Moves behind bytes with their length, and returns the position of the first one. */
+  piece(): number {
+    const count = this.number();
     const start = this.#at;
-    if (start + count > this.#bytes.length) throw new Error("read a captured request: its bytes end early");
+    if (start + count > this.bytes.length) throw new Error("read a captured request: its bytes end early");
     this.#at = start + count;
     return start;
   }

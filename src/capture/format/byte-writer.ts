@@ -1,34 +1,35 @@
-/** Writes numbers and texts into one growing buffer. Repeated texts are written once, and then referred to by number. */
+/** Writes numbers, texts and bytes into one growing buffer. Parts are written once, and then referred to by number. */
 const firstSize = 16 * 1024;
 /** Texts of at most this length have a length of one byte, whatever their characters. */
 const shortText = 42;
+/** Longer runs are compared by the system. */
+const shortRun = 64;
 
-interface Part {
+/** A text that many records share. It belongs to one writer. */
+export class Part {
   readonly text: string;
-  /** The words in which it has the number. */
-  words: ReadonlyMap<string, number> | undefined;
-  number: number;
-}
+  /** The `generation` of the writer in which the part has its number. */
+  generation = -1;
+  number = 0;
 
-/** Groups of values. */
-export interface Shorts {
-  readonly base: number;
-  readonly count: number;
-  /** Values in each group, and how many of them are written. */
-  readonly size: number;
-  readonly taken: number;
-  readonly origin: number;
+  constructor(text: string) {
+    this.text = text;
+  }
 }
 
 export class ByteWriter {
   #bytes = Buffer.allocUnsafeSlow(firstSize);
   #at = 0;
-  #words = new Map<string, number>();
-  /** Numbers of words by the objects that they stand for. */
-  readonly #parts = new WeakMap<object, Part>();
+  #parts = 0;
+  #generation = 0;
 
   get length(): number {
     return this.#at;
+  }
+
+  /** Grows with each `take`. Positions and numbers of parts are valid in one generation. */
+  get generation(): number {
+    return this.#generation;
   }
 
   /** Returns the written bytes and starts anew. The caller owns the bytes. */
@@ -37,7 +38,8 @@ export class ByteWriter {
     const taken = Buffer.allocUnsafeSlow(this.#at);
     this.#bytes.copy(taken, 0, 0, this.#at);
     this.#at = 0;
-    this.#words = new Map();
+    this.#parts = 0;
+    this.#generation += 1;
     return taken;
   }
 
@@ -52,19 +54,20 @@ export class ByteWriter {
     this.#reserve(8);
     const bytes = this.#bytes;
     let at = this.#at;
-    // Most numbers are small and whole.
-    if (value >= 0 && value < 0x80 && value === (value | 0)) {
-      bytes[at] = value;
-      this.#at = at + 1;
-      return;
-    }
     let rest = value > 0 ? Math.min(Math.round(value), Number.MAX_SAFE_INTEGER) : 0;
-    while (rest > 0x7f) {
+    while (rest > 0x7fff_ffff) {
       bytes[at] = (rest % 0x80) | 0x80;
       at += 1;
       rest = Math.floor(rest / 0x80);
     }
-    bytes[at] = rest;
+    // Operations on small integers are much cheaper, and most numbers are small.
+    let small = rest | 0;
+    while (small > 0x7f) {
+      bytes[at] = (small & 0x7f) | 0x80;
+      at += 1;
+      small >>= 7;
+    }
+    bytes[at] = small;
     this.#at = at + 1;
   }
 
@@ -86,66 +89,46 @@ export class ByteWriter {
     this.#at += this.#bytes.utf8Write(text, this.#at);
   }
 
-  /** A text that is likely to occur again. */
-  word(text: string): void {
-    const known = this.#words.get(text);
-    if (known !== undefined) {
-      this.number(known);
+  part(part: Part): void {
+    if (part.generation === this.#generation) {
+      this.number(part.number);
       return;
     }
-    this.#words.set(text, this.#words.size + 1);
+    part.generation = this.#generation;
+    part.number = this.#parts += 1;
     this.byte(0);
-    this.text(text);
+    this.text(part.text);
   }
 
-  /** A word that stands for an object, which is likely to occur again and never changes. */
-  part(object: object, textOf: (object: never) => string): void {
-    const words = this.#words;
-    let known = this.#parts.get(object);
-    if (known === undefined)
-      this.#parts.set(object, (known = { text: textOf(object as never), words: undefined, number: 0 }));
-    if (known.words === words) {
-      this.number(known.number);
-      return;
-    }
-    this.word(known.text);
-    known.words = words;
-    known.number = words.get(known.text) as number;
+  /** A text of at most 127 bytes that `source` writes. */
+  written(source: { write(target: Buffer, at: number): number }): void {
+    this.#reserve(0x80);
+    const end = source.write(this.#bytes, this.#at + 1);
+    this.#bytes[this.#at] = end - this.#at - 1;
+    this.#at = end;
   }
 
-  bytes(bytes: Uint8Array): void {
-    this.number(bytes.length);
-    this.#reserve(bytes.length);
-    this.#bytes.set(bytes, this.#at);
-    this.#at += bytes.length;
-  }
-
-  /** The bytes from `start` to `end`. */
-  piece(from: Buffer, start: number, end: number): void {
+  /** The bytes from `start` to `end`, with their length. Returns the position of the first one. */
+  piece(from: Buffer, start: number, end: number): number {
     this.number(end - start);
+    const at = this.#at;
+    this.copy(from, start, end);
+    return at;
+  }
+
+  /** The bytes from `start` to `end` as they are. */
+  copy(from: Buffer, start: number, end: number): void {
     this.#reserve(end - start);
     from.copy(this.#bytes, this.#at, start, end);
     this.#at += end - start;
   }
 
-  /**
-   * Whole numbers below 65,536, as `ByteReader.shorts` reads them: `taken` of each `size` values, less `origin`.
-   * @param base position of the first value
-   */
-  shorts(values: Int32Array, { base, count, size, taken, origin }: Shorts): void {
-    this.number(count * taken);
-    this.#reserve(2 * count * taken);
+  /** Whether the bytes from `start` to `end` are the ones that were written at `at`. */
+  equals(at: number, from: Buffer, start: number, end: number): boolean {
     const bytes = this.#bytes;
-    let at = this.#at;
-    for (let first = base, last = base + count * size; first < last; first += size) {
-      for (let index = first; index < first + taken; index += 1) {
-        const value = (values[index] as number) - origin;
-        bytes[at] = value & 0xff;
-        bytes[at + 1] = value >> 8;
-        at += 2;
-      }
-    }
-    this.#at = at;
+    if (end - start > shortRun) return bytes.compare(from, start, end, at, at + end - start) === 0;
+    for (let next = start, mine = at; next < end; next += 1, mine += 1) if (from[next] !== bytes[mine]) return false;
+    return true;
   }
 
   #reserve(count: number): void {

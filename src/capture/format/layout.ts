@@ -1,27 +1,17 @@
-/** What the writer and the reader of records agree on. Append only: older segments must stay readable. */
-import type { Outcome } from "../../routing/planes/questions.ts";
-import type { CapturedRequest } from "../record.ts";
+/** What the writer and the reader of records agree on. */
 
-export const idPrefix = "req_";
-export const httpVersions: readonly CapturedRequest["request"]["httpVersion"][] = ["1.0", "1.1", "2"];
-export const outcomes: readonly Outcome[] = ["forwarded", "answered", "denied", "failed"];
+/** First byte of the records. Readers refuse others. */
+export const formatVersion = 2;
 
-/** Stands for the names of header fields that follow as received. No name has a line break. */
-export const rawMark = "\n";
+/** A value that begins with this is a hash. No value that was received has control characters. */
+export const hashMark = 0x01;
 
-/** Parts of a record that are present, and its booleans. */
+/** Parts of a record that are present, or equal to those of the previous record of the connection; and its booleans. */
 export const flags = {
-  route: 0x01,
-  https: 0x02,
-  body: 0x04,
-  websocket: 0x08,
-  tls: 0x10,
-  localAddress: 0x20,
-  certificate: 0x40,
-  visitor: 0x80,
-  errorCode: 0x100,
-  backend: 0x200,
-  tunnel: 0x400,
-  upstream: 0x800,
-  cutShort: 0x1000,
+  sameTarget: 0x01,
+  sameHead: 0x02,
+  sameResponse: 0x04,
+  upstream: 0x08,
+  body: 0x10,
+  cutShort: 0x20,
 } as const;

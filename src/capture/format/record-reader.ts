@@ -1,30 +1,50 @@
-/** Reads the records that `RecordWriter` has written. */
+/** Reads the records that `RecordWriter` and `RecordCopier` have written. */
 import type { HeaderPairs } from "../../traffic/header-list.ts";
 import type { CapturedRequest } from "../record.ts";
 import { ByteReader } from "./byte-reader.ts";
-import { flags, httpVersions, idPrefix, outcomes, rawMark } from "./layout.ts";
+import { readConnection, readDecision } from "./facts.ts";
+import type { ConnectionFacts, ReadDecision } from "./facts.ts";
+import { fieldsIn } from "./head-lines.ts";
+import type { ReadFields } from "./head-lines.ts";
+import { flags, formatVersion } from "./layout.ts";
 
 export interface NotedRecord {
   readonly record: CapturedRequest;
   readonly note: string;
 }
 
-/** Yields the records in the order in which they were added. Throws if the bytes are not records. */
+/**
+ * Yields the records in the order in which they were added. Equal parts of records are the same objects, so readers
+ * must not change them. Throws if the bytes are not records.
+ */
 export function* recordsIn(bytes: Buffer): Generator<NotedRecord> {
   const reader = new RecordReader(bytes);
   while (!reader.isAtEnd) yield reader.next();
 }
 
+/** A text, what it means, and what the previous record of a connection had. */
+interface ReadPart {
+  readonly text: string;
+  connection: ConnectionFacts | undefined;
+  decision: ReadDecision | undefined;
+  target: string;
+  path: string;
+  head: ReadFields;
+  response: HeaderPairs;
+}
+
+const noFields: ReadFields = Object.freeze({ fields: [], redacted: [] });
+
 class RecordReader {
   readonly #in: ByteReader;
+  readonly #parts: ReadPart[] = [];
   #lastAt = 0;
-  /** Parsed words by their text. They repeat, and readers must not change them. */
-  readonly #parsed = new Map<string, unknown>();
-  readonly #names = new Map<string, readonly string[]>();
-  readonly #certificates = new Map<string, Buffer>();
 
   constructor(bytes: Buffer) {
     this.#in = new ByteReader(bytes);
+    if (bytes.length > 0 && this.#in.byte() !== formatVersion) {
+      throw new Error("read a captured request: its format is unknown");
+    }
   }
 
   get isAtEnd(): boolean {
@@ -33,118 +53,87 @@ class RecordReader {
 
   next(): NotedRecord {
     const from = this.#in;
-    const note = from.word();
-    const id = from.text();
+    const last = this.#part();
+    const connection = (last.connection ??= readConnection(last.text));
+    const part = this.#part();
+    const facts = (part.decision ??= readDecision(part.text));
+    const { request } = facts;
     const receivedAt = this.#lastAt + from.difference();
     this.#lastAt = receivedAt;
     const set = from.number();
-    const has = (flag: number): boolean => (set & flag) !== 0;
+    const id = from.text();
+    const durationMs = from.number() / 1000;
+    const waitedMs = from.number() / 1000;
+    const bytesIn = from.number();
+    const bytesOut = from.number();
+    if ((set & flags.sameTarget) === 0) this.#target(last);
+    if ((set & flags.sameHead) === 0) last.head = this.#lines();
+    const hasUpstream = (set & flags.upstream) !== 0;
+    if (hasUpstream && (set & flags.sameResponse) === 0) last.response = this.#lines().fields;
+    const { target, path, head, response } = last;
     const record: CapturedRequest = {
-      id: id.startsWith("!") ? id.slice(1) : idPrefix + id,
+      id,
       receivedAt,
-      nodeId: from.word(),
-      edge: from.number(),
-      accountId: from.word(),
-      siteId: from.word(),
-      routeId: has(flags.route) ? from.word() : undefined,
-      revision: from.number(),
-      request: this.#request(set),
-      connection: this.#connection(set),
-      visitor: has(flags.visitor) ? (this.#json() as CapturedRequest["visitor"]) : undefined,
-      decision: this.#decision(set),
-      upstream: has(flags.upstream)
-        ? { status: from.number(), headers: this.#fields(), waitedMs: from.number() / 1000 }
-        : undefined,
-      durationMs: from.number() / 1000,
-      bytesIn: from.number(),
-      bytesOut: from.number(),
-      cutShort: has(flags.cutShort),
+      nodeId: facts.nodeId,
+      edge: facts.edge,
+      accountId: facts.accountId,
+      siteId: facts.siteId,
+      routeId: facts.routeId,
+      revision: facts.revision,
+      request: {
+        method: request.method,
+        scheme: request.scheme,
+        httpVersion: request.httpVersion,
+        authority: request.authority,
+        target,
+        path,
+        headers: head.fields,
+        redacted: head.redacted,
+        body: (set & flags.body) === 0 ? undefined : this.#bytes(),
+        websocket: request.websocket,
+        upgrade: request.upgrade,
+      },
+      connection,
+      visitor: facts.visitor,
+      decision: facts.decision,
+      upstream: hasUpstream ? { status: facts.upstreamStatus, headers: response, waitedMs } : undefined,
+      durationMs,
+      bytesIn,
+      bytesOut,
+      cutShort: (set & flags.cutShort) !== 0,
     };
-    return { record, note };
+    return { record, note: facts.note };
   }
 
-  #request(set: number): CapturedRequest["request"] {
-    const from = this.#in;
-    const method = from.word();
-    const httpVersion = httpVersions[from.byte()] as CapturedRequest["request"]["httpVersion"];
-    const authority = from.word();
-    const target = from.word();
-    const length = from.number();
-    const path = length === 0 ? from.word() : target.slice(0, length - 1);
-    const headers = this.#fields();
-    const redacted = this.#lines(from.word());
-    const body = (set & flags.body) === 0 ? undefined : from.bytes();
-    const scheme = (set & flags.https) === 0 ? "http" : "https";
-    const websocket = (set & flags.websocket) !== 0;
-    const upgrade = from.word();
-    return { method, scheme, httpVersion, authority, target, path, headers, redacted, body, websocket, upgrade };
-  }
-
-  #fields(): HeaderPairs {
-    const names = this.#in.word();
-    if (names === rawMark) return this.#rawFields();
-    return this.#lines(names).map((name) => [name, this.#in.word()] as const);
-  }
-
-  #rawFields(): HeaderPairs {
-    const places = this.#in.shorts();
-    const bytes = this.#in.bytes();
-    const fields: (readonly [string, string])[] = [];
-    for (let at = 0; at < places.length; at += 4) {
-      const name = bytes.latin1Slice(places[at] as number, places[at + 1] as number).toLowerCase();
-      fields.push([name, bytes.latin1Slice(places[at + 2] as number, places[at + 3] as number)]);
+  #part(): ReadPart {
+    const number = this.#in.number();
+    if (number === 0) {
+      const text = this.#in.text();
+      const [connection, decision] = [undefined, undefined];
+      const part: ReadPart = { text, connection, decision, target: "", path: "", head: noFields, response: [] };
+      this.#parts.push(part);
+      return part;
     }
-    return fields;
+    const known = this.#parts[number - 1];
+    if (known === undefined) throw new Error(`read a captured request: there is no part ${number}`);
+    return known;
   }
 
-  #connection(set: number): CapturedRequest["connection"] {
-    const from = this.#in;
-    const source = from.word();
-    const sourcePort = from.number();
-    const local = from.word();
-    const localAddress = (set & flags.localAddress) === 0 ? undefined : local;
-    const localPort = from.number();
-    const startedAt = (this.#lastAt - from.difference()) / 1000;
-    if ((set & flags.tls) === 0) return { source, sourcePort, localAddress, localPort, startedAt, tls: undefined };
-    const [version = "", cipher = "", serverName = "", alpn = "", ja4 = "", ...offeredAlpn] = this.#lines(from.word());
-    const certificate = from.word();
-    const clientCertificate = (set & flags.certificate) === 0 ? undefined : this.#certificate(certificate);
-    const tls = { version, cipher, serverName, alpn, offeredAlpn, ja4, clientCertificate };
-    return { source, sourcePort, localAddress, localPort, startedAt, tls };
+  #target(last: ReadPart): void {
+    const target = this.#in.text();
+    const length = this.#in.number();
+    last.target = target;
+    last.path = length === 0 ? this.#in.text() : target.slice(0, length - 1);
   }
 
-  #decision(set: number): CapturedRequest["decision"] {
-    const from = this.#in;
-    const steps: CapturedRequest["decision"]["steps"][number][] = [];
-    for (let left = from.number(); left > 0; left -= 1) {
-      steps.push(this.#json() as CapturedRequest["decision"]["steps"][number]);
-    }
-    return {
-      steps,
-      outcome: outcomes[from.byte()] as CapturedRequest["decision"]["outcome"],
-      status: from.number(),
-      errorCode: (set & flags.errorCode) === 0 ? undefined : from.word(),
-      backendId: (set & flags.backend) === 0 ? undefined : from.word(),
-      tunnel: (set & flags.tunnel) === 0 ? undefined : (this.#json() as CapturedRequest["decision"]["tunnel"]),
-    };
+  #lines(): ReadFields {
+    const linesStart = this.#in.piece();
+    const { bytes, position } = this.#in;
+    return fieldsIn({ bytes, linesStart, linesEnd: position });
   }
 
-  #json(): unknown {
-    const text = this.#in.word();
-    let value = this.#parsed.get(text);
-    if (value === undefined) this.#parsed.set(text, (value = JSON.parse(text) as unknown));
-    return value;
-  }
-
-  #lines(text: string): readonly string[] {
-    let lines = this.#names.get(text);
-    if (lines === undefined) this.#names.set(text, (lines = text === "" ? [] : text.split("\n")));
-    return lines;
-  }
-
-  #certificate(text: string): Buffer {
-    let bytes = this.#certificates.get(text);
-    if (bytes === undefined) this.#certificates.set(text, (bytes = Buffer.from(text, "base64")));
-    return bytes;
+  #bytes(): Buffer {
+    const start = this.#in.piece();
+    return Buffer.from(this.#in.bytes.subarray(start, this.#in.position));
   }
 }

@@ -1,48 +1,49 @@
-/** Writes records one after another. Parts that are equal to parts of earlier records take a byte or two. */
-import type { HeaderPairs } from "../../traffic/header-list.ts";
-import type { StepReport } from "../../routing/planes/questions.ts";
-import type { CapturedRequest } from "../record.ts";
-import { ByteWriter } from "./byte-writer.ts";
-import { flags, httpVersions, idPrefix, outcomes, rawMark } from "./layout.ts";
-
 /**
- * Header fields as received: positions of name and value in `bytes`, five integers for each field, the first four of
- * which count. Copying these costs a fraction of making texts.
+ * Writes records one after another. A record refers to the texts of its connection and of its decision, and to the
+ * target and header fields of the connection's previous record if they are equal. So a usual request takes about
+ * 50 bytes, and the traffic thread about a microsecond.
  */
-export interface RawFields {
-  readonly count: number;
-  readonly ints: Int32Array;
-  /** Position of the first integer. */
-  readonly base: number;
-  readonly bytes: Buffer;
-  readonly start: number;
-  readonly end: number;
+import { ByteWriter, Part } from "./byte-writer.ts";
+import type { HeadLines } from "./head-lines.ts";
+import { flags, formatVersion } from "./layout.ts";
+
+/** What differs between the requests of a client. */
+export interface NotedRequest {
+  readonly requestId: { write(target: Buffer, at: number): number };
+  /** Milliseconds since 1970. */
+  readonly receivedAt: number;
+  readonly durationMs: number;
+  /** Undefined if no upstream responded. */
+  readonly waitedMs: number | undefined;
+  readonly bytesIn: number;
+  readonly bytesOut: number;
+  readonly cutShort: boolean;
+  readonly path: string;
+  readonly request: { readonly target: string; readonly headers: HeadLines };
+  readonly responded: { readonly fields: HeadLines } | undefined;
+  readonly capturedBody: Buffer | undefined;
 }
 
-/** A record whose header fields may be raw. */
-export interface NotedRequest extends Omit<CapturedRequest, "request" | "upstream"> {
-  readonly request: Omit<CapturedRequest["request"], "headers"> & { readonly headers: HeaderPairs | RawFields };
-  readonly upstream:
-    | (Omit<NonNullable<CapturedRequest["upstream"]>, "headers"> & { readonly headers: HeaderPairs | RawFields })
-    | undefined;
+/** The text of a connection, and what its previous record had. */
+export class ConnectionPart extends Part {
+  /** The writer's generation in which the other members are valid. */
+  lastIn = -1;
+  target = "";
+  path = "";
+  readonly head = new WrittenLines();
+  readonly response = new WrittenLines();
+
+  /** The next record is not compared with the previous one: they belong to different accounts. */
+  forget(): void {
+    this.lastIn = -1;
+  }
 }
 
-const intsPerField = 5;
-
-function textOf(part: object): string {
-  return JSON.stringify(part);
+/** Where the lines were written. */
+class WrittenLines {
+  at = -1;
+  length = 0;
 }
-
-/** A step may be given with its answer, which is not part of the report. */
-function stepText({ by, outcome, reason, decidedBy, rule }: StepReport): string {
-  return JSON.stringify({ by, outcome, reason, ...(decidedBy && { decidedBy }), ...(rule && { rule }) });
-}
-
-function tlsText({ version, cipher, serverName, alpn, ja4, offeredAlpn }: Tls): string {
-  return [version, cipher, serverName, alpn, ja4, ...offeredAlpn].join("\n");
-}
-
-type Tls = NonNullable<CapturedRequest["connection"]["tls"]>;
 
 export class RecordWriter {
   readonly #out = new ByteWriter();
@@ -64,112 +65,67 @@ export class RecordWriter {
     return this.#out.take();
   }
 
-  /** @param note a text for the reader of the record, which most records share */
-  add(record: NotedRequest, note = ""): void {
+  add(connection: ConnectionPart, decision: Part, noted: NotedRequest): void {
     const out = this.#out;
+    const { request, responded, path, waitedMs, capturedBody } = noted;
+    const { target, headers } = request;
+    if (this.#count === 0) out.byte(formatVersion);
     this.#count += 1;
-    out.word(note);
-    out.text(record.id.startsWith(idPrefix) ? record.id.slice(idPrefix.length) : `!${record.id}`);
-    out.difference(record.receivedAt - this.#lastAt);
-    this.#lastAt = record.receivedAt;
-    out.number(flagsOf(record));
-    out.word(record.nodeId);
-    out.number(record.edge);
-    out.word(record.accountId);
-    out.word(record.siteId);
-    if (record.routeId !== undefined) out.word(record.routeId);
-    out.number(record.revision);
-    this.#request(record.request);
-    this.#connection(record.connection);
-    if (record.visitor !== undefined) out.part(record.visitor, textOf);
-    this.#decision(record.decision);
-    const { upstream } = record;
-    if (upstream !== undefined) {
-      out.number(upstream.status);
-      this.#fields(upstream.headers);
-      out.number(upstream.waitedMs * 1000);
+    if (connection.lastIn !== out.generation) {
+      connection.lastIn = out.generation;
+      connection.head.at = -1;
+      connection.response.at = -1;
     }
-    out.number(record.durationMs * 1000);
-    out.number(record.bytesIn);
-    out.number(record.bytesOut);
-  }
-
-  #request(request: NotedRequest["request"]): void {
-    const out = this.#out;
-    out.word(request.method);
-    out.byte(httpVersions.indexOf(request.httpVersion));
-    out.word(request.authority);
-    out.word(request.target);
-    const isSame = request.target.startsWith(request.path) && isEnd(request.target[request.path.length]);
-    // Most paths are the start of their target.
-    out.number(isSame ? request.path.length + 1 : 0);
-    if (!isSame) out.word(request.path);
-    this.#fields(request.headers);
-    out.word(request.redacted.length === 0 ? "" : request.redacted.join("\n"));
-    if (request.body !== undefined) out.bytes(request.body);
-    out.word(request.upgrade);
-  }
-
-  /** Clients send the same names in the same order with most requests, so the list of names is one word. */
-  #fields(fields: HeaderPairs | RawFields): void {
-    const out = this.#out;
-    if ("ints" in fields) {
-      const { ints, base, count, bytes, start, end } = fields;
-      out.word(rawMark);
-      out.shorts(ints, { base, count, size: intsPerField, taken: 4, origin: start });
-      out.piece(bytes, start, end);
-      return;
+    const isFirst = connection.head.at < 0;
+    const sameTarget = !isFirst && target === connection.target && path === connection.path;
+    const sameHead = this.#isSame(connection.head, headers);
+    const sameResponse = responded !== undefined && this.#isSame(connection.response, responded.fields);
+    out.part(connection);
+    out.part(decision);
+    const receivedAt = Math.round(noted.receivedAt * 1000);
+    out.difference(receivedAt - this.#lastAt);
+    this.#lastAt = receivedAt;
+    out.number(
+      (sameTarget ? flags.sameTarget : 0) |
+        (sameHead ? flags.sameHead : 0) |
+        (sameResponse ? flags.sameResponse : 0) |
+        (responded === undefined ? 0 : flags.upstream) |
+        (capturedBody === undefined ? 0 : flags.body) |
+        (noted.cutShort ? flags.cutShort : 0),
+    );
+    out.written(noted.requestId);
+    out.number(noted.durationMs * 1000);
+    out.number((waitedMs ?? 0) * 1000);
+    out.number(noted.bytesIn);
+    out.number(noted.bytesOut);
+    if (!sameTarget) {
+      connection.target = target;
+      connection.path = path;
+      writeTarget(out, target, path);
     }
-    let names = "";
-    for (let at = 0; at < fields.length; at += 1) names += at === 0 ? fields[at]?.[0] : `\n${fields[at]?.[0]}`;
-    out.word(names);
-    for (const [, value] of fields) out.word(value);
+    if (!sameHead) this.#lines(connection.head, headers);
+    if (responded !== undefined && !sameResponse) this.#lines(connection.response, responded.fields);
+    if (capturedBody !== undefined) out.piece(capturedBody, 0, capturedBody.length);
   }
 
-  #connection(connection: CapturedRequest["connection"]): void {
-    const out = this.#out;
-    const { tls } = connection;
-    out.word(connection.source);
-    out.number(connection.sourcePort);
-    out.word(connection.localAddress ?? "");
-    out.number(connection.localPort);
-    out.difference(this.#lastAt - Math.round(connection.startedAt * 1000));
-    if (tls === undefined) return;
-    const { clientCertificate } = tls;
-    out.part(tls, tlsText);
-    out.word(clientCertificate === undefined ? "" : clientCertificate.toString("base64"));
+  #isSame({ at, length }: WrittenLines, { bytes, linesStart, linesEnd }: HeadLines): boolean {
+    return at >= 0 && length === linesEnd - linesStart && this.#out.equals(at, bytes, linesStart, linesEnd);
   }
 
-  #decision(decision: CapturedRequest["decision"]): void {
-    const out = this.#out;
-    out.number(decision.steps.length);
-    for (const step of decision.steps) out.part(step, stepText);
-    out.byte(outcomes.indexOf(decision.outcome));
-    out.number(decision.status);
-    if (decision.errorCode !== undefined) out.word(decision.errorCode);
-    if (decision.backendId !== undefined) out.word(decision.backendId);
-    if (decision.tunnel !== undefined) out.part(decision.tunnel, textOf);
+  #lines(written: WrittenLines, { bytes, linesStart, linesEnd }: HeadLines): void {
+    written.at = this.#out.piece(bytes, linesStart, linesEnd);
+    written.length = linesEnd - linesStart;
   }
+}
+
+/** Most paths are the start of their target. Then the length of the path plus one is written, otherwise 0 and the path. */
+export function writeTarget(out: ByteWriter, target: string, path: string): void {
+  out.text(target);
+  const isStart = target.startsWith(path) && isEnd(target[path.length]);
+  out.number(isStart ? path.length + 1 : 0);
+  if (!isStart) out.text(path);
 }
 
 function isEnd(character: string | undefined): boolean {
   return character === undefined || character === "?";
-}
-
-function flagsOf({ routeId, request, connection, visitor, decision, upstream, cutShort }: NotedRequest): number {
-  return (
-    (routeId === undefined ? 0 : flags.route) |
-    (request.scheme === "https" ? flags.https : 0) |
-    (request.body === undefined ? 0 : flags.body) |
-    (request.websocket ? flags.websocket : 0) |
-    (connection.tls === undefined ? 0 : flags.tls) |
-    (connection.localAddress === undefined ? 0 : flags.localAddress) |
-    (connection.tls?.clientCertificate === undefined ? 0 : flags.certificate) |
-    (visitor === undefined ? 0 : flags.visitor) |
-    (decision.errorCode === undefined ? 0 : flags.errorCode) |
-    (decision.backendId === undefined ? 0 : flags.backend) |
-    (decision.tunnel === undefined ? 0 : flags.tunnel) |
-    (upstream === undefined ? 0 : flags.upstream) |
-    (cutShort ? flags.cutShort : 0)
-  );
 }

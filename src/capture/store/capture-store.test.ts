@@ -25,6 +25,7 @@ import { readPage } from "./page.ts";
 import { readRecords } from "./read-records.ts";
 import type { CaptureGap, RecordingNode } from "../../routing/planes/captured-blocks.ts";
 import { hourMs } from "../../lib/durations.ts";
+import { storeRecord } from "../../../test/support/captured-records.ts";
 
 const keys = [{ id: "0a", key: Buffer.alloc(32, 7) }];
 const rule: CaptureRule = {
@@ -146,7 +147,7 @@ describe("the store of captured requests", () => {
   it("the store of captured requests returns every part of a record, except secret values", async () => {
     const { open, places } = start();
     const store = open();
-    for (let number = 1; number <= 500; number += 1) store.add(record(number), rule);
+    for (let number = 1; number <= 500; number += 1) storeRecord(store, record(number), rule);
     store.flush();
     const { records, gaps } = await all(places);
     assert.equal(records.length, 500);
@@ -173,7 +174,7 @@ describe("the store of captured requests", () => {
   it("K4: the store of captured requests has no text of a request in clear, and no secret even with the keys", async () => {
     const { open, places, files } = start();
     const store = open();
-    for (let number = 1; number <= 50; number += 1) store.add(record(number), rule);
+    for (let number = 1; number <= 50; number += 1) storeRecord(store, record(number), rule);
     store.close();
     const written = Buffer.concat(files().map((file) => readFileSync(file)));
     for (const text of ["canary", "app.example.com", "192.0.2.1", "ann@"]) assert.equal(written.includes(text), false);
@@ -186,8 +187,8 @@ describe("the store of captured requests", () => {
   it("P1: the store of captured requests opens no block under another account", async () => {
     const { open, places, files, directory } = start();
     const store = open();
-    store.add(record(1), rule);
-    store.add(record(2, { accountId: "ac_2" }), rule);
+    storeRecord(store, record(1), rule);
+    storeRecord(store, record(2, { accountId: "ac_2" }), rule);
     store.close();
     const [own = ""] = files();
     const [theirs = ""] = files("ac_2");
@@ -201,7 +202,7 @@ describe("the store of captured requests", () => {
     const { open, places } = start();
     const store = open();
     for (const number of [1, 2, 3]) {
-      store.add(record(number), rule);
+      storeRecord(store, record(number), rule);
       store.flush();
     }
     store.close();
@@ -220,7 +221,11 @@ describe("the store of captured requests", () => {
     const store = open();
     const numbers = Array.from({ length: 12 }, (_one, at) => at + 1);
     for (const number of numbers) {
-      store.add(record(number, { id: `${firstIdAt("req_", 1_800_000_000_000 + number).slice(0, -1)}1` }), rule);
+      storeRecord(
+        store,
+        record(number, { id: `${firstIdAt("req_", 1_800_000_000_000 + number).slice(0, -1)}1` }),
+        rule,
+      );
       store.flush();
     }
     store.close();
@@ -248,7 +253,7 @@ describe("the store of captured requests", () => {
     for (const [at, { open }] of [here, there].entries()) {
       const store = open();
       for (let number = 1; number <= 400; number += 1) {
-        if (number % 2 === at) store.add(record(number), rule);
+        if (number % 2 === at) storeRecord(store, record(number), rule);
         if (number % 100 === 0) store.flush();
       }
       store.close();
@@ -293,7 +298,7 @@ describe("the store of captured requests", () => {
   it("P1: the store of captured requests gives another node nothing but blocks of segments", async () => {
     const { open, directory } = start();
     const store = open();
-    store.add(record(1), rule);
+    storeRecord(store, record(1), rule);
     store.close();
     for (const [accountId, segment] of [
       ["ac_1", "../../keys"],
@@ -309,9 +314,9 @@ describe("the store of captured requests", () => {
   it("the store of captured requests is readable in order of arrival, either way, by time and by filter", async () => {
     const { open, places } = start();
     const store = open();
-    for (const number of [3, 1, 2]) store.add(record(number), rule);
+    for (const number of [3, 1, 2]) storeRecord(store, record(number), rule);
     store.flush();
-    for (const number of [6, 4, 5]) store.add(record(number), rule);
+    for (const number of [6, 4, 5]) storeRecord(store, record(number), rule);
     store.flush();
     assert.deepEqual((await all(places)).ids, [1, 2, 3, 4, 5, 6]);
     assert.deepEqual((await all(places, {}, true)).ids, [6, 5, 4, 3, 2, 1]);
@@ -330,7 +335,7 @@ describe("the store of captured requests", () => {
     const { open, places, files } = start();
     const store = open();
     for (let number = 1; number <= 3; number += 1) {
-      store.add(record(number), rule);
+      storeRecord(store, record(number), rule);
       store.flush();
     }
     store.close();
@@ -346,7 +351,7 @@ describe("the store of captured requests", () => {
     assert.equal(counts.size, 4);
     // A new start never writes into a file that a crash left.
     const again = open();
-    again.add(record(9), rule);
+    storeRecord(again, record(9), rule);
     again.close();
     assert.equal(files().length, 2);
     assert.deepEqual((await all(places)).ids, [9]);
@@ -356,7 +361,7 @@ describe("the store of captured requests", () => {
     const { open, places, files } = start();
     const store = open();
     for (let number = 1; number <= 3; number += 1) {
-      store.add(record(number), rule);
+      storeRecord(store, record(number), rule);
       store.flush();
     }
     const [file = ""] = files();
@@ -378,12 +383,12 @@ describe("the store of captured requests", () => {
   it("the store of captured requests starts a segment each hour and deletes those whose time is over", async () => {
     const { open, places, files, clock } = start();
     const store = open();
-    store.add(record(1), { ...rule, hours: 1 });
-    store.add(record(2), { ...rule, hours: 5 });
+    storeRecord(store, record(1), { ...rule, hours: 1 });
+    storeRecord(store, record(2), { ...rule, hours: 5 });
     clock.pass(1_000);
     for (let number = 3; number <= 6; number += 1) {
       clock.pass(hourMs);
-      store.add(record(number), { ...rule, hours: 5 });
+      storeRecord(store, record(number), { ...rule, hours: 5 });
       clock.pass(1_000);
     }
     assert.deepEqual((await all(places)).ids, [2, 3, 4, 5, 6]);
@@ -394,11 +399,11 @@ describe("the store of captured requests", () => {
   it("D9: the store of captured requests stays within its bound, and the largest account loses its oldest first", async () => {
     const { open, places, files, clock } = start({ maxBytes: 20_000 });
     const store = open();
-    store.add(record(1, { accountId: "ac_2" }), { ...rule, hours: 720 });
+    storeRecord(store, record(1, { accountId: "ac_2" }), { ...rule, hours: 720 });
     clock.pass(1_000);
     for (let number = 1; number <= 60; number += 1) {
       clock.pass(hourMs);
-      store.add(record(number), { ...rule, hours: 720 });
+      storeRecord(store, record(number), { ...rule, hours: 720 });
       store.flush();
     }
     assert.ok(store.counts.bytes <= 20_000, String(store.counts.bytes));
@@ -421,7 +426,7 @@ describe("the store of captured requests", () => {
     const jumped = new CaptureStore({ ...places, maxBytes: 1e9, clock: jumping, log: logNothing });
     for (const [number, jump] of [0, -2 * hourMs, 3 * hourMs, -1].entries()) {
       now += jump;
-      jumped.add(record(number + 1), rule);
+      storeRecord(jumped, record(number + 1), rule);
       jumped.flush();
     }
     jumped.close();

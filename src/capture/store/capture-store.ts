@@ -1,9 +1,11 @@
 /** Writes one node's captured requests: redacts them, and appends them to the segment of their account and hour. */
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
-import type { CapturedRequest } from "../record.ts";
-import { redact } from "../redact.ts";
-import type { WritingRule } from "../rule.ts";
+import { ownerOf } from "../format/facts.ts";
+import { readBatch } from "../format/record-copier.ts";
+import type { BatchRecord, RecordOwner } from "../format/record-copier.ts";
+import { redactionOf } from "./redact.ts";
+import { ruleOfNote } from "../rule.ts";
 import { AccountKeys } from "./keys.ts";
 import type { CapturePlaces } from "./read-records.ts";
 import { SegmentList } from "./segment-list.ts";
@@ -31,6 +33,16 @@ const defaultFlushMs = 1_000;
 const segmentBytes = 4 * 1024 * 1024;
 /** Maximum number of segments that are open at a time. */
 const maxOpen = 256;
+/** Maximum number of decisions whose owner is remembered. */
+const maxOwners = 1_000;
+
+interface Owner extends RecordOwner {
+  readonly accountId: string;
+  readonly keptHours: number;
+  readonly keys: AccountKeys;
+  /** Key of its segment. */
+  readonly segment: string;
+}
 
 export class CaptureStore {
   readonly #options: CaptureStoreOptions;
@@ -39,6 +51,8 @@ export class CaptureStore {
   /** Open segments by account and kept hours, the longest unused first. */
   readonly #open = new Map<string, { readonly accountId: string; readonly writer: SegmentWriter }>();
   readonly #files = new Set<string>();
+  /** Owners by the texts of decisions. */
+  readonly #owners = new Map<string, Owner>();
   #timer: Timer | undefined;
   #expiredHour = Number.NaN;
   #written = 0;
@@ -56,18 +70,16 @@ export class CaptureStore {
     return { written: this.#written, lost: this.#lost, bytes: this.#list.bytes };
   }
 
-  add(record: CapturedRequest, rule: WritingRule): void {
+  /** Writes the records of a batch of `RecordWriter`. */
+  take(batch: Buffer): void {
     const { clock, flushMs = defaultFlushMs } = this.#options;
-    const { accountId } = record;
-    const keys = this.#keysOf(accountId);
-    const redacted = redact(record, rule, (value) => keys.hash(value, record.receivedAt / 1000));
-    try {
-      const writer = this.#writerOf(accountId, rule.hours, keys);
-      this.#timer ??= clock.after(flushMs, () => this.flush());
-      if (writer.add(redacted)) this.#write(accountId, writer);
-    } catch (error) {
-      this.#failed(error, 1);
-    }
+    this.#timer ??= clock.after(flushMs, () => this.flush());
+    const hour = this.#hour();
+    readBatch(
+      batch,
+      (decision) => this.#ownerOf(decision),
+      (record) => this.#add(record, hour),
+    );
   }
 
   /** Notes that the traffic threads dropped records of the account. */
@@ -98,10 +110,30 @@ export class CaptureStore {
     for (const key of Array.from(this.#open.keys())) this.#close(key);
   }
 
-  #writerOf(accountId: string, keptHours: number, keys: AccountKeys): SegmentWriter {
-    const key = `${accountId} ${keptHours}`;
+  #add(record: BatchRecord<Owner>, hour: number): void {
+    try {
+      const writer = this.#writerOf(record.owner, hour);
+      if (writer.add(record)) this.#write(record.owner.accountId, writer);
+    } catch (error) {
+      this.#failed(error, 1);
+    }
+  }
+
+  #ownerOf(decision: string): Owner {
+    let owner = this.#owners.get(decision);
+    if (owner !== undefined) return owner;
+    const { accountId, note } = ownerOf(decision);
+    const rule = ruleOfNote(note);
+    const keys = this.#keysOf(accountId);
+    const redaction = redactionOf(rule, (value, receivedAt) => keys.hash(value, receivedAt / 1000));
+    owner = { ...redaction, accountId, keptHours: rule.hours, keys, segment: `${accountId} ${rule.hours}` };
+    if (this.#owners.size >= maxOwners) this.#owners.clear();
+    this.#owners.set(decision, owner);
+    return owner;
+  }
+
+  #writerOf({ accountId, keptHours, keys, segment: key }: Owner, hour: number): SegmentWriter {
     const found = this.#open.get(key);
-    const hour = this.#hour();
     if (found !== undefined && found.writer.name.hour === hour && found.writer.size < segmentBytes) {
       return found.writer;
     }

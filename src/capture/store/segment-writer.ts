@@ -1,8 +1,8 @@
 /** One segment that is being written: blocks are appended, and the index is written at the end. */
 import { closeSync, fdatasync, ftruncateSync, openSync, writeSync } from "node:fs";
 import type { KeyObject } from "node:crypto";
-import { RecordWriter } from "../format/record-writer.ts";
-import type { CapturedRequest } from "../record.ts";
+import { RecordCopier } from "../format/record-copier.ts";
+import type { BatchRecord, RecordOwner } from "../format/record-copier.ts";
 import { sealBlock } from "./block.ts";
 import { blockContext } from "./segment-name.ts";
 import type { SegmentName } from "./segment-name.ts";
@@ -20,7 +20,7 @@ export class SegmentWriter {
   readonly file: string;
   readonly #key: KeyObject;
   readonly #context: string;
-  readonly #records = new RecordWriter();
+  readonly #records = new RecordCopier();
   readonly #blocks: BlockPlace[] = [];
   #descriptor: number | undefined;
   #size = 0;
@@ -47,7 +47,7 @@ export class SegmentWriter {
   }
 
   /** Returns whether the block is full, so that `write` is due. */
-  add(record: CapturedRequest): boolean {
+  add(record: BatchRecord<RecordOwner>): boolean {
     this.#records.add(record);
     if (record.receivedAt < this.#minAt) this.#minAt = record.receivedAt;
     if (record.receivedAt > this.#maxAt) this.#maxAt = record.receivedAt;

@@ -40,6 +40,8 @@ export class ClientConnection {
   wholeSite: Site | undefined;
   /** Bytes buffered at the edge for the exchanges of this connection. */
   heldBytes = 0;
+  /** What capture remembers of the connection's last request. Only capture reads and sets it. */
+  noted: object | undefined;
   readonly #sites: SiteLookup;
   /** Demands that the TLS handshake met. They never change on a connection. */
   readonly #handshake: Handshake;

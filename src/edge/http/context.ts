@@ -13,6 +13,7 @@ import type { ServingTunnel } from "../../routing/planes/questions.ts";
 import type { CompiledRoute, Site } from "../../routing/sites/compiled.ts";
 import type { ExchangeTrace, RequestTracing } from "./exchange-trace.ts";
 import type { TrafficId } from "../../lib/traffic-ids.ts";
+import type { ClientConnection } from "./client-connection.ts";
 import type { HttpCounters } from "./counters.ts";
 import type { OwnedPaths } from "./owned-paths.ts";
 import type { ReceivedRequest } from "./received-request.ts";
@@ -109,6 +110,8 @@ export interface FinishedExchange {
   readonly route: CompiledRoute | undefined;
   readonly source: string;
   readonly connection: ConnectionFacts;
+  /** The connection that carried it. */
+  readonly shared: Pick<ClientConnection, "noted">;
   /** When its head was read, milliseconds since 1970. */
   readonly receivedAt: number;
   readonly arrival: Moment;

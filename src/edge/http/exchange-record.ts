@@ -56,6 +56,7 @@ export class ExchangeRecord implements FinishedExchange {
   responded: ResponseRead | undefined;
   capturedBody: Buffer | undefined;
   #early: Buffer | undefined;
+  #durationMs: number | undefined;
   tunnel: ServingTunnel | undefined;
   /** Whether the exchange is over. */
   isOver = false;
@@ -117,8 +118,12 @@ export class ExchangeRecord implements FinishedExchange {
     return this.bytesIn + this.bytesOut;
   }
 
+  /** Of an exchange that is over, the time to its end. Several observers read it. */
   get durationMs(): number {
-    return this.shared.context.clock.monotonic() - this.arrival.monotonic;
+    if (this.#durationMs !== undefined) return this.#durationMs;
+    const duration = this.shared.context.clock.monotonic() - this.arrival.monotonic;
+    if (this.isOver) this.#durationMs = duration;
+    return duration;
   }
 
   received(byteCount: number): void {

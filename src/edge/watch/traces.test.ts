@@ -18,6 +18,7 @@ const unused = {} as Pick<
   FinishedExchange,
   | "requestId"
   | "connection"
+  | "shared"
   | "request"
   | "receivedAt"
   | "arrival"

@@ -2,9 +2,6 @@
 import { receiveMessageOnPort, workerData } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";
 import type { CapturePage, CapturePageQuery } from "../../../capture/batch.ts";
-import { recordsIn } from "../../../capture/format/record-reader.ts";
-import { ruleOfNote } from "../../../capture/rule.ts";
-import type { WritingRule } from "../../../capture/rule.ts";
 import { CaptureStore } from "../../../capture/store/capture-store.ts";
 import { answerBlocks } from "../../../capture/store/disk-blocks.ts";
 import { readPage } from "../../../capture/store/page.ts";
@@ -26,9 +23,6 @@ export interface CaptureThreadOptions extends CapturePlaces {
 
 const { options } = workerData as ThreadData<CaptureThreadOptions>;
 const ports = new Set<MessagePort>();
-/** Rules by their notes, which most records share. */
-const rules = new Map<string, WritingRule>();
-const maxRules = 1_000;
 const searches = new Searches(systemClock, searchMs);
 
 await runThread<undefined, never, never>([], "continues", (log) => {
@@ -79,19 +73,10 @@ function take(store: CaptureStore, port: MessagePort, message: ToCapture): void 
   const { length } = bytes;
   for (const [accountId, count] of dropped) store.dropped(accountId, count);
   try {
-    for (const { record, note } of recordsIn(Buffer.from(bytes.buffer))) store.add(record, ruleFor(note));
+    store.take(Buffer.from(bytes.buffer));
   } finally {
     port.postMessage({ type: "taken", length } satisfies FromCapture);
   }
-}
-
-function ruleFor(note: string): WritingRule {
-  let rule = rules.get(note);
-  if (rule === undefined) {
-    if (rules.size >= maxRules) rules.clear();
-    rules.set(note, (rule = ruleOfNote(note)));
-  }
-  return rule;
 }
 
 async function pageOf(query: CapturePageQuery, isOver: () => boolean): Promise<CapturePage> {

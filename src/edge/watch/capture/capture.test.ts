@@ -7,6 +7,7 @@ import type { CaptureBatch } from "../../../capture/batch.ts";
 import { recordsIn } from "../../../capture/format/record-reader.ts";
 import { FieldTable } from "../../../http1/field-table.ts";
 import { makeMetrics } from "../../../lib/metrics.ts";
+import { newRequestId } from "../../../lib/traffic-ids.ts";
 import { denied, passed } from "../../../traffic/step.ts";
 import type { Step } from "../../../traffic/step.ts";
 import type { FinishedExchange } from "../../http/context.ts";
@@ -55,7 +56,8 @@ function exchangeWith(steps: readonly Step[]): FinishedExchange {
   headers.seal();
   const request = { scheme: "https", httpVersion: "1.1", websocket: false, target: "/", hostField: "h", upgrade: "" };
   return {
-    id: "req_1",
+    requestId: newRequestId(1),
+    shared: {},
     accountId: "ac_1",
     receivedAt: 1,
     revision: 1,

@@ -3,14 +3,16 @@
  * compresses, seals and writes them. Traffic never waits for it: records beyond a bound are dropped and counted.
  */
 import type { CaptureLine } from "../../../capture/batch.ts";
+import { linesOf } from "../../../capture/format/head-lines.ts";
 import { RecordWriter } from "../../../capture/format/record-writer.ts";
+import type { NotedRequest } from "../../../capture/format/record-writer.ts";
 import type { Clock, Timer } from "../../../lib/clock.ts";
 import type { Metrics } from "../../../lib/metrics.ts";
 import type { RoutingTable } from "../../../routing/sites/compiled.ts";
 import type { FinishedExchange } from "../../http/context.ts";
+import { makeNotes } from "./notes.ts";
+import type { CapturePlace } from "./notes.ts";
 import { makeCaptureRules } from "./rules.ts";
-import { noteOf } from "./to-record.ts";
-import type { CapturePlace } from "./to-record.ts";
 
 export interface CaptureOptions {
   readonly line: CaptureLine;
@@ -47,6 +49,7 @@ export function makeCapture({ line, clock, metrics, random, place, ...options }:
   const limits = { ...defaultLimits, ...options.limits };
   const ruleFor = makeCaptureRules(options.table, options.isDefault);
   const records = new RecordWriter();
+  const notesOf = makeNotes();
   /** Asked for once per batch, because other nodes come and go. */
   let at: CapturePlace | undefined;
   let lost = new Map<string, number>();
@@ -79,11 +82,34 @@ export function makeCapture({ line, clock, metrics, random, place, ...options }:
       if (line.waitingBytes + records.length >= limits.waiting) {
         dropped += 1;
         lost.set(accountId, (lost.get(accountId) ?? 0) + 1);
-      } else records.add(noteOf(exchange, accountId, (at ??= place())), rule.note);
+      } else {
+        const { connection, decision } = notesOf(exchange, rule, (at ??= place()));
+        records.add(connection, decision, exchange.request.headers.hasGaps ? withoutGaps(exchange) : exchange);
+      }
       if (records.length >= limits.batch) flush();
       else timer ??= clock.after(limits.lingerMs, flush);
     },
     flush,
+  };
+}
+
+/** Fields of HTTP/2 that were received and not used are between the others. */
+function withoutGaps(exchange: FinishedExchange): NotedRequest {
+  const { requestId, receivedAt, durationMs, waitedMs, bytesIn, bytesOut, cutShort, path } = exchange;
+  const { request, responded, capturedBody } = exchange;
+  const { target, headers } = request;
+  return {
+    requestId,
+    receivedAt,
+    durationMs,
+    waitedMs,
+    bytesIn,
+    bytesOut,
+    cutShort,
+    path,
+    request: { target, headers: linesOf(headers.received()) },
+    responded,
+    capturedBody,
   };
 }
 
