@@ -1,6 +1,6 @@
 /** One trace over edge and agent, with the agent as a command. */
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -29,12 +29,14 @@ describe("traces of an agent", { timeout: 120_000, skip: nodeCount > 1 && "each 
     });
     platform = await startPlatform({ otlpTracesEndpoint: `${receiver.url}/v1/traces` });
     writeFileSync(join(directory, "ca.pem"), platform.caPem);
+    const files = join(directory, ".config", "postern");
+    mkdirSync(files, { recursive: true });
+    writeFileSync(join(files, "agent.yml"), `otlp_endpoint: ${receiver.url}\n`);
     const access = ["--server", `127.0.0.1:${platform.agentPort}`, "--ca", join(directory, "ca.pem")];
     const agent = startCommand(["http", String(service.port), "--json", ...access, "--inspector", "off"], {
       env: {
         HOME: directory,
         POSTERN_AUTHTOKEN: platform.authtoken,
-        OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
         OTEL_RESOURCE_ATTRIBUTES: "deployment.environment.name=a%20test",
       },
     });

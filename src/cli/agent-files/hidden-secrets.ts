@@ -2,7 +2,7 @@
 
 /** Keys whose values are or may contain secrets, at any depth, such as headers and policy actions. */
 const names =
-  "authtoken|api_key|client_secret|secret|proxy_url|proxy|basic_auth|auth|credentials|headers|add|vars|body|value";
+  "authtoken|api_key|client_secret|secret|proxy_url|proxy|basic_auth|auth|credentials|headers|otlp_headers|add|vars|body|value";
 const secretKey = new RegExp(String.raw`^([-+ ] )(\s*(?:-\s+)?["']?(?:${names})["']?\s*:)(.*)$`);
 /** The same keys in a flow map, whose value may be a map or a list. */
 const inBraces = new RegExp(
