@@ -23,3 +23,6 @@ export interface Sampling {
 
 export const exportProtocols = ["http/protobuf", "http/json"] as const;
 export type ExportProtocol = (typeof exportProtocols)[number];
+
+export const exportCompressions = ["none", "gzip"] as const;
+export type ExportCompression = (typeof exportCompressions)[number];

@@ -2,7 +2,7 @@
  * Telemetry over OTLP. The variables are those that OpenTelemetry specifies. Read when a server or an agent starts; the
  * telemetry thread gets the result.
  */
-import { exportedParts, exportProtocols, samplerNames } from "../lib/telemetry-words.ts";
+import { exportCompressions, exportedParts, exportProtocols, samplerNames } from "../lib/telemetry-words.ts";
 import { certificates } from "./kinds/file.ts";
 import { count } from "./kinds/number.ts";
 import { exportHeaders, ratio, resourceAttributes } from "./kinds/telemetry.ts";
@@ -30,6 +30,11 @@ export const exportSettings = {
     variable: "OTEL_EXPORTER_OTLP_PROTOCOL",
     default: "http/protobuf",
   }),
+  otlpCompression: one(
+    "Compression of telemetry. gzip makes traces about five times smaller, for collectors behind a slow or metered connection.",
+    oneOf(exportCompressions),
+    { variable: "OTEL_EXPORTER_OTLP_COMPRESSION", default: "none" },
+  ),
   otlpTimeout: one("Maximum time for a request to the OpenTelemetry collector.", count("MILLISECONDS", 1, 600_000), {
     variable: "OTEL_EXPORTER_OTLP_TIMEOUT",
     default: 10_000,

@@ -32,6 +32,7 @@ describe("the exporter", { timeout: 60_000 }, () => {
       urls: { traces: `${receiver.url}/v1/traces` },
       headers: { authorization: "Bearer of-the-collector" },
       protocol: "http/protobuf",
+      compression: "none",
       timeoutMs: 5_000,
       ca: undefined,
       maker: { resource: { "service.name": "test" }, version: "1" },
@@ -76,6 +77,22 @@ describe("the exporter", { timeout: 60_000 }, () => {
     assert.deepEqual(one?.attributes, { text: "é".repeat(100), list: ["a", "b"], n: -1.5 });
     assert.deepEqual([one?.name, one?.startMs, one?.endMs], ["one", 1_000, 2_000.5]);
   });
+
+  for (const protocol of ["http/protobuf", "http/json"] as const) {
+    it(`the exporter compresses requests as ${protocol} with gzip on request`, async () => {
+      const { spans } = start({ protocol, compression: "gzip" });
+      for (let count = 0; count < 50; count += 1) add(spans, `number ${count}`);
+      spans.flush();
+      await eventually(
+        () => receiver.spans.length,
+        (length) => length === 50,
+      );
+      const [request] = receiver.requests;
+      assert.equal(request?.headers["content-encoding"], "gzip");
+      assert.ok(Number(request.bytes) < 10_000, String(request.bytes));
+      assert.equal(receiver.spans[49]?.name, "number 49");
+    });
+  }
 
   it("the exporter repeats a request after the time that a busy endpoint names, and then sends it once", async () => {
     const statuses = [429, 503];

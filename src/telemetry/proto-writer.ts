@@ -2,7 +2,7 @@
 
 const firstBytes = 16 * 1024;
 /** Given bytes that fill less than this share of their memory are copied. */
-const leastShare = 1 / 4;
+const leastShare = 1 / 2;
 /** Longer texts are written by Node, shorter ones here, because a call into Node costs as much as 40 characters. */
 const shortText = 40;
 /** Bytes that the length of a message takes in most cases, if the message has more than a few fields. */

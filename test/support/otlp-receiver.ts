@@ -90,9 +90,10 @@ export async function startOtlpReceiver(scheme: "http" | "https" = "http"): Prom
   };
   const listener: RequestListener = (request, response) => {
     void readBody(request).then(
-      (body) => {
+      (sent) => {
         const { url = "", headers } = request;
-        receiver.requests.push({ path: url, headers, bytes: body.length });
+        receiver.requests.push({ path: url, headers, bytes: sent.length });
+        const body = headers["content-encoding"] === "gzip" ? gunzipSync(sent) : sent;
         if (receiver.intercept?.(request, response, body) === true) return;
         try {
           keep(receiver, (/^\/v1\/(traces|metrics|logs)$/.exec(url)?.[1] ?? "") as Signal, headers, body);

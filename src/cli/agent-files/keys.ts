@@ -234,6 +234,7 @@ export const agentKeys = {
     { key: "otlp_traces_endpoint", setting: "otlpTracesEndpoint" },
     { key: "otlp_headers", setting: "otlpHeaders" },
     { key: "otlp_protocol", setting: "otlpProtocol" },
+    { key: "otlp_compression", setting: "otlpCompression" },
     { key: "otlp_timeout", setting: "otlpTimeout" },
     { key: "otlp_ca", setting: "otlpCa", isPath: true },
     { key: "otlp_service_name", setting: "otlpServiceName" },

@@ -59,6 +59,7 @@ function exporterPlan(
     urls,
     headers: settings.otlpHeaders ?? {},
     protocol: settings.otlpProtocol,
+    compression: settings.otlpCompression,
     timeoutMs: settings.otlpTimeout,
     ca: settings.otlpCa,
     maker: {
