@@ -50,6 +50,10 @@ export const placeSettings = {
     "File with the private key by which SSH clients know this server, of ssh-keygen or in PEM (default: a key that follows from the server's own secret, the same on every node).",
     file,
   ),
+  sshHostCertificate: optional(
+    "File with a certificate of the SSH host key (`-cert.pub`). Clients that trust its authority trust the server.",
+    file,
+  ),
   domain: one("Domain for generated names of agents.", hostName, { default: "localhost" }),
   idpHost: optional(
     "Host name to which identity providers send visitors back. No account can use this name or a name below it.",

@@ -1,7 +1,15 @@
 import assert from "node:assert/strict";
+import { generateKeyPairSync } from "node:crypto";
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { createSelfSigned } from "../../src/lib/certificates/x509.ts";
 import { startBind } from "../support/bind.ts";
+import { makeSecurityKey, securityKeyTypes } from "../support/security-key.ts";
 import { startOtlpReceiver } from "../support/otlp-receiver.ts";
 import { skipWithout } from "../support/programs.ts";
 import { runSharedCommand } from "../support/shared-command.ts";
@@ -70,6 +78,67 @@ describe("postern doctor", { timeout: 60_000 }, () => {
       away.stdout,
       /✗ OpenTelemetry logs at .*: cannot reach the collector \(.*ECONNREFUSED.*--otlp-endpoint/,
     );
+  });
+
+  it("postern doctor finds an SSH listener that is taken, missing or has another key, and a server without SSH keys", async () => {
+    const server = await startPlatform({ sshListen: { host: "127.0.0.1", port: 0 } }, 1);
+    const port = ["--https-port", String(server.httpsPort)];
+    const ssh = (listen: number, ...args: string[]) =>
+      runSharedCommand(["doctor", "--data", server.directory, ...port, "--ssh-listen", `127.0.0.1:${listen}`, ...args]);
+    const folder = mkdtempSync(join(tmpdir(), "postern-doctor-"));
+    const file = join(folder, "key.pem");
+    const stranger = createServer((socket) => socket.end("220 mail.example.com\r\n")).listen(0, "127.0.0.1");
+    await once(stranger, "listening");
+    try {
+      const own = server.sshPort as number;
+      const found = await ssh(own);
+      assert.match(found.stdout, /✓ SSH listener at port \d+: answers with the host key SHA256:\S{43}\n/);
+      assert.match(found.stdout, /! SSH keys: the account has no public key, .*POST \/ssh_credentials/);
+      await server.api("POST", "/ssh_credentials", { public_key: makeSecurityKey(securityKeyTypes[0]).line });
+      assert.match((await ssh(own)).stdout, /✓ SSH keys: registered/);
+
+      writeFileSync(file, generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }));
+      assert.match(
+        (await ssh(own, "--ssh-host-key", file)).stdout,
+        /! SSH .*the file has SHA256:\S+ restart the server/,
+      );
+      writeFileSync(file, "no key");
+      assert.match((await ssh(own, "--ssh-host-key", file)).stdout, /✗ SSH .*key\.pem": must be a private key/);
+      const missing = await ssh(own, "--ssh-host-key", join(folder, "missing.pem"));
+      assert.match(missing.stdout, /✗ SSH .*missing\.pem": ENOENT/);
+      assert.equal(missing.code, 1);
+
+      const taken = await ssh((stranger.address() as AddressInfo).port);
+      assert.match(taken.stdout, /✗ SSH .*a program without SSH uses the port: choose another one with --ssh-listen/);
+      const closed = await ssh(await freePort());
+      assert.match(closed.stdout, /✗ SSH .*no answer \(.*ECONNREFUSED.*\): start the server with --ssh-listen/);
+    } finally {
+      stranger.close();
+      rmSync(folder, { recursive: true });
+      await server.stop();
+    }
+  });
+
+  it("a changed SSH host key is a problem of the server until the next start", async () => {
+    const data = mkdtempSync(join(tmpdir(), "postern-host-key-"));
+    const file = join(data, "key.pem");
+    const makeKey = (): void =>
+      writeFileSync(file, generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }));
+    const problems = async (): Promise<string> => {
+      const server = await startPlatform({ data, sshListen: { host: "127.0.0.1", port: 0 }, sshHostKey: file }, 1);
+      const { text } = await server.api("GET", "/problems");
+      await server.stop();
+      return text;
+    };
+    try {
+      makeKey();
+      assert.doesNotMatch(await problems(), /host key/);
+      makeKey();
+      assert.match(await problems(), /the SSH host key has changed from SHA256:\S+ to SHA256:\S+, so clients refuse/);
+      assert.doesNotMatch(await problems(), /host key/);
+    } finally {
+      rmSync(data, { recursive: true });
+    }
   });
 
   it(

@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { execFile } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
 import { connect } from "node:net";
 import { after, before, describe, it } from "node:test";
 import { WebSocketServer } from "ws";
@@ -19,6 +22,7 @@ import type { SecurityKey } from "../support/security-key.ts";
 import { openWebSocket, opcodes } from "../support/websocket.ts";
 
 const domain = "t.example.com";
+const run = promisify(execFile);
 
 /** A client of Paramiko that answers no request for a visitor's channel. */
 const unconfirmed = `
@@ -323,6 +327,48 @@ describe("ssh", { skip: skipWithout("ssh", "ssh-keygen") }, () => {
       const direct = clients.openssh(port, own, ...forward("direct"));
       assert.equal(await direct.ended, 255);
     });
+  });
+
+  it("H6: a host certificate of the operator's authority proves the server to OpenSSH, and a wrong one stops the start", async () => {
+    const authority = clients.makeKey("host-authority");
+    const host = clients.makeKey("host");
+    clients.certify(authority, host, domain, "-h", "-V", "-1m:+52w");
+    const certificate = `${host.file}-cert.pub`;
+    const options = { domain, sshListen: { host: "127.0.0.1", port: 0 }, sshHostKey: host.file } as const;
+    const certified = await startPlatform({ ...options, sshHostCertificate: certificate }, 1);
+    try {
+      await certified.api("POST", "/ssh_credentials", { public_key: key.line });
+      const known = join(clients.directory, "known_hosts");
+      const attempt = async (line: string, ...more: readonly string[]): Promise<string> => {
+        writeFileSync(known, `${line}\n`);
+        const strict = ["StrictHostKeyChecking=yes", `UserKnownHostsFile=${known}`, `HostKeyAlias=${domain}`];
+        // OpenSSH uses the first value of an option.
+        const args = ["-F", "none", "-T", "-i", key.file, "-p", String(certified.sshPort), "-l", "me"];
+        const settings = [...strict, ...more, "BatchMode=yes"].flatMap((one) => ["-o", one]);
+        const { stdout, stderr } = await run("ssh", [...args, ...settings, "127.0.0.1", "help"]).catch(
+          (error: { readonly stdout: string; readonly stderr: string }) => error,
+        );
+        return stdout + stderr;
+      };
+      const publishes = /Publish a service of your machine/;
+      assert.match(await attempt(`@cert-authority *.example.com ${authority.line}`), publishes);
+      assert.match(await attempt(`@cert-authority *.example.com ${key.line}`), /Host key verification failed/);
+      assert.match(
+        await attempt(`@cert-authority other.example.com ${authority.line}`),
+        /Host key verification failed/,
+      );
+      assert.match(await attempt(`${domain} ${host.line}`, "HostKeyAlgorithms=ssh-ed25519"), publishes);
+    } finally {
+      await certified.stop();
+    }
+    const other = clients.makeKey("other-host");
+    await assert.rejects(
+      startPlatform({ ...options, sshHostKey: other.file, sshHostCertificate: certificate }, 1),
+      /must be a certificate of the server's host key/,
+    );
+    clients.certify(authority, other, domain);
+    const ofUser = { sshHostKey: other.file, sshHostCertificate: `${other.file}-cert.pub` };
+    await assert.rejects(startPlatform({ ...options, ...ofUser }, 1), /must be a certificate of a host/);
   });
 
   it("every ssh command of the guide works", async () => {

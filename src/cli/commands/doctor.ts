@@ -6,6 +6,7 @@ import { checkLoginHost } from "../doctor/login-host.ts";
 import { checkTelemetry } from "../doctor/telemetry.ts";
 import { printFindings } from "../doctor/finding.ts";
 import type { Finding } from "../doctor/finding.ts";
+import { checkSsh } from "../doctor/ssh.ts";
 import { samlUrls } from "../doctor/saml-urls.ts";
 import { testDnsProvider } from "../../api/provisioning/dns-test.ts";
 import { systemClock } from "../../lib/clock.ts";
@@ -17,7 +18,7 @@ import { settings } from "../../settings/settings.ts";
 
 export const doctor = defineCommand({
   name: "doctor",
-  doc: "Check the requirements for visitors' logins: the login host resolves to this server and has a valid certificate, and stored SAML addresses match it. With --acme-dns-provider, also set and remove a test record at the DNS provider. With an OpenTelemetry endpoint, also send it empty requests. Uses the server's settings. Exits with code 1 if a check fails.",
+  doc: "Check the requirements for visitors' logins: the login host resolves to this server and has a valid certificate, and stored SAML addresses match it. With --acme-dns-provider, also set and remove a test record at the DNS provider. With --ssh-listen, also check the SSH listener, its host key, and that a public key is registered. With an OpenTelemetry endpoint, also send it empty requests. Uses the server's settings. Exits with code 1 if a check fails.",
   operands: "",
   least: 0,
   most: 0,
@@ -28,6 +29,9 @@ export const doctor = defineCommand({
     httpsListen: settings.httpsListen,
     httpsPort: settings.httpsPort,
     nameServer: settings.nameServer,
+    sshListen: settings.sshListen,
+    sshHostKey: settings.sshHostKey,
+    sshHostCertificate: settings.sshHostCertificate,
     ...acmeSettings,
     ...telemetrySettings,
     json: settings.json,
@@ -40,7 +44,8 @@ export const doctor = defineCommand({
     const own = readPublic(access.data, dataFiles.caCertificate);
     const findings: Finding[] = await checkLoginHost({ host: idpHostOf(names), domain, port, ownCa: own });
     try {
-      findings.push(...(await samlUrls(await openApi(access), idpUrl(names, port))));
+      const api = await openApi(access);
+      findings.push(...(await samlUrls(api, idpUrl(names, port))), ...(await checkSsh(others, api)));
     } catch (error) {
       throw apiFailure(error);
     }

@@ -20,6 +20,8 @@ export const dataFiles = {
   devLogin: "dev-login",
   /** Signing key and certificate of the provider, stored so that servers that have cached the key accept its tokens. */
   devLoginKey: "dev-login-key",
+  /** Fingerprint of the SSH host key at the last start. */
+  sshHostKey: "ssh-host-key-fingerprint",
   /** Folder of the last good copies of address lists. */
   addressLists: "address-lists",
 } as const;

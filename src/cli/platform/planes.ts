@@ -83,7 +83,12 @@ export function startPlanes(options: PlanesOptions): Planes {
   const takeEnds = Array.from({ length: count }, (_one, at) =>
     makeLine((to, end) => (to === "edge" ? edges[at]?.relink(0, end) : control.relink(at, end))),
   );
-  const { service, controlPlaneReady } = openAddresses(options, { edges, control: () => control });
+  const problems = collectProblems({ control: () => control });
+  const service = openAddresses(options, { edges, control: () => control }, problems.tell);
+  const controlPlaneReady = (tell: Supervised<ControlPlanePorts>["tell"]): void => {
+    problems.controlPlaneReady(tell);
+    if (service.data) tell({ type: "addresses", data: service.data });
+  };
   let apiPort: number | undefined;
   let sharedKeys: SharedKeys | undefined;
   let checkedAt = -Infinity;
@@ -144,7 +149,8 @@ export function startPlanes(options: PlanesOptions): Planes {
       const [controlPorts, edgePorts] = await Promise.all([controlStarted, startEdges()]);
       apiPort = controlPorts.apiPort;
       // Before the edges run, they would turn SSH clients away.
-      ssh = room && startSshService({ ...shared, ...options, ...(sharedKeys ?? options.kept), room, edges: count });
+      const sshPlan = { ...shared, ...options, ...(sharedKeys ?? options.kept), edges: count };
+      ssh = room && startSshService({ ...sshPlan, room, problem: problems.tell });
       return { ...controlPorts, ...edgePorts, ...(await ssh?.started) };
     } catch (error) {
       await Promise.all([stopEdges(drainMs), close(drainMs)]);
@@ -227,10 +233,28 @@ interface ToPlanes {
   readonly control: () => Pick<Supervised<ControlPlanePorts>, "tell">;
 }
 
-/** Opens the locations and categories of addresses, and gives them to the planes. */
-function openAddresses({ settings, clock, log }: PlanesOptions, { edges, control }: ToPlanes) {
+/** Collects the conditions of the server itself for the control plane, also for one that has restarted. */
+function collectProblems({ control }: Pick<ToPlanes, "control">) {
   const problems = new Map<string, ServerProblem>();
-  const service = new AddressService({
+  return {
+    tell(problem: ServerProblem): void {
+      if (problem.message === undefined && !problems.delete(problem.part)) return;
+      if (problem.message !== undefined) problems.set(problem.part, problem);
+      control().tell({ type: "serverProblem", problem });
+    },
+    controlPlaneReady(tell: Supervised<ControlPlanePorts>["tell"]): void {
+      for (const problem of problems.values()) tell({ type: "serverProblem", problem });
+    },
+  };
+}
+
+/** Opens the locations and categories of addresses, and gives them to the planes. */
+function openAddresses(
+  { settings, clock, log }: PlanesOptions,
+  { edges, control }: ToPlanes,
+  problem: (problem: ServerProblem) => void,
+): AddressService {
+  return new AddressService({
     settings,
     data: settings.data,
     clock,
@@ -238,20 +262,8 @@ function openAddresses({ settings, clock, log }: PlanesOptions, { edges, control
     changed: (data) => {
       for (const plane of [...edges, control()]) plane.tell({ type: "addresses", data });
     },
-    problem: (problem) => {
-      if (problem.message === undefined && !problems.delete(problem.part)) return;
-      if (problem.message !== undefined) problems.set(problem.part, problem);
-      control().tell({ type: "serverProblem", problem });
-    },
+    problem,
   });
-  return {
-    service,
-    /** Tells a control plane that has restarted what its predecessor knew. */
-    controlPlaneReady(tell: Supervised<ControlPlanePorts>["tell"]) {
-      for (const problem of problems.values()) tell({ type: "serverProblem", problem });
-      if (service.data) tell({ type: "addresses", data: service.data });
-    },
-  };
 }
 
 /** @param apiPort port of the previous run */

@@ -1,10 +1,12 @@
 /** Runs the thread of SSH clients, if the operator wants one. */
 import type { PlatformSettings } from "../../settings/settings.ts";
 import type { PeerRoom } from "./peer-room.ts";
-import { sshHostKeyOf } from "../ssh/host-key.ts";
+import { hostKeyOf, hostKeyTexts } from "../ssh/host-key.ts";
+import { hostKeyProblem } from "../ssh/host-key-problem.ts";
 import type { SshPorts, SshThreadOptions } from "./threads/ssh.ts";
 import { supervise } from "./threads/supervise.ts";
 import type { Supervised, ThreadPlan } from "./threads/supervise.ts";
+import type { ServerProblem } from "./threads/thread-messages.ts";
 
 export interface SshServiceOptions extends Pick<
   ThreadPlan<unknown, unknown>,
@@ -16,14 +18,18 @@ export interface SshServiceOptions extends Pick<
   readonly room: PeerRoom;
   /** Number of edges of this server. */
   readonly edges: number;
+  readonly problem: (problem: ServerProblem) => void;
 }
 
 /** Returns undefined without an SSH listener. Throws `Failure` (usage) if the host key cannot be used. */
 export function startSshService(options: SshServiceOptions): Supervised<SshPorts> | undefined {
-  const { settings, version, tunnelSecret, room, edges, log, logForm, clock, watchSeconds } = options;
-  const { sshListen, sshHostKey, domain } = settings;
+  const { settings, version, tunnelSecret, room, edges, log, logForm, clock, watchSeconds, problem } = options;
+  const { sshListen, domain } = settings;
   if (!sshListen) return undefined;
-  const hostKeyPem = sshHostKeyOf(sshHostKey, tunnelSecret);
+  const hostKey = hostKeyTexts(settings, tunnelSecret);
+  const message = hostKeyProblem(settings.data, hostKeyOf(hostKey), clock.now());
+  if (message !== undefined) log.warn("ssh host key", { problem: message });
+  problem({ part: "ssh_host_key", message });
   const paths = Array.from({ length: edges }, (_one, at) => room.gatewayPath(at));
   return supervise<SshThreadOptions, SshPorts>({
     log,
@@ -33,10 +39,12 @@ export function startSshService(options: SshServiceOptions): Supervised<SshPorts
     name: "ssh",
     file: new URL("./threads/ssh.ts", import.meta.url),
     lines: () => [],
+    ready: () => problem({ part: "ssh_listen", message: undefined }),
+    failed: (text) => problem({ part: "ssh_listen", message: `SSH clients cannot connect: ${text}` }),
     options: (ports) => ({
       // A restarted thread listens on its previous port, also if it was chosen automatically.
       listen: { ...sshListen, port: ports?.sshPort ?? sshListen.port },
-      hostKeyPem,
+      hostKey,
       tunnelSecret,
       serverVersion: version,
       domain,

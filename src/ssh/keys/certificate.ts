@@ -1,18 +1,20 @@
-/** OpenSSH certificates of users (OpenSSH PROTOCOL.certkeys). */
+/** OpenSSH certificates of users and hosts (OpenSSH PROTOCOL.certkeys). */
 import { BlockList, isIPv4, isIPv6 } from "node:net";
 import { WireReader } from "../wire.ts";
 import { algorithmsOfType, fingerprintOf, InvalidKey, keyAfterType, parsePublicKey } from "./public-key.ts";
 import type { SshPublicKey } from "./public-key.ts";
 
-const suffix = "-cert-v01@openssh.com";
-const userCertificate = 1;
+export const certificateSuffix = "-cert-v01@openssh.com";
+/** Types of certificates. */
+const types = { user: 1, host: 2 } as const;
+type CertificateType = keyof typeof types;
 /** Maximum bytes of a certificate. One of an RSA key of 16,384 bits with such an authority has 9 KB. */
 const maxCertificateBytes = 16_384;
 const maxPrincipals = 256;
 
 /** A certificate whose signature is valid. Nothing else is checked yet. */
-export interface UserCertificate {
-  /** The key of the user, which signs the login. Its `blob` is that of the certificate. */
+export interface SshCertificate {
+  /** The certified key. Its `blob` is that of the certificate. */
   readonly key: SshPublicKey;
   readonly serial: bigint;
   readonly keyId: string;
@@ -25,8 +27,8 @@ export interface UserCertificate {
 
 /** Returns the type of the certified key, such as `ssh-ed25519`. Undefined if the algorithm is not of a certificate. */
 export function certifiedType(algorithm: string): string | undefined {
-  if (!algorithm.endsWith(suffix)) return undefined;
-  const stem = algorithm.slice(0, -suffix.length);
+  if (!algorithm.endsWith(certificateSuffix)) return undefined;
+  const stem = algorithm.slice(0, -certificateSuffix.length);
   // The certificates of security keys have the suffix of their type only once.
   const type = stem.startsWith("sk-") ? `${stem}@openssh.com` : stem;
   const isRsa = type === "rsa-sha2-256" || type === "rsa-sha2-512";
@@ -37,26 +39,29 @@ export function certifiedType(algorithm: string): string | undefined {
 export function signatureAlgorithm(algorithm: string): string {
   const type = certifiedType(algorithm);
   if (type === undefined) return algorithm;
-  return type === "ssh-rsa" ? algorithm.slice(0, -suffix.length) : type;
+  return type === "ssh-rsa" ? algorithm.slice(0, -certificateSuffix.length) : type;
 }
 
 /** Names of every supported algorithm of a login, for the client's choice (RFC 8308 §3.1). */
 export const loginAlgorithms: readonly string[] = Object.values(algorithmsOfType)
   .flat()
-  .flatMap((one) => [one, one.startsWith("sk-") ? one.replace("@openssh.com", suffix) : `${one}${suffix}`]);
+  .flatMap((one) => [
+    one,
+    one.startsWith("sk-") ? one.replace("@openssh.com", certificateSuffix) : `${one}${certificateSuffix}`,
+  ]);
 
-/** Throws `InvalidKey` if the certificate cannot be read, or its signature is not valid. */
-export function parseUserCertificate(blob: Buffer): UserCertificate {
+/** Throws `InvalidKey` if the certificate cannot be read, is of another type, or its signature is not valid. */
+export function parseCertificate(blob: Buffer, type: CertificateType): SshCertificate {
   if (blob.length > maxCertificateBytes) throw new InvalidKey(`must have at most ${maxCertificateBytes} bytes`);
   try {
-    return readCertificate(blob);
+    return readCertificate(blob, type);
   } catch (error) {
     if (error instanceof InvalidKey) throw error;
     throw new InvalidKey("must be a valid certificate", { cause: error });
   }
 }
 
-function readCertificate(blob: Buffer): UserCertificate {
+function readCertificate(blob: Buffer, wanted: CertificateType): SshCertificate {
   const reader = new WireReader(blob);
   const type = certifiedType(reader.text(64));
   if (type === undefined) throw new InvalidKey("must be a certificate");
@@ -64,7 +69,7 @@ function readCertificate(blob: Buffer): UserCertificate {
   reader.string();
   const key = { ...keyAfterType(type, reader), blob: Buffer.from(blob) };
   const serial = reader.uint64();
-  if (reader.uint32() !== userCertificate) throw new InvalidKey("must be a certificate of a user, not of a host");
+  if (reader.uint32() !== types[wanted]) throw new InvalidKey(`must be a certificate of a ${wanted}`);
   const keyId = reader.text();
   const principals = stringsOf(reader.string());
   const validAfterMs = millisecondsOf(reader.uint64());
@@ -114,7 +119,7 @@ function millisecondsOf(seconds: bigint): number {
 
 /** Returns why a certificate does not permit this login, or undefined if it does. */
 export function certificateProblem(
-  certificate: UserCertificate,
+  certificate: SshCertificate,
   { user, ip, now }: { readonly user: string; readonly ip: string; readonly now: number },
 ): string | undefined {
   const { principals, validAfterMs, validBeforeMs, criticalOptions } = certificate;

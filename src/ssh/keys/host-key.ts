@@ -2,6 +2,7 @@
 import { createPrivateKey, createPublicKey, sign } from "node:crypto";
 import type { KeyObject } from "node:crypto";
 import { mpint, string, WireReader } from "../wire.ts";
+import { certificateSuffix, certifiedType, parseCertificate, signatureAlgorithm } from "./certificate.ts";
 import { ed25519Blob, fingerprintOf, InvalidKey } from "./public-key.ts";
 
 export interface HostKey {
@@ -9,8 +10,56 @@ export interface HostKey {
   readonly algorithms: readonly string[];
   readonly blob: Buffer;
   readonly fingerprint: string;
+  /** Set if an authority of the operator has certified the key. */
+  readonly certificate?: HostCertificate;
   /** Returns the signature in the form of the protocol. */
   sign(algorithm: string, bytes: Uint8Array): Buffer;
+}
+
+export interface HostCertificate {
+  readonly blob: Buffer;
+  /** Names of the host; empty: every name. */
+  readonly principals: readonly string[];
+  readonly validAfterMs: number;
+  readonly validBeforeMs: number;
+  readonly authorityFingerprint: string;
+}
+
+/** What the server sends as its key for this algorithm of the key exchange. */
+export function shownKey({ blob, certificate }: HostKey, algorithm: string): Buffer {
+  return certificate !== undefined && certifiedType(algorithm) !== undefined ? certificate.blob : blob;
+}
+
+/**
+ * Returns the key with its certificate, which clients with the authority in `known_hosts` trust. Others see the key alone.
+ * Throws `InvalidKey` that says what to do.
+ *
+ * @param line of a `-cert.pub` file
+ */
+export function withCertificate(key: HostKey, line: string): HostKey {
+  const [, encoded = ""] = line.trim().split(/[ \t]+/, 2);
+  const { key: certified, ...certificate } = parseCertificate(Buffer.from(encoded, "base64"), "host");
+  if (!isOfKey(certified.blob, key.blob)) {
+    throw new InvalidKey("must be a certificate of the server's host key. Sign the key that ssh-keyscan prints");
+  }
+  const { blob } = certified;
+  const { principals, validAfterMs, validBeforeMs, authorityFingerprint } = certificate;
+  return {
+    ...key,
+    algorithms: [...key.algorithms.map((one) => `${one}${certificateSuffix}`), ...key.algorithms],
+    certificate: { blob, principals, validAfterMs, validBeforeMs, authorityFingerprint },
+    sign: (algorithm, bytes) => key.sign(signatureAlgorithm(algorithm), bytes),
+  };
+}
+
+/** A certificate repeats the fields of the key after its own type and nonce. */
+function isOfKey(certificate: Buffer, key: Buffer): boolean {
+  const certified = new WireReader(certificate);
+  const alone = new WireReader(key);
+  const isSameType = certifiedType(certified.text()) === alone.text();
+  certified.string();
+  const fields = certificate.subarray(certified.at, certified.at + alone.left);
+  return isSameType && fields.equals(key.subarray(alone.at));
 }
 
 /** Reads a private key in PEM without a passphrase. Throws `InvalidKey` that says what to do. */

@@ -1,6 +1,6 @@
 /** The client's login: public keys and certificates only, with a bounded number of attempts (RFC 4252). */
 import { numbers, reasons } from "../numbers.ts";
-import { certificateProblem, certifiedType, parseUserCertificate, signatureAlgorithm } from "../keys/certificate.ts";
+import { certificateProblem, certifiedType, parseCertificate, signatureAlgorithm } from "../keys/certificate.ts";
 import { algorithmsOfType, fingerprintOf, InvalidKey, parsePublicKey } from "../keys/public-key.ts";
 import type { SshPublicKey } from "../keys/public-key.ts";
 import type { Transport } from "../transport/transport.ts";
@@ -84,7 +84,7 @@ export class UserLogin {
         proven = { user, fingerprint: fingerprintOf(blob), certificate: undefined };
         if (!algorithmsOfType[key.type]?.includes(algorithm)) throw new InvalidKey("must have a supported algorithm");
       } else {
-        const certificate = parseUserCertificate(blob);
+        const certificate = parseCertificate(blob, "user");
         ({ key } = certificate);
         if (key.type !== type) throw new InvalidKey("must have the algorithm of its key");
         const why = certificateProblem(certificate, { user, ip: this.#options.ip, now: this.#options.now() });

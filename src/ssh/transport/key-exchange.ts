@@ -1,6 +1,7 @@
 /** Key exchange: what both ends support, the shared secret, and the keys that follow from it (RFC 4253 §7, RFC 8731). */
 import { createHash, createPublicKey, diffieHellman, generateKeyPairSync, randomBytes } from "node:crypto";
 import type { KeyObject } from "node:crypto";
+import { shownKey } from "../keys/host-key.ts";
 import type { HostKey } from "../keys/host-key.ts";
 import { numbers } from "../numbers.ts";
 import { message, mpint, no, SshViolation, string, uint32, WireReader } from "../wire.ts";
@@ -195,19 +196,20 @@ export function exchange(agreement: Agreement, init: Buffer, facts: ExchangeFact
   const { privateKey, publicKey } = curve.make();
   const secret = mpint(sharedSecret(privateKey, curve, clientKey));
   const { hostKey } = facts;
+  const shown = string(shownKey(hostKey, hostKeyAlgorithm));
   const exchangeHash = createHash(curve.hash)
     .update(string(facts.clientVersion))
     .update(string(facts.serverVersion))
     .update(string(facts.clientOffer))
     .update(string(facts.serverOffer))
-    .update(string(hostKey.blob))
+    .update(shown)
     .update(string(clientKey))
     .update(string(publicKey))
     .update(secret)
     .digest();
   const signature = hostKey.sign(hostKeyAlgorithm, exchangeHash);
   return {
-    reply: message(numbers.exchangeReply, string(hostKey.blob), string(publicKey), string(signature)),
+    reply: message(numbers.exchangeReply, shown, string(publicKey), string(signature)),
     exchangeHash,
     keys(sessionId) {
       const derive = (letter: string, length: number): Buffer => {

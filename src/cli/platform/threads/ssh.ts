@@ -4,15 +4,16 @@ import { systemClock } from "../../../lib/clock.ts";
 import { makeAgentLinks } from "../../../ssh/gateway/agent-link.ts";
 import { defaultSshLimits } from "../../../ssh/gateway/ssh-connection.ts";
 import { startSshServer } from "../../../ssh/gateway/ssh-server.ts";
-import { readHostKey } from "../../../ssh/keys/host-key.ts";
 import type { ListenAddress } from "../../../settings/kinds/address.ts";
+import { hostKeyOf } from "../../ssh/host-key.ts";
+import type { HostKeyTexts } from "../../ssh/host-key.ts";
 import { readSshWords, sshHelp } from "../../ssh/words.ts";
 import { runThread } from "./run-thread.ts";
 import type { ThreadData } from "./thread-messages.ts";
 
 export interface SshThreadOptions {
   readonly listen: ListenAddress;
-  readonly hostKeyPem: string;
+  readonly hostKey: HostKeyTexts;
   readonly tunnelSecret: Uint8Array;
   readonly serverVersion: string;
   readonly domain: string;
@@ -32,11 +33,12 @@ const maxPerAddress = 200;
 await runThread<SshPorts, never, never>([], "continues", async (log) => {
   const { domain, edges, listen } = options;
   const clock = systemClock;
+  const hostKey = hostKeyOf(options.hostKey);
   const server = await startSshServer({
     listen,
     clock,
     log,
-    hostKey: readHostKey(options.hostKeyPem),
+    hostKey,
     domain,
     version: `SSH-2.0-Postern_${options.serverVersion.replaceAll(/[^0-9A-Za-z.]/g, "_")}`,
     limits: defaultSshLimits,
@@ -47,7 +49,7 @@ await runThread<SshPorts, never, never>([], "continues", async (log) => {
     maxConnections,
     maxPerAddress,
   });
-  log.info("ssh listener", { port: server.port, hostKey: readHostKey(options.hostKeyPem).fingerprint });
+  log.info("ssh listener", { port: server.port, hostKey: hostKey.fingerprint });
   return {
     ports: { sshPort: server.port },
     drain() {

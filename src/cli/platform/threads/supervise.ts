@@ -52,6 +52,8 @@ export interface ThreadPlan<Options, Ports> {
   prepared?(ports: Ports, tell: Supervised<Ports>["tell"]): void;
   /** Called each time the thread runs. */
   ready?(tell: Supervised<Ports>["tell"]): void;
+  /** Called when a thread that has run before could not start again, with the reason. */
+  failed?(reason: string): void;
   /** Called when a rule of an edge needs locations or categories of addresses. */
   addressesWanted?(): void;
   /** Called when an edge has requests for the capture thread. */
@@ -125,7 +127,10 @@ export function supervise<Options, Ports>(plan: ThreadPlan<Options, Ports>): Sup
   const failed = (error: ThreadError, refuses: boolean): void => {
     if (ports === undefined) startError = Object.assign(new Error(error.message), error);
     if (ports === undefined && refuses) isRefused = true;
-    else plan.log.error(`${plan.name} failed`, { error: error.stack ?? error.message });
+    else {
+      plan.log.error(`${plan.name} failed`, { error: error.stack ?? error.message });
+      if (refuses) plan.failed?.(error.message);
+    }
   };
 
   const ended = (): void => {
