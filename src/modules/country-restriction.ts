@@ -38,7 +38,9 @@ export function countryRestrictionWith(addresses: AddressFacts) {
           : undefined,
       ({ allow, deny }) => {
         const both = allow.find((code) => deny.includes(code));
-        return both === undefined ? undefined : { path: "deny", message: `must not have "${both}", which allow has` };
+        return both === undefined
+          ? undefined
+          : { path: "deny", message: `must not have "${both}", because allow lists it` };
       },
     ],
     compile({ allow, deny }) {
@@ -68,9 +70,9 @@ const notReady = refused("no database of countries is loaded");
 
 function decision(code: string, allow: ReadonlySet<string>, deny: ReadonlySet<string>): Step {
   const country = code === "" ? "an unknown country" : `${countryNameOf(code)} (${code})`;
-  if (deny.has(code)) return refused(`the address is in ${country}, which deny has`);
-  if (allow.has(code)) return passed(name, `the address is in ${country}, which allow has`);
-  if (allow.size > 0) return refused(`the address is in ${country}, and allow has only ${listed(allow)}`);
+  if (deny.has(code)) return refused(`the address is in ${country}, and deny lists it`);
+  if (allow.has(code)) return passed(name, `the address is in ${country}, and allow lists it`);
+  if (allow.size > 0) return refused(`the address is in ${country}, and allow lists only ${listed(allow)}`);
   return passed(name, `the address is in ${country}, which deny does not have`);
 }
 

@@ -119,7 +119,7 @@ for (const protocol of protocols) {
       assert.deepEqual(assumed, {
         outcome: "forwarded",
         sourceCountry: "DE",
-        reason: "the address is in Germany (DE), which allow has",
+        reason: "the address is in Germany (DE), and allow lists it",
       });
     });
 
