@@ -231,6 +231,37 @@ describe(
       await agent.close();
     });
 
+    it("servers on one database: agents of a server that reaches neither the database nor another server open sessions at other servers, and their old sessions serve its visitors", async () => {
+      const [away, ...others] = nodes;
+      const host = "alone.example.com";
+      const otherServers = others.map((node) => parseServerAddress(`127.0.0.1:${node.agents.port}`));
+      const agent = await away.agent({
+        upstream: service.port,
+        url: `https://${host}`,
+        agent: { connections: 1, otherServers },
+      });
+      const served = async (node: ServerNode): Promise<boolean> =>
+        (await node.ask("h1", { host }).catch(() => undefined))?.text === "served";
+      for (const node of nodes) await eventually(() => served(node), Boolean);
+      relay.blackhole();
+      partition.cut("0", "peers");
+      try {
+        for (const node of others) await eventually(() => served(node), Boolean);
+        assert.equal(await sessionsAt(away), 1);
+        assert.equal(await served(away), true);
+        assert.deepEqual(await readiness(away), [200, 503, 503]);
+      } finally {
+        relay.mend();
+        partition.heal("0", "peers");
+      }
+      await eventually(
+        async () => (await readiness(away)).at(-1),
+        (status) => status === 200,
+      );
+      for (const node of nodes) await eventually(() => served(node), Boolean);
+      await agent.close();
+    });
+
     for (const isLong of [false, true]) {
       it(`servers on one database: a crash of the database${isLong ? " and an outage longer than the leases" : ""}, which empties the presence of agents, fails no request`, async () => {
         const hosts = nodes.map((_node, at) => `crash-${at}-${isLong}.example.com`);

@@ -95,12 +95,25 @@ describe("the isolation of a node", () => {
     assert.deepEqual(apart.changes, [true]);
   });
 
-  it("the isolation of a node does not begin without a lease, and asks one node at a time while it answers", async () => {
+  it("the isolation of a node begins without an answer of the database when its lease is over and no other node answers", async () => {
+    const node = start();
+    await node.pass(10, ["b", "c"]);
+    node.answering.clear();
+    await node.pass(4);
+    assert.deepEqual(node.changes, []);
+    node.lease(false);
+    await node.pass(1);
+    assert.deepEqual(node.changes, [true]);
+    node.answering.add("b");
+    await node.pass(1);
+    assert.deepEqual(node.changes, [true, false]);
+  });
+
+  it("the isolation of a node does not begin without a lease while another node answers, which is asked one at a time", async () => {
     const node = start();
     await node.pass(10, ["b", "c"]);
     assert.ok(node.asked.length <= 20);
     node.lease(false);
-    node.answering.clear();
     await node.pass(20, ["b", "c"]);
     assert.deepEqual(node.changes, []);
   });

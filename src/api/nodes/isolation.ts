@@ -1,7 +1,7 @@
 /**
  * Watches whether this node reaches the other nodes over peer lines. A node that reaches none of them is isolated if the
- * database shows that another one lives and is not isolated. Then visitors here do not reach the agents of other nodes,
- * and visitors there do not reach the agents of this node, although its lease is held.
+ * database shows that another one lives and is not isolated, or if the lease of this node is over. Then visitors here do
+ * not reach the agents of other nodes, and visitors there do not reach the agents of this node.
  */
 import { letGo } from "../../lib/boundary.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -93,12 +93,16 @@ export function watchIsolation({ node, others, queries, changed, clock, log }: I
   };
   const look = (): void => {
     const nodes = [...others()];
-    if (!node.isAlive() || nodes.length === 0) return reached();
+    if (nodes.length === 0) return reached();
     // One answer is enough, so that the nodes ask all others only after a silence.
     turn += 1;
     const next = silentLooks === 0 ? [nodes[turn % nodes.length] as (typeof nodes)[number]] : nodes;
     for (const [nodeId, lines] of next) letGo("task", ask(nodeId, lines));
     silentLooks += 1;
+    if (!node.isAlive()) {
+      if (silentLooks >= isolatedAfter) change(true);
+      return;
+    }
     if (silentLooks >= toldAfter && !isTold) {
       isTold = true;
       node.presence.put(entryId, JSON.stringify({ what: "unreached", node: node.id } satisfies UnreachedEntry));

@@ -72,6 +72,20 @@ describe("the standing of a node", () => {
     }
   });
 
+  it("the standing of a node whose lease is over is alone while it reaches no other node, and member with the next lease", async () => {
+    const node = start();
+    node.others(undefined);
+    node.lease(false);
+    node.isolate(true);
+    await node.pass(5);
+    assert.deepEqual(node.told, ["cut_off", "alone"]);
+    node.others("cut_off");
+    node.isolate(false);
+    await node.pass(5);
+    node.lease(true);
+    assert.deepEqual(node.told, ["cut_off", "alone", "cut_off", "member"]);
+  });
+
   it("the standing of a node that reaches no other node is excluded while its lease is held, and after it got the lease again", async () => {
     const node = start();
     node.isolate(true);

@@ -1,6 +1,7 @@
 /**
  * Standing of this node among the others. A node whose lease is over asks the other nodes for theirs. If one of them is
- * a member of the cluster, only this node is cut off from the database, and its agents connect to other nodes.
+ * a member of the cluster, only this node is cut off from the database, and its agents connect to other nodes. If none
+ * of them answers, they may be well, and the agents may reach them.
  */
 import { letGo } from "../../lib/boundary.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
@@ -30,7 +31,7 @@ const askEveryMs = 1_000;
 const roundsToExclude = 3;
 
 export interface NodeStanding extends EdgeObserver {
-  /** Called when this node reaches no other node although its lease is held, and when it reaches one again. */
+  /** Called when this node reaches no other node, and when it reaches one again. */
   isolate(isIsolated: boolean): void;
 }
 
@@ -68,13 +69,14 @@ export function watchStanding({ node, edges, others, queries, clock, log }: Stan
       return change(isIsolated ? "excluded" : "member");
     }
     if (timer === undefined) rounds = 0;
-    if (standing === "member") change("cut_off");
+    if (standing === "member") change(isIsolated ? "alone" : "cut_off");
     timer ??= clock.every(askEveryMs, look);
   });
   return {
     isolate(next) {
       isIsolated = next;
       if (node?.isAlive()) change(isIsolated ? "excluded" : "member");
+      else if (standing !== "excluded") change(isIsolated ? "alone" : "cut_off");
     },
     receive(message, line) {
       if (message.type === "hello" && standing !== "member") line.send({ type: "standing", standing });

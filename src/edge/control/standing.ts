@@ -1,6 +1,7 @@
 /**
  * Follows the standing of this edge's node. While only this node is cut off from the database or from the other nodes, its
- * agents open sessions at other nodes, and their sessions here continue to serve.
+ * agents open sessions at other nodes, and their sessions here continue to serve. A node that is cut off from both does
+ * the same, but accepts agents, because it does not know whether another node does.
  */
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
@@ -113,11 +114,16 @@ export function followStanding({ registry, agents, retireClients, clock, log }: 
       const before = current;
       current = standing;
       agents.turnAway(standing === "excluded");
-      if (standing === "excluded" && before !== "excluded") {
+      if (isAway(standing) && !isAway(before)) {
         sendAway();
         retireClients();
       }
-      if (standing !== "excluded" && before === "excluded") settle();
+      if (!isAway(standing) && isAway(before)) settle();
     },
   };
+}
+
+/** Whether agents serve better at other nodes. */
+function isAway(standing: Standing): boolean {
+  return standing === "excluded" || standing === "alone";
 }

@@ -18,8 +18,9 @@ export interface RouteDraft {
 /**
  * Whether the other nodes include this node. `member`: its lease is held. `cut_off`: its lease is over, and no other node is
  * known to hold one. `excluded`: its lease is over, and another node holds one; or it reaches no other node, and others do.
+ * `alone`: its lease is over, and it reaches no other node, which may hold one.
  */
-export type Standing = "member" | "cut_off" | "excluded";
+export type Standing = "member" | "cut_off" | "excluded" | "alone";
 
 /** A request for the history of an account's traffic on one node. */
 export interface SeriesQuestion {
