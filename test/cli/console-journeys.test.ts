@@ -92,6 +92,41 @@ describe("a person at the console", { skip: skipWithout("chromium"), timeout: 24
     assert.deepEqual([visitor.clicks, visitor.fields], [2, 1]);
   });
 
+  it("a person at the console undoes a publication with 3 clicks, and nothing that it created is left", async () => {
+    const kinds = ["/edges/https", "/backends/tunnel_group", "/ip_policies", "/ip_policy_rules", "/reserved_domains"];
+    const counts = (): Promise<readonly number[]> =>
+      Promise.all(
+        kinds.map(async (path) => {
+          const { body } = await platform.api("GET", `${path}?limit=100`);
+          return (Object.values(body as object).find((value) => Array.isArray(value)) as readonly object[]).length;
+        }),
+      );
+    const before = await counts();
+    const visitor = await begin();
+    await visitor.click("Publish a service");
+    await visitor.fill("Public name and port", `mistake.localhost:${platform.httpsPort}`);
+    await visitor.fill("Who has access", "192.0.2.0/24");
+    await visitor.click("Apply");
+    await visitor.see("Undo all of it …");
+    const published = await counts();
+    assert.ok(
+      published.every((count, at) => count > Number(before[at])),
+      String(published),
+    );
+    const undone = await begin();
+    await undone.click("History");
+    await undone.see(/Published mistake\.localhost/);
+    await undone.click("Undo …");
+    await undone.click("Go back");
+    await undone.see("Done, as revision");
+    assert.deepEqual([undone.clicks, undone.fields], [3, 0]);
+    assert.deepEqual(await counts(), before);
+    await eventually(
+      async () => (await platform.request(`https://mistake.localhost:${platform.httpsPort}/`)).status,
+      (code) => code === 404,
+    );
+  });
+
   it("a person at the console protects a service with a password with 3 clicks and 3 fields", async () => {
     const visitor = await begin();
     await visitor.click(shop);
@@ -125,6 +160,9 @@ describe("a person at the console", { skip: skipWithout("chromium"), timeout: 24
     const asked = await begin();
     await asked.click(/shop\.localhost\/cart.*/);
     await asked.see("no rule allows the source");
+    const trace = watched.page.getByRole("article");
+    assert.match(await trace.innerText(), /matched path_prefix/);
+    assert.doesNotMatch((await trace.locator(".steps").innerText()) ?? "", /_[0-9a-z]{20,}/);
     await asked.click(/^Let 127\.0\.0\.1 pass/);
     await asked.click("Apply");
     await eventually(status, (code) => code === 200);

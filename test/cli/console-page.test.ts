@@ -18,7 +18,7 @@ import { freePort } from "../support/connections.ts";
 import { startOpenIdProvider } from "../support/openid.ts";
 import type { OpenIdProvider } from "../support/openid.ts";
 import { startOwnIssuer } from "../support/own-issuer.ts";
-import { assertAccessible, openWatched } from "../support/pages.ts";
+import { assertAccessible, assertFits, openWatched } from "../support/pages.ts";
 import type { WatchedPage } from "../support/pages.ts";
 import type { OurAgent } from "../support/our-agent.ts";
 import { startPlatform } from "../support/platform.ts";
@@ -808,7 +808,7 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
     await page.setViewportSize({ width: 360, height: 740 });
     for (const view of [...views, `edges/${edgeId}`]) {
       await visit(view);
-      assert.equal(await page.evaluate("document.documentElement.scrollWidth - innerWidth"), 0, view);
+      await assertFits(page, view);
     }
     await button("Menu").click();
     await page.getByRole("link", { name: "History" }).click();
@@ -860,6 +860,13 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
       await button("Review …").waitFor();
       await look(`${kind}/new`);
     }
+    await page.setViewportSize({ width: 360, height: 740 });
+    for (const kind of kinds) {
+      await visit(kind);
+      await page.locator("#main .body-row, #main .empty").first().waitFor();
+      await assertFits(page, kind);
+    }
+    await page.setViewportSize({ width: 1280, height: 800 });
     const [edgeId] = await routeId();
     await visit(`edges/${edgeId}`);
     const modules = page.locator(".pipeline > li");

@@ -50,6 +50,13 @@ export async function openWatched(
   return { page, context, assertQuiet: () => assert.deepEqual(faults, []) };
 }
 
+/** Fails if the page, or the part that scrolls in it, is wider than the window. */
+export async function assertFits(page: Page, what: string): Promise<void> {
+  const beyond = await page.evaluate(`[document.documentElement, document.querySelector(".page")]
+    .map((one) => (one ? one.scrollWidth - one.clientWidth : 0))`);
+  assert.deepEqual(beyond, [0, 0], what);
+}
+
 /**
  * Fails if axe finds a serious or worse problem in the current colours.
  * @param within the part to check; default: all

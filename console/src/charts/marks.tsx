@@ -66,8 +66,9 @@ function pathOf(values: readonly (number | null)[], top: number): string {
         return "";
       }
       const point = `${((at + 0.5) * width).toFixed(2)} ${(100 - Math.min(100, (value / top) * 100)).toFixed(2)}`;
-      // A round line cap shows a value without neighbours as a dot.
-      const mark = isDrawing ? `L${point}` : `M${point}h0`;
+      // A value without neighbours is a short line, because a dot of the line's width is hard to see.
+      const isAlone = (values[at - 1] ?? null) === null && (values[at + 1] ?? null) === null;
+      const mark = isDrawing ? `L${point}` : `M${point}h${isAlone ? width.toFixed(2) : 0}`;
       isDrawing = true;
       return mark;
     })

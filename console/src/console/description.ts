@@ -166,10 +166,11 @@ export function titleOf(name: string): string {
   if (known !== undefined) return known;
   const words = name
     .replaceAll("_", " ")
-    .replaceAll(/\b(cidr|ip|tls|tcp|https|http|oidc|saml|acme|api|acl|url|uri|mcp|sso)\b/g, (word) =>
+    .replaceAll(/\b(cidr|ip|tls|tcp|https|http|oidc|saml|acme|api|acl|url|uri|mcp|sso|ssh)\b/g, (word) =>
       word.toUpperCase(),
     )
     .replaceAll(/\boauth\b/g, "OAuth")
+    .replaceAll(/\bwebsocket\b/g, "WebSocket")
     .replaceAll(/\baddr\b/g, "address");
   return words.charAt(0).toUpperCase() + words.slice(1);
 }

@@ -69,7 +69,8 @@ export function Events() {
                   {one.description || one.id}
                 </a>
                 <span class="muted small">
-                  {one.sources.map(({ type }) => type).join(", ")} to {one.destinations.length}
+                  {one.sources.map(({ type }) => type).join(", ")} to {one.destinations.length}{" "}
+                  {one.destinations.length === 1 ? "destination" : "destinations"}
                 </span>
               </li>
             ))}

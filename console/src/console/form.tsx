@@ -4,7 +4,7 @@ import { useContext, useState } from "preact/hooks";
 import type { Json, JsonObject } from "./api.ts";
 import type { Description, Schema } from "./description.ts";
 import { titleOf } from "./description.ts";
-import { valueText } from "./parts.tsx";
+import { Doc, valueText } from "./parts.tsx";
 import { PolicyField } from "./policy/policy-field.tsx";
 import { Reference } from "./reference.tsx";
 import { TextArea, TextInput } from "../ui/elements.tsx";
@@ -77,7 +77,7 @@ function Field(props: FieldProps) {
       <Control {...props} id={id} />
       {schema.description !== undefined && (
         <span class="muted small" id={`${id}-help`}>
-          {schema.description}
+          <Doc text={schema.description} />
         </span>
       )}
       {fault !== undefined && (

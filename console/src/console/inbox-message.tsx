@@ -3,12 +3,20 @@ import { useState } from "preact/hooks";
 import { Tag, Time } from "../ui/elements.tsx";
 import { durationText } from "../ui/format.ts";
 import { explainError, postern } from "./api.ts";
+import type { Description } from "./description.ts";
 import { Payload } from "./inbox-payload.tsx";
+import { Name } from "./named.tsx";
 import { Failed } from "./parts.tsx";
 import { linkTo } from "./router.ts";
 import { useData } from "./use-data.ts";
 
-export function Message({ id, tick }: { readonly id: string; readonly tick: number }) {
+interface MessageProps {
+  readonly id: string;
+  readonly tick: number;
+  readonly description: Description;
+}
+
+export function Message({ id, tick, description }: MessageProps) {
   const { value, error, again } = useData(() => postern.inboxMessages.get(id), [id, tick]);
   const [failed, setFailed] = useState("");
   if (value === undefined) return <Failed error={error} again={again} />;
@@ -35,11 +43,13 @@ export function Message({ id, tick }: { readonly id: string; readonly tick: numb
         <dd>{[value.provider, value.event_type].filter((one) => one !== "").join(" ") || "unknown"}</dd>
         <dt>Route</dt>
         <dd>
-          <a href={linkTo("objects", "https_edge_route", value.route_id)}>{value.route_id}</a>
+          <Name id={value.route_id} description={description} />
         </dd>
         <dt>Request</dt>
         <dd>
-          <a href={linkTo("traffic", value.request_id)}>{value.request_id}</a>
+          <a href={linkTo("traffic", value.request_id)} title={value.request_id}>
+            The decision about it
+          </a>
         </dd>
         {value.error !== null && (
           <>

@@ -6,6 +6,7 @@ import { clockText } from "../ui/format.ts";
 import { explainError, postern } from "./api.ts";
 import { Backlog } from "./inbox-backlog.tsx";
 import { Comparison } from "./inbox-payload.tsx";
+import type { Description } from "./description.ts";
 import { Message } from "./inbox-message.tsx";
 import { useEvery } from "./live.ts";
 import { Failed, Head, ListFilter } from "./parts.tsx";
@@ -25,7 +26,7 @@ const everyMs = 3_000;
 
 type Verb = "deliver" | "discard";
 
-export function Inbox() {
+export function Inbox({ description }: { readonly description: Description }) {
   const [state, setState] = useState(place.value.query.get("state") ?? "");
   const [text, setText] = useState("");
   const asked = useSettled(text.trim());
@@ -91,7 +92,7 @@ export function Inbox() {
         ) : other !== undefined ? (
           <Comparison key={`${id} ${other}`} ids={[id, other]} />
         ) : (
-          <Message key={id} id={id} tick={tick} />
+          <Message key={id} id={id} tick={tick} description={description} />
         )}
       </div>
     </section>
@@ -191,7 +192,7 @@ interface RowProps {
 function Row({ message, isOpen, isChosen, onToggle }: RowProps) {
   const { id, state, method, path, provider, event_type, received_at } = message;
   return (
-    <li class="arrives row">
+    <li class="arrives row pickable">
       <input type="checkbox" aria-label={`Choose ${id}`} checked={isChosen} onChange={onToggle} />
       <button type="button" class="grow" aria-current={isOpen} onClick={() => go(`inbox/${id}`)}>
         <Tag tone={tones[state] ?? ""}>{state}</Tag>

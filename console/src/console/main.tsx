@@ -31,7 +31,8 @@ import { Invite } from "./invite.tsx";
 import { Publish } from "./publish/publish.tsx";
 import { Published } from "./published.tsx";
 import { NewObject } from "./reference.tsx";
-import { place } from "./router.ts";
+import { useName } from "./names.ts";
+import { goInstead, place } from "./router.ts";
 import type { Place } from "./router.ts";
 import { Search } from "./search.tsx";
 import { SignIn } from "./sign-in.tsx";
@@ -154,7 +155,7 @@ function View({ description }: { readonly description: Description }) {
     case "logins":
       return <Logins />;
     case "inbox":
-      return <Inbox />;
+      return <Inbox description={description} />;
     case "webhooks":
       return <Webhooks description={description} />;
     case "events":
@@ -173,7 +174,8 @@ function View({ description }: { readonly description: Description }) {
       if (name === "") return <Kinds description={description} />;
       const kind = description.kinds.get(name);
       if (!kind) break;
-      if (hands.has(name) && id !== undefined && kind.parents > 0) return <Nested name={name} />;
+      if (hands.has(name) && id !== undefined && kind.parents > 0)
+        return <Nested key={id} name={name} id={id} description={description} />;
       if (name === "person_invitation" && id === "new") return <People />;
       if (id === "new") return <New key={name} kind={kind} description={description} />;
       return id === undefined ? (
@@ -192,8 +194,18 @@ function View({ description }: { readonly description: Description }) {
   );
 }
 
+interface NestedProps {
+  readonly name: string;
+  readonly id: string;
+  readonly description: Description;
+}
+
 /** Nested objects are shown on the page of their parent. */
-function Nested({ name }: { readonly name: string }) {
+function Nested({ name, id, description }: NestedProps) {
+  const href = useName(id, description)?.href;
+  useEffect(() => {
+    if (href !== undefined) goInstead(href.slice(2));
+  }, [href]);
   return (
     <p class="empty">
       Each {titleOf(name)} is shown at its edge. <a href="#/edges">Edges</a>

@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import { Icon } from "../ui/icon.tsx";
 import type { Description } from "./description.ts";
 import { Agents } from "./overview/agents.tsx";
-import { Head, ListFilter } from "./parts.tsx";
+import { Doc, Head, ListFilter } from "./parts.tsx";
 import { givenRoles } from "./people/roles.ts";
 import { kindsInGroups, nav } from "./views.ts";
 import type { MenuItem } from "./views.ts";
@@ -62,7 +62,11 @@ function Entries({ items }: { readonly items: readonly MenuItem[] }) {
             <strong>
               {name} <Icon of={ChevronRight} />
             </strong>
-            {doc !== undefined && <span class="muted small">{doc}</span>}
+            {doc !== undefined && (
+              <span class="muted small">
+                <Doc text={doc} />
+              </span>
+            )}
           </a>
         </li>
       ))}

@@ -8,14 +8,15 @@ import { Review, pathOf } from "./change.tsx";
 import { fieldsOf } from "./writes.ts";
 import type { Change } from "./writes.ts";
 import { Copies } from "./copies.tsx";
-import { kindOfId, titleOf } from "./description.ts";
-import type { Schema } from "./description.ts";
+import { titleOf } from "./description.ts";
+import type { Description, Schema } from "./description.ts";
 import { Fields, FormName } from "./form.tsx";
 import { labelOf } from "./label.ts";
 import { configurationChanges, every, rereadMs } from "./live.ts";
 import { Gone } from "./gone.tsx";
 import { Invitation } from "./invite.tsx";
-import { Failed, Head, Id, Value } from "./parts.tsx";
+import { Value } from "./named.tsx";
+import { Failed, Head, Id } from "./parts.tsx";
 import { Moment, moments } from "./moment.tsx";
 import { PolicyProtocol, protocolOf } from "./policy/policy-field.tsx";
 import { CertificateProgress } from "./certificate-progress.tsx";
@@ -40,7 +41,6 @@ export function One({ kind, description, parents = [], id }: KindProps & { reado
   // Edits in progress are preserved, and the page reports that the object was deleted.
   const isGone = data.isGone && !edits && !deletes;
   const object = isGone ? undefined : data.value;
-  const kindOf = (one: string): string | undefined => kindOfId(one, description);
   const yaml = object && asDocument(kind, parents, object, fieldsOf(object, kind, description), description);
   return (
     <section aria-label={titleOf(kind.name)} class="column">
@@ -66,7 +66,11 @@ export function One({ kind, description, parents = [], id }: KindProps & { reado
             .map(([name, value]) => [
               <dt key={`${name}n`}>{titleOf(name)}</dt>,
               <dd key={`${name}v`}>
-                {moments.has(name) ? <Moment name={name} at={value} /> : <Deep value={value} kindOf={kindOf} />}
+                {moments.has(name) ? (
+                  <Moment name={name} at={value} />
+                ) : (
+                  <Deep value={value} description={description} />
+                )}
               </dd>,
             ])}
         </dl>
@@ -85,7 +89,7 @@ export function One({ kind, description, parents = [], id }: KindProps & { reado
       )}
       {object && isNow && kind.name === "tunnel_session" && <Pulse id={id} />}
       {object && !edits && <CertificateProgress object={object} />}
-      {object && isNow && !edits && <Tester kind={kind} object={object} />}
+      {object && isNow && !edits && <Tester kind={kind} object={object} description={description} />}
       {object && !edits && <UsedBy kind={kind} description={description} id={id} />}
       {object && (
         <p class="row small">
@@ -106,20 +110,20 @@ export function One({ kind, description, parents = [], id }: KindProps & { reado
   );
 }
 
-function Deep({ value, kindOf }: { readonly value: Json; kindOf(id: string): string | undefined }) {
+function Deep({ value, description }: { readonly value: Json; readonly description: Description }) {
   const isPlain = typeof value !== "object" || value === null || Array.isArray(value) || "id" in value;
   if (isPlain)
     return typeof value === "string" && value.includes("\n") ? (
       <pre>{value}</pre>
     ) : (
-      <Value value={value} kindOf={kindOf} />
+      <Value value={value} description={description} />
     );
   return (
     <dl class="pairs">
       {Object.entries(value as JsonObject).map(([name, one]) => [
         <dt key={`${name}n`}>{name}</dt>,
         <dd key={`${name}v`}>
-          <Deep value={one} kindOf={kindOf} />
+          <Deep value={one} description={description} />
         </dd>,
       ])}
     </dl>

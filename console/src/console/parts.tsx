@@ -1,9 +1,8 @@
 /** Components of the console's views. */
 import type { ComponentChildren } from "preact";
-import { Copy, Tag, TextInput, Time } from "../ui/elements.tsx";
+import { Copy, Tag, TextInput } from "../ui/elements.tsx";
 import type { Tone } from "../ui/format.ts";
 import type { Json } from "./api.ts";
-import { linkTo } from "./router.ts";
 
 interface HeadProps {
   readonly title: string;
@@ -18,9 +17,18 @@ export function Head({ title, children, doc }: HeadProps) {
         <h1 class="grow">{title}</h1>
         {children}
       </div>
-      {doc !== undefined && <p class="muted">{doc}</p>}
+      {doc !== undefined && (
+        <p class="muted">
+          <Doc text={doc} />
+        </p>
+      )}
     </header>
   );
+}
+
+/** Shows a sentence of the API's description, whose names are in backticks. */
+export function Doc({ text }: { readonly text: string }) {
+  return <>{text.split("`").map((part, at) => (at % 2 === 0 ? part : <code key={at}>{part}</code>))}</>;
 }
 
 interface ListFilterProps {
@@ -88,33 +96,4 @@ export function valueText(value: Json | undefined): string {
 /** Whether the value is a time in the API's format. */
 export function isTime(value: Json | undefined): value is string {
   return typeof value === "string" && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/.test(value);
-}
-
-/**
- * Shows a value with links to referenced objects.
- * @param kind kind of the referenced object, if known
- */
-export function Value({ value, kindOf }: { readonly value: Json | undefined; kindOf(id: string): string | undefined }) {
-  if (Array.isArray(value)) {
-    return (
-      <>
-        {(value as readonly Json[]).map((one, at) => (
-          <span key={at}>
-            {at > 0 && ", "}
-            <Value value={one} kindOf={kindOf} />
-          </span>
-        ))}
-      </>
-    );
-  }
-  if (isTime(value)) return <Time at={value} />;
-  const id = (value as { readonly id?: unknown } | null)?.id;
-  const kind = typeof id === "string" ? kindOf(id) : undefined;
-  if (typeof id === "string" && kind !== undefined)
-    return (
-      <a class="mono" href={linkTo("objects", kind, id)}>
-        {id}
-      </a>
-    );
-  return <>{valueText(value)}</>;
 }

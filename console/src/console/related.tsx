@@ -7,6 +7,7 @@ import type { Description, Kind } from "./description.ts";
 import { titleOf } from "./description.ts";
 import { labelOf } from "./label.ts";
 import { configurationChanges } from "./live.ts";
+import { Name } from "./named.tsx";
 import { Failed } from "./parts.tsx";
 import { linkTo } from "./router.ts";
 import { useData } from "./use-data.ts";
@@ -66,7 +67,11 @@ export function UsedBy({ kind, description, id }: RelatedProps) {
             {naming.value.references.map((one) => (
               <li key={one.id} class="row">
                 <span class="tag">{titleOf(one.kind)}</span>
-                <a href={linkOf(one)}>{one.description || "without a description"}</a>
+                {one.kind === "https_edge_route" ? (
+                  <Name id={one.id} description={description} />
+                ) : (
+                  <a href={linkOf(one)}>{one.description || "without a description"}</a>
+                )}
               </li>
             ))}
             {naming.value.more && <li class="muted">and others</li>}

@@ -9,7 +9,7 @@ import { titleOf } from "./description.ts";
 import type { Description, Kind, Schema } from "./description.ts";
 import { Fields } from "./form.tsx";
 import { configurationChanges } from "./live.ts";
-import { Failed, Id } from "./parts.tsx";
+import { Doc, Failed, Id } from "./parts.tsx";
 import { PolicyRoute } from "./policy/at-the-edge.ts";
 import { linkTo } from "./router.ts";
 import { useData } from "./use-data.ts";
@@ -119,7 +119,9 @@ function Pipeline({ kind, route, description, onWritten }: PipelineProps) {
                 <span>
                   <strong>{titleOf(name)}</strong> {config?.["enabled"] === false && <Tag>disabled</Tag>}
                 </span>
-                <p class="muted small">{doc}</p>
+                <p class="muted small">
+                  <Doc text={doc ?? ""} />
+                </p>
               </div>
               {isNow && (
                 <button type="button" class="tiny" onClick={() => setEdited(name)}>

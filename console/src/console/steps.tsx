@@ -3,6 +3,7 @@ import type { Step } from "../../../sdk/src/index.ts";
 import { Tag } from "../ui/elements.tsx";
 import { titleOf } from "./description.ts";
 import type { Description } from "./description.ts";
+import { Name, WithNames } from "./named.tsx";
 import { Outcome } from "./parts.tsx";
 import { linkTo } from "./router.ts";
 
@@ -20,7 +21,7 @@ export function Steps({ steps, description }: { readonly steps: readonly Step[];
               {decided_by && (
                 <span class="small muted">
                   {kind !== undefined ? (
-                    <a href={linkTo("objects", kind, decided_by.id)}>{titleOf(kind)}</a>
+                    <Name id={decided_by.id} description={description} text={titleOf(kind)} />
                   ) : (
                     titleOf(decided_by.kind)
                   )}{" "}
@@ -28,7 +29,9 @@ export function Steps({ steps, description }: { readonly steps: readonly Step[];
                 </span>
               )}
             </div>
-            <p>{reason}</p>
+            <p>
+              <WithNames text={reason} description={description} />
+            </p>
             {rule && <Rule rule={rule} />}
           </li>
         );

@@ -4,12 +4,13 @@ import { operations } from "../../../sdk/src/index.ts";
 import { Command, Time } from "../ui/elements.tsx";
 import type { ApiObject } from "./api.ts";
 import { atRevision, explainError, isPast } from "./api.ts";
-import { kindOfId, titleOf } from "./description.ts";
+import { titleOf } from "./description.ts";
 import type { Description, Kind, Schema } from "./description.ts";
 import { labelOf } from "./label.ts";
 import { newestOf } from "./lists.ts";
 import { configurationChanges, every, rereadMs } from "./live.ts";
-import { Failed, Head, ListFilter, Value, valueText } from "./parts.tsx";
+import { Value } from "./named.tsx";
+import { Doc, Failed, Head, ListFilter, valueText } from "./parts.tsx";
 import { linkTo } from "./router.ts";
 import { Moment, moments } from "./moment.tsx";
 import { SourceOf } from "./sources.tsx";
@@ -17,6 +18,8 @@ import { useSettled } from "./use-data.ts";
 import { plural } from "./views.ts";
 
 const rowHeight = 36;
+/** Rows that are rendered together, and number of rows beyond the edges of the screen. */
+const step = 8;
 const pageSize = 100;
 const maxColumns = 4;
 const common = new Set(["id", "uri", "created_at", "started_at", "description", "metadata"]);
@@ -123,7 +126,9 @@ function Nothing({ kind, isFiltered, isOld }: NothingProps) {
   if (isOld) return <p class="empty">{`There were none at revision ${atRevision.value}. ${kind.doc}`}</p>;
   return (
     <div class="empty">
-      <p>{kind.doc}</p>
+      <p>
+        <Doc text={kind.doc} />
+      </p>
       {kind.create === undefined ? (
         <SourceOf kind={kind.name} />
       ) : (
@@ -152,17 +157,21 @@ interface RowsProps extends KindProps {
 
 /** Renders only visible rows, and requests the next page when the user scrolls down. */
 function Rows({ columns, kind, description, listed, onMore }: RowsProps) {
-  const [top, setTop] = useState(0);
-  const [height, setHeight] = useState(800);
+  const [range, setRange] = useState<readonly [first: number, last: number]>([0, 40]);
   const element = useRef<HTMLDivElement>(null);
-  useEffect(() => {
-    if (element.current) setHeight(element.current.clientHeight);
-  }, []);
+  const update = (): void => {
+    if (!element.current) return;
+    const { scrollTop, clientHeight } = element.current;
+    // In steps, so that most scroll events render nothing.
+    const first = Math.max(0, (Math.floor(scrollTop / rowHeight / step) - 1) * step);
+    const end = (Math.ceil((scrollTop + clientHeight) / rowHeight / step) + 1) * step;
+    setRange((now) => (now[0] === first && now[1] === end ? now : [first, end]));
+  };
+  useEffect(update, []);
   const { items } = listed;
-  const first = Math.max(0, Math.floor(top / rowHeight) - 10);
-  const last = Math.min(items.length, Math.ceil((top + height) / rowHeight) + 10);
+  const first = Math.min(range[0], items.length);
+  const last = Math.min(range[1], items.length);
   const template = ["minmax(170px, 1.2fr)", ...columns.map(() => "minmax(90px, 1fr)"), "140px"].join(" ");
-  const kindOf = (id: string): string | undefined => kindOfId(id, description);
   return (
     <div
       class="rows"
@@ -171,8 +180,7 @@ function Rows({ columns, kind, description, listed, onMore }: RowsProps) {
       aria-rowcount={listed.next === undefined ? items.length + 1 : -1}
       onScroll={(event) => {
         const { scrollTop, clientHeight, scrollHeight } = event.currentTarget;
-        setTop(scrollTop);
-        setHeight(clientHeight);
+        update();
         if (scrollTop + clientHeight * 3 > scrollHeight) onMore();
       }}
     >
@@ -204,7 +212,7 @@ function Rows({ columns, kind, description, listed, onMore }: RowsProps) {
                 {moments.has(name) ? (
                   <Moment name={name} at={one[name]} />
                 ) : (
-                  <Value value={one[name]} kindOf={kindOf} />
+                  <Value value={one[name]} description={description} />
                 )}
               </span>
             ))}

@@ -6,9 +6,9 @@ import { Tag, TextInput } from "../ui/elements.tsx";
 import type { ApiObject } from "./api.ts";
 import { explainError, postern } from "./api.ts";
 import { titleOf } from "./description.ts";
-import type { Kind } from "./description.ts";
+import type { Description, Kind } from "./description.ts";
+import { Name, WithNames } from "./named.tsx";
 import { Failed } from "./parts.tsx";
-import { linkTo } from "./router.ts";
 
 interface Question {
   readonly title: string;
@@ -44,7 +44,13 @@ const questions: Readonly<Record<string, Question>> = {
   },
 };
 
-export function Tester({ kind, object }: { readonly kind: Kind; readonly object: ApiObject }) {
+interface TesterProps {
+  readonly kind: Kind;
+  readonly object: ApiObject;
+  readonly description: Description;
+}
+
+export function Tester({ kind, object, description }: TesterProps) {
   const question = questions[kind.name];
   const [text, setText] = useState("");
   const [also, setAlso] = useState("");
@@ -102,11 +108,10 @@ export function Tester({ kind, object }: { readonly kind: Kind; readonly object:
         <Failed error={error} />
         {verdict && (
           <p role="status">
-            <Tag tone={verdict.allowed ? "good" : "bad"}>{verdict.allowed ? "yes" : "no"}</Tag> {verdict.reason}{" "}
-            {verdict.decided_by && (
-              <a href={linkTo("objects", verdict.decided_by.kind, verdict.decided_by.id)}>
-                {titleOf(verdict.decided_by.kind)}
-              </a>
+            <Tag tone={verdict.allowed ? "good" : "bad"}>{verdict.allowed ? "yes" : "no"}</Tag>{" "}
+            <WithNames text={verdict.reason} description={description} />{" "}
+            {verdict.decided_by && !verdict.reason.includes(verdict.decided_by.id) && (
+              <Name id={verdict.decided_by.id} description={description} text={titleOf(verdict.decided_by.kind)} />
             )}
           </p>
         )}

@@ -1,5 +1,5 @@
 /** Finished requests at the edge with the steps that decided them. */
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import type { Request } from "../../../sdk/src/index.ts";
 import { Command, Skeleton, Tag, TextInput } from "../ui/elements.tsx";
 import { VirtualList } from "../ui/virtual-list.tsx";
@@ -57,6 +57,7 @@ export function Traffic({ description }: { readonly description: Description }) 
   const filter = { outcome, text: asked, since, path: askedPath, ...(JSON.parse(conditions) as Further) };
   const { items, hasMore, incomplete, error, again, more } = useRequests(filter);
   const [id] = place.value.rest;
+  const histogram = useMemo(() => items && <Histogram requests={items} />, [items]);
   const isFiltered = Object.values(filter).some((one) => one !== "");
   return (
     <section aria-label="Traffic" class={`split ${id === undefined ? "" : "chosen"}`}>
@@ -104,7 +105,7 @@ export function Traffic({ description }: { readonly description: Description }) 
             ))}
           </div>
         </details>
-        {items !== undefined && <Histogram requests={items} />}
+        {histogram}
         <Failed error={error} again={again} />
         {incomplete && (
           <p class="notice warn" role="status">

@@ -14,16 +14,18 @@ export function bytesText(bytes: number): string {
   return `${(bytes / 1_048_576).toFixed(1)} MiB`;
 }
 
+// Making a format takes a hundred times longer than using it, and lists show many times.
+const clock = new Intl.DateTimeFormat([], { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
+const day = new Intl.DateTimeFormat([], { day: "numeric", month: "short" });
+
 export function clockText(time: Date): string {
-  return time.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
+  return clock.format(time);
 }
 
 /** Returns the local time, with the date if it is not today. */
 export function timeText(time: Date): string {
   const isToday = time.toDateString() === new Date().toDateString();
-  return isToday
-    ? clockText(time)
-    : `${time.toLocaleDateString([], { day: "numeric", month: "short" })} ${clockText(time)}`;
+  return isToday ? clockText(time) : `${day.format(time)} ${clockText(time)}`;
 }
 
 const units: readonly (readonly [unit: Intl.RelativeTimeFormatUnit, ms: number])[] = [

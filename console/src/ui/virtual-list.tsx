@@ -56,9 +56,10 @@ export function VirtualList<Item extends { readonly id: string }>(props: Props<I
   useLayoutEffect(() => {
     const added = items.findIndex(({ id }) => id === first.current);
     first.current = items[0]?.id;
-    const element = list.current;
+    // Reading the size makes the browser compute the layout, so it is read only if needed.
+    const element = added > 0 ? list.current : null;
     const scroller = element && element.scrollHeight > element.clientHeight ? element : element?.closest(".page");
-    if (scroller && added > 0 && scroller.scrollTop > 0) scroller.scrollTop += added * rowHeight;
+    if (scroller && scroller.scrollTop > 0) scroller.scrollTop += added * rowHeight;
     update();
   }, [items]);
   useLayoutEffect(() => {

@@ -35,7 +35,7 @@ function Service({ service }: { readonly service: Series }) {
   const p95 = service.total("latency_p95");
   const errorCount = service.total("errors");
   const facts = isHttp
-    ? `${countText(service.total("requests"))} requests, p95 ${durationText(p95)}`
+    ? `${countText(service.total("requests"))} ${service.total("requests") === 1 ? "request" : "requests"}, p95 ${durationText(p95)}`
     : `${countText(service.total("connections"))} connections`;
   return (
     <li>

@@ -120,7 +120,7 @@ export function Publish() {
           </span>
           {isHttp && (
             <>
-              <span>who signs in with</span>
+              <span>{wishes.login === "" ? "with" : "who signs in with"}</span>
               <LoginSelect value={wishes} development={development ?? undefined} onChange={set} />
             </>
           )}

@@ -79,6 +79,7 @@ export function CountryFields({
         </select>
         <TextInput
           id="protect-countries"
+          class="grow"
           type="text"
           autocomplete="off"
           placeholder="all countries"
