@@ -470,6 +470,31 @@ describe("the inspector's page", { skip: skipWithout("chromium"), timeout: 120_0
     assert.equal(rebound.status, 403);
   });
 
+  it("the inspector's page keeps the lines of requests that the agent has deleted, and draws only the visible ones", async () => {
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await page.reload();
+    await row("/below").waitFor();
+    await ask("/first-of-many");
+    const first = row("/first-of-many");
+    await first.click();
+    await page.getByRole("region", { name: "Response body" }).waitFor();
+    await page.keyboard.press("Escape");
+    for (let count = 0; count < 12; count += 1) {
+      await Promise.all(Array.from({ length: 50 }, (_, at) => ask(`/many/${count * 50 + at}`)));
+    }
+    const rows = page.locator(".row-of-list");
+    await eventually(
+      async () => Number(await rows.first().getAttribute("aria-setsize")),
+      (size) => size > 600,
+    );
+    assert.ok((await rows.count()) < 100, String(await rows.count()));
+    await page.getByRole("searchbox", { name: "Path contains" }).fill("/first-of-many");
+    await first.click();
+    await page.getByText("has deleted this one").waitFor();
+    assert.equal(await page.getByRole("button", { name: "Replay", exact: true }).count(), 0);
+    await page.getByRole("searchbox", { name: "Path contains" }).fill("");
+  });
+
   it("the pages load at most 150 KB of gzipped files at first, of which 90 KB are JavaScript", () => {
     const dist = join(import.meta.dirname, "../../console/dist");
     for (const name of ["index.html", "inspector.html"]) {

@@ -15,6 +15,7 @@ import {
   attempt,
   comparedId,
   exchanges,
+  isForgotten,
   isRevealed,
   replay,
   reveal,
@@ -45,11 +46,12 @@ export function Detail() {
             {exchange.request.method} {exchange.request.uri}
           </h1>
         </div>
-        <Actions exchange={exchange} onEdit={() => setEdits(true)} />
+        {!isForgotten.value && <Actions exchange={exchange} onEdit={() => setEdits(true)} />}
         <Facts exchange={exchange} />
       </header>
+      {isForgotten.value && <p class="notice">The agent keeps the last 500 requests, and has deleted this one.</p>}
       {exchange.rpc && <RpcCalls calls={exchange.rpc} duration={durationText(msOf(exchange.duration))} />}
-      <Sides exchange={exchange} onReveal={reveal} />
+      {!isForgotten.value && <Sides exchange={exchange} onReveal={reveal} />}
       {exchange.websocket && <WebSocketMessages {...exchange.websocket} />}
       {edits && <EditReplay exchange={exchange} onClose={() => setEdits(false)} />}
       {comparedId.value !== undefined && <CompareDialog exchange={exchange} />}

@@ -44,7 +44,7 @@ export function EditReplay({ exchange, onClose }: Props) {
       >
         <div class="row">
           <TextInput aria-label="Method" class="mono" size={8} value={method} onText={setMethod} />
-          <TextInput aria-label="Path and query" class="mono grow" value={uri} onText={setUri} />
+          <TextInput aria-label="Path and query" class="mono grow uri" value={uri} onText={setUri} />
         </div>
         <div class="field">
           <label for="edit-fields">Headers, one per line</label>

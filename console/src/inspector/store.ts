@@ -17,6 +17,8 @@ export const selectedId = signal<string | undefined>(undefined);
 export const selected = signal<Exchange | undefined>(undefined);
 /** Id of the second exchange of a comparison. */
 export const comparedId = signal<string | undefined>(undefined);
+/** Whether the agent has deleted the selected request, so that only its line in the list is left. */
+export const isForgotten = signal(false);
 export const isRevealed = signal(false);
 export const failure = signal("");
 export const isPaused = signal(false);
@@ -26,7 +28,10 @@ export const shown = computed(() => {
   return found;
 });
 
+/** Number of requests that the agent keeps. */
 const most = 500;
+/** Maximum number of requests in the list. The list keeps the lines of requests that the agent has deleted. */
+const mostListed = 10_000;
 const base = "/api/requests/http";
 /** Exchanges that arrived while the list was paused. */
 let held = new Map<string, Exchange>();
@@ -52,9 +57,14 @@ async function load(): Promise<void> {
     ask<{ requests: readonly Exchange[] }>(`${base}?limit=${most}&brief=true`),
     ask<{ tunnels: readonly Tunnel[] }>("/api/tunnels"),
   ]);
-  exchanges.value = requests;
+  const ids = new Set(requests.map(({ id }) => id));
+  const [newest] = requests;
+  // The ids of an agent have the same beginning until it restarts.
+  const agent = newest?.id.slice(0, 8);
+  const earlier = exchanges.value.filter(({ id }) => id.slice(0, 8) === agent && !ids.has(id));
+  exchanges.value = [...requests, ...earlier].slice(0, mostListed);
   tunnels.value = found.tunnels;
-  if (selectedId.value !== undefined && !requests.some(({ id }) => id === selectedId.value)) select(undefined);
+  if (selectedId.value !== undefined && !exchanges.value.some(({ id }) => id === selectedId.value)) select(undefined);
 }
 
 function take(changed: readonly Exchange[]): void {
@@ -68,7 +78,7 @@ function take(changed: readonly Exchange[]): void {
     byId.delete(one.id);
     return now ?? one;
   });
-  exchanges.value = [...[...byId.values()].reverse(), ...kept].slice(0, most);
+  exchanges.value = [...[...byId.values()].reverse(), ...kept].slice(0, mostListed);
   if (changed.some(({ id }) => id === selectedId.value)) refreshSoon();
 }
 
@@ -93,9 +103,17 @@ function refreshSoon(): void {
 async function refresh(): Promise<void> {
   const id = selectedId.value;
   if (id === undefined) return;
-  const found = await whole(id, isRevealed.value);
-  if (selectedId.value === id) selected.value = found;
+  const found = await whole(id, isRevealed.value).catch((error: unknown) => {
+    const listed = exchanges.value.find((one) => one.id === id);
+    if (!(error instanceof NotFound) || !listed) throw error;
+    return listed;
+  });
+  if (selectedId.value !== id) return;
+  isForgotten.value = found.request.raw === undefined;
+  selected.value = found;
 }
+
+class NotFound extends Error {}
 
 export function whole(id: string, reveals: boolean): Promise<Exchange> {
   return ask(`${base}/${id}${reveals ? "?reveal=true" : ""}`);
@@ -173,5 +191,6 @@ async function send(method: string, path: string, body?: object): Promise<Respon
   }
   if (answer.ok) return answer;
   const refusal = (await answer.json().catch(() => ({}))) as { readonly msg?: string };
-  throw new Error(refusal.msg ?? `The agent answered ${answer.status}.`);
+  const message = refusal.msg ?? `The agent answered ${answer.status}.`;
+  throw answer.status === 404 ? new NotFound(message) : new Error(message);
 }
