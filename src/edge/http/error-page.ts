@@ -1,11 +1,8 @@
 import { catalogue, errorCode } from "../../lib/errors.ts";
 import type { RefusalName } from "../../lib/errors.ts";
 import { escapeHtml } from "../../lib/escape-html.ts";
+import { visitorPageStyle } from "../../lib/visitor-page-style.ts";
 import type { FixedAnswer } from "../../traffic/step.ts";
-
-const style =
-  "body{font:16px/1.5 system-ui,sans-serif;max-width:36em;margin:15vh auto;padding:0 1em;color:#223}" +
-  "h1{font-size:1.4em}code{background:#eef;padding:.1em .3em}footer{color:#667;font-size:.85em}";
 
 /**
  * Renders the error page of a refusal: the problem, the next step, the code and the request id. It never says why a
@@ -32,7 +29,7 @@ export function errorPage(
     },
     body: html
       ? `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">` +
-        `<title>${status} ${escapeHtml(what)}</title><style>${style}</style><h1>${escapeHtml(what)}</h1>` +
+        `<title>${status} ${escapeHtml(what)}</title><style>${visitorPageStyle}</style><h1>${escapeHtml(what)}</h1>` +
         `${detail === undefined ? "" : `<p>${escapeHtml(sentence(detail))}</p>`}<p>${escapeHtml(fix)}</p><footer><code>${code}</code> · request <code>${requestId}</code></footer></html>\n`
       : `${JSON.stringify({ error_code: code, status_code: status, msg: what, details: { fix, ...(detail !== undefined && { detail }), request_id: requestId } })}\n`,
   };

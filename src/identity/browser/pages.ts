@@ -2,20 +2,8 @@
 import { catalogue, errorCode } from "../../lib/errors.ts";
 import type { RefusalName } from "../../lib/errors.ts";
 import { escapeHtml } from "../../lib/escape-html.ts";
+import { visitorPageStyle } from "../../lib/visitor-page-style.ts";
 import type { AnswerHeaders, FixedAnswer } from "../../traffic/step.ts";
-
-/** The colours, sizes and radii of `console/src/ui/theme.css`. */
-const style =
-  ":root{--bg:#f7f8f9;--surface:#fff;--sunken:#f0f2f4;--line:#dfe3e8;--text:#14181d;--muted:#5a6470;--accent:#0d746b;" +
-  "--on:#fff;color-scheme:light dark}@media(prefers-color-scheme:dark){:root{--bg:#0b0d10;--surface:#12151a;" +
-  "--sunken:#171b21;--line:#2a3039;--text:#e8ebee;--muted:#97a1ad;--accent:#3cc8b8;--on:#03211d}}" +
-  "html{background:var(--bg)}body{font:15px/1.55 Inter,system-ui,sans-serif;max-width:30em;margin:12vh auto;" +
-  "padding:1.5em 2em 2em;background:var(--surface);border:1px solid var(--line);border-radius:11px;color:var(--text);" +
-  "overflow-wrap:anywhere}h1{font-size:22px;font-weight:620;letter-spacing:-.02em}" +
-  "code{background:var(--sunken);border-radius:5px;padding:.1em .35em}footer{color:var(--muted);font-size:13px;" +
-  "margin-top:2em}a{color:var(--accent)}a.do,button{display:inline-block;background:var(--accent);color:var(--on);" +
-  "border:0;border-radius:7px;padding:.55em 1em;font:inherit;font-weight:540;text-decoration:none;cursor:pointer;" +
-  "margin:.3em .5em .3em 0}@media(max-width:34em){body{margin:0;border:0;border-radius:0;min-height:100vh}}";
 
 /** Header fields of every answer that concerns a login. */
 export const loginHeaders: AnswerHeaders = Object.freeze({
@@ -56,7 +44,7 @@ export function renderPage(status: number, page: LoginPage, headers: AnswerHeade
   );
   const body =
     `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">` +
-    `<title>${escapeHtml(title)}</title><style>${style}</style><h1>${escapeHtml(title)}</h1>` +
+    `<title>${escapeHtml(title)}</title><style>${visitorPageStyle}</style><h1>${escapeHtml(title)}</h1>` +
     lines.map((line) => `<p>${escapeHtml(line)}</p>`).join("") +
     anchors.join("") +
     (form ? renderForm(form) : "") +
