@@ -37,6 +37,7 @@ export class Backtest {
   readonly #clock = new ReplayClock();
   readonly #settling = new Settling(this.#clock);
   readonly #places = new Map<string, Place>();
+  readonly #facts = new WeakMap<CapturedRequest["connection"], ConnectionFacts>();
   readonly #changes: ReadonlyMap<string, RoutingChange>;
   readonly #tally = new Tally();
   readonly #addresses: AddressFacts;
@@ -150,12 +151,20 @@ export class Backtest {
     const request = receiveRecorded(head, record, world.context.limits);
     if (request === undefined) return undefined;
     const client = new ClientConnection(
-      factsOf(record, this.#addresses),
+      this.#factsOf(record),
       (host) => world.siteAt(host, record.siteId),
       world.context,
       record.request.scheme,
     );
     return new ReplayedExchange(client, request, { ...given, configurationOf: world.configurationOf });
+  }
+
+  /** The same object for the records of one connection, for which modules remember what they have parsed. */
+  #factsOf(record: CapturedRequest): ConnectionFacts {
+    const { connection } = record;
+    let facts = this.#facts.get(connection);
+    if (facts === undefined) this.#facts.set(connection, (facts = factsOf(record, this.#addresses)));
+    return facts;
   }
 
   #placeOf({ nodeId, edge }: CapturedRequest): Place {

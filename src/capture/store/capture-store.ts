@@ -28,7 +28,8 @@ export interface CaptureCounts {
   readonly bytes: number;
 }
 
-const defaultFlushMs = 1_000;
+/** With the time that records wait at the edge, a crash loses at most the last second. */
+const defaultFlushMs = 750;
 /** Bytes with which a segment is full. */
 const segmentBytes = 4 * 1024 * 1024;
 /** Maximum number of segments that are open at a time. */

@@ -84,7 +84,7 @@ describe("the capture of an edge", () => {
     const { clock, batches, note, take, metric, records } = start({}, { waiting: 2_000 });
     for (let count = 0; count < 50; count += 1) {
       note(allowed);
-      clock.pass(50);
+      clock.pass(200);
     }
     const kept = records().length;
     assert.ok(kept > 0 && kept < 50, `${kept} records`);
@@ -92,7 +92,7 @@ describe("the capture of an edge", () => {
     assert.equal(metric("postern_captured_requests_total"), 50);
     take();
     note(allowed);
-    clock.pass(50);
+    clock.pass(200);
     assert.equal(records().length, kept + 1);
     assert.deepEqual(
       batches.flatMap(({ dropped }) => dropped).reduce((sum, [, count]) => sum + count, 0),
@@ -109,7 +109,7 @@ describe("the capture of an edge", () => {
       if (count % 10 === 0) note(refused);
       if (count % 20 === 0) note(allowed, { cutShort: true });
     }
-    clock.pass(50);
+    clock.pass(200);
     const outcomes = Map.groupBy(records(), ({ decision }) => decision.outcome);
     assert.equal(outcomes.get("denied")?.length, 40);
     assert.equal(outcomes.get("failed")?.length, 20);

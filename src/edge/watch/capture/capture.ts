@@ -43,7 +43,7 @@ export interface Capture {
   flush(): void;
 }
 
-const defaultLimits: CaptureLimits = Object.freeze({ waiting: 8 * 1024 * 1024, batch: 128 * 1024, lingerMs: 50 });
+const defaultLimits: CaptureLimits = Object.freeze({ waiting: 8 * 1024 * 1024, batch: 128 * 1024, lingerMs: 200 });
 
 export function makeCapture({ line, clock, metrics, random, place, ...options }: CaptureOptions): Capture {
   const limits = { ...defaultLimits, ...options.limits };
