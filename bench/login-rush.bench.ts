@@ -2,8 +2,8 @@
 import { once } from "node:events";
 import { startLoginServer } from "./support/login-server.ts";
 import { startServer } from "./support/postern.ts";
-import { interleave, median, quantile, table, verdict } from "./support/report.ts";
-import { client } from "./support/requests.ts";
+import { interleave, median, table, verdict } from "./support/report.ts";
+import { latencyUntil } from "./support/requests.ts";
 import { run, start, stop, threadTimes } from "./support/system.ts";
 
 const rounds = 5;
@@ -15,24 +15,6 @@ const providers = start(process.execPath, ["bench/support/providers.ts"]);
 const [line] = (await once(providers.stdout as NonNullable<typeof providers.stdout>, "data")) as [Buffer];
 const { server, stopService } = await startLoginServer(line.toString().trim());
 
-/** Measures the latency of other traffic at a fixed rate until `rush` is over. */
-async function beside(rush: Promise<unknown>): Promise<{ readonly "p50 ms": number; readonly "p99 ms": number }> {
-  const http = client({ name: "bare", port: server.httpsPort, serverName: "bare.localhost" }, 16);
-  const took: number[] = [];
-  const under: Promise<unknown>[] = [];
-  const state = { isOver: false };
-  void rush.finally(() => (state.isOver = true));
-  const began = performance.now();
-  for (let sent = 0; !state.isOver || sent < perSecond; sent += 1) {
-    const wait = began + (sent * 1000) / perSecond - performance.now();
-    if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
-    const at = performance.now();
-    under.push(http.send({ path: "/" }).then(() => took.push(performance.now() - at)));
-  }
-  await Promise.all(under);
-  http.close();
-  return { "p50 ms": quantile(took, 0.5), "p99 ms": quantile(took, 0.99) };
-}
 async function rush(...more: readonly string[]) {
   const made = run(process.execPath, [
     "bench/support/log-in.ts",
@@ -40,7 +22,11 @@ async function rush(...more: readonly string[]) {
     ...more,
   ]);
   const before = threadTimes(server.pid, "edge");
-  const latency = await beside(made);
+  const latency = await latencyUntil(
+    made,
+    { name: "bare", port: server.httpsPort, serverName: "bare.localhost" },
+    perSecond,
+  );
   const after = threadTimes(server.pid, "edge");
   const [ms = 0, arrived = 0] = (await made).trim().split(" ").map(Number);
   return {

@@ -5,6 +5,7 @@
 import { Agent, request } from "node:https";
 import { Agent as PlainAgent, request as plainRequest } from "node:http";
 import type { IncomingMessage, RequestOptions } from "node:http";
+import { quantile } from "./report.ts";
 
 export interface Target {
   readonly name: string;
@@ -58,4 +59,28 @@ export function client(
       }),
     close: () => agent.destroy(),
   };
+}
+
+export interface Latency extends Readonly<Record<string, number>> {
+  readonly "p50 ms": number;
+  readonly "p99 ms": number;
+}
+
+/** Sends requests on schedule, regardless of earlier responses, until `work` ends, and for at least a second. */
+export async function latencyUntil(work: Promise<unknown>, target: Target, perSecond: number): Promise<Latency> {
+  const http = client(target, 16);
+  const took: number[] = [];
+  const under: Promise<unknown>[] = [];
+  const state = { isOver: false };
+  void work.finally(() => (state.isOver = true));
+  const began = performance.now();
+  for (let sent = 0; !state.isOver || sent < perSecond; sent += 1) {
+    const wait = began + (sent * 1000) / perSecond - performance.now();
+    if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
+    const at = performance.now();
+    under.push(http.send({ path: "/" }).then(() => took.push(performance.now() - at)));
+  }
+  await Promise.all(under);
+  http.close();
+  return { "p50 ms": quantile(took, 0.5), "p99 ms": quantile(took, 0.99) };
 }
