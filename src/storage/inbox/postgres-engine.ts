@@ -13,6 +13,11 @@ const creationKey = 7_205_759_403_792_797;
 
 const durably = `select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'`;
 
+const maxConnections = 4;
+
+/** Nothing was written, so another connection can run the transaction. Idle connections break unnoticed. */
+class NotBegun extends Error {}
+
 /** Creates the tables with the first request, and uses connections beside those of the configuration. */
 export function postgresEngine(url: string, log: Log): InboxEngine {
   const server = serverAt(url);
@@ -29,7 +34,7 @@ export function postgresEngine(url: string, log: Log): InboxEngine {
     } finally {
       await first.end().catch(() => undefined);
     }
-    const opened = new Pool({ ...server.poolOptions("postern inbox"), max: 4 });
+    const opened = new Pool({ ...server.poolOptions("postern inbox"), max: maxConnections });
     server.follow(opened);
     opened.on("error", (error) => log.warn("a database connection of the inboxes broke", { error }));
     // A stored message is on disk, so asynchronous commits are turned off.
@@ -59,25 +64,42 @@ export function postgresEngine(url: string, log: Log): InboxEngine {
     const { rows } = await client.query({ text: numbered(sql), values: [...parameters], ...server.bounds() });
     return rows as readonly Row[];
   };
+  const begin = async (client: PoolClient): Promise<void> => {
+    try {
+      await client.query({ text: "begin", ...server.bounds() });
+    } catch (cause) {
+      throw new NotBegun("begin a transaction of the inboxes: the connection is broken", { cause });
+    }
+  };
+  const write: InboxEngine["write"] = (steps, messages = []) =>
+    using(async (client) => {
+      await begin(client);
+      try {
+        const results: (readonly Row[])[] = [];
+        for (const step of steps) results.push(await run(client, step));
+        if (messages.length > 0) {
+          const { text, sealed } = packed(messages);
+          results.push(await run(client, { sql: putMessages, parameters: [text, sealed] }));
+        }
+        await client.query({ text: "commit", ...server.bounds() });
+        return results;
+      } catch (error) {
+        if (leavesConnection(error)) await client.query("rollback").catch(ignore);
+        throw error;
+      }
+    });
   return {
     dialect: "postgres",
-    write: (steps, messages = []) =>
-      using(async (client) => {
-        await client.query({ text: "begin", ...server.bounds() });
+    async write(...work) {
+      for (let left = maxConnections; left > 0; left -= 1) {
         try {
-          const results: (readonly Row[])[] = [];
-          for (const step of steps) results.push(await run(client, step));
-          if (messages.length > 0) {
-            const { text, sealed } = packed(messages);
-            results.push(await run(client, { sql: putMessages, parameters: [text, sealed] }));
-          }
-          await client.query({ text: "commit", ...server.bounds() });
-          return results;
+          return await write(...work);
         } catch (error) {
-          if (leavesConnection(error)) await client.query("rollback").catch(ignore);
-          throw error;
+          if (!(error instanceof NotBegun)) throw error;
         }
-      }),
+      }
+      return await write(...work);
+    },
     read: (step) => using((client) => run(client, step)),
     async close() {
       await (await pool?.catch(() => undefined))?.end();
