@@ -596,11 +596,12 @@ async function keepLogins(
   const keys = await keepLoginKeys(store, clock, log);
   await keepIdpDomain({ store, clock, log, names: options, agreed: options.acmeAgree });
   const book = keepLoginBook({ store, clock, log, idleDays: options.loginIdleDays });
-  const goneLogins = endGoneLogins({ store, clock, log, tell });
+  const recorder = options.telemetry?.recorder;
+  const goneLogins = endGoneLogins({ store, clock, log, tell, recorder });
   const usedMessages = keepUsedMessages(store, clock, log);
   const { allowLocalUpstreams: allowLocal, loginCa: ca } = options;
   const joiningAgents = keepJoiningAgents(store, clock, log);
-  const invitations = sweepInvitations(store, clock, log);
+  const invitations = sweepInvitations(store, clock, log, recorder);
   const authorizations = keepAuthorizations({ store, clock, log, allowLocal, ca });
   const samlMetadata = keepSamlMetadata({ store, clock, log, metrics, allowLocal, ca });
   return {

@@ -4,6 +4,8 @@ import type { Log } from "../../lib/log.ts";
 import { agentInvitation } from "../../resources/agent-invitation.ts";
 import { personInvitation } from "../../resources/person-invitation.ts";
 import type { Store, StoredObject } from "../../storage/store.ts";
+import type { SpanRecorder } from "../../lib/span-recorder.ts";
+import { recordJob } from "../operation/recorded.ts";
 import { systemWrite } from "../operation/system-write.ts";
 
 const kinds: ReadonlySet<string> = new Set([agentInvitation.name, personInvitation.name]);
@@ -11,10 +13,15 @@ const sweepMs = 60 * 60_000;
 /** How long expired invitations remain listed. */
 const keptMs = 7 * 24 * 60 * 60_000;
 
-export function sweepInvitations(store: Store, clock: Clock, log: Log): { stop(): void } {
+export function sweepInvitations(
+  store: Store,
+  clock: Clock,
+  log: Log,
+  recorder: SpanRecorder | undefined,
+): { stop(): void } {
   const job = store.jobs.want("forget invitations");
-  const sweep = async (): Promise<void> => {
-    if (!job.isHeld()) return;
+  const sweep = async (): Promise<number> => {
+    if (!job.isHeld()) return 0;
     const ended = [...store.objects(kinds)].filter((one) => endOf(one) + keptMs <= store.settledNow());
     for (const { account_id, kind, id } of ended) {
       await store.write(systemWrite(account_id, "forgetInvitation", clock), (draft) => {
@@ -22,9 +29,12 @@ export function sweepInvitations(store: Store, clock: Clock, log: Log): { stop()
         if (object) draft.delete(object);
       });
     }
+    return ended.length;
   };
   const timer = clock.every(sweepMs, () => {
-    sweep().catch((error: unknown) => log.warn("expired invitations not deleted", { error }));
+    recordJob(recorder, clock, "forget invitations", sweep).catch((error: unknown) =>
+      log.warn("expired invitations not deleted", { error }),
+    );
   });
   return { stop: () => timer.cancel() };
 }

@@ -12,6 +12,8 @@ import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import { applicationSession } from "../../resources/application-session.ts";
 import type { Change, Store } from "../../storage/store.ts";
+import type { SpanRecorder } from "../../lib/span-recorder.ts";
+import { recordJob } from "../operation/recorded.ts";
 import { systemWrite } from "../operation/system-write.ts";
 import { routeKind } from "./metadata-book.ts";
 
@@ -29,12 +31,14 @@ export interface GoneLoginsOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly tell: TellLogin;
+  readonly recorder?: SpanRecorder | undefined;
 }
 
-export function endGoneLogins({ store, clock, log, tell }: GoneLoginsOptions): { stop(): void } {
+export function endGoneLogins({ store, clock, log, tell, recorder }: GoneLoginsOptions): { stop(): void } {
   const job = store.jobs.want("end logins without a route");
-  const end = async (): Promise<void> => {
-    if (!job.isHeld()) return;
+  const end = async (): Promise<number> => {
+    let count = 0;
+    if (!job.isHeld()) return count;
     for (const [accountId, ids] of goneIn(store)) {
       for (let from = 0; from < ids.length; from += maxEnded) {
         const some = ids.slice(from, from + maxEnded);
@@ -43,15 +47,19 @@ export function endGoneLogins({ store, clock, log, tell }: GoneLoginsOptions): {
           for (const session of present) draft.delete(session);
           return present;
         });
+        count += ended.length;
         for (const session of ended) {
           const record = recordOf(session);
           if (record) tell("login_ended.v0", accountId, () => endedLogin({ record }, "login_gone", undefined, true));
         }
       }
     }
+    return count;
   };
   const attempt = (): void =>
-    void end().catch((error: unknown) => log.warn("sessions of logins without a route not ended", { error }));
+    void recordJob(recorder, clock, "end logins without a route", end).catch((error: unknown) =>
+      log.warn("sessions of logins without a route not ended", { error }),
+    );
   let rest: Timer | undefined;
   let isWanted = false;
   const want = (): void => {

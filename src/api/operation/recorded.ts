@@ -1,4 +1,4 @@
-/** Records a span for each write of the API. */
+/** Records spans for the writes of the API and for background work. */
 import type { Clock } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
 import type { SpanRecorder } from "../../lib/span-recorder.ts";
@@ -50,4 +50,30 @@ function recorded({ id, method, path, run }: Operation, recorder: SpanRecorder, 
       });
     }
   };
+}
+
+/**
+ * Does background work, and records a span if it changed something or failed.
+ * @param work returns how many objects it changed
+ */
+export async function recordJob(
+  recorder: SpanRecorder | undefined,
+  clock: Clock,
+  name: string,
+  work: () => Promise<number>,
+): Promise<void> {
+  const startedAt = clock.now();
+  let changed = 0;
+  let error: string | undefined;
+  try {
+    changed = await work();
+  } catch (thrown) {
+    error = thrown instanceof Error ? thrown.message : String(thrown);
+    throw thrown;
+  } finally {
+    if (changed > 0 || error !== undefined) {
+      const attributes = { "postern.changed_objects": changed };
+      recorder?.record({ name, kind: "internal", startedAt, endedAt: clock.now(), error, attributes });
+    }
+  }
 }
