@@ -80,7 +80,7 @@ function startReport(platform: Platform): Record<string, unknown> {
     https_port: platform.httpsPort,
     http_port: platform.httpPort ?? null,
     agent_port: platform.agentPort,
-    ...(platform.sshPort !== undefined && { ssh_port: platform.sshPort }),
+    ...(platform.sshPort !== undefined && { ssh_port: platform.sshPort, ssh_host_key: platform.sshHostKey }),
     domain: platform.domain,
     ca_file: platform.caFile,
     ...(platform.firstStart ? { api_key: platform.apiKey, authtoken: platform.authtoken } : {}),
@@ -95,7 +95,9 @@ function welcome(platform: Platform): string {
     `  API           ${platform.apiUrl}`,
     `  Public        https://NAME.${platform.domain}${port}`,
     `  Agents        port ${platform.agentPort}`,
-    ...(platform.sshPort === undefined ? [] : [`  SSH           port ${platform.sshPort}`]),
+    ...(platform.sshPort === undefined
+      ? []
+      : [`  SSH           port ${platform.sshPort}, host key ${platform.sshHostKey}`]),
     `  CA            ${platform.caFile}`,
   ];
   if (platform.firstStart) {

@@ -48,6 +48,8 @@ export interface Platform {
   readonly agentPort: number;
   /** Absent without an SSH listener. */
   readonly sshPort?: number;
+  /** Fingerprint of the SSH host key. Absent without an SSH listener. */
+  readonly sshHostKey?: string;
   /** HTTPS port in public URLs. */
   readonly publicHttpsPort: number;
   /** URL to which visitors return from their logins. */

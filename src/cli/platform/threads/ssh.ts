@@ -23,6 +23,8 @@ export interface SshThreadOptions {
 
 export interface SshPorts {
   readonly sshPort: number;
+  /** Fingerprint of the host key. */
+  readonly sshHostKey: string;
 }
 
 const { options } = workerData as ThreadData<SshThreadOptions>;
@@ -51,7 +53,7 @@ await runThread<SshPorts, never, never>([], "continues", async (log) => {
   });
   log.info("ssh listener", { port: server.port, hostKey: hostKey.fingerprint });
   return {
-    ports: { sshPort: server.port },
+    ports: { sshPort: server.port, sshHostKey: hostKey.fingerprint },
     drain() {
       server.retire();
       return Promise.resolve();
