@@ -213,12 +213,41 @@ export function recordFrom(id: string, { common, accountId, routeId }: Place, ow
   };
 }
 
-/** Only the control plane needs the client's id, which is long and often different in each grant. */
+/** What many grants have in common. */
+type Terms = Pick<Grant, "name" | "scopes" | "audience">;
+
+/** A grant without the client's id, which is long and often individual, and which only the control plane needs. */
+class KeptGrant implements Grant {
+  readonly issuedAt: number;
+  readonly #terms: Terms;
+
+  constructor({ name, scopes, audience, issuedAt }: Grant) {
+    this.issuedAt = issuedAt;
+    this.#terms = oneOf(terms, JSON.stringify([name, scopes, audience]), () =>
+      Object.freeze({ name, scopes: sharedList(scopes), audience: shared(audience) }),
+    );
+  }
+
+  get client(): string {
+    return "";
+  }
+
+  get name(): string {
+    return this.#terms.name;
+  }
+
+  get scopes(): readonly string[] {
+    return this.#terms.scopes;
+  }
+
+  get audience(): string {
+    return this.#terms.audience;
+  }
+}
+
 function keptGrant(text: string | undefined): Grant | undefined {
   const grant = grantOf(text);
-  if (grant === undefined) return undefined;
-  const { name, scopes, audience, issuedAt } = grant;
-  return { client: "", name: shared(name), scopes: sharedList(scopes), audience: shared(audience), issuedAt };
+  return grant && new KeptGrant(grant);
 }
 
 const none: readonly string[] = unknownIdentity.memberships;
@@ -228,13 +257,14 @@ const maxSharedList = 8;
 const texts = new Map<string, string>();
 const lists = new Map<string, readonly string[]>();
 const commons = new Map<string, Common>();
+const terms = new Map<string, Terms>();
 
 /** Returns the single copy of a value that many sessions share. Without it a session takes a third more memory. */
-function shared(text: string): string {
+export function shared(text: string): string {
   return oneOf(texts, text, () => text);
 }
 
-function sharedList(list: readonly string[]): readonly string[] {
+export function sharedList(list: readonly string[]): readonly string[] {
   if (list.length === 0) return none;
   if (list.length > maxSharedList) return list;
   return oneOf(lists, JSON.stringify(list), () => Object.freeze(list.map(shared)));

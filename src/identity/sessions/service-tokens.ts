@@ -6,6 +6,7 @@ import type { Reach } from "../../lib/reach.ts";
 import type { ResourceObject } from "../../schema/object.ts";
 import type { LoginUse } from "./reports.ts";
 import { unknownIdentity } from "../calls/identity.ts";
+import { shared, sharedList } from "./records.ts";
 import { makeSeenCookies } from "./seen-cookies.ts";
 import { Session } from "./session.ts";
 import type { Moment, SessionRecord } from "./session.ts";
@@ -41,9 +42,9 @@ export class Machine {
   constructor({ id, account_id, doc }: ResourceObject) {
     const { name, acl, scopes } = doc as unknown as ServiceTokenDoc;
     this.id = id;
-    this.accountId = account_id;
+    this.accountId = shared(account_id);
     this.name = name;
-    this.scopes = scopes;
+    this.scopes = sharedList(scopes);
     this.#acl = acl;
   }
 
@@ -65,13 +66,54 @@ export class Machine {
   }
 }
 
-/** A token in use. It ends when it is deleted or replaced, with the requests that it admitted. */
+/** A token that was used here. It ends when it is deleted or replaced, with the requests that it admitted. */
 export class PresentedToken extends Session {
   machine: Machine;
 
   constructor(machine: Machine, record: SessionRecord, clock: Moment) {
     super(record, clock);
     this.machine = machine;
+  }
+}
+
+/** A token before its first request at this edge, because most tokens are used at few edges. */
+class HeldToken {
+  /** SHA-256 of the token, one character for each byte. */
+  readonly hash: string;
+  machine: Machine;
+  /** Milliseconds since 1970; 0 for never. */
+  endsAt: number;
+  readonly #arrival: Arrival;
+  #presented: PresentedToken | undefined;
+
+  constructor(hash: string, machine: Machine, endsAt: number, arrival: Arrival) {
+    this.hash = hash;
+    this.machine = machine;
+    this.endsAt = endsAt;
+    this.#arrival = arrival;
+  }
+
+  present(): PresentedToken {
+    return (this.#presented ??= new PresentedToken(this.machine, this.#record(), this.#arrival));
+  }
+
+  /** Applies a change of the machine. Open requests of the token continue. */
+  change(machine: Machine, endsAt: number): void {
+    this.machine = machine;
+    this.endsAt = endsAt;
+    if (!this.#presented) return;
+    this.#presented.machine = machine;
+    this.#presented.replace(this.#record());
+  }
+
+  /** Returns the token if it was used. */
+  end(): PresentedToken | undefined {
+    if (this.#presented) this.#presented.ended = true;
+    return this.#presented;
+  }
+
+  #record(): SessionRecord {
+    return recordOf(this.machine, this.hash, this.#arrival.now(), this.endsAt);
   }
 }
 
@@ -94,22 +136,23 @@ export function isServiceToken(text: string): boolean {
 
 /** @param ended called after tokens have ended */
 export function makeServiceTokens(clock: Clock, ended: () => void): ServiceTokens {
-  const byHash = new Map<string, PresentedToken>();
+  const byHash = new Map<string, HeldToken>();
   /** The current token first, then the one before the last rotation. */
-  const byId = new Map<string, readonly PresentedToken[]>();
+  const byId = new Map<string, readonly HeldToken[]>();
+  const arrivals = makeArrivals(clock);
   const seen = makeSeenCookies(clock);
   const used = new Set<PresentedToken>();
 
   const put = (id: string, object: ResourceObject | null): void => {
     const before = byId.get(id) ?? [];
-    const after = object ? tokensOf(object, before, clock) : [];
+    const after = object ? tokensOf(object, before, arrivals) : [];
     for (const one of before) {
       if (after.includes(one)) continue;
-      byHash.delete(one.record.cookieHash);
-      seen.drop(one);
-      one.ended = true;
+      byHash.delete(one.hash);
+      const ended = one.end();
+      if (ended) seen.drop(ended);
     }
-    for (const one of after) byHash.set(one.record.cookieHash, one);
+    for (const one of after) byHash.set(one.hash, one);
     if (after.length === 0) byId.delete(id);
     else byId.set(id, after);
   };
@@ -117,11 +160,11 @@ export function makeServiceTokens(clock: Clock, ended: () => void): ServiceToken
     find(text) {
       const known = seen.get(text);
       if (known instanceof PresentedToken) return known;
-      const found = byHash.get(hashToken(text).toString("hex"));
+      const found = byHash.get(hashToken(text).toString("latin1"))?.present();
       if (found !== undefined) seen.put(text, found);
       return found;
     },
-    byId: (id) => byId.get(id)?.[0],
+    byId: (id) => byId.get(id)?.[0]?.present(),
     use: (token) => void used.add(token),
     takeUses() {
       const now = clock.now();
@@ -146,8 +189,8 @@ export function makeServiceTokens(clock: Clock, ended: () => void): ServiceToken
   };
 }
 
-/** A token that stays valid stays the same object, so that its open requests continue. */
-function tokensOf(object: ResourceObject, before: readonly PresentedToken[], clock: Moment): readonly PresentedToken[] {
+/** A token that stays valid stays the same object. Its clocks count from its arrival. */
+function tokensOf(object: ResourceObject, before: readonly HeldToken[], arrivals: () => Arrival): readonly HeldToken[] {
   const doc = object.doc as unknown as ServiceTokenDoc;
   const machine = new Machine(object);
   const expires = instant(doc.expires_at);
@@ -157,23 +200,35 @@ function tokensOf(object: ResourceObject, before: readonly PresentedToken[], clo
     [doc.previous_token_hash, expires > 0 ? Math.min(expires, previous) : previous],
   ];
   return tokens
-    .filter(([hash]) => hash !== "")
-    .map(([hash, endsAt]) => {
-      const present = before.find((one) => one.record.cookieHash === hash);
-      // Its clocks count from its arrival.
-      const record = recordOf(object, hash, present?.record.loginAt ?? clock.now(), endsAt);
-      if (present === undefined) return new PresentedToken(machine, record, clock);
-      present.machine = machine;
-      present.replace(record);
+    .filter(([hex]) => hex !== "")
+    .map(([hex, endsAt]) => {
+      const hash = Buffer.from(hex, "hex").toString("latin1");
+      const present = before.find((one) => one.hash === hash);
+      if (present === undefined) return new HeldToken(hash, machine, endsAt, arrivals());
+      present.change(machine, endsAt);
       return present;
     });
 }
 
+type Arrival = Moment;
+
+/** Tokens that arrive within a second share their arrival. */
+function makeArrivals(clock: Moment): () => Arrival {
+  let last: Arrival | undefined;
+  return () => {
+    const mono = clock.monotonic();
+    if (last && mono - last.monotonic() < 1000) return last;
+    const now = clock.now();
+    last = { now: () => now, monotonic: () => mono };
+    return last;
+  };
+}
+
 /** @param endsAt milliseconds since 1970; 0 for never */
-function recordOf({ id, account_id, doc }: ResourceObject, hash: string, at: number, endsAt: number): SessionRecord {
+function recordOf({ id, accountId, name }: Machine, hash: string, at: number, endsAt: number): SessionRecord {
   return {
     id,
-    accountId: account_id,
+    accountId,
     userId: id,
     cookieHash: hash,
     realm: "",
@@ -186,8 +241,8 @@ function recordOf({ id, account_id, doc }: ResourceObject, hash: string, at: num
     loginAt: at,
     lastActive: at,
     checkedAt: at,
-    scopes: [],
-    identity: { ...unknownIdentity, subject: id, name: String(doc["name"]) },
+    scopes: sharedList([]),
+    identity: { ...unknownIdentity, subject: id, name },
     accessToken: "",
     refreshToken: "",
     idToken: "",
