@@ -123,7 +123,8 @@ describe("postern http --mcp", { timeout: 240_000 }, () => {
     const [, config = ""] =
       /cursor:\/\/anysphere\.cursor-deeplink\/mcp\/install\?name=\S+&config=(\S+)/.exec(text) ?? [];
     assert.deepEqual(JSON.parse(Buffer.from(decodeURIComponent(config), "base64").toString()), { url });
-    assert.match(agent.stderr(), /everyone who knows the URL can call the tools/);
+    assert.match(agent.stderr(), /everyone who knows the URL can call the tools.*--sso dev/);
+    assert.ok(text.includes("NODE_EXTRA_CA_CERTS") && !text.includes("Claude Desktop"), "only this machine reaches it");
   });
 
   it("G3: postern http --mcp-stdio gives the process no token of the agent", async () => {

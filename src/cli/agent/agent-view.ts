@@ -5,7 +5,7 @@ import type { TunnelOptions } from "../../agent/tunnel.ts";
 import type { Upstream } from "../../agent/upstream.ts";
 import type { Log } from "../../lib/log.ts";
 import { renderQr } from "../qr/render.ts";
-import { mcpClients, mcpUrl } from "./mcp-clients.ts";
+import { isLocal, mcpClients, mcpUrl } from "./mcp-clients.ts";
 import { isPublicUrl } from "./sharing.ts";
 import type { Shared } from "./sharing.ts";
 import { shownText } from "../terminal/text-width.ts";
@@ -59,7 +59,13 @@ export function mcpLines(url: string | undefined, { mcp }: Shown): readonly stri
   if (url === undefined || mcp?.path === undefined || mcp.transport === undefined) return [];
   const place = { path: mcp.path, transport: mcp.transport };
   const clients = mcpClients(url, place).map(({ client, add }) => `  ${`${client}:`.padEnd(16)}${add}`);
-  return [`MCP server at ${mcpUrl(url, place)}. Add it to a client:`, ...clients].map(shownText);
+  const trust = "Clients that run on Node trust the certificate if NODE_EXTRA_CA_CERTS names the server's ca.pem.";
+  const lines = [
+    `MCP server at ${mcpUrl(url, place)}. Add it to a client:`,
+    ...clients,
+    ...(isLocal(url) ? [trust] : []),
+  ];
+  return lines.map(shownText);
 }
 
 /** Returns the public URL and its service. */

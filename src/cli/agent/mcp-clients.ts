@@ -18,9 +18,11 @@ export function mcpClients(publicUrl: string, { path, transport }: McpPlace): re
   const [name = "mcp"] = new URL(url).hostname.split(".", 1);
   const server = JSON.stringify({ name, type: transport, url });
   const config = Buffer.from(JSON.stringify({ url })).toString("base64");
+  // The vendor's servers connect to connectors, so they reach public names only.
+  const desktop = { client: "Claude Desktop", add: `Settings, Connectors, Add custom connector: ${url}` };
   return [
     { client: "Claude Code", add: `claude mcp add --transport ${transport} ${name} ${quoted(url)}` },
-    { client: "Claude Desktop", add: `Settings, Connectors, Add custom connector: ${url}` },
+    ...(isLocal(url) ? [] : [desktop]),
     { client: "VS Code", add: `code --add-mcp ${quoted(server)}` },
     {
       client: "Cursor",
@@ -29,6 +31,11 @@ export function mcpClients(publicUrl: string, { path, transport }: McpPlace): re
     { client: "mcp-remote", add: `npx mcp-remote ${quoted(url)}` },
     { client: "curl", add: transport === "sse" ? `curl -N ${quoted(url)}` : curl(url) },
   ];
+}
+
+/** Whether only this machine reaches the URL, whose certificate is then the server's own. */
+export function isLocal(url: string): boolean {
+  return /(^|\.)localhost$/.test(new URL(url).hostname);
 }
 
 function curl(url: string): string {

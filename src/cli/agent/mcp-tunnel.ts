@@ -83,7 +83,7 @@ export async function withMcpPlace(tunnel: TunnelOptions, log: Log): Promise<Tun
   }
   if (!isGuarded(tunnel)) {
     log.warn("everyone who knows the URL can call the tools of this MCP server", {
-      advice: "require a login, such as --login google --allow-email '*@example.com'",
+      advice: "require a login, such as --login google --allow-email '*@example.com', or on one machine --sso dev",
     });
   }
   return { ...tunnel, mcp };

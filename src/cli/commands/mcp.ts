@@ -19,6 +19,11 @@ export const mcp = defineCommand({
     const { baseUrl, apiKey = "" } = await placeOf(access);
     const url = new URL(`${baseUrl.replace(/\/$/, "")}/mcp`);
     if (!allowChanges) url.searchParams.set("read_only", "true");
+    if (process.stdin.isTTY) {
+      process.stderr.write(
+        "postern mcp: waits for an assistant on standard input. To add it to Claude Code: claude mcp add postern -- postern mcp\n",
+      );
+    }
     await bridgeMcp({ url, apiKey, input: process.stdin, output: process.stdout, diagnostics: process.stderr });
     return exitCodes.fine;
   },
