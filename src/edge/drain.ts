@@ -2,7 +2,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { AgentRegistry } from "./agents/registry.ts";
 import type { AgentSession } from "../tunnel/server-hooks.ts";
 import type { DataPlane } from "./data-plane.ts";
-import { makeDepartures } from "./departures.ts";
+import { makeDepartures } from "./agents/departures.ts";
 
 /** Share of the delay in which all agents are told to move. The last ones need the rest to connect elsewhere. */
 const agentsShare = 0.8;

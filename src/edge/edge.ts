@@ -83,15 +83,14 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
   try {
     const https = await started(listenHttps(options, plane, serving));
     httpsPort = https.port;
-    const { httpListen } = options;
+    const { httpListen, gatewayPath, beforeAgents } = options;
     const http = httpListen && (await started(listenHttp(httpListen, options, plane, advertisedHttpsPort(), serving)));
     httpPort = http?.port;
     publicListeners.push(https, ...(http ? [http] : []));
     const listening = started(listenForAgents(options, plane, { httpsPort, httpPort }));
     // An edge that waits for others can listen only when it has its configuration.
-    if (options.beforeAgents) listening.catch(() => undefined);
-    else await listening;
-    const { gatewayPath } = options;
+    listening.catch(() => undefined);
+    if (!beforeAgents) await listening;
     const gateway = gatewayPath === undefined ? undefined : await startGatewayListener(gatewayPath, plane);
     gatewayClose = () => gateway?.close();
     const places = (await plane.peers?.listen()) ?? {};
@@ -99,7 +98,7 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
       advertised: advertisedHttpsPort(),
       https: https.port,
       http: http?.port ?? 0,
-      agent: options.beforeAgents ? options.agentListen.port : (await listening).port,
+      agent: beforeAgents ? options.agentListen.port : (await listening).port,
     });
     const agent = await listening;
     return {

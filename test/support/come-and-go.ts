@@ -1,11 +1,7 @@
 /**
  * Nodes that come and go, and an agent with the addresses of all of them. One node always runs. The other one is killed and
- * started in turn. Returns for each arrival how long the agent took to have sessions at two nodes. Run it alone for ten
- * minutes:
- *
- *     node_modules/.bin/node test/support/come-and-go.ts --rounds 15 --seconds 20
+ * started in turn. Returns for each arrival how long the agent took to have sessions at two nodes.
  */
-import { parseArgs } from "node:util";
 import { setTimeout as delay } from "node:timers/promises";
 import { parseServerAddress } from "../../src/agent/connect.ts";
 import { freePort } from "./connections.ts";
@@ -59,13 +55,4 @@ export async function comeAndGo(rounds: number, seconds: number): Promise<readon
     await place.drop();
   }
   return took;
-}
-
-if (import.meta.main) {
-  const { values } = parseArgs({
-    options: { rounds: { type: "string", default: "15" }, seconds: { type: "string", default: "20" } },
-  });
-  const took = await comeAndGo(Number(values.rounds), Number(values.seconds));
-  for (const [round, ms] of took.entries()) process.stdout.write(`${JSON.stringify({ round, ms: Math.round(ms) })}\n`);
-  process.stdout.write(`${JSON.stringify({ longestMs: Math.round(Math.max(...took)) })}\n`);
 }

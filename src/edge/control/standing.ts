@@ -9,7 +9,7 @@ import type { Standing } from "../../routing/planes/questions.ts";
 import type { AgentServer } from "../../tunnel/server.ts";
 import type { AgentSession } from "../../tunnel/server-hooks.ts";
 import type { AgentRegistry } from "../agents/registry.ts";
-import { makeDepartures } from "../departures.ts";
+import { makeDepartures } from "../agents/departures.ts";
 
 export interface StandingOptions {
   readonly registry: Pick<AgentRegistry, "sessions" | "withdraw" | "park" | "servedElsewhere">;

@@ -133,9 +133,8 @@ export function makeOpenTunnels(options: OpenTunnelsOptions): OpenTunnels {
     else publish(tunnel);
     tellOpened(tunnel);
   };
-  const close = (tunnel: Tunnel): void => end(tunnel, 0);
   const stop: OpenTunnels["stop"] = (tunnel, message, reason) => {
-    close(tunnel);
+    end(tunnel, 0);
     log.info("tunnel stopped", { tunnel: tunnel.id, session: tunnel.session.id, why: message });
     tunnel.session.stopTunnel(tunnel.id, message, reason);
   };
@@ -169,7 +168,7 @@ export function makeOpenTunnels(options: OpenTunnelsOptions): OpenTunnels {
       tellOpened(tunnel);
     },
     changed: publish,
-    close,
+    close: (tunnel) => end(tunnel, 0),
     withdraw: (tunnel) => end(tunnel, options.finishMs),
     stop,
     onClosed: (listener) => void listeners.push(listener),

@@ -2,10 +2,10 @@
  * Ends sessions of agents that cannot have a second one. Each session ends when its requests have finished. Visitors
  * wait meanwhile, and until the agent has connected elsewhere.
  */
-import type { Clock } from "../lib/clock.ts";
-import type { AgentSession } from "../tunnel/server-hooks.ts";
-import type { ParkedTunnels } from "./agents/parking.ts";
-import type { AgentRegistry } from "./agents/registry.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { AgentSession } from "../../tunnel/server-hooks.ts";
+import type { ParkedTunnels } from "./parking.ts";
+import type { AgentRegistry } from "./registry.ts";
 
 export interface Departures {
   /** Number of sessions whose agents have not yet connected elsewhere. */
