@@ -201,6 +201,23 @@ describe("choosing an upstream", () => {
     assert.deepEqual(upstreams.choose({ kind: "tunnel", id: "tn_1" }, exchange(), []), { error: "tunnel_gone" });
   });
 
+  it("the choice of an upstream finds the tunnel that replaces the one for which a request waits", async () => {
+    const { upstreams, session, label } = platform();
+    const [silent, again] = [session(), session()];
+    silent.openProxy = () => undefined;
+    label(silent, "tn_1", { app: "web" });
+    const plan = group({ app: "web" });
+    const pool = upstreams.choose(plan, exchange(), []);
+    assert.ok(pool instanceof UpstreamPool);
+    const failed = Promise.withResolvers<unknown>();
+    pool.request({
+      exchange: exchange(),
+      upstreamFailed: () => failed.resolve(upstreams.choose(plan, exchange(), [pool])),
+    } as unknown as UpstreamUser);
+    label(again, "tn_1", { app: "web" });
+    assert.ok((await failed.promise) instanceof UpstreamPool);
+  });
+
   it("the choice of an upstream closes the streams of a tunnel that closes", async () => {
     const { upstreams, session, label, registry } = platform();
     const agent = session();
