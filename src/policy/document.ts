@@ -66,5 +66,7 @@ export function policyIssue(text: string, layer: Layer, field: string): Issue | 
 export function policyDoubts(text: string, layer: Layer, field: string): readonly Issue[] {
   const { issues, warnings } = surveyPolicy(text, layer);
   if (issues.length > 0) return [];
-  return warnings.filter((one) => applies(one)).map(({ path, message }) => ({ path: field, message: `${path} ${message}` }));
+  return warnings
+    .filter((one) => applies(one))
+    .map(({ path, message }) => ({ path: field, message: `${path} ${message}` }));
 }

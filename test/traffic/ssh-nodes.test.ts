@@ -101,10 +101,10 @@ describe("SSH clients of two nodes", { skip, timeout: 120_000 }, () => {
     const arrived = once(service.server, "request");
     const slow = ask("looped", "/slow");
     await arrived;
-    let isStopping = true;
+    const stopping = new AbortController();
     const statuses: number[] = [];
     const visits = (async () => {
-      while (isStopping) statuses.push((await ask("paired")).status);
+      while (!stopping.signal.aborted) statuses.push((await ask("paired")).status);
     })();
     const stopped = nodes[0].end();
     await first.says("The server is stopping.");
@@ -113,7 +113,7 @@ describe("SSH clients of two nodes", { skip, timeout: 120_000 }, () => {
     await again;
     await served("looped");
     await stopped;
-    isStopping = false;
+    stopping.abort();
     await visits;
     assert.notEqual(await first.ended, 0);
     assert.match(first.stderr, /the server is stopping: connect again to reach another one/);

@@ -20,6 +20,7 @@ import type { DevelopmentProvider } from "../../api/logins/addresses-operation.t
 import type { SharedKeys, ServerKeys } from "../../api/nodes/shared-keys.ts";
 import type { PeerOptions } from "../../edge/edge-options.ts";
 import type { AccessLogFile } from "./access-log-file.ts";
+import type { AddressData } from "../../geo/address-book.ts";
 import { AddressService } from "./address-service.ts";
 import { captureDirectory, CaptureService } from "./capture-service.ts";
 import type { CaptureServiceOptions } from "./capture-service.ts";
@@ -85,10 +86,6 @@ export function startPlanes(options: PlanesOptions): Planes {
   );
   const problems = collectProblems({ control: () => control });
   const service = openAddresses(options, { edges, control: () => control }, problems.tell);
-  const controlPlaneReady = (tell: Supervised<ControlPlanePorts>["tell"]): void => {
-    problems.controlPlaneReady(tell);
-    if (service.data) tell({ type: "addresses", data: service.data });
-  };
   let apiPort: number | undefined;
   let sharedKeys: SharedKeys | undefined;
   let checkedAt = -Infinity;
@@ -99,7 +96,7 @@ export function startPlanes(options: PlanesOptions): Planes {
       file: new URL("./threads/control-plane.ts", import.meta.url),
       lines: () => takeEnds.map((take) => take("control plane")),
       readinessChecked: () => void (checkedAt = clock.monotonic()),
-      ready: controlPlaneReady,
+      ready: (tell) => problems.controlPlaneReady(tell, service.data),
       options: (ports) => controlPlaneOptions(options, ports?.apiPort ?? apiPort),
     });
   let control: Supervised<ControlPlanePorts> = startControl();
@@ -242,7 +239,8 @@ function collectProblems({ control }: Pick<ToPlanes, "control">) {
       if (problem.message !== undefined) problems.set(problem.part, problem);
       control().tell({ type: "serverProblem", problem });
     },
-    controlPlaneReady(tell: Supervised<ControlPlanePorts>["tell"]): void {
+    controlPlaneReady(tell: Supervised<ControlPlanePorts>["tell"], data: AddressData | undefined): void {
+      if (data) tell({ type: "addresses", data });
       for (const problem of problems.values()) tell({ type: "serverProblem", problem });
     },
   };

@@ -127,10 +127,8 @@ export function supervise<Options, Ports>(plan: ThreadPlan<Options, Ports>): Sup
   const failed = (error: ThreadError, refuses: boolean): void => {
     if (ports === undefined) startError = Object.assign(new Error(error.message), error);
     if (ports === undefined && refuses) isRefused = true;
-    else {
-      plan.log.error(`${plan.name} failed`, { error: error.stack ?? error.message });
-      if (refuses) plan.failed?.(error.message);
-    }
+    else plan.log.error(`${plan.name} failed`, { error: error.stack ?? error.message });
+    if (ports !== undefined && refuses) plan.failed?.(error.message);
   };
 
   const ended = (): void => {
