@@ -1,4 +1,5 @@
 -- Posts webhooks of 2 KiB whose ids do not repeat. Only the id is written anew, because wrk shares the processors.
+-- PAUSE_MS is the mean pause of a connection before each webhook, milliseconds.
 local count = 0
 local seed = os.time() .. "-" .. tostring({}):sub(8)
 local id = string.rep("0", 12)
@@ -14,4 +15,10 @@ end
 function request()
   count = count + 1
   return before .. string.format("%012d", count) .. after
+end
+local pause = tonumber(os.getenv("PAUSE_MS") or "0")
+if pause > 0 then
+  function delay()
+    return math.random(0, 2 * pause)
+  end
 end

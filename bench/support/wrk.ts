@@ -24,6 +24,7 @@ export async function wrk(
     readonly seconds: number;
     readonly headers?: readonly string[];
     readonly script?: string;
+    readonly env?: Readonly<Record<string, string>>;
   },
 ): Promise<WrkResult> {
   const directory = mkdtempSync(join(tmpdir(), "postern-wrk-"));
@@ -32,7 +33,11 @@ export async function wrk(
   const args = ["-t1", `-c${options.connections}`, `-d${options.seconds}s`, "--latency", "--timeout", "30s"];
   for (const header of options.headers ?? []) args.push("-H", header);
   if (options.script) args.push("-s", options.script);
-  const output = await run("wrk", [...args, url], { LD_PRELOAD: wrapper, NSS_WRAPPER_HOSTS: hosts });
+  const output = await run("wrk", [...args, url], {
+    ...options.env,
+    LD_PRELOAD: wrapper,
+    NSS_WRAPPER_HOSTS: hosts,
+  });
   const failed = /Non-2xx or 3xx responses: (\d+)/.exec(output);
   const broken = /Socket errors: (.*)/.exec(output);
   if (failed || broken) throw new Error(`wrk ${url}: ${failed?.[0] ?? broken?.[0]}`);

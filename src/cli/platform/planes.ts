@@ -117,13 +117,6 @@ export function startPlanes(options: PlanesOptions): Planes {
       sharedKeys: () => sharedKeys,
       ownKeys: () => ({ ...options.kept, authority }),
     }));
-  /** If the first edge can listen, all can. */
-  const startEdges = async (): Promise<EdgePorts> => {
-    const { started } = startEdge(0);
-    const ports = await Promise.race([started, start.first]);
-    await Promise.all([started, ...takeEnds.slice(1).map((_take, at) => startEdge(at + 1, ports).started)]);
-    return await started;
-  };
   let ssh: Supervised<SshPorts> | undefined;
   const close = async (controlMs: number): Promise<void> => {
     service.stop();
@@ -143,7 +136,7 @@ export function startPlanes(options: PlanesOptions): Planes {
       if (service.data) control.tell({ type: "addresses", data: service.data });
       // All nodes of a cluster share these keys.
       if (options.settings.cluster) ({ sharedKeys } = await controlStarted);
-      const [controlPorts, edgePorts] = await Promise.all([controlStarted, startEdges()]);
+      const [controlPorts, edgePorts] = await Promise.all([controlStarted, startEdges(count, start, startEdge)]);
       apiPort = controlPorts.apiPort;
       // Before the edges run, they would turn SSH clients away.
       const sshPlan = { ...shared, ...options, ...(sharedKeys ?? options.kept), edges: count };
@@ -174,6 +167,19 @@ export function startPlanes(options: PlanesOptions): Planes {
     stopControlPlane: () => control.stop(drainMs),
     startControlPlane: async () => void (await (control = startControl()).started),
   };
+}
+
+/** Starts the first edge, and then the others with its ports. If the first edge can listen, all can. */
+async function startEdges(
+  count: number,
+  { first }: EdgeStart,
+  startEdge: (at: number, first?: EdgePorts) => Supervised<EdgePorts>,
+): Promise<EdgePorts> {
+  const { started } = startEdge(0);
+  const ports = await Promise.race([started, first]);
+  const others = Array.from({ length: count - 1 }, (_one, at) => startEdge(at + 1, ports).started);
+  await Promise.all([started, ...others]);
+  return await started;
 }
 
 interface EdgePlan {

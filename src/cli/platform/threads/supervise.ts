@@ -144,19 +144,8 @@ export function supervise<Options, Ports>(plan: ThreadPlan<Options, Ports>): Sup
     restart = plan.clock.after(pauseMs, start);
   };
 
-  /** Asks the running thread to stop or drain. */
   const ask = (running: Worker, message: ToThread, boundMs: number): Promise<void> =>
-    new Promise((resolve) => {
-      const bound = plan.clock.after(boundMs, () => {
-        plan.log.warn(`${plan.name} did not ${message.type} in time`, { boundMs });
-        resolve();
-      });
-      done = () => {
-        bound.cancel();
-        resolve();
-      };
-      running.postMessage(message);
-    });
+    askToEnd(plan, running, message, boundMs, (resolve) => void (done = resolve));
   const tell = (message: ToThread): void => worker?.postMessage(message, portsOf(message));
   const halt = (): Worker | undefined => {
     stopping = true;
@@ -181,6 +170,27 @@ export function supervise<Options, Ports>(plan: ThreadPlan<Options, Ports>): Sup
       await exited;
     },
   };
+}
+
+/** Asks the running thread to stop or drain. @param listen gets the function to call when the thread has done it */
+function askToEnd(
+  plan: Pick<ThreadPlan<unknown, unknown>, "clock" | "log" | "name">,
+  running: Worker,
+  message: ToThread,
+  boundMs: number,
+  listen: (done: () => void) => void,
+): Promise<void> {
+  return new Promise((resolve) => {
+    const bound = plan.clock.after(boundMs, () => {
+      plan.log.warn(`${plan.name} did not ${message.type} in time`, { boundMs });
+      resolve();
+    });
+    listen(() => {
+      bound.cancel();
+      resolve();
+    });
+    running.postMessage(message);
+  });
 }
 
 /** Returns the ports that a message transfers. */
