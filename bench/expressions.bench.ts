@@ -5,10 +5,10 @@
 import { celEnv, parse, plan } from "@bufbuild/cel";
 import { strings } from "@bufbuild/cel/ext";
 import { defineEnvironment } from "../src/cel/checking/environment.ts";
-import { listOf, mapOf, types } from "../src/cel/checking/types.ts";
+import { listOf, mapOf, types } from "../src/cel/checking/cel-types.ts";
 import { standardFunctions } from "../src/cel/functions/standard.ts";
 import { stringFunctions } from "../src/cel/functions/strings.ts";
-import { compile } from "../src/cel/program.ts";
+import { compileSource } from "../src/cel/program.ts";
 import { interleave, median, table, verdict } from "./support/report.ts";
 
 const rounds = 7;
@@ -57,7 +57,7 @@ const environment = defineEnvironment({
 const theirEnvironment = celEnv({ funcs: strings });
 
 function compiled(source: string): () => unknown {
-  const result = compile(source, environment, { result: types.bool });
+  const result = compileSource(source, environment, { result: types.bool });
   if (!result.ok) throw new Error(`${source}: ${result.issues[0]?.message}`);
   return () => result.program.evaluate(given);
 }

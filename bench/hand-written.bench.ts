@@ -3,7 +3,7 @@ import { openSync, writeSync } from "node:fs";
 import type { Writable } from "node:stream";
 import * as ws from "ws";
 import { makeLog } from "../src/lib/log.ts";
-import { FrameReader } from "../src/websocket/frames.ts";
+import { FrameReader } from "../src/websocket/websocket-frames.ts";
 import { interleave, table } from "./support/report.ts";
 
 const contender = (name: string, times: number, run: (times: number) => unknown) => ({

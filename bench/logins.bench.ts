@@ -5,11 +5,11 @@
 import { readFileSync } from "node:fs";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { systemClock, timestamp } from "../src/lib/clock.ts";
+import { systemClock, formatTimestamp } from "../src/lib/clock.ts";
 import { unknownIdentity } from "../src/identity/calls/identity.ts";
-import { docOf, recordOf, sessionKind } from "../src/identity/sessions/records.ts";
-import { cookieHash, newAccessToken, newSessionCookie } from "../src/identity/sessions/session.ts";
-import type { SessionRecord } from "../src/identity/sessions/session.ts";
+import { docOf, recordOf, sessionKind } from "../src/identity/sessions/session-records.ts";
+import { cookieHash, newAccessToken, newSessionCookie } from "../src/identity/sessions/login-session.ts";
+import type { SessionRecord } from "../src/identity/sessions/login-session.ts";
 import { makeServiceTokens, serviceTokenKind } from "../src/identity/sessions/service-tokens.ts";
 import { makeSessions } from "../src/identity/sessions/sessions.ts";
 import { hashToken, newToken, tokenPrefixes } from "../src/lib/tokens.ts";
@@ -112,7 +112,7 @@ function measureMemory(what: string, add: (number: string) => unknown, atMost = 
 
 /** Parsed separately, as from the connection, so that two sessions share no memory. */
 function put(record: SessionRecord): void {
-  const doc = { ...docOf(record), last_active: timestamp(now) };
+  const doc = { ...docOf(record), last_active: formatTimestamp(now) };
   const text = JSON.stringify({ kind: sessionKind, id: record.id, account_id: record.accountId, revision: 1, doc });
   const read = recordOf(JSON.parse(text) as ResourceObject);
   if (read) book.put(read);

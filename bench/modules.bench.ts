@@ -4,7 +4,7 @@
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { sign } from "../src/webhooks/verify.ts";
+import { signSample } from "../src/webhooks/webhook-verification.ts";
 import { api } from "./support/api-client.ts";
 import { startLabelledAgent } from "./support/labelled-agent.ts";
 import { startServer, startService } from "./support/postern.ts";
@@ -87,7 +87,7 @@ async function startSide(servicePort: number): Promise<Side> {
 /** Returns a wrk script that posts requests with a valid signature for `webhook_verification`. */
 function signedPost(): string {
   const body = JSON.stringify({ ref: "main", commits: Array.from({ length: 10 }, (_, at) => ({ id: at })) });
-  const signature = sign("github", { secret: "s", body: Buffer.from(body), url: "", now: 0 }).headers;
+  const signature = signSample("github", { secret: "s", body: Buffer.from(body), url: "", now: 0 }).headers;
   const headers = Object.entries(signature).map(([name, value]) => `wrk.headers["${name}"] = "${value}"`);
   const script = join(mkdtempSync(join(tmpdir(), "postern-bench-")), "post.lua");
   writeFileSync(script, [`wrk.method = "POST"`, `wrk.body = '${body}'`, ...headers, ""].join("\n"));

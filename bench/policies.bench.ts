@@ -7,8 +7,8 @@ import { readRequestHead } from "../src/http1/read-request.ts";
 import type { RequestRead } from "../src/http1/read-request.ts";
 import type { Exchange } from "../src/traffic/exchange.ts";
 import type { CompiledModule } from "../src/traffic/module.ts";
-import type { CompiledRoute } from "../src/routing/sites/compiled.ts";
-import { passed } from "../src/traffic/step.ts";
+import type { CompiledRoute } from "../src/routing/sites/compiled-site.ts";
+import { passStep } from "../src/traffic/step.ts";
 import type { Step } from "../src/traffic/step.ts";
 import { median, table, verdict } from "./support/report.ts";
 
@@ -61,7 +61,7 @@ const head = Buffer.from(
 );
 const limits = { maxHeadBytes: 65_536, maxTargetBytes: 8192, maxFields: 100 };
 const described = exchangeOf();
-const matched = passed("router", "matched");
+const matched = passStep("router", "matched");
 
 /** A request as the edge reads it, with its own fields and steps. */
 class Received {

@@ -1,8 +1,8 @@
 /** Cost of configuration per request: hostports, routes of one edge, rules of one policy; and memory of hostports. */
 import { once } from "node:events";
 import { systemClock } from "../src/lib/clock.ts";
-import type { RoutingTable } from "../src/routing/sites/compiled.ts";
-import { makeRoutingTable } from "../src/routing/table.ts";
+import type { RoutingTable } from "../src/routing/sites/compiled-site.ts";
+import { makeRoutingTable } from "../src/routing/routing-table.ts";
 import type { ResourceObject } from "../src/schema/object.ts";
 import { startService } from "./support/postern.ts";
 import { median, sideBySide, table, verdict } from "./support/report.ts";

@@ -4,7 +4,7 @@ import type { IncomingMessage } from "node:http";
 import { Agent, request } from "node:https";
 import type { Readable } from "node:stream";
 import { createBrotliDecompress, createGunzip } from "node:zlib";
-import { sign } from "../src/webhooks/verify.ts";
+import { signSample } from "../src/webhooks/webhook-verification.ts";
 import { api } from "./support/api-client.ts";
 import { startLabelledAgent } from "./support/labelled-agent.ts";
 import { startServer, startService } from "./support/postern.ts";
@@ -42,7 +42,7 @@ await call("POST", `/edges/https/${edge.id}/routes`, {
   response_headers: { add: { "x-dial": "${.backend.dial_duration}" }, remove: ["x-powered-by"] },
 });
 
-const { headers: signature } = sign("github", { secret: "s", body: Buffer.alloc(0), url: "", now: 0 });
+const { headers: signature } = signSample("github", { secret: "s", body: Buffer.alloc(0), url: "", now: 0 });
 const tls = new Agent({
   keepAlive: true,
   maxSockets: streams,

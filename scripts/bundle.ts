@@ -22,7 +22,7 @@ const programs = [
     "src/api/control-plane.ts",
     "src/cli/command-line.ts",
     "src/cli/platform/platform.ts",
-    "src/storage/opening/open.ts",
+    "src/storage/opening/open-store.ts",
   ],
 ];
 

@@ -92,7 +92,7 @@ async function bundleTogether(
     input: Object.fromEntries(together.map((program) => [nameOf(program), join(root, program)])),
     platform: "node",
     external: ["pg-native"],
-    plugins: [filesBeside(plan, threads), modulesOfNode(), escapes()],
+    plugins: [filesBeside(plan, threads), modulesOfNode(), escapeNonAscii()],
   });
   const { output } = await build.write({
     dir: plan.directory,
@@ -165,7 +165,7 @@ function modulesOfNode(): Plugin {
  * thread. They are marked before minification with marks as long as their escapes, because the minifier would write
  * them unescaped. Source maps remain valid.
  */
-function escapes(): Plugin {
+function escapeNonAscii(): Plugin {
   return {
     name: "escapes",
     renderChunk(code) {

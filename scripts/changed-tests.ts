@@ -235,7 +235,7 @@ function folderOf(file: string, depth: number): string {
 function reachOf(test: string, deep = false): ReadonlySet<string> {
   const found = new Set<string>();
   const visit = (file: string): void => {
-    for (const { target, typeOnly } of safely(file)) {
+    for (const { target, typeOnly } of importsOrNone(file)) {
       // A type import does not affect what runs.
       if (typeOnly || found.has(target) || (!deep && file !== test && target.startsWith("src/"))) continue;
       found.add(target);
@@ -249,7 +249,7 @@ function reachOf(test: string, deep = false): ReadonlySet<string> {
 const read = new Map<string, readonly Import[]>();
 
 /** Returns the imports of a file, or none if it was deleted. */
-function safely(file: string): readonly Import[] {
+function importsOrNone(file: string): readonly Import[] {
   let imports = read.get(file);
   if (!imports) {
     try {

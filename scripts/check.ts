@@ -4,13 +4,13 @@
  */
 import { spawnSync } from "node:child_process";
 
-const bin = (name: string): string => `node_modules/.bin/${name}`;
+const binPath = (name: string): string => `node_modules/.bin/${name}`;
 const steps: readonly (readonly [name: string, command: string, ...args: string[]])[] = [
-  ["types", bin("tsc"), "--noEmit"],
-  ["types of the pages", bin("tsc"), "--noEmit", "-p", "console"],
-  ["lint", bin("oxlint"), "--quiet"],
-  ["format", bin("oxfmt"), "--check"],
-  ["dead code", bin("knip")],
+  ["types", binPath("tsc"), "--noEmit"],
+  ["types of the pages", binPath("tsc"), "--noEmit", "-p", "console"],
+  ["lint", binPath("oxlint"), "--quiet"],
+  ["format", binPath("oxfmt"), "--check"],
+  ["dead code", binPath("knip")],
   ["language", process.execPath, "scripts/language.ts"],
 ];
 for (const [name, command, ...args] of steps) {

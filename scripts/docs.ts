@@ -8,7 +8,7 @@ import { createHash } from "node:crypto";
 import { copyFileSync, existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { docsPages } from "../src/lib/io/own-docs.ts";
-import { brokenLinks } from "./site/links.ts";
+import { findBrokenLinks } from "./site/links.ts";
 import { faultsOfBlocks } from "./site/code-blocks.ts";
 import { faultsOfPictures } from "./site/pictures.ts";
 import { serveSite } from "./site/serve.ts";
@@ -16,20 +16,20 @@ import { serveSite } from "./site/serve.ts";
 const site = "docs/site";
 const port = 4173;
 
-install();
+installGenerator();
 if (process.argv.includes("--watch")) {
-  vitepress("dev", "--host", "127.0.0.1", "--port", String(port));
+  runVitepress("dev", "--host", "127.0.0.1", "--port", String(port));
 } else {
-  vitepress("build");
+  runVitepress("build");
   copyMarkdown();
-  check();
+  checkLinks();
   if (process.argv.includes("--serve")) {
     serveSite(`${site}/dist`, port).on("listening", () => process.stdout.write(`http://127.0.0.1:${port}/\n`));
   }
 }
 
 /** Installs the site's generator if it is missing or the lockfile has changed. */
-function install(): void {
+function installGenerator(): void {
   const marker = `${site}/node_modules/.postern-lock`;
   const lock = createHash("sha256")
     .update(readFileSync(`${site}/package-lock.json`))
@@ -37,14 +37,14 @@ function install(): void {
   if (existsSync(marker) && readFileSync(marker, "utf8") === lock) return;
   process.stdout.write("installing the generator of the documentation site (npm ci) …\n");
   const npm = spawnSync("npm", ["ci"], { cwd: site, stdio: "inherit", shell: process.platform === "win32" });
-  if (npm.status !== 0) fail(`\`npm ci\` in ${site} failed. Fix the error above and run the command again.`);
+  if (npm.status !== 0) failWith(`\`npm ci\` in ${site} failed. Fix the error above and run the command again.`);
   writeFileSync(marker, lock);
 }
 
-function vitepress(...args: readonly string[]): void {
+function runVitepress(...args: readonly string[]): void {
   const file = `${import.meta.dirname}/../${site}/node_modules/vitepress/bin/vitepress.js`;
   const run = spawnSync(process.execPath, [file, ...args], { cwd: site, stdio: "inherit" });
-  if (run.status !== 0) fail(`vitepress ${args[0]} failed. Fix the error above and run the command again.`);
+  if (run.status !== 0) failWith(`vitepress ${args[0]} failed. Fix the error above and run the command again.`);
 }
 
 /** Offers the pages as Markdown to assistants, at the same addresses as a running server. */
@@ -57,19 +57,19 @@ function copyMarkdown(): void {
   copyFileSync("docs/llms.txt", `${site}/dist/llms.txt`);
 }
 
-function check(): void {
+function checkLinks(): void {
   const pages = globSync("docs/{*,guides/*,concepts/*,architecture/*,reference/*}.md");
   const faults = [
-    ...brokenLinks(`${site}/dist`),
+    ...findBrokenLinks(`${site}/dist`),
     ...faultsOfPictures(),
     ...pages.flatMap((page) => faultsOfBlocks(readFileSync(page, "utf8")).map((fault) => `${page}:${fault}`)),
   ];
   for (const fault of faults) process.stdout.write(`${fault}\n`);
-  if (faults.length > 0) fail(`The documentation has ${faults.length} broken links, code blocks or pictures.`);
+  if (faults.length > 0) failWith(`The documentation has ${faults.length} broken links, code blocks or pictures.`);
   process.stdout.write(`docs: ok (${pages.length} pages, links, anchors, code blocks and pictures checked)\n`);
 }
 
-function fail(message: string): never {
+function failWith(message: string): never {
   process.stderr.write(`${message}\n`);
   process.exit(1);
 }

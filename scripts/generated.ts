@@ -1,7 +1,7 @@
 /** Generated files that are committed: path → content. */
 import { describeApi, operationLines } from "../src/api/description/openapi.ts";
 import { describedOperations } from "../src/api/operations.ts";
-import { policyJsonSchema } from "../src/policy/json-schema.ts";
+import { policyJsonSchema } from "../src/policy/policy-json-schema.ts";
 import { monitoringFiles } from "./monitoring/files.ts";
 import { decisionsIndex } from "./reference/decisions.ts";
 import { docsIndex } from "./reference/docs-index.ts";

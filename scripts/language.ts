@@ -5,7 +5,7 @@
  */
 import { spawnSync } from "node:child_process";
 import { globSync, readFileSync, writeFileSync } from "node:fs";
-import { addedLines } from "./language/changed-lines.ts";
+import { readAddedLines } from "./language/changed-lines.ts";
 import { passiveShare } from "./language/passive.ts";
 import { patterns } from "./language/patterns.ts";
 import { sentencesOf } from "./language/sentences.ts";
@@ -47,7 +47,7 @@ const spelled = [
 const isPassive = (name: string): boolean => name.startsWith("passive voice of ");
 
 const faults: string[] = [];
-for (const { file, line, text } of addedLines(readByPeople)) {
+for (const { file, line, text } of readAddedLines(readByPeople)) {
   if (/\.test\.tsx?$/.test(file)) continue;
   for (const { name, matches, hint } of patterns) {
     if (text.search(matches) !== -1) faults.push(`${file}:${line}: "${name}": ${hint}`);

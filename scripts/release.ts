@@ -8,7 +8,7 @@ import { writeBillOfMaterials } from "./release/bill-of-materials.ts";
 import { buildDebianPackage } from "./release/debian-package.ts";
 import { buildExecutables } from "./release/executable.ts";
 import { writeImage } from "./release/image.ts";
-import { megabytes, sha256, writeChecksums, writeNotes } from "./release/notes.ts";
+import { formatMegabytes, hashFile, writeChecksums, writeNotes } from "./release/notes.ts";
 import { buildNpmPackage } from "./release/npm-package.ts";
 import { buildFolder, distFolder, linuxPlatforms, otherPlatforms, root, sourceState } from "./release/paths.ts";
 
@@ -37,17 +37,17 @@ const artifacts: string[] = [];
 for (const [name, build] of Object.entries(steps)) {
   if (chosen.length > 0 && !chosen.includes(name)) continue;
   process.stderr.write(`building: ${name} …\n`);
-  for await (const path of build()) artifacts.push(printed(path));
+  for await (const path of build()) artifacts.push(printPath(path));
 }
 if (chosen.length === 0) {
-  artifacts.push(printed(writeNotes(artifacts)));
-  printed(writeChecksums(artifacts));
+  artifacts.push(printPath(writeNotes(artifacts)));
+  printPath(writeChecksums(artifacts));
   // `npm run test:packages` skips the build if the sources are unchanged.
   if (!isX64) writeFileSync(builtFrom, sourceState());
 }
 rmSync(buildFolder, { recursive: true, force: true });
 
-function printed(path: string): string {
-  process.stdout.write(`${relative(root, path)}  ${megabytes(path)} MB  ${sha256(path)}\n`);
+function printPath(path: string): string {
+  process.stdout.write(`${relative(root, path)}  ${formatMegabytes(path)} MB  ${hashFile(path)}\n`);
   return path;
 }

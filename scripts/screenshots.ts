@@ -25,7 +25,7 @@ interface Seeded {
   readonly policyId: string;
 }
 
-async function seed(platform: TestPlatform): Promise<Seeded> {
+async function seedPlatform(platform: TestPlatform): Promise<Seeded> {
   const make = async (path: string, body: object) => (await platform.api("POST", path, body)).body;
   const policy = await make("/ip_policies", { description: "the office" });
   await make("/ip_policy_rules", { ip_policy_id: policy.id, cidr: "198.51.100.0/24", action: "allow" });
@@ -65,7 +65,8 @@ async function seed(platform: TestPlatform): Promise<Seeded> {
   return { edgeId: edge.id, policyId: policy.id };
 }
 
-const click = (page: Page, name: string): Promise<void> => page.getByRole("button", { name, exact: true }).click();
+const clickButton = (page: Page, name: string): Promise<void> =>
+  page.getByRole("button", { name, exact: true }).click();
 
 /** Actions in a view before its picture is taken. */
 const work: Partial<Record<PictureName, (page: Page) => Promise<void>>> = {
@@ -79,17 +80,17 @@ const work: Partial<Record<PictureName, (page: Page) => Promise<void>>> = {
     await page.getByRole("textbox", { name: "Policy" }).waitFor();
     await page.getByLabel("Start with an example").selectOption("Limit requests for each address");
   },
-  explain: (page) => click(page, "Explain"),
+  explain: (page) => clickButton(page, "Explain"),
   history: (page) => page.locator("summary").first().click(),
   object: async (page) => {
     await page.getByRole("textbox", { name: "Address", exact: true }).fill("198.51.100.7");
-    await click(page, "Ask");
+    await clickButton(page, "Ask");
   },
-  webhooks: (page) => click(page, "Sign and check"),
+  webhooks: (page) => clickButton(page, "Sign and check"),
   events: (page) => page.getByRole("link", { name: "Watch sent events" }).click(),
 };
 
-async function shots(
+async function takeShots(
   page: Page,
   path: string,
   prepare: ((page: Page) => Promise<void>) | undefined,
@@ -146,10 +147,10 @@ async function sideBySide(canvas: Page, pictures: readonly Buffer[]): Promise<Bu
   return Buffer.from(url.slice(url.indexOf(",") + 1), "base64");
 }
 
-async function run(platform: TestPlatform, chromium: Browser): Promise<void> {
+async function takeScreenshots(platform: TestPlatform, chromium: Browser): Promise<void> {
   const service = await startHttpService((_request, response) => response.end("the shop"));
   await platform.startAgent({ upstream: service.port, labels: { service: "shop" } });
-  const seeded = await seed(platform);
+  const seeded = await seedPlatform(platform);
   const page = await chromium.newPage();
   const canvas = await chromium.newPage();
   await page.goto((await platform.api("POST", "/console_links")).body.url as string);
@@ -157,7 +158,7 @@ async function run(platform: TestPlatform, chromium: Browser): Promise<void> {
   mkdirSync(folder, { recursive: true });
   for (const [name, route] of Object.entries(pictures) as [PictureName, string][]) {
     const path = route.replace("EDGE", seeded.edgeId).replace("POLICY", seeded.policyId);
-    const picture = await sideBySide(canvas, await shots(page, path, work[name]));
+    const picture = await sideBySide(canvas, await takeShots(page, path, work[name]));
     writeFileSync(join(folder, `${name}.webp`), picture);
     process.stdout.write(`${name}.webp: ${Math.round(picture.length / 1024)} KiB\n`);
   }
@@ -166,7 +167,7 @@ async function run(platform: TestPlatform, chromium: Browser): Promise<void> {
 
 const [platform, chromium] = await Promise.all([startPlatform({ drainMs: 50 }), startChromium()]);
 try {
-  await run(platform, chromium);
+  await takeScreenshots(platform, chromium);
 } finally {
   await chromium.close();
   await platform.stop();

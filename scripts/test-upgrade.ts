@@ -16,18 +16,18 @@ const directory = mkdtempSync(join(tmpdir(), "postern-earlier-"));
 const checkout = join(directory, "checkout");
 
 /** Throws if the command fails. */
-function run(command: string, ...args: readonly string[]): void {
+function runCommand(command: string, ...args: readonly string[]): void {
   const { status } = spawnSync(command, args, { stdio: "inherit" });
   if (status !== 0) throw new Error(`${command} ${args.join(" ")}: it ended with ${status}`);
 }
 
-run("git", "worktree", "add", "--detach", checkout, revision);
+runCommand("git", "worktree", "add", "--detach", checkout, revision);
 try {
   // Its launcher installs the locked dependencies and bundles it.
-  run(process.execPath, join(checkout, "bin/postern.js"), "--version");
+  runCommand(process.execPath, join(checkout, "bin/postern.js"), "--version");
   process.env["POSTERN_TEST_EARLIER"] = checkout;
-  run(process.execPath, "scripts/test.ts", "test/cli/nodes-stop.test.ts");
+  runCommand(process.execPath, "scripts/test.ts", "test/cli/nodes-stop.test.ts");
 } finally {
-  run("git", "worktree", "remove", "--force", checkout);
+  runCommand("git", "worktree", "remove", "--force", checkout);
   rmSync(directory, { recursive: true, force: true });
 }

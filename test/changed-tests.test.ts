@@ -31,9 +31,9 @@ describe("the selection of tests", () => {
     assert.ok(tests.includes("test/traffic/http1-framing.test.ts"));
     assert.ok(!tests.includes("src/http1/field-table.test.ts"), "does not import it");
     assert.ok(!tests.some((test) => test.startsWith("test/storage/")));
-    assert.ok(testsFor(["src/api/documents/plan.ts"]).includes("test/api/documents.test.ts"));
-    assert.ok(testsFor(["src/cli/api/print.ts"]).includes("test/cli/api.test.ts"));
-    assert.ok(!testsFor(["src/api/nodes/nodes.ts"]).includes("test/cli/nodes.test.ts"), "of the room cli");
+    assert.ok(testsFor(["src/api/documents/document-plan.ts"]).includes("test/api/documents.test.ts"));
+    assert.ok(testsFor(["src/cli/api/print-answer.ts"]).includes("test/cli/api.test.ts"));
+    assert.ok(!testsFor(["src/api/nodes/open-nodes.ts"]).includes("test/cli/nodes.test.ts"), "of the room cli");
     assert.ok(!testsFor(["src/storage/store.ts"]).includes("test/storage/faults.test.ts"), "only types of it");
     assert.ok(!testsFor(["src/api/keys/first-tokens.ts"]).includes("test/cli/api.test.ts"), "of the room's name only");
     const ofBreaker = testsFor(["src/modules/circuit-breaker.ts"]);

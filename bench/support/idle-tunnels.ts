@@ -3,7 +3,7 @@
  */
 import { readFileSync } from "node:fs";
 import { connectServer } from "../../src/agent/connect.ts";
-import { connectSession } from "../../src/tunnel/client.ts";
+import { connectSession } from "../../src/tunnel/connect-session.ts";
 import { sessionOptions } from "../../test/support/agents.ts";
 
 const [port, caFile, count] = process.argv.slice(2) as [string, string, string];

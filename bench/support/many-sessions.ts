@@ -4,14 +4,14 @@
  */
 import { loadSealingKey } from "../../src/storage/sealing/sealing-key.ts";
 import { unknownIdentity } from "../../src/identity/calls/identity.ts";
-import { docOf } from "../../src/identity/sessions/records.ts";
-import { cookieHash, newSessionCookie } from "../../src/identity/sessions/session.ts";
-import { systemClock, timestamp } from "../../src/lib/clock.ts";
+import { docOf } from "../../src/identity/sessions/session-records.ts";
+import { cookieHash, newSessionCookie } from "../../src/identity/sessions/login-session.ts";
+import { systemClock, formatTimestamp } from "../../src/lib/clock.ts";
 import { newId } from "../../src/lib/ids.ts";
 import { silentLog } from "../../src/lib/log.ts";
 import { modules } from "../../src/modules/index.ts";
 import { resources } from "../../src/resources/index.ts";
-import { openStore } from "../../src/storage/opening/open.ts";
+import { openStore } from "../../src/storage/opening/open-store.ts";
 import { systemWrite } from "../../src/api/operation/system-write.ts";
 
 const [directory = "", count = "", host = "", siteId = "", routeId = ""] = process.argv.slice(2);
@@ -32,7 +32,7 @@ for (let at = 0; at < Number(count); at += atOnce) {
     for (let number = at; number < Math.min(at + atOnce, Number(count)); number += 1) {
       const now = systemClock.now();
       const [userId, id] = [newId("appusr", now), newId("appses", now)];
-      const created_at = timestamp(now);
+      const created_at = formatTimestamp(now);
       const common = { account_id: accountId, revision: 0, created_at };
       const identity = {
         ...unknownIdentity,
@@ -81,7 +81,7 @@ for (let at = 0; at < Number(count); at += atOnce) {
         public_url: `https://${host}`,
         browser_session: { user_agent: { raw: "bench" }, ip_address: "127.0.0.1", location: null },
         last_active: created_at,
-        expires_at: timestamp(now + 30 * 86_400_000),
+        expires_at: formatTimestamp(now + 30 * 86_400_000),
       };
       draft.revive({ kind: "application_session", id, ...common, doc: session });
     }

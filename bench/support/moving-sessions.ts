@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { pauseMs } from "../../src/agent/backoff.ts";
 import { connectServer } from "../../src/agent/connect.ts";
-import { connectSession } from "../../src/tunnel/client.ts";
+import { connectSession } from "../../src/tunnel/connect-session.ts";
 import type { BoundTunnel } from "../../src/tunnel/client-hooks.ts";
 import { sessionOptions } from "../../test/support/agents.ts";
 

@@ -9,17 +9,17 @@ export interface AddedLine {
 }
 
 /** @param paths pathspecs for Git */
-export function addedLines(paths: readonly string[]): readonly AddedLine[] {
-  const untracked = git("ls-files", "--others", "--exclude-standard", "--", ...paths)
+export function readAddedLines(paths: readonly string[]): readonly AddedLine[] {
+  const untracked = runGit("ls-files", "--others", "--exclude-standard", "--", ...paths)
     .split("\n")
     .filter(Boolean);
-  const diff = git("diff", "--unified=0", "HEAD", "--", ...paths);
+  const diff = runGit("diff", "--unified=0", "HEAD", "--", ...paths);
   if (diff === "" && untracked.length === 0)
-    return readDiff(git("show", "--format=", "--unified=0", "HEAD", "--", ...paths));
+    return readDiff(runGit("show", "--format=", "--unified=0", "HEAD", "--", ...paths));
   return [...readDiff(diff), ...untracked.flatMap(linesOf)];
 }
 
-function git(...args: readonly string[]): string {
+function runGit(...args: readonly string[]): string {
   const run = spawnSync("git", args, { encoding: "utf8", maxBuffer: 256 * 1024 * 1024 });
   // A checkout without history, such as an archive, has no changed lines.
   return run.status === 0 ? run.stdout : "";

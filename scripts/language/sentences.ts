@@ -10,7 +10,7 @@ export function sentencesOf(markdown: string): readonly Sentence[] {
   let paragraph: { line: number; text: string } | undefined;
   let inCode = false;
   const end = (): void => {
-    if (paragraph) found.push(...split(paragraph.text, paragraph.line));
+    if (paragraph) found.push(...splitSentences(paragraph.text, paragraph.line));
     paragraph = undefined;
   };
   for (const [at, line] of markdown.split("\n").entries()) {
@@ -29,7 +29,7 @@ export function sentencesOf(markdown: string): readonly Sentence[] {
   return found;
 }
 
-function split(text: string, line: number): Sentence[] {
+function splitSentences(text: string, line: number): Sentence[] {
   const plain = text
     .replaceAll(/`[^`]*`/g, "CODE")
     .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1")

@@ -9,7 +9,7 @@ import { loginErrors } from "../../src/lib/errors/logins.ts";
 import { policyActionErrors } from "../../src/lib/errors/policy-actions.ts";
 import { policyErrors } from "../../src/lib/errors/policies.ts";
 import { trafficErrors } from "../../src/lib/errors/traffic.ts";
-import { code, page, table } from "./markdown.ts";
+import { toCode, renderPage, renderTable } from "./markdown.ts";
 
 interface Group {
   readonly title: string;
@@ -68,20 +68,20 @@ export function errorsPage(): string {
     "A response of the API has it in `error_code`. Codes are never reused.",
     "[Troubleshooting](../guides/troubleshooting.md) starts from symptoms instead.",
   ].join(" ");
-  return page("Errors", introduction, ["## All codes\n\n", overview(), ...groups.map(groupSection)]);
+  return renderPage("Errors", introduction, ["## All codes\n\n", renderOverview(), ...groups.map(groupSection)]);
 }
 
-function overview(): string {
+function renderOverview(): string {
   const rows = groups
     .flatMap(({ entries }) => Object.entries(entries))
     .sort(([, a], [, b]) => a.number - b.number)
     .map(([name, { number, status, what }]) => [
-      `[${code(publicCode(number))}](#${publicCode(number).toLowerCase()})`,
+      `[${toCode(publicCode(number))}](#${publicCode(number).toLowerCase()})`,
       String(status),
-      code(name),
+      toCode(name),
       what,
     ]);
-  return table(["Code", "Status", "Name", "What happened"], rows);
+  return renderTable(["Code", "Status", "Name", "What happened"], rows);
 }
 
 function groupSection({ title, entries, see }: Group): string {
@@ -90,7 +90,7 @@ function groupSection({ title, entries, see }: Group): string {
     .map(([name, { number, status, what, fix }]) => {
       const symptom = title === "Traffic" ? symptoms[status] : undefined;
       const lines = [
-        `- **Name and status**: ${code(name)}, ${status}`,
+        `- **Name and status**: ${toCode(name)}, ${status}`,
         `- **Cause**: ${what}`,
         `- **How to see it**: ${see}`,
         `- **Fix**: ${fix}`,

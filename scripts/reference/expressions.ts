@@ -1,11 +1,11 @@
-import { typeText } from "../../src/cel/checking/types.ts";
-import type { FunctionDeclaration, Overload } from "../../src/cel/checking/declarations.ts";
-import { listFunctions } from "../../src/cel/functions/lists.ts";
+import { typeText } from "../../src/cel/checking/cel-types.ts";
+import type { FunctionDeclaration, Overload } from "../../src/cel/checking/function-declarations.ts";
+import { listFunctions } from "../../src/cel/functions/list-functions.ts";
 import { standardFunctions } from "../../src/cel/functions/standard.ts";
 import { stringFunctions } from "../../src/cel/functions/strings.ts";
-import { defaultLimits } from "../../src/cel/values/limits.ts";
+import { defaultLimits } from "../../src/cel/values/cel-limits.ts";
 import { acceptedByConformance, leftOutSuites, refusedLater, refusedSooner } from "../../test/cel/left-out.ts";
-import { code, page, table } from "./markdown.ts";
+import { toCode, renderPage, renderTable } from "./markdown.ts";
 
 /** Description of each function. Every declared function must have one. */
 const docs: Readonly<Record<string, string>> = {
@@ -101,9 +101,9 @@ function functionsTable(functions: readonly FunctionDeclaration[]): string {
     const doc = docs[name];
     if (doc === undefined) throw new Error(`${name} has no line in scripts/reference/expressions.ts`);
     const shown = overloads.filter(({ mixesNumbers }) => mixesNumbers !== true);
-    return [[...new Set(shown.map((one) => code(signatureOf(name, one))))].join("<br>"), doc];
+    return [[...new Set(shown.map((one) => toCode(signatureOf(name, one))))].join("<br>"), doc];
   });
-  return table(["Form", "Result"], rows);
+  return renderTable(["Form", "Result"], rows);
 }
 
 export function expressionsPage(): string {
@@ -124,7 +124,7 @@ export function expressionsPage(): string {
     ["Characters of a regular expression", "1024"],
   ];
   const leftOut = Object.values(leftOutSuites).map(({ what, reason, cases }) => [what, reason, String(cases)]);
-  return page("Expressions", introduction, [
+  return renderPage("Expressions", introduction, [
     "## Values\n\n",
     "`true`, `false`, `null`; `1`, `-1`, `0x1f` are of type int, `1u` uint, `1.5` and `1e3` double; `'text'` or `\"text\"`, with `\\n`, `\\u00e9` and the like, over several lines between three quotes, and as it stands after `r`: `r'\\d+'`; bytes `b'\\xff'`; `[1, 2]`; `{'key': 'value'}`. `//` begins a comment.\n\n",
     "Numbers are never truncated: a whole number beyond 64 bits is a failure. Positions and sizes of texts count characters, not bytes.\n\n",
@@ -135,15 +135,15 @@ export function expressionsPage(): string {
     "In the `filter` of a list, a comparison with null or an absent value is false, and `!` of it is true. Numbers compare regardless of their type. An object is left out if the expression fails for it.\n\n",
     "## Operators\n\n",
     "From lowest to highest precedence: `? :`, `||`, `&&`, comparisons and `in`, `+ -`, `* / %`, `! -`, then `.` and `[]`. `A` and `B` stand for any type, the same within a line.\n\n",
-    table(
+    renderTable(
       ["Form", "Result"],
       [["`a && b`, `a || b`", "And, or. The second operand is not evaluated if the first decides."]],
     ),
     functionsTable(standardFunctions.filter(isOperator)),
     "## Macros\n\n",
-    table(
+    renderTable(
       ["Form", "Result"],
-      macros.map(([form, doc]) => [code(form), doc]),
+      macros.map(([form, doc]) => [toCode(form), doc]),
     ),
     "## Functions\n\n",
     functionsTable(standardFunctions.filter((one) => !isOperator(one))),
@@ -151,13 +151,13 @@ export function expressionsPage(): string {
     functionsTable([...stringFunctions, ...listFunctions]),
     "## Bounds\n\n",
     "An expression that exceeds a limit during parsing is rejected. Exceeding a limit during evaluation is a failure. The filter of a list can have 1000 characters, 100 parts, and 500 steps for each object. The limit is 10,000 steps for objects that contain others, such as an edge with its routes: `obj.routes.exists(route, route.oidc != null)`.\n\n",
-    table(
+    renderTable(
       ["What", "At most"],
       limits.map(([what, most]) => [what, most]),
     ),
     "## Differences from CEL\n\n",
     "Compared with CEL's conformance data (cel-spec 0.25.1), all 1076 cases of the core without protobuf messages agree, and all 205 cases of the string extension. The data has 674 cases with protobuf messages. These features of CEL are not supported:\n\n",
-    table(["What", "Why", "Cases"], leftOut),
+    renderTable(["What", "Why", "Cases"], leftOut),
     `Rejected earlier: literal times out of range (${refusedSooner.length} cases), which fail in CEL only during evaluation. Rejected later: values that \`format\` cannot show (${refusedLater.length} cases), which are checked during evaluation. Beyond the specification: \`has(a['b'])\`. Names in backticks after a dot, and 64 brackets instead of 32, are in the specification, but not in the settings that cel-go's data was made with (${acceptedByConformance.length} cases).\n`,
   ]);
 }

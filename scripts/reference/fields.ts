@@ -1,11 +1,11 @@
 import type { Field, Fields } from "../../src/schema/fields.ts";
 import { inputName } from "../../src/schema/doc.ts";
-import { code, table } from "./markdown.ts";
+import { toCode, renderTable } from "./markdown.ts";
 
 /** Returns the fields of a resource or module. Nested fields are named by their path. */
 export function fieldsTable(fields: Fields): string {
   const rows = rowsOf(fields, "");
-  return rows.length === 0 ? "" : table(["Field", "Type", "Meaning"], rows);
+  return rows.length === 0 ? "" : renderTable(["Field", "Type", "Meaning"], rows);
 }
 
 function rowsOf(fields: Fields, prefix: string): string[][] {
@@ -13,7 +13,7 @@ function rowsOf(fields: Fields, prefix: string): string[][] {
     if (field.internal) return [];
     const input = inputName(name, field);
     const path = prefix + name;
-    const shown = input === name ? code(path) : `${code(path)}, given as ${code(prefix + input)}`;
+    const shown = input === name ? toCode(path) : `${toCode(path)}, given as ${toCode(prefix + input)}`;
     const facts = factsOf(field);
     const row = [shown, typeOf(field), field.doc + (facts.length > 0 ? ` *(${facts.join("; ")})*` : "")];
     const inner = "of" in field ? field.of : field;
@@ -26,23 +26,23 @@ function typeOf(field: Field): string {
     case "string":
       return field.format ? field.format.name.replaceAll("-", " ") : "text";
     case "oneOf":
-      return field.values.map((value) => code(value ?? "null")).join(" or ");
+      return field.values.map((value) => toCode(value ?? "null")).join(" or ");
     case "list":
       return `list of ${typeOf(field.of)}`;
     case "map":
       return `map to ${typeOf(field.of)}`;
     case "ref":
-      return `one ${kinds(field.to)}`;
+      return `one ${renderKinds(field.to)}`;
     case "refList":
-      return `list of ${kinds(field.to)}`;
+      return `list of ${renderKinds(field.to)}`;
     case "children":
-      return `list of ${kinds([field.kind])}`;
+      return `list of ${renderKinds([field.kind])}`;
     default:
       return field.type;
   }
 }
 
-function kinds(to: readonly string[]): string {
+function renderKinds(to: readonly string[]): string {
   return to.map((kind) => kind.replaceAll("_", " ")).join(" or ");
 }
 
@@ -64,6 +64,6 @@ function factsOf(field: Field): string[] {
   const isEmpty =
     fallback === undefined || fallback === null || ["", "[]", "{}", '""'].includes(JSON.stringify(fallback));
   if (!isEmpty && !field.required)
-    facts.push(`default ${code(typeof fallback === "string" ? fallback : JSON.stringify(fallback))}`);
+    facts.push(`default ${toCode(typeof fallback === "string" ? fallback : JSON.stringify(fallback))}`);
   return facts;
 }

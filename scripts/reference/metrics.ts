@@ -1,6 +1,6 @@
 /** Finds the metrics in the sources: each call contains the name and description of its metric. */
 import { globSync, readFileSync } from "node:fs";
-import { code, page, table } from "./markdown.ts";
+import { toCode, renderPage, renderTable } from "./markdown.ts";
 
 export interface Metric {
   readonly name: string;
@@ -24,10 +24,10 @@ export function metricsCatalogue(): ReadonlyMap<string, Metric> {
 export function metricsPage(): string {
   const rows = [...metricsCatalogue().values()]
     .sort((a, b) => (a.name < b.name ? -1 : 1))
-    .map(({ name, type, help, labels }) => [code(name), type, labels.map(code).join(", "), help]);
+    .map(({ name, type, help, labels }) => [toCode(name), type, labels.map(toCode).join(", "), help]);
   const introduction =
     "`GET /metrics` of the management API answers with the metrics of both planes in Prometheus' text format, to this machine and to the networks that `--metrics-from` lists. A metric appears once it has a value.";
-  return page("Metrics", introduction, [table(["Name", "Type", "Labels", "Meaning"], rows)]);
+  return renderPage("Metrics", introduction, [renderTable(["Name", "Type", "Labels", "Meaning"], rows)]);
 }
 
 function metricsIn(source: string): Metric[] {

@@ -1,5 +1,5 @@
 /** `docs/reference`: generates pages from the declarations. */
-import { modulesOf, resources } from "../../src/api/operation/declarations.ts";
+import { modulesOf, resources } from "../../src/api/operation/resource-declarations.ts";
 import type { Operation } from "../../src/api/operation/call.ts";
 import { modules } from "../../src/modules/index.ts";
 import type { Fields } from "../../src/schema/fields.ts";
@@ -8,7 +8,7 @@ import { errorsPage } from "./errors.ts";
 import { expressionsPage } from "./expressions.ts";
 import { fieldsTable } from "./fields.ts";
 import { importPage } from "./import.ts";
-import { code, page, table } from "./markdown.ts";
+import { toCode, renderPage, renderTable } from "./markdown.ts";
 import { moduleOrder, placesText } from "./module-order.ts";
 import { metricsPage } from "./metrics.ts";
 import { policiesPage } from "./policies.ts";
@@ -38,16 +38,16 @@ function resourcesPage(operations: readonly Operation[]): string {
   parts.push(`## Everything else\n\n${operationsTable(others)}`);
   const introduction =
     "Objects of the management API. `/docs` of a running server has the same reference with examples, and `openapi.json` is the machine-readable version. Every object also has `id` and `uri`, and all stored objects have `created_at`.";
-  return page("Resources", introduction, parts);
+  return renderPage("Resources", introduction, parts);
 }
 
 function resourceSection(resource: ResourceDeclaration, operations: readonly Operation[]): string {
   const own = operations.filter((one) => one.resource === resource && one.block === undefined);
   const attached = modulesOf(resource).map(([{ name }]) => name);
   const bare: Fields = Object.fromEntries(Object.entries(resource.fields).filter(([name]) => !attached.includes(name)));
-  const links = attached.map((name) => `[${code(name)}](modules.md#${name})`).join(", ");
+  const links = attached.map((name) => `[${toCode(name)}](modules.md#${name})`).join(", ");
   return [
-    `## ${resource.name.replaceAll("_", " ")}\n\n${resource.doc} Ids begin with ${code(`${resource.idPrefix}_`)}.\n\n`,
+    `## ${resource.name.replaceAll("_", " ")}\n\n${resource.doc} Ids begin with ${toCode(`${resource.idPrefix}_`)}.\n\n`,
     operationsTable(own),
     fieldsTable(bare),
     links === "" ? "" : `Modules, each with a separate path below \`${resource.path}/{id}/\`: ${links}.\n\n`,
@@ -55,8 +55,8 @@ function resourceSection(resource: ResourceDeclaration, operations: readonly Ope
 }
 
 function operationsTable(operations: readonly Operation[]): string {
-  const rows = operations.map(({ id, method, path, summary }) => [code(`${method} ${path}`), summary, code(id)]);
-  return table(["Request", "What it does", "Operation"], rows);
+  const rows = operations.map(({ id, method, path, summary }) => [toCode(`${method} ${path}`), summary, toCode(id)]);
+  return renderTable(["Request", "What it does", "Operation"], rows);
 }
 
 function modulesPage(): string {
@@ -65,5 +65,5 @@ function modulesPage(): string {
   });
   const introduction =
     "Modules that act on traffic, in order of execution. Every module also has `enabled`, true by default.";
-  return page("Modules", introduction, [moduleOrder(), ...parts]);
+  return renderPage("Modules", introduction, [moduleOrder(), ...parts]);
 }

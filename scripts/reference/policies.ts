@@ -1,21 +1,22 @@
 /** The reference of traffic policies: actions, variables and functions. */
-import { typeText } from "../../src/cel/checking/types.ts";
+import { typeText } from "../../src/cel/checking/cel-types.ts";
 import { actions, unsupportedActions } from "../../src/policy/actions/index.ts";
-import type { ActionDeclaration, Phase } from "../../src/policy/language/action.ts";
-import { phases } from "../../src/policy/language/action.ts";
-import { environmentOf, policyFunctions } from "../../src/policy/environment.ts";
+import type { ActionDeclaration } from "../../src/policy/language/action.ts";
+import type { Phase } from "../../src/policy/language/phase.ts";
+import { phases } from "../../src/policy/language/phase.ts";
+import { environmentOf, policyFunctions } from "../../src/policy/policy-environment.ts";
 import { fieldsTable } from "./fields.ts";
-import { code, page, table } from "./markdown.ts";
+import { toCode, renderPage, renderTable } from "./markdown.ts";
 
 export function policiesPage(): string {
   const introduction =
     "Actions and variables for the rules of a [traffic policy](../guides/policies.md). Expressions use [CEL](expressions.md).";
-  const unsupported = Object.entries(unsupportedActions).map(([type, why]) => [code(type), why]);
-  return page("Traffic policies", introduction, [
+  const unsupported = Object.entries(unsupportedActions).map(([type, why]) => [toCode(type), why]);
+  return renderPage("Traffic policies", introduction, [
     "## Actions\n\n",
     ...actions.map(actionSection),
     "Rejected by name:\n\n",
-    table(["Action", "Why"], unsupported),
+    renderTable(["Action", "Why"], unsupported),
     "## Variables\n\n",
     'A variable is read when an expression uses it. A missing variable has the zero value of its type: `""`, `0`, `false` or an empty list. `vars.NAME` is the value that `set-vars` has set in this phase, of any type. Capitalised names from older policies, such as `conn.ClientIP` and `req.Method`, mean the current names.\n\n',
     variablesTable(),
@@ -28,11 +29,11 @@ export function policiesPage(): string {
 function actionSection({ type, alias, doc, phases: own, config, results }: ActionDeclaration): string {
   const left = results
     ? `Leaves ${Object.entries(results.fields)
-        .map(([name, of]) => code(`actions.ngrok.${results.name}.${name}`) + ` (${typeText(of)})`)
+        .map(([name, of]) => toCode(`actions.ngrok.${results.name}.${name}`) + ` (${typeText(of)})`)
         .join(", ")}.\n\n`
     : "";
-  const older = alias === undefined ? "" : ` Also called ${code(alias)}.`;
-  return `### ${type}\n\n${doc}${older} In ${own.map(code).join(", ")}.\n\n${fieldsTable(config)}${left}`;
+  const older = alias === undefined ? "" : ` Also called ${toCode(alias)}.`;
+  return `### ${type}\n\n${doc}${older} In ${own.map(toCode).join(", ")}.\n\n${fieldsTable(config)}${left}`;
 }
 
 function variablesTable(): string {
@@ -46,8 +47,8 @@ function variablesTable(): string {
       else found.set(name, { type: typeText(type), phases: [phase] });
     }
   }
-  const rows = Array.from(found, ([name, one]) => [code(name), one.type, one.phases.map(code).join(", ")]);
-  return table(["Name", "Type", "Phases"], rows);
+  const rows = Array.from(found, ([name, one]) => [toCode(name), one.type, one.phases.map(toCode).join(", ")]);
+  return renderTable(["Name", "Type", "Phases"], rows);
 }
 
 function functionsTable(): string {
@@ -56,8 +57,8 @@ function functionsTable(): string {
       const given = parameters.map(typeText);
       const [target = "", ...rest] = given;
       const called = isMember ? `${target}.${name}(${rest.join(", ")})` : `${name}(${given.join(", ")})`;
-      return [code(called), typeText(result)];
+      return [toCode(called), typeText(result)];
     }),
   );
-  return table(["Form", "Gives"], rows);
+  return renderTable(["Form", "Gives"], rows);
 }

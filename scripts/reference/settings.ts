@@ -9,21 +9,23 @@ import { placeSettings } from "../../src/settings/places.ts";
 import { flagOf, keyOf, shownValue, variableOf } from "../../src/settings/setting.ts";
 import type { Setting } from "../../src/settings/setting.ts";
 import { settings } from "../../src/settings/settings.ts";
-import { code, page, table } from "./markdown.ts";
+import { toCode, renderPage, renderTable } from "./markdown.ts";
 
 export function settingsPage(): string {
   const rows = Object.entries(settings).map(([name, given]) => {
     const setting: Setting<unknown> = given;
     const flag = flagOf(name, setting);
     const variable = variableOf(name, setting);
-    const files = setting.secret ? `; from a file: ${code(`${flag}-file`)}, ${code(`${variable}_FILE`)}` : "";
+    const files = setting.secret ? `; from a file: ${toCode(`${flag}-file`)}, ${toCode(`${variable}_FILE`)}` : "";
     const usage = flag + shownValue(setting);
-    const cells = [code(usage), code(variable), code(keyOf(name)), setting.doc + files];
-    return [...cells, code(setting.shownDefault ?? ""), readersOf(name)];
+    const cells = [toCode(usage), toCode(variable), toCode(keyOf(name)), setting.doc + files];
+    return [...cells, toCode(setting.shownDefault ?? ""), readersOf(name)];
   });
   const introduction =
     "Every setting has a flag, an environment variable and a key in the YAML file of `--config`. Priority: flags, environment variables, file, default. [Commands](commands.md) lists the settings of each command.";
-  return page("Settings", introduction, [table(["Flag", "Variable", "Key", "Meaning", "Default", "Read by"], rows)]);
+  return renderPage("Settings", introduction, [
+    renderTable(["Flag", "Variable", "Key", "Meaning", "Default", "Read by"], rows),
+  ]);
 }
 
 function readersOf(name: string): string {
@@ -37,7 +39,7 @@ export async function commandsPage(): Promise<string> {
   const parts: string[] = [];
   for (const [name, entry] of Object.entries(commands)) {
     const command = await entry.load([]);
-    parts.push(`## \`postern ${name}\`\n\n${section(command)}`);
+    parts.push(`## \`postern ${name}\`\n\n${renderSection(command)}`);
   }
   const codes = Object.entries(exitCodes).map(([name, number]) => [
     String(number),
@@ -45,8 +47,8 @@ export async function commandsPage(): Promise<string> {
   ]);
   const refusals =
     "A failed command prints one sentence on stderr. With `--json` it prints a line of JSON: `error` with `code` (from the [catalogue](errors.md), or from the server if the server rejected the request), `exit_code`, `message` and `fix`.";
-  parts.push(`## Exit codes\n\n${refusals}\n\n${table(["Code", "Meaning"], codes)}`);
-  return page("Commands", "`postern COMMAND --help` prints the same text.", parts);
+  parts.push(`## Exit codes\n\n${refusals}\n\n${renderTable(["Code", "Meaning"], codes)}`);
+  return renderPage("Commands", "`postern COMMAND --help` prints the same text.", parts);
 }
 
 const exitDocs: Readonly<Record<keyof typeof exitCodes, string>> = {
@@ -65,18 +67,18 @@ const exitDocs: Readonly<Record<keyof typeof exitCodes, string>> = {
   interrupted: "interrupted",
 };
 
-function section(command: Command): string {
+function renderSection(command: Command): string {
   const operands = command.operands === "" ? "" : ` ${command.operands}`;
   const rows = Object.entries(command.settings).map(([name, setting]) => {
     const flag = flagOf(name, setting);
     const usage = flag + shownValue(setting);
-    return [code(usage), setting.doc, code(setting.shownDefault ?? "")];
+    return [toCode(usage), setting.doc, toCode(setting.shownDefault ?? "")];
   });
   const lines = (title: string, texts: readonly string[] | undefined): string =>
     texts && texts.length > 0 ? `${title}\n\n\`\`\`text\n${texts.join("\n")}\n\`\`\`\n\n` : "";
   return [
     `\`postern ${command.name} [OPTIONS]${operands}\`\n\n${command.doc}\n\n`,
-    rows.length > 0 ? table(["Option", "Meaning", "Default"], rows) : "",
+    rows.length > 0 ? renderTable(["Option", "Meaning", "Default"], rows) : "",
     lines("Also:", command.notes),
     lines("Examples:", command.examples),
   ].join("");

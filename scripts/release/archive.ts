@@ -24,10 +24,10 @@ const longestName = 100;
  * Returns a tar archive (POSIX.1-1988).
  * @param seconds modification time of every file, since 1970
  */
-export function tar(files: readonly ArchiveFile[], seconds: number): Buffer {
+export function makeTar(files: readonly ArchiveFile[], seconds: number): Buffer {
   const sorted = [...files].sort((one, other) => (one.path < other.path ? -1 : 1));
   const parts = sorted.flatMap((file) => [
-    header(file, seconds),
+    encodeHeader(file, seconds),
     file.bytes,
     Buffer.alloc(-file.bytes.length & (block - 1)),
   ]);
@@ -35,13 +35,13 @@ export function tar(files: readonly ArchiveFile[], seconds: number): Buffer {
 }
 
 /** Compresses with gzip, without a time or a name in the header. */
-export function gzipped(bytes: Uint8Array): Buffer {
+export function compressGzip(bytes: Uint8Array): Buffer {
   return gzipSync(bytes);
 }
 
-/** Like `tar`, compressed with gzip. */
+/** Like `makeTar`, compressed with gzip. */
 export function tarGz(files: readonly ArchiveFile[], seconds: number): Buffer {
-  return gzipped(tar(files, seconds));
+  return compressGzip(makeTar(files, seconds));
 }
 
 /** Adds missing parent folders. Unpackers need folders before files. */
@@ -60,12 +60,12 @@ export function withFolders(files: readonly ArchiveFile[]): readonly ArchiveFile
  * Compresses with xz. With a fixed size of blocks, the bytes do not depend on the number of threads. Level 3 takes four
  * times as long for 5 % fewer bytes.
  */
-export function compressed(bytes: Uint8Array): Buffer {
+export function compressXz(bytes: Uint8Array): Buffer {
   const words = ["--threads=2", "--block-size=32MiB", "-1", "--stdout"];
   return execFileSync("xz", words, { input: bytes, maxBuffer: 2 ** 28 });
 }
 
-function header(file: ArchiveFile, seconds: number): Buffer {
+function encodeHeader(file: ArchiveFile, seconds: number): Buffer {
   const { path, bytes, isExecutable = false, owner = 0, linkTo = "" } = file;
   const isFolder = path.endsWith("/");
   const isLink = linkTo !== "";
@@ -76,7 +76,7 @@ function header(file: ArchiveFile, seconds: number): Buffer {
   const octal = (value: number, at: number, digits: number): void => {
     made.write(value.toString(8).padStart(digits, "0"), at, "ascii");
   };
-  const [prefix, name] = split(path);
+  const [prefix, name] = splitPath(path);
   made.write(name, 0);
   octal(file.mode ?? (isLink ? 0o777 : isFolder || isExecutable ? 0o755 : 0o644), 100, 7);
   octal(owner, 108, 7);
@@ -100,7 +100,7 @@ function header(file: ArchiveFile, seconds: number): Buffer {
 }
 
 /** Long paths are split at a slash. */
-function split(path: string): readonly [prefix: string, name: string] {
+function splitPath(path: string): readonly [prefix: string, name: string] {
   if (Buffer.byteLength(path) <= longestName) return ["", path];
   const at = path.indexOf("/", path.length - longestName - 1);
   if (at < 0) throw new Error(`archive "${path}": a file name must be at most ${longestName} bytes`);

@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { compressed, tar, tarGz, withFolders } from "./archive.ts";
+import { compressXz, makeTar, tarGz, withFolders } from "./archive.ts";
 import type { ArchiveFile } from "./archive.ts";
 import { repository } from "../site/repository.ts";
 import { checkSize } from "./notes.ts";
@@ -30,15 +30,15 @@ export function debianPackagePath(platform: LinuxPlatform): string {
 export function buildDebianPackage(platform: LinuxPlatform): string {
   const seconds = sourceDateEpoch();
   const installed = installedFiles(platform);
-  const data = tar(withFolders(installed), seconds);
-  const packed = compressed(data);
+  const data = makeTar(withFolders(installed), seconds);
+  const packed = compressXz(data);
   const members = [
     { name: "debian-binary", bytes: Buffer.from("2.0\n") },
     { name: "control.tar.gz", bytes: tarGz(controlFiles(platform, installed), seconds) },
     { name: "data.tar.xz", bytes: packed },
   ];
   const path = debianPackagePath(platform);
-  const archive = ar(members, seconds);
+  const archive = makeAr(members, seconds);
   checkSize("debian", path, archive.length);
   writeFileSync(path, archive);
   return path;
@@ -84,7 +84,7 @@ Description: Self-hosted tunnelling and edge routing
 }
 
 /** An ar archive, the format of Debian packages. */
-function ar(members: readonly { readonly name: string; readonly bytes: Buffer }[], seconds: number): Buffer {
+function makeAr(members: readonly { readonly name: string; readonly bytes: Buffer }[], seconds: number): Buffer {
   const parts = members.flatMap(({ name, bytes }) => {
     const columns = [name.padEnd(16), String(seconds).padEnd(12), "0".padEnd(6), "0".padEnd(6), "100644".padEnd(8)];
     const header = `${columns.join("")}${String(bytes.length).padEnd(10)}\`\n`;

@@ -2,12 +2,12 @@
 import { execFileSync } from "node:child_process";
 import { chmodSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { compressed, tarGz } from "./archive.ts";
+import { compressXz, tarGz } from "./archive.ts";
 import type { ArchiveFile } from "./archive.ts";
 import { checkSize } from "./notes.ts";
 import { buildFolder, distFolder, executablePath, root, sourceDateEpoch } from "./paths.ts";
 import type { LinuxPlatform, Platform } from "./paths.ts";
-import { bundleFor, manifest, pagesAndDescription, writeFiles } from "./shipped-files.ts";
+import { bundleFor, makeManifest, pagesAndDescription, writeFiles } from "./shipped-files.ts";
 
 /** The Node that builds. It must run here, and have the same version as the Node in the executable. */
 const builder = process.execPath;
@@ -42,14 +42,14 @@ export async function* buildExecutables(platforms: readonly Platform[]): AsyncGe
   const staged = join(buildFolder, "executable");
   const bundle = await bundleFor("executable");
   const needed = bundle.filter(({ path }) => !path.endsWith(".map") && !path.endsWith("package.json"));
-  const files = [manifest({}), ...(await pagesAndDescription()), ...needed];
+  const files = [makeManifest({}), ...(await pagesAndDescription()), ...needed];
   writeFiles(staged, files);
   for (const platform of platforms) {
     const executable = buildOne(platform, staged, files);
     const path = downloadPath(platform);
     const bytes = readFileSync(executable);
     const packed = path.endsWith(".xz")
-      ? compressed(bytes)
+      ? compressXz(bytes)
       : tarGz([{ path: "postern.exe", bytes, isExecutable: true }], sourceDateEpoch());
     checkSize("executable", path, packed.length);
     writeFileSync(path, packed);
@@ -63,7 +63,9 @@ function buildOne(platform: Platform, staged: string, files: readonly ArchiveFil
   const paths = files.map(({ path }) => path);
   // V8 compiles for the processor of the build machine.
   const codes =
-    platform === `${process.platform}-${process.arch}` ? compiledPrograms.map((path) => compile(staged, path)) : [];
+    platform === `${process.platform}-${process.arch}`
+      ? compiledPrograms.map((path) => compileExecutable(staged, path))
+      : [];
   const assets = Object.fromEntries([...paths, ...codes].sort().map((path) => [path, join(staged, path)]));
   const config = {
     main: loader,
@@ -81,7 +83,7 @@ function buildOne(platform: Platform, staged: string, files: readonly ArchiveFil
 }
 
 /** @returns path of the code, beside the program */
-function compile(staged: string, path: string): string {
+function compileExecutable(staged: string, path: string): string {
   // V8 sorts names by hashes with a random seed. The code does not depend on this flag.
   const words = [
     "--random-seed=1",

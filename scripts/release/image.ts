@@ -8,7 +8,7 @@ import { layoutOf } from "./image/layout.ts";
 import type { Layout } from "./image/layout.ts";
 import { repository } from "../site/repository.ts";
 import { checkSize } from "./notes.ts";
-import { commit, distFolder, executablePath, root, sourceDateEpoch, version } from "./paths.ts";
+import { readCommit, distFolder, executablePath, root, sourceDateEpoch, version } from "./paths.ts";
 import type { LinuxPlatform } from "./paths.ts";
 
 const program = "usr/bin/postern";
@@ -34,7 +34,7 @@ export const run = {
 } as const;
 
 /** @param made time of the image, in seconds since 1970 */
-export function labels(made: number): Readonly<Record<string, string>> {
+export function makeLabels(made: number): Readonly<Record<string, string>> {
   const { description, license } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
     readonly description: string;
     readonly license: string;
@@ -45,7 +45,7 @@ export function labels(made: number): Readonly<Record<string, string>> {
     "org.opencontainers.image.licenses": license,
     "org.opencontainers.image.source": repository,
     "org.opencontainers.image.version": version,
-    "org.opencontainers.image.revision": commit(),
+    "org.opencontainers.image.revision": readCommit(),
     "org.opencontainers.image.created": new Date(made * 1000).toISOString(),
     "org.opencontainers.image.base.name": "debian:bookworm",
   };
@@ -71,7 +71,7 @@ export function imageOf(platform: LinuxPlatform, base: readonly ArchiveFile[], e
       { about: "Debian's C and C++ libraries, certificates and time zones", files: base },
       { about: `Postern ${version}`, files: withFolders(own) },
     ],
-    run: { ...run, Labels: labels(time) },
+    run: { ...run, Labels: makeLabels(time) },
   });
 }
 

@@ -9,7 +9,7 @@ import { distFolder, root, version } from "./paths.ts";
  * @returns its path
  */
 export function writeChecksums(artifacts: readonly string[]): string {
-  const lines = artifacts.map((path) => `${sha256(path)}  ${basename(path)}\n`).sort();
+  const lines = artifacts.map((path) => `${hashFile(path)}  ${basename(path)}\n`).sort();
   const path = join(distFolder, "SHA256SUMS");
   writeFileSync(path, lines.join(""));
   return path;
@@ -20,7 +20,7 @@ export function writeChecksums(artifacts: readonly string[]): string {
  * @returns their path
  */
 export function writeNotes(artifacts: readonly string[]): string {
-  const rows = artifacts.map((path) => `| \`${basename(path)}\` | ${megabytes(path)} MB |`);
+  const rows = artifacts.map((path) => `| \`${basename(path)}\` | ${formatMegabytes(path)} MB |`);
   const text = `# Postern ${version}
 
 ${changesOf(readFileSync(join(root, "CHANGELOG.md"), "utf8"), version)}
@@ -54,7 +54,7 @@ export function changesOf(changelog: string, wanted: string): string {
   return found.slice(found.indexOf("\n") + 1).trim();
 }
 
-export function sha256(path: string): string {
+export function hashFile(path: string): string {
   return createHash("sha256").update(readFileSync(path)).digest("hex");
 }
 
@@ -67,6 +67,6 @@ export function checkSize(kind: keyof typeof mostMegabytes, what: string, bytes:
   throw new Error(`${what} has ${bytes} bytes, but at most ${mostMegabytes[kind]} MB are allowed`);
 }
 
-export function megabytes(path: string): string {
+export function formatMegabytes(path: string): string {
   return (statSync(path).size / 1e6).toFixed(1);
 }

@@ -6,7 +6,7 @@ import type { ArchiveFile } from "./archive.ts";
 import { repository } from "../site/repository.ts";
 import { checkSize } from "./notes.ts";
 import { distFolder, root, sourceDateEpoch, version } from "./paths.ts";
-import { bundleFor, manifest, pagesAndDescription } from "./shipped-files.ts";
+import { bundleFor, makeManifest, pagesAndDescription } from "./shipped-files.ts";
 
 /** Path of the package. */
 export const npmPackagePath = join(distFolder, `postern-${version}.tgz`);
@@ -20,7 +20,7 @@ export async function buildNpmPackage(): Promise<string> {
     optionalDependencies: Record<string, string>;
   };
   const files: readonly ArchiveFile[] = [
-    manifest({ repository, bin: { postern: "bin/postern.js" }, optionalDependencies }),
+    makeManifest({ repository, bin: { postern: "bin/postern.js" }, optionalDependencies }),
     { ...fromCheckout("bin/packaged.js"), path: "bin/postern.js", isExecutable: true },
     ...["bin/start.js", "bin/in-thread.js", "LICENSE", "README.md"].map(fromCheckout),
     ...(await pagesAndDescription()),

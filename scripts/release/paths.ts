@@ -32,22 +32,22 @@ export function executablePath(platform: Platform): string {
 }
 
 /** Returns the commit that is released, 40 hexadecimal digits. */
-export function commit(): string {
-  return git("rev-parse", "HEAD");
+export function readCommit(): string {
+  return runGit("rev-parse", "HEAD");
 }
 
 /** Identifies the sources of a build: the commit and uncommitted changes. */
 export function sourceState(): string {
-  const changes = git("status", "--porcelain") + git("diff", "HEAD");
-  return changes === "" ? commit() : `${commit()} ${createHash("sha256").update(changes).digest("hex")}`;
+  const changes = runGit("status", "--porcelain") + runGit("diff", "HEAD");
+  return changes === "" ? readCommit() : `${readCommit()} ${createHash("sha256").update(changes).digest("hex")}`;
 }
 
 /** Returns the time of all archived files, seconds since 1970: SOURCE_DATE_EPOCH, or the time of the commit. */
 export function sourceDateEpoch(): number {
   const given = process.env.SOURCE_DATE_EPOCH;
-  return Number(given ?? git("log", "-1", "--format=%ct"));
+  return Number(given ?? runGit("log", "-1", "--format=%ct"));
 }
 
-function git(...args: string[]): string {
+function runGit(...args: string[]): string {
   return execFileSync("git", args, { cwd: root, encoding: "utf8", maxBuffer: 2 ** 28 }).trim();
 }

@@ -3,13 +3,13 @@ import { execFileSync } from "node:child_process";
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { brotliCompressSync } from "node:zlib";
-import { packedDescription } from "../../src/cli/api/description.ts";
+import { packedDescription } from "../../src/cli/api/packed-description.ts";
 import { docsIndexName, docsPages, packedDocs, readDocs } from "../../src/lib/io/own-docs.ts";
 import { packCountries, packedCountriesPath, readShippedCountries } from "../../src/geo/shipped-countries.ts";
 import { bundlePrograms } from "../bundling.ts";
 import type { BundlePlan } from "../bundling.ts";
 import type { ArchiveFile } from "./archive.ts";
-import { buildFolder, commit, root } from "./paths.ts";
+import { buildFolder, readCommit, root } from "./paths.ts";
 import { lineMappings } from "./line-mappings.ts";
 
 /** Folder of the bundle in an artifact. */
@@ -42,21 +42,21 @@ export async function pagesAndDescription(): Promise<readonly ArchiveFile[]> {
     ...pages,
     { path: packedDescription, bytes: description },
     { path: packedCountriesPath, bytes: countries },
-    documentation(),
+    packDocumentation(),
   ];
 }
 
 /** Returns the documentation that the server offers to assistants, compressed to a fifth. */
-function documentation(): ArchiveFile {
+function packDocumentation(): ArchiveFile {
   const texts = [docsIndexName, ...docsPages()].sort().map((name) => [name, readDocs(name)]);
   return { path: packedDocs, bytes: brotliCompressSync(JSON.stringify(Object.fromEntries(texts))) };
 }
 
 /** Returns the manifest of an artifact: version, commit, and fields for npm. */
-export function manifest(more: object): ArchiveFile {
+export function makeManifest(more: object): ArchiveFile {
   const own = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as Record<string, unknown>;
   const { name, version, description, license, type, engines } = own;
-  const made = { name, version, description, license, type, engines, commit: commit(), ...more };
+  const made = { name, version, description, license, type, engines, commit: readCommit(), ...more };
   return { path: "package.json", bytes: Buffer.from(`${JSON.stringify(made, undefined, 2)}\n`) };
 }
 

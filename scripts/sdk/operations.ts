@@ -23,7 +23,7 @@ export interface SdkOperation {
 
 export function sdkOperations(api: ApiDescription): SdkOperation[] {
   const found = Object.entries(api.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => read(api, path, method.toUpperCase(), operation)),
+    Object.entries(methods).map(([method, operation]) => readOperation(api, path, method.toUpperCase(), operation)),
   );
   const places = new Map<string, string>();
   for (const { group, verb, id } of found) {
@@ -35,7 +35,7 @@ export function sdkOperations(api: ApiDescription): SdkOperation[] {
   return found;
 }
 
-function read(api: ApiDescription, path: string, method: string, operation: DescribedOperation): SdkOperation {
+function readOperation(api: ApiDescription, path: string, method: string, operation: DescribedOperation): SdkOperation {
   const success = Object.entries(operation.responses).find(([status]) => status.startsWith("2"))?.[1];
   const answer = success?.content?.["application/json"]?.schema;
   const listed = answer?.$ref === undefined ? undefined : api.components.schemas[refName(answer.$ref)];
@@ -68,7 +68,7 @@ function placeOf(
 ): { readonly group: readonly string[]; readonly verb: string } {
   const words = path.split("/").filter((word) => word !== "" && !word.startsWith("{"));
   const last = words.at(-1) as string;
-  if (operation.security?.length === 0) return { group: [], verb: snake(operation.operationId) };
+  if (operation.security?.length === 0) return { group: [], verb: toSnakeCase(operation.operationId) };
   if (method === "POST" && !operation.operationId.startsWith("create"))
     return { group: words.slice(0, -1), verb: isForAll(api, path) ? `${last}_all` : last };
   if (method === "GET" && !isList && words.length === 1 && !path.includes("{")) return { group: [], verb: last };
@@ -89,11 +89,11 @@ const verbs: Readonly<Record<string, string>> = {
   DELETE: "delete",
 };
 
-function snake(name: string): string {
+function toSnakeCase(name: string): string {
   return name.replaceAll(/[A-Z]+(?![a-z])|[A-Z]/g, (capitals) => `_${capitals.toLowerCase()}`);
 }
 
 /** `ip_policies` → `ipPolicies`. */
-export function camel(name: string): string {
+export function toCamelCase(name: string): string {
   return name.replaceAll(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }

@@ -1,8 +1,8 @@
 /** Generates the SDK's groups of methods as interfaces, and the table from which they are created at run time. */
-import { camel } from "./operations.ts";
+import { toCamelCase } from "./operations.ts";
 import type { SdkOperation } from "./operations.ts";
 import type { ApiDescription } from "../../src/api/description/description.ts";
-import { comment, typeOf } from "./types.ts";
+import { renderComment, typeOf } from "./types.ts";
 
 /** Types and options that the text references. */
 interface Used {
@@ -44,12 +44,12 @@ export function renderResources(operations: readonly SdkOperation[]): string {
 
 function renderGroup(name: string, doc: string, group: Group, used: Used): string {
   const inner = [...group.groups].map(([word, one]) => {
-    const type = `${name === "Resources" ? "" : name}${pascal(word)}`;
+    const type = `${name === "Resources" ? "" : name}${toPascalCase(word)}`;
     return { word, type, one };
   });
   const methods = group.operations.map((operation) => renderMethod(operation, used));
-  const members = inner.map(({ word, type }) => `  readonly ${camel(word)}: ${type};\n`);
-  const text = `${comment(doc, "")}export interface ${name} {\n${members.join("")}${methods.join("")}}\n`;
+  const members = inner.map(({ word, type }) => `  readonly ${toCamelCase(word)}: ${type};\n`);
+  const text = `${renderComment(doc, "")}export interface ${name} {\n${members.join("")}${methods.join("")}}\n`;
   const rest = inner.map(({ word, type, one }) => renderGroup(type, pathDoc(one, word), one, used));
   return [text, ...rest].join("\n");
 }
@@ -61,11 +61,11 @@ function pathDoc(group: Group, word: string): string {
 
 function renderMethod(operation: SdkOperation, used: Used): string {
   const { parameters, body, answers } = operation;
-  const args = parameters.map((name) => `${camel(name)}: string`);
-  if (body) args.push(`body${operation.bodyOptional ? "?" : ""}: ${named(typeOf(body, "    "), used)}`);
+  const args = parameters.map((name) => `${toCamelCase(name)}: string`);
+  if (body) args.push(`body${operation.bodyOptional ? "?" : ""}: ${nameType(typeOf(body, "    "), used)}`);
   args.push(`options?: ${optionsType(operation, used)}`);
-  const doc = comment(`${operation.summary} \`${operation.method} ${operation.path}\``, "  ");
-  const name = camel(operation.verb);
+  const doc = renderComment(`${operation.summary} \`${operation.method} ${operation.path}\``, "  ");
+  const name = toCamelCase(operation.verb);
   const one = `  ${name}(${args.join(", ")}): ${result(operation, used)};\n`;
   if (one.length <= 121 && !one.slice(0, -1).includes("\n")) return doc + one;
   return `${doc}  ${name}(\n${args.map((arg) => `    ${arg},\n`).join("")}  ): ${result(operation, used)};\n`;
@@ -73,7 +73,7 @@ function renderMethod(operation: SdkOperation, used: Used): string {
   function result(operation: SdkOperation, used: Used): string {
     if (answers === "nothing") return "Promise<void>";
     if (answers === "text") return "Promise<string>";
-    const type = named(typeOf(operation.answer ?? {}), used);
+    const type = nameType(typeOf(operation.answer ?? {}), used);
     return answers === "list" ? `Listing<${type}>` : `Promise<${type}>`;
   }
 }
@@ -81,22 +81,22 @@ function renderMethod(operation: SdkOperation, used: Used): string {
 function optionsType(operation: SdkOperation, used: Used): string {
   const fields = operation.query.map(
     ({ name, description, schema }) =>
-      `${comment(description ?? "", "  ")}  readonly ${name}?: ${typeOf(schema)} | undefined;\n`,
+      `${renderComment(description ?? "", "  ")}  readonly ${name}?: ${typeOf(schema)} | undefined;\n`,
   );
   if (fields.length === 0) return operation.method === "GET" ? "ReadOptions" : "CallOptions";
   const base = operation.method === "GET" ? "ReadOptions" : "CallOptions";
   const text = `extends ${base} {\n${fields.join("")}}`;
   const found = used.options.get(text);
   if (found !== undefined) return found;
-  const short = `${pascal(operation.verb)}Options`;
+  const short = `${toPascalCase(operation.verb)}Options`;
   const isTaken = [...used.options.values()].includes(short);
-  const name = isTaken ? `${operation.group.map(pascal).join("")}${short}` : short;
+  const name = isTaken ? `${operation.group.map(toPascalCase).join("")}${short}` : short;
   used.options.set(text, name);
   return name;
 }
 
 /** Records the name for the import. */
-function named(type: string, used: Used): string {
+function nameType(type: string, used: Used): string {
   if (/^[A-Z]\w+$/.test(type)) used.types.add(type);
   return type;
 }
@@ -116,7 +116,7 @@ export function renderOperations(operations: readonly SdkOperation[]): string {
       answers,
       ...(listKey !== undefined && { listKey }),
     };
-    return literal(row);
+    return renderLiteral(row);
   });
   return [
     "/** Every operation of the API: where it is found in the SDK, and how it is called. */\n",
@@ -126,7 +126,7 @@ export function renderOperations(operations: readonly SdkOperation[]): string {
 }
 
 /** An object literal, on one line where it fits. */
-function literal(row: Readonly<Record<string, unknown>>): string {
+function renderLiteral(row: Readonly<Record<string, unknown>>): string {
   const fields = Object.entries(row).map(
     ([name, value]) => `${name}: ${JSON.stringify(value).replaceAll('","', '", "')}`,
   );
@@ -146,7 +146,7 @@ export function renderErrorCodes(api: ApiDescription): string {
   return `/** The codes of refusals, by name. */\nexport const errorCodes = {\n${lines.join("")}} as const;\n`;
 }
 
-function pascal(word: string): string {
-  const name = camel(word);
+function toPascalCase(word: string): string {
+  const name = toCamelCase(word);
   return `${name.slice(0, 1).toUpperCase()}${name.slice(1)}`;
 }

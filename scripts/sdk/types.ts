@@ -7,7 +7,7 @@ export function renderTypes(api: ApiDescription): string {
   // Failures become `PosternError`.
   const shown = Object.entries(api.components.schemas).filter(([name]) => name !== "Error");
   const interfaces = shown.map(([name, schema]) => {
-    return `${comment(schema.description ?? "", "")}export interface ${name} ${objectType(schema, "", isInput(name))}\n`;
+    return `${renderComment(schema.description ?? "", "")}export interface ${name} ${objectType(schema, "", isInput(name))}\n`;
   });
   return `/** The objects of the API, as they travel. */\n\n${interfaces.join("\n")}`;
 }
@@ -25,7 +25,7 @@ export function typeOf(schema: Schema, indent = "", input = true): string {
     case "integer":
       return "number";
     case "array":
-      return `readonly ${element(schema.items ?? {}, indent, input)}[]`;
+      return `readonly ${renderElement(schema.items ?? {}, indent, input)}[]`;
     case "object":
       return objectType(schema, indent, input);
     default:
@@ -33,7 +33,7 @@ export function typeOf(schema: Schema, indent = "", input = true): string {
   }
 }
 
-function element(schema: Schema, indent: string, input: boolean): string {
+function renderElement(schema: Schema, indent: string, input: boolean): string {
   const type = typeOf(schema, indent, input);
   return type.includes(" | ") ? `(${type})` : type;
 }
@@ -48,7 +48,7 @@ function objectType(schema: Schema, indent: string, input: boolean): string {
     const given = schema.required?.includes(name) === true;
     const type = typeOf(field, inner, input);
     // An input may contain `undefined` for absent fields; JSON omits it.
-    return `${comment(documentation(field), inner)}${inner}readonly ${key(name)}${given ? "" : "?"}: ${type}${given || !input ? "" : " | undefined"};\n`;
+    return `${renderComment(renderDocumentation(field), inner)}${inner}readonly ${renderKey(name)}${given ? "" : "?"}: ${type}${given || !input ? "" : " | undefined"};\n`;
   });
   if (typeof schema.additionalProperties === "object") {
     fields.push(`${inner}readonly [name: string]: ${typeOf(schema.additionalProperties, inner, input)};\n`);
@@ -56,7 +56,7 @@ function objectType(schema: Schema, indent: string, input: boolean): string {
   return fields.length === 0 ? "{}" : `{\n${fields.join("")}${indent}}`;
 }
 
-function key(name: string): string {
+function renderKey(name: string): string {
   return /^[A-Za-z_]\w*$/.test(name) ? name : JSON.stringify(name);
 }
 
@@ -64,13 +64,13 @@ function isInput(name: string): boolean {
   return /(Create|Update|Replace)$/.test(name);
 }
 
-function documentation(field: Schema): string {
+function renderDocumentation(field: Schema): string {
   const limits = limitsOf(field);
   return [field.description, ...(limits.length > 0 ? [`(${limits.join("; ")})`] : [])].filter(Boolean).join(" ");
 }
 
 /** A doc comment, on one line where it fits. */
-export function comment(text: string, indent: string): string {
+export function renderComment(text: string, indent: string): string {
   const safe = text.replaceAll("*/", "*\\/").replaceAll("\n", " ").trim();
   if (safe === "") return "";
   if (indent.length + safe.length + 7 <= 120) return `${indent}/** ${safe} */\n`;

@@ -26,7 +26,7 @@ export function anchorOf(heading: string): string {
 }
 
 /** Returns broken links and anchors in the HTML of a folder, one sentence each. */
-export function brokenLinks(folder: string): readonly string[] {
+export function findBrokenLinks(folder: string): readonly string[] {
   const pages = new Map(globSync("**/*.html", { cwd: folder }).map((file) => [file, readPage(`${folder}/${file}`)]));
   const found: string[] = [];
   for (const [file, { hrefs }] of pages) {
@@ -45,7 +45,7 @@ interface Page {
 
 function readPage(file: string): Page {
   const text = readFileSync(file, "utf8");
-  const values = (pattern: RegExp): string[] => [...text.matchAll(pattern)].map(([, value = ""]) => decode(value));
+  const values = (pattern: RegExp): string[] => [...text.matchAll(pattern)].map(([, value = ""]) => decodeLink(value));
   return { ids: new Set(values(/\sid="([^"]*)"/g)), hrefs: new Set(values(/<a\s[^>]*?href="([^"]*)"/g)) };
 }
 
@@ -59,6 +59,6 @@ function problemOf(href: string, from: string, folder: string, pages: ReadonlyMa
   return anchor === "" || pages.get(file)?.ids.has(anchor) ? undefined : `names no section of ${file}`;
 }
 
-function decode(text: string): string {
+function decodeLink(text: string): string {
   return text.replaceAll("&quot;", '"').replaceAll("&amp;", "&");
 }

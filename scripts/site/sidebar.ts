@@ -21,22 +21,22 @@ interface Group {
   readonly collapsed?: boolean;
 }
 
-const guides = (...names: readonly string[]): readonly string[] => names.map((name) => `guides/${name}`);
+const guidePaths = (...names: readonly string[]): readonly string[] => names.map((name) => `guides/${name}`);
 
 const groups: readonly Group[] = [
-  { text: "Tutorials", pages: guides("quick-start", "first-public-server") },
-  { text: "How-to: install and operate", pages: guides("install", "upgrade", "containers", "certificates") },
-  { text: "How-to: publish", pages: guides("agents", "ssh", "domains", "paths", "limits", "behind-a-proxy") },
-  { text: "How-to: protect", pages: guides("logins", "mcp", "policies", "limited-keys") },
+  { text: "Tutorials", pages: guidePaths("quick-start", "first-public-server") },
+  { text: "How-to: install and operate", pages: guidePaths("install", "upgrade", "containers", "certificates") },
+  { text: "How-to: publish", pages: guidePaths("agents", "ssh", "domains", "paths", "limits", "behind-a-proxy") },
+  { text: "How-to: protect", pages: guidePaths("logins", "mcp", "policies", "limited-keys") },
   {
     text: "How-to: observe",
-    pages: guides("console", "inspect-traffic", "assistants", "monitor", "events", "troubleshooting"),
+    pages: guidePaths("console", "inspect-traffic", "assistants", "monitor", "events", "troubleshooting"),
   },
-  { text: "How-to: change safely", pages: guides("plan-and-apply", "backtest", "restarts", "backup") },
-  { text: "How-to: scale", pages: guides("several-edges", "several-nodes") },
+  { text: "How-to: change safely", pages: guidePaths("plan-and-apply", "backtest", "restarts", "backup") },
+  { text: "How-to: scale", pages: guidePaths("several-edges", "several-nodes") },
   {
     text: "How-to: migrate",
-    pages: guides("import", "coming-from-ngrok", "coming-from-frp", "coming-from-cloudflared"),
+    pages: guidePaths("import", "coming-from-ngrok", "coming-from-frp", "coming-from-cloudflared"),
   },
   { text: "How-to: more", pages: [], rest: "guides" },
   {

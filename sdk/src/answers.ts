@@ -24,8 +24,8 @@ export function makeAnswer(status: number, headers: { get(name: string): string 
     etag: header("etag"),
     revision: revision === undefined ? undefined : Number(revision),
     operationId: header("postern-operation-id"),
-    warnings: quotedTexts(header("postern-warning") ?? ""),
-    also: quotedTexts(header("postern-also") ?? ""),
+    warnings: parseQuotedTexts(header("postern-warning") ?? ""),
+    also: parseQuotedTexts(header("postern-also") ?? ""),
     header,
   };
 }
@@ -35,7 +35,7 @@ export function rememberAnswer(body: object, answer: Answer): void {
 }
 
 /** Parses a list of strings (RFC 8941 §3.3.3), percent-encoded except for visible ASCII. */
-function quotedTexts(list: string): string[] {
+function parseQuotedTexts(list: string): string[] {
   return Array.from(list.matchAll(/"((?:[^"\\]|\\.)*)"/g), ([, text = ""]) => {
     const plain = text.replaceAll(/\\(.)/g, "$1");
     try {
@@ -53,9 +53,9 @@ export function answerOf(object: object): Answer {
   return answer;
 }
 
-export function etagOf(given: string | object): string {
-  if (typeof given === "string") return given;
-  const { etag } = answerOf(given);
+export function etagOf(revision: string | object): string {
+  if (typeof revision === "string") return revision;
+  const { etag } = answerOf(revision);
   if (etag === undefined) throw new TypeError("the object came without an ETag: get it on its own");
   return etag;
 }

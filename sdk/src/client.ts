@@ -17,8 +17,8 @@ export const Postern: new (options: PosternOptions) => Postern = class {
     const send = makeSend(options);
     for (const operation of operations) {
       let group = this as Record<string, unknown>;
-      for (const word of operation.group) group = (group[camel(word)] ??= {}) as Record<string, unknown>;
-      group[camel(operation.verb)] = method(operation, send);
+      for (const word of operation.group) group = (group[toCamelCase(word)] ??= {}) as Record<string, unknown>;
+      group[toCamelCase(operation.verb)] = makeMethod(operation, send);
     }
   }
 } as new (options: PosternOptions) => Postern;
@@ -26,7 +26,7 @@ export const Postern: new (options: PosternOptions) => Postern = class {
 type Method = (...args: readonly unknown[]) => unknown;
 
 /** Returns a method. Its arguments are the path's parameters, then the body, then options. */
-function method(operation: Operation, send: Send): Method {
+function makeMethod(operation: Operation, send: Send): Method {
   const parameters = [...operation.path.matchAll(/\{\w+\}/g)].length;
   return (...args) => {
     const ids = args.slice(0, parameters);
@@ -62,6 +62,6 @@ function pathOf(operation: Operation, ids: readonly unknown[]): string {
 }
 
 /** `ip_policies` → `ipPolicies`. */
-export function camel(name: string): string {
+export function toCamelCase(name: string): string {
   return name.replaceAll(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }

@@ -71,7 +71,7 @@ export function makeSend(options: PosternOptions): Send {
       const why = timeout.aborted ? `no answer within ${timeoutMs / 1000} s` : reasonOf(error);
       throw new PosternConnectionError(`${what}: ${why}`, { cause: error });
     }
-    return read(what, answer, text, call);
+    return readAnswer(what, answer, text, call);
   };
 }
 
@@ -89,11 +89,11 @@ function headersOf(apiKey: string | undefined, body: unknown, call: CallOptions)
   return headers;
 }
 
-function read(what: string, answer: FetchAnswer, text: string, call: Parameters<Send>[3]): unknown {
+function readAnswer(what: string, answer: FetchAnswer, text: string, call: Parameters<Send>[3]): unknown {
   const { status, headers } = answer;
   const success = status >= 200 && status < 300;
-  const told = makeAnswer(status, headers);
-  if (success) call.onAnswer?.(told);
+  const headersOfAnswer = makeAnswer(status, headers);
+  if (success) call.onAnswer?.(headersOfAnswer);
   if (success && (status === 204 || text === "")) return undefined;
   if (success && call.asText) return text;
   let body: unknown;
@@ -108,7 +108,7 @@ function read(what: string, answer: FetchAnswer, text: string, call: Parameters<
     if (!refusal) throw new PosternConnectionError(`${what}: answered ${status} with what is not the API's`);
     throw new PosternError(refusal, headers.get("retry-after"));
   }
-  if (typeof body === "object" && body !== null) rememberAnswer(body, told);
+  if (typeof body === "object" && body !== null) rememberAnswer(body, headersOfAnswer);
   return body;
 }
 

@@ -35,8 +35,8 @@ export function readAccountKey(keyPem: string): AccountKey {
     thumbprint: createHash("sha256").update(JSON.stringify(jwk)).digest("base64url"),
     sign({ url, nonce, accountUrl, payload }) {
       const header = { alg: "ES256", ...(accountUrl === undefined ? { jwk } : { kid: accountUrl }), nonce, url };
-      const protectedText = base64url(JSON.stringify(header));
-      const payloadText = payload === undefined ? "" : base64url(JSON.stringify(payload));
+      const protectedText = encodeBase64Url(JSON.stringify(header));
+      const payloadText = payload === undefined ? "" : encodeBase64Url(JSON.stringify(payload));
       const signature = sign("sha256", Buffer.from(`${protectedText}.${payloadText}`), {
         key,
         dsaEncoding: "ieee-p1363",
@@ -48,14 +48,14 @@ export function readAccountKey(keyPem: string): AccountKey {
       });
     },
     bind({ keyId, hmacKey }, url) {
-      const protectedText = base64url(JSON.stringify({ alg: "HS256", kid: keyId, url }));
-      const payload = base64url(JSON.stringify(jwk));
+      const protectedText = encodeBase64Url(JSON.stringify({ alg: "HS256", kid: keyId, url }));
+      const payload = encodeBase64Url(JSON.stringify(jwk));
       const signature = createHmac("sha256", hmacKey).update(`${protectedText}.${payload}`).digest("base64url");
       return { protected: protectedText, payload, signature };
     },
   };
 }
 
-function base64url(text: string): string {
+function encodeBase64Url(text: string): string {
   return Buffer.from(text).toString("base64url");
 }

@@ -3,14 +3,14 @@ import type { X509Certificate } from "node:crypto";
 import { readPemCertificates } from "../lib/certificates/certificate-details.ts";
 import { createSigningRequest } from "../lib/certificates/signing-request.ts";
 import type { KeyType, KeyedCertificate } from "../lib/certificates/x509.ts";
-import type { AcmeAccount } from "./account.ts";
-import type { Challenge } from "./challenge.ts";
+import type { AcmeAccount } from "./open-account.ts";
+import type { Challenge } from "./challenge-certificate.ts";
 import type { ChallengeType } from "./challenge-types.ts";
-import type { AcmeAnswer } from "./connection.ts";
-import { address } from "./directory.ts";
+import type { AcmeAnswer } from "./acme-connection.ts";
+import { readAddress } from "./acme-directory.ts";
 import { AcmeProblem, readProblem } from "./problem.ts";
 
-export interface Wanted {
+export interface CertificateRequest {
   /** A DNS name. */
   readonly name: string;
   readonly keyType: KeyType;
@@ -27,26 +27,31 @@ const maxChain = 10;
 const maxAuthorizations = 10;
 
 /** Resolves with the chain, leaf first, and its new key. Rejects with `AcmeProblem`, or with the error of `present`. */
-export async function obtainCertificate(account: AcmeAccount, wanted: Wanted): Promise<KeyedCertificate> {
-  const { answer, url } = await order(account, wanted);
+export async function obtainCertificate(account: AcmeAccount, wanted: CertificateRequest): Promise<KeyedCertificate> {
+  const { answer, url } = await placeOrder(account, wanted);
   const authorizations = answer.json()["authorizations"];
   if (!Array.isArray(authorizations) || authorizations.length > maxAuthorizations) {
     throw new AcmeProblem("malformedAnswer", "the authority's order names no authorizations");
   }
-  for (const authorization of authorizations) await authorize(account, wanted, String(authorization));
+  for (const authorization of authorizations) await proveControl(account, wanted, String(authorization));
   const ready = await account.poll("wait for the order", url, (at) => at.json()["status"] === "pending");
   checkOrder(ready, ["ready"]);
   const { request, keyPem } = await createSigningRequest([wanted.name], wanted.keyType);
-  await account.post("finalize the order", address(ready.json(), "finalize"), { csr: request.toString("base64url") });
+  await account.post("finalize the order", readAddress(ready.json(), "finalize"), {
+    csr: request.toString("base64url"),
+  });
   const done = await account.poll("wait for the certificate", url, (at) =>
     ["ready", "processing"].includes(String(at.json()["status"])),
   );
   checkOrder(done, ["valid"]);
-  const download = await account.post("download the certificate", address(done.json(), "certificate"));
+  const download = await account.post("download the certificate", readAddress(done.json(), "certificate"));
   return { certificatePem: readChain(download.body.toString("latin1"), wanted.name), keyPem };
 }
 
-async function order(account: AcmeAccount, { name, replaces }: Wanted): Promise<{ answer: AcmeAnswer; url: string }> {
+async function placeOrder(
+  account: AcmeAccount,
+  { name, replaces }: CertificateRequest,
+): Promise<{ answer: AcmeAnswer; url: string }> {
   const identifiers = [{ type: "dns", value: name }];
   const place = (payload: object): Promise<AcmeAnswer> =>
     account.post("order a certificate", account.directory.newOrder, payload);
@@ -68,7 +73,7 @@ async function order(account: AcmeAccount, { name, replaces }: Wanted): Promise<
   return { answer, url: location };
 }
 
-async function authorize(account: AcmeAccount, wanted: Wanted, url: string): Promise<void> {
+async function proveControl(account: AcmeAccount, wanted: CertificateRequest, url: string): Promise<void> {
   const document = (await account.post("read an authorization", url)).json();
   if (document["status"] === "valid") return;
   const offered = (Array.isArray(document["challenges"]) ? document["challenges"] : []) as Record<string, unknown>[];
@@ -78,12 +83,12 @@ async function authorize(account: AcmeAccount, wanted: Wanted, url: string): Pro
     const names = wanted.challenges.join(" or ");
     throw new AcmeProblem("noChallenge", `the authority does not offer ${names} for "${wanted.name}"`);
   }
-  const token = address(challenge, "token");
+  const token = readAddress(challenge, "token");
   // The token becomes part of a path.
   if (!/^[A-Za-z0-9_-]{16,512}$/.test(token))
     throw new AcmeProblem("malformedAnswer", "the authority sent a challenge token that is malformed");
   await wanted.present({ type, token, keyAuthorization: `${token}.${account.thumbprint}` });
-  await account.post(`answer ${type}`, address(challenge, "url"), {});
+  await account.post(`answer ${type}`, readAddress(challenge, "url"), {});
   const result = (
     await account.poll(`wait for ${type}`, url, (answer) => answer.json()["status"] === "pending")
   ).json();

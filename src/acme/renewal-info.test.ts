@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
 import { describe, it } from "node:test";
-import { context, contextPrimitive, integer, readDer, sequence } from "../lib/certificates/der.ts";
+import { encodeContext, contextPrimitive, encodeInteger, readDer, encodeSequence } from "../lib/certificates/der.ts";
 import {
   createAuthority,
   createSelfSigned,
-  extension,
+  encodeExtension,
   issueLeaf,
   newKeyPair,
-  signedDer,
+  signDer,
 } from "../lib/certificates/x509.ts";
-import type { AcmeAnswer, AcmeConnection } from "./connection.ts";
+import type { AcmeAnswer, AcmeConnection } from "./acme-connection.ts";
 import { readRenewalWindow, renewalId } from "./renewal-info.ts";
 
 const now = Date.now();
@@ -23,8 +23,8 @@ async function rewritten(pem: string, serial: Buffer, extensions: readonly Buffe
   const fields = readDer(body?.body ?? Buffer.alloc(0)).map((field) => field.whole);
   const [version, , ...rest] = fields as [Buffer, Buffer, ...Buffer[]];
   const { privateKey } = await newKeyPair("ec");
-  const parts = [version, integer(serial), ...rest.slice(0, -1), context(3, sequence(...extensions))];
-  const der = await signedDer(sequence(...parts), privateKey);
+  const parts = [version, encodeInteger(serial), ...rest.slice(0, -1), encodeContext(3, encodeSequence(...extensions))];
+  const der = await signDer(encodeSequence(...parts), privateKey);
   return new X509Certificate(der).toString();
 }
 
@@ -48,14 +48,14 @@ describe("renewal information", () => {
   it("renewal information is requested under the id of the example in RFC 9773 §4.1", async () => {
     const { certificatePem } = await issueLeaf(authority, { names: ["a.example.com"], now, days: 1 });
     const keyId = Buffer.from("69885b6b87464041e1b37b847ba0ae2cde01c8d4", "hex");
-    const named = extension("2.5.29.35", sequence(contextPrimitive(0, keyId)));
+    const named = encodeExtension("2.5.29.35", encodeSequence(contextPrimitive(0, keyId)));
     const example = await rewritten(certificatePem, Buffer.from("87654321", "hex"), [named]);
     assert.equal(renewalId(example), "aYhba4dGQEHhs3uEe6CuLN4ByNQ.AIdlQyE");
   });
 
   it("renewal information is not requested if the certificate does not name its authority's key", async () => {
     const { certificatePem } = await createSelfSigned({ names: ["a.example.com"], now, days: 1 });
-    const other = extension("2.5.29.37", sequence());
+    const other = encodeExtension("2.5.29.37", encodeSequence());
     assert.equal(renewalId(await rewritten(certificatePem, Buffer.from([1]), [other])), undefined);
   });
 

@@ -1,7 +1,7 @@
 /** When the authority wants a certificate to be renewed (RFC 9773). */
 import { X509Certificate } from "node:crypto";
-import { oid, readDer } from "../lib/certificates/der.ts";
-import type { AcmeConnection } from "./connection.ts";
+import { encodeOid, readDer } from "../lib/certificates/der.ts";
+import type { AcmeConnection } from "./acme-connection.ts";
 import { AcmeProblem, readProblem } from "./problem.ts";
 import { parseTime } from "../lib/rfc3339.ts";
 
@@ -27,7 +27,7 @@ export function renewalId(certificatePem: string): string | undefined {
   const fields = readDer(readDer(certificate?.body ?? Buffer.alloc(0))[0]?.body ?? Buffer.alloc(0));
   const serial = fields[1];
   const list = readDer(fields.find((field) => field.tag === 0xa3)?.body ?? Buffer.alloc(0))[0];
-  const wanted = oid("2.5.29.35");
+  const wanted = encodeOid("2.5.29.35");
   for (const extension of list ? readDer(list.body) : []) {
     const parts = readDer(extension.body);
     const value = parts.at(-1);

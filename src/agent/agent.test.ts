@@ -6,7 +6,7 @@ import { describe, it } from "node:test";
 import { makeManualClock } from "../../test/support/clock.ts";
 import { silentLog } from "../lib/log.ts";
 import { startAgent } from "./agent.ts";
-import type { AgentStatus } from "./agent.ts";
+import type { AgentStatus } from "./agent-options.ts";
 import { maxPauseMs } from "./backoff.ts";
 import { parseUpstream } from "./upstream.ts";
 

@@ -1,81 +1,19 @@
 /** The agent: its tunnels, and its connections to the server, each of which carries one session. */
-import { letGo, logFailuresTo } from "../lib/boundary.ts";
+import { runUnattended, logFailuresTo } from "../lib/boundary.ts";
 import { randomBytes } from "node:crypto";
-import type { Clock } from "../lib/clock.ts";
-import type { Log } from "../lib/log.ts";
-import type { ConnectOptions, ServerAddress } from "./connect.ts";
+
 import type { AgentEnd } from "./end.ts";
-import type { ExchangeKeeper } from "./exchange-keeper.ts";
-import { startLine } from "./line.ts";
-import type { Line } from "./line.ts";
+
+import { startLine } from "./reconnecting-line.ts";
+import type { ServerLine } from "./reconnecting-line.ts";
 import { keepSpread } from "./spread.ts";
-import type { TunnelOptions } from "./tunnel.ts";
-import { makeTunnels } from "./tunnels.ts";
-import type { Tunnels } from "./tunnels.ts";
+
+import { makeTunnels } from "./tunnel-set.ts";
+import type { Tunnels } from "./tunnel-set.ts";
+import type { AgentOptions } from "./agent-options.ts";
 
 /** Number of sessions at a server with this many edges or more. */
 const usualConnections = 4;
-
-export interface AgentOptions {
-  readonly server: ServerAddress;
-  /** Servers to try in turn when `server` cannot be reached, takes no agents, or is about to stop. */
-  readonly otherServers?: readonly ServerAddress[];
-  /**
-   * Number of simultaneous sessions. Default: the number of the server's edges, at most `usualConnections`. With more
-   * than one, the agent tells the server which sessions belong together. The sessions start at the servers in turn.
-   */
-  readonly connections?: number | undefined;
-  /** CA that must have issued the server's certificate, PEM. Default: the system's CAs. */
-  readonly ca: string | undefined;
-  readonly token: string;
-  /** How to connect to the server. Default: as the system is configured. */
-  readonly connect?: ConnectOptions;
-  /** Shown with the session in the API. */
-  readonly metadata: string;
-  /** The tunnels to publish. Without tunnels the agent only keeps a session. */
-  readonly tunnels: readonly TunnelOptions[];
-  /** Whether the server may stop the agent, make it reconnect, and read its `exchanges`. Default: true. */
-  readonly remoteManagement?: boolean;
-  /** Default: 10 s, with a tolerance of 15 s. */
-  readonly heartbeatIntervalMs?: number;
-  readonly heartbeatToleranceMs?: number;
-  /** Time limit for an answer of the server, milliseconds. Default: 30 s. */
-  readonly answerMs?: number;
-  readonly version: string;
-  readonly clock: Clock;
-  readonly log: Log;
-  /** Time that open connections get when a session ends, milliseconds. Default: 10 s. */
-  readonly finishMs?: number;
-  /** Returns a number in [0, 1). */
-  readonly random: () => number;
-  /** Whether to retry when the very first connection fails. */
-  readonly retryFirst: boolean;
-  /** How long to retry without a session, milliseconds. Default: no limit. */
-  readonly giveUpMs?: number | undefined;
-  readonly status: (status: AgentStatus) => void;
-  /** Answers questions about captured requests and replays them. Without it nothing is captured. */
-  readonly exchanges?: ExchangeKeeper | undefined;
-  /**
-   * Receives the time that requests took at the server, for tunnels with `wantsTimes`, in the format of
-   * `tunnel/request-times.ts`.
-   */
-  readonly requestTimes?: ((lines: Buffer) => void) | undefined;
-}
-
-export type AgentStatus =
-  | { readonly state: "connecting" }
-  | {
-      readonly state: "online";
-      /** Round-trip time to the server, measured during authentication. */
-      readonly latencyMs: number;
-    }
-  | {
-      readonly state: "waiting";
-      readonly reason: string;
-      readonly pauseMs: number;
-      /** When the last session ended, as `Clock.now` returns it. */
-      readonly since: number;
-    };
 
 export interface Agent {
   /** Resolves when the agent gives up for a permanent reason. Does not resolve after `close`. */
@@ -94,16 +32,16 @@ export function startAgent(options: AgentOptions): Agent {
   const ended = Promise.withResolvers<AgentEnd>();
   const tunnels = makeTunnels(options.tunnels, options);
   const agentId = options.connections === 1 ? undefined : randomBytes(16).toString("hex");
-  const lines: Line[] = [];
+  const lines: ServerLine[] = [];
   let isOver = false;
   /** Set when the server allows each tunnel in one session only. */
   let isSingle = false;
 
   const startedAt = { now: clock.now(), monotonic: clock.monotonic() };
-  const startNext = (): Line => {
+  const startNext = (): ServerLine => {
     const at = lines.length;
-    const others = (): Line[] => lines.filter((_one, index) => index !== at);
-    const isAlone = (): boolean => others().every(({ isOnline }) => !isOnline);
+    const otherLines = (): ServerLine[] => lines.filter((_one, index) => index !== at);
+    const isAlone = (): boolean => otherLines().every(({ isOnline }) => !isOnline);
     const line = startLine({
       ...options,
       agentId,
@@ -113,17 +51,17 @@ export function startAgent(options: AgentOptions): Agent {
       lostAt: () => lines.reduce((last, { lostAt }) => (lostAt && lostAt.now > last.now ? lostAt : last), startedAt),
       isFirst: () => lines.every(({ lostAt, isOnline }) => !lostAt && !isOnline),
       crowded({ server, edges, edgeId, nodes, nodeId }) {
-        const places = others().flatMap(({ place }) => place ?? []);
+        const places = otherLines().flatMap(({ place }) => place ?? []);
         const nodeIds = new Set(places.map((place) => place.nodeId));
         if (nodeIds.has(nodeId) && nodeIds.size < nodes) return "node";
         const edgeIds = new Set(places.flatMap((place) => (place.server === server ? [place.edgeId] : [])));
         return edgeIds.has(edgeId) && edgeIds.size < edges ? "edge" : undefined;
       },
       isHeld: (sought, { nodeId, edgeId }) =>
-        others().some(({ place }) => (sought === "node" ? place?.nodeId === nodeId : place?.edgeId === edgeId)),
-      status(told) {
+        otherLines().some(({ place }) => (sought === "node" ? place?.nodeId === nodeId : place?.edgeId === edgeId)),
+      status(current) {
         // The agent stays online while another line has a session.
-        if (isAlone()) status(told);
+        if (isAlone()) status(current);
       },
       published(edges, nodes) {
         haveEnough(edges);
@@ -155,7 +93,7 @@ export function startAgent(options: AgentOptions): Agent {
   };
   const end = (why: AgentEnd): void => {
     if (!isOver)
-      letGo(
+      runUnattended(
         "session",
         closeAll().then(() => ended.resolve(why)),
       );

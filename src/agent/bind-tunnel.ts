@@ -2,7 +2,7 @@
 import type { BoundTunnel, ClientSession } from "../tunnel/client-hooks.ts";
 import { placeOfUrl } from "./publication.ts";
 import type { OpenIdLogin } from "./publication.ts";
-import type { TunnelOptions } from "./tunnel.ts";
+import type { TunnelOptions } from "./tunnel-options.ts";
 
 /** The address that the server generated for a tunnel without one. */
 export type MadePlace = Pick<BoundTunnel, "hostname" | "address">;

@@ -27,8 +27,8 @@ export interface ServerAddress {
 }
 
 /** Parses `host:port`, `host` (port 443) or `[v6]:port`. Throws an `Error` that states the expected form. */
-export function parseServerAddress(given: string): ServerAddress {
-  const parts = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]/\s]+))(?::(\d{1,5}))?$/.exec(given);
+export function parseServerAddress(text: string): ServerAddress {
+  const parts = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]/\s]+))(?::(\d{1,5}))?$/.exec(text);
   const port = Number(parts?.[3] ?? 443);
   if (!parts || port === 0 || port > 65_535) throw new Error("must be HOST:PORT, with an IPv6 address in brackets");
   return { host: (parts[1] ?? parts[2]) as string, port };
@@ -71,7 +71,7 @@ export async function connectServer(
     opened = secure;
     secure.on("session", (next) => sessions?.set(at, next));
     secure.setNoDelay(true);
-    return await handshake(secure);
+    return await completeHandshake(secure);
   };
   const opening = open();
   // The losing side of the race has already been reported.
@@ -110,7 +110,7 @@ function sessionsOf(ca: string | undefined): Lru<string, Buffer> {
   return resumable.sessions;
 }
 
-async function handshake(socket: TLSSocket): Promise<TLSSocket> {
+async function completeHandshake(socket: TLSSocket): Promise<TLSSocket> {
   const { promise, resolve, reject } = Promise.withResolvers<TLSSocket>();
   socket.once("error", reject);
   socket.once("close", () => reject(new Error("the server closed the connection")));

@@ -1,4 +1,4 @@
-import { letGo } from "../lib/boundary.ts";
+import { runUnattended } from "../lib/boundary.ts";
 import type { ByteReceiver, ByteStream } from "../lib/io/byte-stream.ts";
 import { speaksTls, WantsTls } from "./service-fault.ts";
 import type { Upstream } from "./upstream.ts";
@@ -76,6 +76,6 @@ export class FirstAnswer implements ByteReceiver {
       this.#options.service.receiver = this.#next;
       for (const one of held) one();
     });
-    letGo("stream", probed, () => this.#fail("it ended the connection without an answer"));
+    runUnattended("stream", probed, () => this.#fail("it ended the connection without an answer"));
   }
 }

@@ -3,7 +3,7 @@ import type { ByteReceiver, ByteStream } from "../lib/io/byte-stream.ts";
 import type { Clock } from "../lib/clock.ts";
 import { readingIntoShared } from "../lib/io/read-buffers.ts";
 import { socketStream } from "../lib/io/socket-stream.ts";
-import { splice } from "../lib/io/splice.ts";
+import { spliceStreams } from "../lib/io/splice.ts";
 import { FirstAnswer } from "./first-answer.ts";
 import { describeServiceFault } from "./service-fault.ts";
 import { duplexOf } from "./stream-duplex.ts";
@@ -47,14 +47,14 @@ export function forward(stream: ByteStream, options: ForwardOptions): void {
     ended() {},
     drained() {},
     closed(error) {
-      if (!early.isOver) refuse(stream, early, options, error ?? new Error("the service closed the connection"));
+      if (!early.isOver) refuseVisitor(stream, early, options, error ?? new Error("the service closed the connection"));
     },
   };
   let isGiven = false;
   const service = socketStream(socket, unconnected, true);
   socket.once(upstream.tls ? "secureConnect" : "connect", () => {
     watch?.connected?.();
-    splice(
+    spliceStreams(
       stream,
       service,
       watch && {
@@ -94,9 +94,9 @@ function watchFirstAnswer(stream: ByteStream, service: ByteStream, options: Forw
     monotonic: () => clock.monotonic(),
     fail(error) {
       service.abort();
-      const late = new Early(stream, options.watch, () => {});
-      stream.receiver = late;
-      refuse(stream, late, options, error);
+      const answer = new Early(stream, options.watch, () => {});
+      stream.receiver = answer;
+      refuseVisitor(stream, answer, options, error);
     },
   });
 }
@@ -151,7 +151,7 @@ class Early implements ByteReceiver {
 }
 
 /** Tells the visitor that there is no service, if the protocol allows it, and ends the stream. */
-function refuse(stream: ByteStream, early: Early, options: ForwardOptions, error: Error): void {
+function refuseVisitor(stream: ByteStream, early: Early, options: ForwardOptions, error: Error): void {
   const { upstream, watch } = options;
   options.unreachable(error);
   if (options.http) {

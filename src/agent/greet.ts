@@ -1,7 +1,7 @@
 import type { TLSSocket } from "node:tls";
 import { arch, platform } from "node:os";
 import type { Clock } from "../lib/clock.ts";
-import { connectSession } from "../tunnel/client.ts";
+import { connectSession } from "../tunnel/connect-session.ts";
 
 export interface Greeting {
   readonly accountName: string;
@@ -19,7 +19,7 @@ export interface Greeting {
  *
  * @param timeoutMs time limit for the server, milliseconds; 10 s by default
  */
-export async function greet(
+export async function greetServer(
   socket: TLSSocket,
   token: string,
   clock: Clock,

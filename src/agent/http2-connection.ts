@@ -2,8 +2,8 @@
  * Observes one connection to a service that speaks only HTTP/2. Header blocks depend on earlier blocks, so all of them
  * are decoded as they pass.
  */
-import { FrameReader } from "../http2/frame-reader.ts";
-import { flag, frameType } from "../http2/frames.ts";
+import { FrameReader } from "../http2/http2-frame-reader.ts";
+import { flag, frameType } from "../http2/http2-frames.ts";
 import { HeadBuilder } from "../http2/head-builder.ts";
 import { HeaderBlocks, hollow, unfinished } from "../http2/header-blocks.ts";
 import type { BlockProgress } from "../http2/header-blocks.ts";

@@ -4,7 +4,7 @@ import type { Http2Fields, Http2Watch } from "./http2-connection.ts";
 import type { WatchedRequest } from "./request-watch.ts";
 import type { StreamWatch } from "./stream-watch.ts";
 
-interface Waiting {
+interface OpenRequest {
   readonly method: string;
   readonly target: string;
   readonly since: number;
@@ -15,7 +15,7 @@ export class Http2RequestWatch implements StreamWatch, Http2Watch {
   readonly #tell: (request: WatchedRequest) => void;
   readonly #connection: Http2Connection;
   /** Requests without a response yet, by stream id. */
-  readonly #waiting = new Map<number, Waiting>();
+  readonly #waiting = new Map<number, OpenRequest>();
 
   constructor(monotonic: () => number, hasPreamble: boolean, tell: (request: WatchedRequest) => void) {
     this.#monotonic = monotonic;

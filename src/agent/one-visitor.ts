@@ -4,7 +4,7 @@ import type { IncomingMessage } from "node:http";
 import type { Clock, Timer } from "../lib/clock.ts";
 import { randomText } from "../lib/ids.ts";
 import type { Gate } from "./path-switch.ts";
-import { lazily } from "./targets.ts";
+import { startLazily } from "./parse-targets.ts";
 import type { Upstream } from "./upstream.ts";
 
 export interface OneVisitor extends Gate {
@@ -19,7 +19,7 @@ const names = { https: "__Host-one-visitor", http: "one-visitor" } as const;
  * @param idleMs the visitor's session is over after this time without a request
  * @param over called once, when it is over
  */
-export function oneVisitor(clock: Clock, idleMs: number, over: () => void): OneVisitor {
+export function limitToOneVisitor(clock: Clock, idleMs: number, over: () => void): OneVisitor {
   let secret: string | undefined;
   let open = 0;
   let idle: Timer | undefined;
@@ -45,7 +45,7 @@ export function oneVisitor(clock: Clock, idleMs: number, over: () => void): OneV
       tls: false,
       text: upstream.text,
       local: {
-        ...lazily(async () => (await import("./path-switch.ts")).pathSwitch([{ prefix: "/", upstream }], gate)),
+        ...startLazily(async () => (await import("./path-switch.ts")).pathSwitch([{ prefix: "/", upstream }], gate)),
         logTo: (log) => upstream.local?.logTo?.(log),
         close: async () => await upstream.local?.close?.(),
       },

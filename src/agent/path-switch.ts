@@ -41,9 +41,9 @@ export function pathSwitch(targets: readonly PathTarget[], gate: Gate = open): L
       const target = find(request.url ?? "/");
       const more = gate.enter(request);
       if (more) response.once("close", () => gate.left());
-      if (!more) refuse(response, 403, "This URL is for one visitor, and somebody else uses it.");
-      else if (target) pass(target, request, response, more);
-      else refuse(response, 404, "No service is published at this path.");
+      if (!more) refuseRequest(response, 403, "This URL is for one visitor, and somebody else uses it.");
+      else if (target) passRequest(target, request, response, more);
+      else refuseRequest(response, 404, "No service is published at this path.");
     },
     upgrade(request, connection, head) {
       const target = find(request.url ?? "/");
@@ -58,7 +58,7 @@ export function pathSwitch(targets: readonly PathTarget[], gate: Gate = open): L
   });
 }
 
-type Target = PathTarget & { readonly agent: HttpAgent };
+type PathAgent = PathTarget & { readonly agent: HttpAgent };
 
 /** Dials services in the same way as all other connections do. */
 function agentOf(upstream: Upstream): HttpAgent {
@@ -72,7 +72,7 @@ function agentOf(upstream: Upstream): HttpAgent {
   return agent;
 }
 
-function requestTo({ agent }: Target, { method, url, rawHeaders }: IncomingMessage) {
+function requestTo({ agent }: PathAgent, { method, url, rawHeaders }: IncomingMessage) {
   // Forwarded in the received order and spelling, which the edge has checked.
   return requestHttp({
     agent,
@@ -84,10 +84,15 @@ function requestTo({ agent }: Target, { method, url, rawHeaders }: IncomingMessa
   });
 }
 
-function pass(target: Target, request: IncomingMessage, response: ServerResponse, more: readonly string[]): void {
+function passRequest(
+  target: PathAgent,
+  request: IncomingMessage,
+  response: ServerResponse,
+  extraLines: readonly string[],
+): void {
   const onward = requestTo(target, request);
   onward.on("response", (answer) => {
-    response.writeHead(answer.statusCode ?? 502, answer.statusMessage, [...answer.rawHeaders, ...more]);
+    response.writeHead(answer.statusCode ?? 502, answer.statusMessage, [...answer.rawHeaders, ...extraLines]);
     pipeline(answer, response, () => {});
   });
   onward.on("information", ({ statusCode }) => {
@@ -96,7 +101,7 @@ function pass(target: Target, request: IncomingMessage, response: ServerResponse
   onward.on("error", (error) => {
     if (response.headersSent) response.destroy();
     else
-      refuse(
+      refuseRequest(
         response,
         502,
         `The agent could not reach the service at ${target.upstream.text}: ${describeServiceFault(target.upstream, error)}.`,
@@ -109,34 +114,34 @@ function pass(target: Target, request: IncomingMessage, response: ServerResponse
 }
 
 function passUpgrade(
-  target: Target,
+  target: PathAgent,
   request: IncomingMessage,
   connection: Duplex,
   head: Buffer,
-  more: readonly string[],
+  extraLines: readonly string[],
 ): void {
   const onward = requestTo(target, request);
   onward.on("upgrade", (answer, socket, first) => {
-    connection.write(renderHead(answer, more));
+    connection.write(renderHead(answer, extraLines));
     connection.write(first);
     socket.write(head);
     pipeline(connection, socket, connection, () => {});
   });
   onward.on("response", (answer) => {
-    connection.write(renderHead(answer, more));
+    connection.write(renderHead(answer, extraLines));
     pipeline(answer, connection, () => {});
   });
   onward.on("error", () => connection.destroy());
   onward.end();
 }
 
-function renderHead({ statusCode, statusMessage, rawHeaders }: IncomingMessage, more: readonly string[]): string {
-  const all = [...rawHeaders, ...more];
+function renderHead({ statusCode, statusMessage, rawHeaders }: IncomingMessage, extraLines: readonly string[]): string {
+  const all = [...rawHeaders, ...extraLines];
   const fields = all.flatMap((name, at) => (at % 2 === 0 ? [`${name}: ${all[at + 1]}`] : []));
   return `${[`HTTP/1.1 ${statusCode} ${statusMessage}`, ...fields].join("\r\n")}\r\n\r\n`;
 }
 
-function refuse(response: ServerResponse, status: 403 | 404 | 502, text: string): void {
+function refuseRequest(response: ServerResponse, status: 403 | 404 | 502, text: string): void {
   response.writeHead(status, {
     "content-type": "text/plain; charset=utf-8",
     ...(status === 502 && { "postern-agent-error": String(catalogue.agent_dial_failed.number) }),

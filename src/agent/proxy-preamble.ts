@@ -21,7 +21,7 @@ export function preambleLength(bytes: Buffer): number | undefined {
 }
 
 /** Writes the header of a connection that the agent opened for itself (version 1: UNKNOWN, version 2: LOCAL). */
-export function ownPreamble(version: 0 | 1 | 2): Buffer {
+export function encodeOwnPreamble(version: 0 | 1 | 2): Buffer {
   if (version === 0) return Buffer.alloc(0);
   return version === 1
     ? Buffer.from("PROXY UNKNOWN\r\n", "latin1")

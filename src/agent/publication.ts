@@ -23,13 +23,13 @@ export interface OpenIdLogin {
 export type PublishedProto = "https" | "http" | "tls" | "tcp";
 
 /** The requested place: a host name, or the `host:port` of a tcp endpoint. */
-export type Place = { readonly hostname: string } | { readonly address: string };
+export type RequestedPlace = { readonly hostname: string } | { readonly address: string };
 
 /**
  * Returns the place that a public URL names, with or without scheme. Throws an `Error` that states the expected form.
  */
-export function placeOfUrl(given: string, proto: PublishedProto): Place {
-  const url = URL.parse(given.includes("://") ? given : `${proto}://${given}`);
+export function placeOfUrl(text: string, proto: PublishedProto): RequestedPlace {
+  const url = URL.parse(text.includes("://") ? text : `${proto}://${text}`);
   const isBare = url && ["", "/"].includes(url.pathname) && url.search === "" && url.hash === "" && url.username === "";
   if (!isBare || url.protocol !== `${proto}:` || url.hostname === "" || (proto === "tcp" && url.port === "")) {
     throw new Error(

@@ -29,7 +29,7 @@ export function watchService(upstream: Upstream, clock: Clock, changed: (state: 
 
   const tryIt = (): void => {
     timer = undefined;
-    probe = dial(upstream, (error) => {
+    probe = dialService(upstream, (error) => {
       probe = undefined;
       if (stopped) return;
       if (error !== undefined) return failed(error);
@@ -58,7 +58,7 @@ export function watchService(upstream: Upstream, clock: Clock, changed: (state: 
 export function reachService(upstream: Upstream): Promise<void> {
   if (upstream.local) return Promise.resolve();
   return new Promise((resolve, reject) => {
-    dial(upstream, (error) => (error === undefined ? resolve() : reject(error)));
+    dialService(upstream, (error) => (error === undefined ? resolve() : reject(error)));
   });
 }
 
@@ -67,7 +67,7 @@ interface Probe {
 }
 
 /** Opens one connection. `done` is called once. */
-function dial(upstream: Upstream, done: (error: Error | undefined) => void): Probe {
+function dialService(upstream: Upstream, done: (error: Error | undefined) => void): Probe {
   const socket: Socket = dialUpstream(upstream);
   let error: Error | undefined = new Error("the service closed the connection");
   socket.once(upstream.tls ? "secureConnect" : "connect", () => {

@@ -16,9 +16,9 @@ import type { Http2RequestWatch } from "./http2-request-watch.ts";
 import { RequestWatch } from "./request-watch.ts";
 import type { ServiceWatch } from "./service-watch.ts";
 import { describeServiceFault, isCertificateFault, WantsTls } from "./service-fault.ts";
-import { bothWatch } from "./stream-watch.ts";
+import { combineWatches } from "./stream-watch.ts";
 import type { StreamWatch } from "./stream-watch.ts";
-import type { TunnelOptions } from "./tunnel.ts";
+import type { TunnelOptions } from "./tunnel-options.ts";
 
 /** A tunnel that has not ended. */
 export interface LivingTunnel {
@@ -40,7 +40,7 @@ export interface LivingTunnel {
 }
 
 /** What the server assigned to each tunnel in the successive sessions of one line. */
-export type Kept = WeakMap<TunnelOptions, BoundTunnel>;
+export type BoundTunnels = WeakMap<TunnelOptions, BoundTunnel>;
 
 /** Shared by all sessions of an agent. */
 export interface AllTunnels {
@@ -61,7 +61,7 @@ let http2Watch: typeof Http2RequestWatch | undefined;
 
 export class SessionTunnels {
   readonly #all: AllTunnels;
-  readonly #kept: Kept;
+  readonly #kept: BoundTunnels;
   readonly #alone: () => void;
   readonly #byId = new Map<string, LivingTunnel>();
   readonly #failures = new Map<LivingTunnel, number>();
@@ -77,7 +77,7 @@ export class SessionTunnels {
    * @param kept receives what the server assigns
    * @param alone called when the server allows each tunnel in one session only
    */
-  constructor(all: AllTunnels, kept: Kept, alone: () => void) {
+  constructor(all: AllTunnels, kept: BoundTunnels, alone: () => void) {
     this.#all = all;
     this.#kept = kept;
     this.#alone = alone;
@@ -145,7 +145,7 @@ export class SessionTunnels {
       clock,
       http,
       isWatched: tunnel.service !== undefined,
-      watch: requests && along ? bothWatch(requests, along) : (requests ?? along),
+      watch: requests && along ? combineWatches(requests, along) : (requests ?? along),
       unreachable(error) {
         const fields = { upstream: upstream.text, reason: describeServiceFault(upstream, error) };
         // The watch reports a service that is away once. A misconfigured service is reported each time.
@@ -187,9 +187,9 @@ export class SessionTunnels {
   }
 
   /** Removes all tunnels at the server. Resolves when the server has answered. Until then, connections are served. */
-  async unbind(given: ClientSession): Promise<void> {
+  async unbind(session: ClientSession): Promise<void> {
     this.pause();
-    await Promise.all([...this.#byId.keys()].map((id) => given.unbind(id).catch(() => {})));
+    await Promise.all([...this.#byId.keys()].map((id) => session.unbind(id).catch(() => {})));
   }
 
   #requestWatch({ upstream, request, proxyProtocol = 0 }: TunnelOptions): StreamWatch | undefined {

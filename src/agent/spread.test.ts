@@ -3,14 +3,14 @@ import { setImmediate as turn } from "node:timers/promises";
 import { describe, it } from "node:test";
 import { makeManualClock } from "../../test/support/clock.ts";
 import type { ServerCount } from "../tunnel/client-hooks.ts";
-import type { Place } from "./line.ts";
+import type { SessionPlace } from "./reconnecting-line.ts";
 import { keepSpread } from "./spread.ts";
 
 const server = { host: "agents.example.com", port: 443 };
 
 /** A line at a node, and the node that its next search finds. */
 class FakeLine {
-  place: Place | undefined;
+  place: SessionPlace | undefined;
   readonly world: World;
   searches = 0;
   hurried = 0;
@@ -146,7 +146,7 @@ describe("sessions of an agent at a single server", () => {
     let searches = 0;
     const lines = held.map((edgeId) => {
       const line = {
-        place: { server, edges, edgeId, nodes: 0, nodeId: "a" } as Place | undefined,
+        place: { server, edges, edgeId, nodes: 0, nodeId: "a" } as SessionPlace | undefined,
         isOnline: true,
         count: async (): Promise<ServerCount> => ({
           edges: isEarlier ? 1 : edges,

@@ -1,15 +1,15 @@
 /** Distributes an agent's sessions over as many nodes as possible, or over the edges of a single node. */
-import { letGo } from "../lib/boundary.ts";
+import { runUnattended } from "../lib/boundary.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 import type { ServerCount } from "../tunnel/client-hooks.ts";
-import type { Line } from "./line.ts";
+import type { ServerLine } from "./reconnecting-line.ts";
 
 export interface SpreadOptions {
   readonly clock: Clock;
   /** Returns a number in [0, 1). */
   readonly random: () => number;
   /** All lines of the agent. The array may grow. */
-  readonly lines: readonly Pick<Line, "isOnline" | "place" | "count" | "spread" | "hurry">[];
+  readonly lines: readonly Pick<ServerLine, "isOnline" | "place" | "count" | "spread" | "hurry">[];
   /** Whether the agent has several server addresses. Each probably leads to another node. */
   readonly hasAddresses: boolean;
   /** Receives the server's current number of edges. */
@@ -114,7 +114,7 @@ export function keepSpread({ clock, random, lines, hasAddresses, counted }: Spre
     timer = clock.after(shortest * units * (0.5 + random() / 2), () => {
       isLooking = true;
       // If the server does not answer, the next look asks again.
-      letGo(
+      runUnattended(
         "timer",
         look()
           .catch(() => undefined)
@@ -137,9 +137,9 @@ export function keepSpread({ clock, random, lines, hasAddresses, counted }: Spre
 
 /** Resolves with undefined if the promise rejects or takes too long. */
 async function inTime<Answer>(clock: Clock, asked: Promise<Answer>): Promise<Answer | undefined> {
-  const late = Promise.withResolvers<undefined>();
-  const timer = clock.after(answerMs, () => late.resolve(undefined));
-  const answer = await Promise.race([asked.catch(() => undefined), late.promise]);
+  const timeout = Promise.withResolvers<undefined>();
+  const timer = clock.after(answerMs, () => timeout.resolve(undefined));
+  const answer = await Promise.race([asked.catch(() => undefined), timeout.promise]);
   timer.cancel();
   return answer;
 }

@@ -48,28 +48,28 @@ export function staticFiles(directory: string): LocalService {
     request(request, response) {
       // Browsers must not guess a different content type.
       response.setHeader("x-content-type-options", "nosniff");
-      answer(directory, request, response).catch(() => {
+      serveFile(directory, request, response).catch(() => {
         if (response.headersSent) response.destroy();
-        else end(response, 500, "The file could not be read.\n");
+        else endResponse(response, 500, "The file could not be read.\n");
       });
     },
   });
 }
 
-async function answer(directory: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function serveFile(directory: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
   if (request.method !== "GET" && request.method !== "HEAD") {
     response.setHeader("allow", "GET, HEAD");
-    return end(response, 405, "Files here are read-only.\n");
+    return endResponse(response, 405, "Files here are read-only.\n");
   }
   const [path, query] = (request.url ?? "/").split("?", 2) as [string, string | undefined];
   const names = namesOf(path);
   const found = names && (await findFile(directory, names));
-  if (!found) return end(response, 404, "This file does not exist.\n");
+  if (!found) return endResponse(response, 404, "This file does not exist.\n");
   if (!found.stats.isDirectory()) return await sendFile(found, request, response);
   if (!path.endsWith("/")) {
     // Without the slash, relative links of the page would resolve against the parent.
     response.setHeader("location", `${path.replace(/^\/+/, "/")}/${query === undefined ? "" : `?${query}`}`);
-    return end(response, 301, "");
+    return endResponse(response, 301, "");
   }
   const index = await findFile(directory, [...(names as string[]), "index.html"]);
   if (index?.stats.isFile()) return await sendFile(index, request, response);
@@ -89,12 +89,12 @@ function namesOf(path: string): string[] | undefined {
   return names.some((name) => name.startsWith(".")) ? undefined : names;
 }
 
-interface Found {
+interface StaticFile {
   readonly path: string;
   readonly stats: Stats;
 }
 
-async function findFile(directory: string, names: readonly string[]): Promise<Found | undefined> {
+async function findFile(directory: string, names: readonly string[]): Promise<StaticFile | undefined> {
   try {
     const [root, path] = await Promise.all([realpath(directory), realpath(join(directory, ...names))]);
     const inside = relative(root, path);
@@ -109,7 +109,7 @@ async function findFile(directory: string, names: readonly string[]): Promise<Fo
   }
 }
 
-async function sendFile({ path }: Found, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function sendFile({ path }: StaticFile, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const handle = await open(path, "r");
   try {
     await sendOpened(handle, path, request, response);
@@ -135,12 +135,12 @@ async function sendOpened(
   const condition = conditionOf(request, etag, modified);
   if (condition !== undefined) {
     if (condition === 304) response.removeHeader("content-type");
-    return end(response, condition, "");
+    return endResponse(response, condition, "");
   }
   const range = rangeOf(request, size, etag, modified);
   if (range === "unsatisfiable") {
     response.setHeader("content-range", `bytes */${size}`);
-    return end(response, 416, "");
+    return endResponse(response, 416, "");
   }
   const { start, last } = range ?? { start: 0, last: size - 1 };
   if (range) response.setHeader("content-range", `bytes ${start}-${last}/${size}`);
@@ -201,22 +201,22 @@ async function sendList(
     .map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name))
     .toSorted()
     .slice(0, maxListed);
-  const title = escaped(`/${names.map((name) => `${name}/`).join("")}`);
+  const title = escapeHtml(`/${names.map((name) => `${name}/`).join("")}`);
   const links = [...(names.length > 0 ? ["../"] : []), ...entries].map((name) => {
     const href = name.split("/").map(encodeURIComponent).join("/");
-    return `<li><a href="./${href}">${escaped(name)}</a></li>`;
+    return `<li><a href="./${href}">${escapeHtml(name)}</a></li>`;
   });
   const page = `<!doctype html>\n<meta charset="utf-8">\n<title>${title}</title>\n<h1>${title}</h1>\n<ul>\n${links.join("\n")}\n</ul>\n`;
   response.setHeader("content-type", "text/html; charset=utf-8");
   response.setHeader("content-security-policy", "default-src 'none'");
-  end(response, 200, page, request.method === "HEAD");
+  endResponse(response, 200, page, request.method === "HEAD");
 }
 
-function escaped(text: string): string {
+function escapeHtml(text: string): string {
   return text.replaceAll(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
 }
 
-function end(response: ServerResponse, status: number, text: string, headOnly = false): void {
+function endResponse(response: ServerResponse, status: number, text: string, headOnly = false): void {
   if (text !== "" && !response.hasHeader("content-type"))
     response.setHeader("content-type", "text/plain; charset=utf-8");
   response.writeHead(status, status === 304 ? {} : { "content-length": Buffer.byteLength(text) });

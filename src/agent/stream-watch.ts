@@ -17,7 +17,7 @@ export interface StreamWatch {
 }
 
 /** Combines two watches. */
-export function bothWatch(one: StreamWatch, other: StreamWatch): StreamWatch {
+export function combineWatches(one: StreamWatch, other: StreamWatch): StreamWatch {
   return {
     connected() {
       one.connected?.();

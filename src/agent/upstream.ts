@@ -61,8 +61,8 @@ export function parseUpstream(given: string): Upstream {
 }
 
 /** Parses `unix:/run/app.sock`, also with `//` before the path. */
-function parseSocket(given: string): Upstream {
-  const path = given.replace(/^unix:(?:\/\/(?=\/))?/i, "");
+function parseSocket(text: string): Upstream {
+  const path = text.replace(/^unix:(?:\/\/(?=\/))?/i, "");
   if (!path.startsWith("/") || Buffer.byteLength(path) > maxSocketPath) {
     throw new Error(`must be unix: and an absolute path of at most ${maxSocketPath} bytes`);
   }

@@ -2,9 +2,9 @@
 import { accountBehaviour } from "./behaviours/accounts.ts";
 import { agentInvitationBehaviour } from "./behaviours/agent-invitations.ts";
 import type { InvitationRules } from "./behaviours/agent-invitations.ts";
-import { reservedAddrBehaviour, tcpEdgeBehaviour } from "./behaviours/addresses.ts";
-import type { AddressPool } from "./behaviours/addresses.ts";
-import { certificateBehaviour } from "./behaviours/certificates.ts";
+import { reservedAddrBehaviour, tcpEdgeBehaviour } from "./behaviours/reserved-addresses.ts";
+import type { AddressPool } from "./behaviours/reserved-addresses.ts";
+import { certificateBehaviour } from "./behaviours/certificate-behaviour.ts";
 import { cloudEndpointBehaviour } from "./behaviours/cloud-endpoints.ts";
 import type { CloudEndpointRules } from "./behaviours/cloud-endpoints.ts";
 import { httpsEdgeBehaviour, reservedDomainBehaviour, tlsEdgeBehaviour } from "./behaviours/domains.ts";
@@ -41,33 +41,33 @@ export interface BehaviourNeeds
   readonly loginIssuer: LoginUrlRules["loginIssuer"];
 }
 
-export function makeBehaviours(needs: BehaviourNeeds): Behaviours {
+export function makeBehaviours(parts: BehaviourNeeds): Behaviours {
   return Object.fromEntries([
     accountBehaviour,
-    apiKeyBehaviour(needs),
-    credentialBehaviour(needs),
-    serviceTokenBehaviour(needs),
-    agentInvitationBehaviour(needs),
+    apiKeyBehaviour(parts),
+    credentialBehaviour(parts),
+    serviceTokenBehaviour(parts),
+    agentInvitationBehaviour(parts),
     personBehaviour,
     passkeyBehaviour,
-    personInvitationBehaviour(needs),
+    personInvitationBehaviour(parts),
     ipRestrictionBehaviour,
     certificateBehaviour,
-    reservedDomainBehaviour(needs),
-    reservedAddrBehaviour(needs),
-    tunnelGroupBackendBehaviour(needs),
+    reservedDomainBehaviour(parts),
+    reservedAddrBehaviour(parts),
+    tunnelGroupBackendBehaviour(parts),
     failoverBackendBehaviour,
     weightedBackendBehaviour,
-    staticBackendBehaviour(needs),
-    httpsEdgeBehaviour(needs),
-    routeBehaviour(needs),
-    tlsEdgeBehaviour(needs),
-    tcpEdgeBehaviour(needs),
+    staticBackendBehaviour(parts),
+    httpsEdgeBehaviour(parts),
+    routeBehaviour(parts),
+    tlsEdgeBehaviour(parts),
+    tcpEdgeBehaviour(parts),
     secretBehaviour,
-    eventDestinationBehaviour(needs),
-    eventSubscriptionBehaviour(needs),
+    eventDestinationBehaviour(parts),
+    eventSubscriptionBehaviour(parts),
     applicationSessionBehaviour,
-    tunnelBehaviour(needs),
-    cloudEndpointBehaviour(needs),
+    tunnelBehaviour(parts),
+    cloudEndpointBehaviour(parts),
   ]);
 }

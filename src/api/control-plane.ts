@@ -1,9 +1,9 @@
 /** The control plane: storage, the management API, and the lines to the edges, started and stopped together. */
 import { hash, X509Certificate } from "node:crypto";
 import type { AddressInfo } from "node:net";
-import { letGo } from "../lib/boundary.ts";
+import { runUnattended } from "../lib/boundary.ts";
 import type { Clock } from "../lib/clock.ts";
-import type { TellLogin } from "../identity/sessions/events.ts";
+import type { TellLogin } from "../identity/sessions/login-events.ts";
 import { Refusal } from "../lib/errors.ts";
 import type { Log } from "../lib/log.ts";
 import { checkServerNames } from "../lib/server-names.ts";
@@ -14,28 +14,28 @@ import type { SpanRecorder } from "../lib/span-recorder.ts";
 import { networksOf } from "../lib/networks.ts";
 import type { Downward, Link, Problem, Relayed, Upward } from "../routing/planes/messages.ts";
 import { exportFailures } from "../lib/boundary.ts";
-import { useNameServers } from "../outbound/names/names.ts";
-import { exportOutboundCounters } from "../outbound/counters.ts";
+import { useNameServers } from "../outbound/names/resolve-name.ts";
+import { exportOutboundCounters } from "../outbound/outbound-counters.ts";
 import type { ControlPlaneSettings } from "../settings/control-plane.ts";
 import type { BacktestRunner } from "../routing/planes/backtests.ts";
 import type { RecordingNode } from "../routing/planes/captured-blocks.ts";
-import type { AgentEndpoint } from "../routing/planes/questions.ts";
-import { openStore } from "../storage/opening/open.ts";
+import type { AgentEndpoint } from "../routing/planes/edge-questions.ts";
+import { openStore } from "../storage/opening/open-store.ts";
 import { storedKinds } from "../storage/opening/stored-kinds.ts";
 import type { DerivedKey, Store } from "../storage/store.ts";
 import type { BehaviourNeeds } from "./behaviours.ts";
-import { keptMs, makeBacktestJobs } from "./backtests/jobs.ts";
-import type { BacktestJobs } from "./backtests/jobs.ts";
+import { keptMs, makeBacktestJobs } from "./backtests/backtest-jobs.ts";
+import type { BacktestJobs } from "./backtests/backtest-jobs.ts";
 import { recordingNodes } from "./backtests/other-nodes.ts";
 import { withoutRecords } from "./backtests/without-records.ts";
 import { openConsole } from "./console/console.ts";
 import type { ConsoleOptions } from "./console/console.ts";
 import { passkeyOrigin } from "./console/passkeys.ts";
-import { makePeople } from "./console/people.ts";
+import { makePeople } from "./console/admitted-people.ts";
 import { makeTeamChecks } from "./console/team-checks.ts";
 import { openTeamLogin } from "./console/team-login.ts";
 import { makeToldLogOuts } from "./console/told-log-outs.ts";
-import { appliedEverywhere, trackApplied } from "./edges/applied.ts";
+import { combineApplied, trackApplied } from "./edges/applied.ts";
 import { keepLastUses } from "./keys/last-uses.ts";
 import type { LastUses } from "./keys/last-uses.ts";
 import { openKeyRing } from "./http/authenticate.ts";
@@ -51,10 +51,10 @@ import { shareProblems } from "./edges/shared-problems.ts";
 import type { SharedProblems } from "./edges/shared-problems.ts";
 import { makeEdgeQueries } from "./edges/queries.ts";
 import type { EdgeQueries } from "./edges/queries.ts";
-import { openDomainChecks } from "./domain-proof/checker.ts";
-import { makeResolveTxt } from "./domain-proof/resolver.ts";
+import { openDomainChecks } from "./domain-proof/domain-checks.ts";
+import { makeResolveTxt } from "./domain-proof/resolve-txt.ts";
 import type { DevelopmentProvider } from "./logins/addresses-operation.ts";
-import type { ResolveTxt } from "./domain-proof/resolver.ts";
+import type { ResolveTxt } from "./domain-proof/resolve-txt.ts";
 import { startEvents } from "./events/dispatcher.ts";
 import type { EventOptions, Events } from "./events/dispatcher.ts";
 import { operatorKeys } from "./events/targets/operator-keys.ts";
@@ -66,10 +66,10 @@ import { answerAgentInboxes } from "./inbox/agent-inboxes.ts";
 import { openInboxes } from "./inbox/inboxes.ts";
 import { openLiveObjects } from "./edges/live-objects.ts";
 import { endGoneLogins } from "./logins/gone-logins.ts";
-import { keepLoginKeys } from "./logins/keys.ts";
+import { keepLoginKeys } from "./logins/login-keys.ts";
 import { keepIdpDomain } from "./logins/idp-domain.ts";
-import { keepSamlMetadata } from "./logins/saml-metadata.ts";
-import { keepUsedMessages } from "./logins/used-messages.ts";
+import { keepSamlMetadata } from "./logins/saml-metadata-keeper.ts";
+import { keepUsedMessages } from "./logins/used-message-book.ts";
 import { openMetadataDocuments } from "./authorization/metadata-documents.ts";
 import { keepAuthorizations } from "./authorization/book.ts";
 import { keepLoginBook } from "./logins/login-book.ts";
@@ -79,11 +79,11 @@ import { openNodeDirectory } from "./nodes/node-directory.ts";
 import type { NodeEntriesOptions } from "./nodes/node-entries.ts";
 import type { NodeDirectory } from "./nodes/node-directory.ts";
 import { revocationsIn, watchRevocations } from "./nodes/revoked-tokens.ts";
-import { openNodes } from "./nodes/nodes.ts";
+import { openNodes } from "./nodes/open-nodes.ts";
 import { watchIsolation } from "./nodes/isolation.ts";
 import type { Isolation } from "./nodes/isolation.ts";
-import { watchStanding } from "./nodes/standing.ts";
-import type { NodeStanding } from "./nodes/standing.ts";
+import { watchStanding } from "./nodes/watch-standing.ts";
+import type { NodeStanding } from "./nodes/watch-standing.ts";
 import { openMcp } from "./mcp/entrance.ts";
 import type { McpEntrance } from "./mcp/entrance.ts";
 import { replyWithDocs } from "./mcp/docs.ts";
@@ -99,12 +99,12 @@ import { reportJobs } from "./provisioning/job-problems.ts";
 import { openProvisioning } from "./provisioning/provisioning.ts";
 import type { Provisioning, ProvisioningOptions } from "./provisioning/provisioning.ts";
 import { collectSeries } from "./series/collector.ts";
-import { startPublishing } from "./edges/publish.ts";
+import { startPublishing } from "./edges/start-publishing.ts";
 import { openSourceRestriction } from "./http/source-restriction.ts";
 import { trackReadiness } from "./edges/readiness.ts";
 import type { TrackedReadiness } from "./edges/readiness.ts";
-import { startServer } from "./http/server.ts";
-import type { ApiLimits } from "./http/server.ts";
+import { startServer } from "./http/api-server.ts";
+import type { ApiLimits } from "./http/api-server.ts";
 
 /** The operator's settings and the other dependencies of a control plane. */
 export interface ControlPlaneOptions extends ControlPlaneSettings {
@@ -180,7 +180,11 @@ export async function startControlPlane(
   try {
     const firstStart = await ensureFirstTokens(store, options.bootstrap, options.log);
     const sharedKeys = store.node && options.serverKeys && (await shareKeys(store, options.serverKeys, options.clock));
-    const served = await serve({ ...options, serverKeys: sharedKeys ?? options.serverKeys, dns }, store, links);
+    const served = await serveControlPlane(
+      { ...options, serverKeys: sharedKeys ?? options.serverKeys, dns },
+      store,
+      links,
+    );
     const captureKeys = store.derivedKeys(capturePurpose);
     return { ...served, captureKeys, ...(firstStart && { firstStart }), ...(sharedKeys && { sharedKeys }) };
   } catch (error) {
@@ -189,7 +193,7 @@ export async function startControlPlane(
   }
 }
 
-async function serve(
+async function serveControlPlane(
   options: ControlPlaneOptions & { readonly dns: DnsChallenges | undefined },
   store: Store,
   links: readonly Link<Downward, Upward>[],
@@ -204,7 +208,7 @@ async function serve(
   const lastUses = keepLastUses(store, clock, log);
   let directory: NodeDirectory | undefined;
   const queries = makeEdgeQueries(edges, clock, () => directory);
-  const applied = appliedEverywhere(trackApplied(clock), (revision, timeoutMs) =>
+  const applied = combineApplied(trackApplied(clock), (revision, timeoutMs) =>
     queries.reached({ revision, change: 0 }, timeoutMs),
   );
   const provisioning = await openCertificates(options, { store, applied, metrics });
@@ -231,7 +235,7 @@ async function serve(
   const draining = watchDraining();
   const logins = await keepLogins(options, store, metrics, events.tellLogin, lastUses);
   const { standing, isolation } = watchPlace(options, store, edges, queries, readiness, () => directory);
-  directory = await followNodes(options, store, edges, queries, hearing(events, sharedProblems, isolation));
+  directory = await followNodes(options, store, edges, queries, dispatchEntries(events, sharedProblems, isolation));
   const tickets = keepTicketSecrets({ edges, node: store.node, clock, log });
   edges.follow([
     draining,
@@ -250,7 +254,7 @@ async function serve(
     logins.book,
     keepDirectory({ lineCount: links.length, nodes: directory, agents }),
   ]);
-  const grounds = {
+  const foundation = {
     backtests: openBacktests(options, store, queries, () => recordingNodes(directory?.linesByNode(), queries)),
     edges,
     metrics,
@@ -269,7 +273,7 @@ async function serve(
     provisioning,
     reachedAt: () => apiUrl ?? "",
   };
-  const api = await startApi(options, store, grounds);
+  const api = await startApi(options, store, foundation);
   ({ operations } = api);
   apiUrl ??= urlOf(api.address);
   return {
@@ -292,11 +296,11 @@ function openBacktests(
   { backtests, clock, log }: ControlPlaneOptions,
   store: Store,
   queries: Pick<EdgeQueries, "agentEndpoints">,
-  others: () => readonly RecordingNode[],
+  otherNodes: () => readonly RecordingNode[],
 ): BacktestJobs {
   const runner = backtests?.(() => store.derivedKeys(capturePurpose)) ?? withoutRecords;
   const endpoints = (accountId: string): Promise<readonly AgentEndpoint[]> => queries.agentEndpoints(accountId);
-  return makeBacktestJobs({ runner, others, endpoints, shared: store.node?.results(keptMs), clock, log });
+  return makeBacktestJobs({ runner, others: otherNodes, endpoints, shared: store.node?.results(keptMs), clock, log });
 }
 
 function urlOf({ address, port, family }: AddressInfo): string {
@@ -305,19 +309,19 @@ function urlOf({ address, port, family }: AddressInfo): string {
 
 async function openCertificates(
   options: ControlPlaneOptions & { readonly dns: DnsChallenges | undefined },
-  grounds: Pick<ProvisioningOptions, "store" | "applied" | "metrics">,
+  foundation: Pick<ProvisioningOptions, "store" | "applied" | "metrics">,
 ): Promise<Provisioning> {
   const { dns, clock, log, domain, acmeAgree } = options;
-  if (dns && acmeAgree) await keepServerWildcard({ store: grounds.store, clock, log, domain });
-  return openProvisioning({ ...grounds, settings: options, dns, clock, log, recorder: options.telemetry?.recorder });
+  if (dns && acmeAgree) await keepServerWildcard({ store: foundation.store, clock, log, domain });
+  return openProvisioning({ ...foundation, settings: options, dns, clock, log, recorder: options.telemetry?.recorder });
 }
 
 async function openEvents(
   options: ControlPlaneOptions,
-  grounds: Pick<EventOptions, "store" | "metrics" | "edges" | "baseUrl">,
+  foundation: Pick<EventOptions, "store" | "metrics" | "edges" | "baseUrl">,
 ): Promise<Events> {
   return await startEvents({
-    ...grounds,
+    ...foundation,
     dataDirectory: options.data,
     allowPrivate: options.allowLocalUpstreams,
     aws: operatorKeys(options),
@@ -329,7 +333,7 @@ async function openEvents(
 }
 
 /** Dependencies of the API besides the store. */
-interface Grounds
+interface Foundation
   extends
     Pick<
       OperationsInput,
@@ -344,12 +348,12 @@ interface Grounds
   readonly draining: Promise<void>;
 }
 
-async function startApi(options: ControlPlaneOptions, store: Store, grounds: Grounds) {
+async function startApi(options: ControlPlaneOptions, store: Store, foundation: Foundation) {
   const { clock, log, apiUrl, loginIssuer } = options;
-  const { edges, metrics, queries, series, readiness, applied, nodes, problems, liveObjects } = grounds;
-  const { keys, lastUses, events, provisioning, reachedAt } = grounds;
-  const reserving = reservingWith(options, store);
-  const needs = {
+  const { edges, metrics, queries, series, readiness, applied, nodes, problems, liveObjects } = foundation;
+  const { keys, lastUses, events, provisioning, reachedAt } = foundation;
+  const reserving = makeReservationRules(options, store);
+  const behaviourParts = {
     clock,
     ...reserving,
     liveObjects,
@@ -377,7 +381,7 @@ async function startApi(options: ControlPlaneOptions, store: Store, grounds: Gro
   const all = makeOperations({
     httpsPort: () => edges.httpsPort() ?? options.httpsPort ?? (options.httpsListen.port || 443),
     store,
-    needs,
+    needs: behaviourParts,
     queries,
     series,
     log,
@@ -385,13 +389,13 @@ async function startApi(options: ControlPlaneOptions, store: Store, grounds: Gro
     readiness,
     metricsFrom: networksOf(options.metricsFrom),
     problems,
-    inboxes: grounds.inboxes,
+    inboxes: foundation.inboxes,
     applied,
     nodes,
     sharedCallback: options.oidcSharedCallback,
     developmentProvider: options.developmentProvider,
     codes: front?.codes,
-    backtests: grounds.backtests,
+    backtests: foundation.backtests,
   });
   const made = { ...all, operations: recordWrites(all.operations, options.telemetry?.recorder, clock) };
   const mcp = (run: RunInner): McpEntrance =>
@@ -412,9 +416,9 @@ async function startApi(options: ControlPlaneOptions, store: Store, grounds: Gro
     limits: { ...defaultLimits, ...options.limits, requestsPerMinute: options.apiRate },
     ...made,
   });
-  letGo(
+  runUnattended(
     "task",
-    grounds.draining.then(() => server.drain()),
+    foundation.draining.then(() => server.drain()),
   );
   return {
     address: server.address,
@@ -515,7 +519,7 @@ function teamOf(options: ControlPlaneOptions, store: Store): ConsoleOptions["tea
 }
 
 /** Returns the rules for reserving names and ports. */
-function reservingWith(options: ControlPlaneOptions, store: Store) {
+function makeReservationRules(options: ControlPlaneOptions, store: Store) {
   const { clock, log, domain, idpHost, tcpPorts, requireReservedDomains, requireDomainProof, allowLocalUpstreams } =
     options;
   const suffixes = { more: options.publicSuffix, allowed: options.allowPublicSuffix };
@@ -526,7 +530,7 @@ function reservingWith(options: ControlPlaneOptions, store: Store) {
 }
 
 /** Passes entries of other nodes that are not about agents to their readers. */
-function hearing(events: Events, problems: SharedProblems, isolation: Isolation): NodeEntriesOptions["heard"] {
+function dispatchEntries(events: Events, problems: SharedProblems, isolation: Isolation): NodeEntriesOptions["heard"] {
   return (id, entry) => {
     if (!entry || entry.what === "delivery") events.heard(id, entry);
     if (!entry || entry.what === "problems") problems.heard(id, entry);
@@ -564,7 +568,7 @@ async function followNodes(
   store: Store,
   edges: Edges,
   queries: EdgeQueries,
-  heard: NodeEntriesOptions["heard"],
+  onEntry: NodeEntriesOptions["heard"],
 ): Promise<NodeDirectory | undefined> {
   const { node } = store;
   if (!node) return undefined;
@@ -575,7 +579,7 @@ async function followNodes(
     host: () => peerAddress ?? peerListen.host ?? node.localAddress ?? "127.0.0.1",
     reached: (milestone, timeoutMs) => queries.reached(milestone, timeoutMs),
     isThere: async (line) => (await queries.standing(line)) !== undefined,
-    heard,
+    heard: onEntry,
     isRevoked: revocationsIn(store, clock),
     relay: (place, message) => edges.joined()[0]?.send({ type: "relay", ...place, message: message as Relayed }),
     clock,

@@ -3,59 +3,59 @@ import type { Log } from "../lib/log.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import type { Networks } from "../lib/networks.ts";
 import type { Store } from "../storage/store.ts";
-import type { BacktestJobs } from "./backtests/jobs.ts";
-import { backtestOperations } from "./backtests/operations.ts";
+import type { BacktestJobs } from "./backtests/backtest-jobs.ts";
+import { backtestOperations } from "./backtests/backtest-operations.ts";
 import { consoleLinkOperation } from "./console/link-operation.ts";
 import type { Codes } from "./console/codes.ts";
 import type { AppliedRevisions } from "./edges/applied.ts";
 import type { Operation } from "./operation/call.ts";
 import type { EdgeQueries } from "./edges/queries.ts";
-import { resourceOperations } from "./crud/operations.ts";
-import { resourceNamed, resources } from "./operation/declarations.ts";
-import { declarativeOperations } from "./documents/operations.ts";
-import type { Nodes } from "./nodes/nodes.ts";
+import { resourceOperations } from "./crud/resource-operations.ts";
+import { resourceNamed, resources } from "./operation/resource-declarations.ts";
+import { declarativeOperations } from "./documents/document-operations.ts";
+import type { Nodes } from "./nodes/open-nodes.ts";
 import { revisionOperations } from "./history/revisions.ts";
-import { refreshed } from "./objects/refreshed.ts";
+import { retryAfterRefresh } from "./objects/refreshed.ts";
 import { makePageCache } from "./objects/page-cache.ts";
-import { keptDocument } from "./description/kept-document.ts";
+import { serveKeptDocument } from "./description/kept-document.ts";
 import { describeApi } from "./description/openapi.ts";
 import { eventSourceOperations } from "./extra-operations/event-sources.ts";
-import { healthOperations } from "./extra-operations/health.ts";
+import { healthOperations } from "./extra-operations/health-operations.ts";
 import type { Readiness } from "./edges/readiness.ts";
 import { deliveredEventsOperation } from "./events/delivered-operation.ts";
 import { loginAddressesOperation } from "./logins/addresses-operation.ts";
 import type { DevelopmentProvider } from "./logins/addresses-operation.ts";
-import { inboxOperations } from "./inbox/operations.ts";
+import { inboxOperations } from "./inbox/inbox-operations.ts";
 import type { Inboxes } from "./inbox/inboxes.ts";
-import { problemsOperation } from "./extra-operations/problems.ts";
+import { problemsOperation } from "./extra-operations/problems-operation.ts";
 import type { EdgeProblems } from "./edges/problems.ts";
-import { referencesOperation } from "./objects/references.ts";
-import { objectTesters } from "./testers/objects.ts";
-import { webhookOperations } from "./testers/webhooks.ts";
-import { policyOperations } from "./policies/operations.ts";
+import { referencesOperation } from "./objects/object-references.ts";
+import { objectTesters } from "./testers/object-testers.ts";
+import { webhookOperations } from "./testers/webhook-testers.ts";
+import { policyOperations } from "./policies/policy-operations.ts";
 import { explainEndpointOperation } from "./traffic/explain-endpoint.ts";
 import { explainOperations } from "./traffic/explain-operations.ts";
 import { exchangeOperations } from "./traffic/exchange-operations.ts";
 import { endedConnections } from "./traffic/connections.ts";
 import { exportOperation } from "./traffic/export-operation.ts";
-import { endedOperations } from "./traffic/ended-traffic.ts";
+import { makeTraceOperations } from "./traffic/ended-traffic.ts";
 import { endedRequests } from "./traffic/requests.ts";
-import { seriesOperation } from "./series/operation.ts";
+import { seriesOperation } from "./series/series-operation.ts";
 import type { SeriesCollector } from "./series/collector.ts";
 import { referenceOperation } from "./description/reference/page.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
-import { requiringBody } from "./http/body.ts";
-import { scoped } from "./scopes/enforce.ts";
+import { requireBody } from "./http/body.ts";
+import { limitToScope } from "./scopes/enforce-scope.ts";
 import { makeBehaviours } from "./behaviours.ts";
-import { onlyCloudEndpoints } from "./extra-operations/fixed-endpoints.ts";
-import { rotateServiceTokenOperation } from "./extra-operations/service-tokens.ts";
+import { limitToCloudEndpoints } from "./extra-operations/fixed-endpoints.ts";
+import { rotateServiceTokenOperation } from "./extra-operations/rotate-service-token.ts";
 import { rotationOperations } from "./extra-operations/rotations.ts";
 import { vaultSecretOperations } from "./extra-operations/vault-secrets.ts";
 import { sessionOperations } from "./extra-operations/session-commands.ts";
 import type { BehaviourNeeds } from "./behaviours.ts";
 import { makeViews } from "./objects/views.ts";
 import type { LiveValues } from "./objects/views.ts";
-import { waiting } from "./edges/wait.ts";
+import { waitOnRequest } from "./edges/wait.ts";
 
 export interface OperationsInput {
   readonly store: Store;
@@ -100,8 +100,8 @@ export function makeOperations(input: OperationsInput): Operations {
   const operations: Operation[] = [
     ...resources
       .flatMap((resource) => resourceOperations(resource, context))
-      .map((one) => (one.resource?.name === "node" ? askingNodes(one, input.nodes) : one))
-      .map((one) => (one.resource?.name === "cloud_endpoint" ? onlyCloudEndpoints(one, liveObjects) : one)),
+      .map((one) => (one.resource?.name === "node" ? refreshNodesFirst(one, input.nodes) : one))
+      .map((one) => (one.resource?.name === "cloud_endpoint" ? limitToCloudEndpoints(one, liveObjects) : one)),
     ...sessionOperations(liveObjects, queries, input.log),
     ...vaultSecretOperations(context),
     rotateServiceTokenOperation(context),
@@ -111,8 +111,8 @@ export function makeOperations(input: OperationsInput): Operations {
     seriesOperation({ series: input.series, queries, clock }),
     ...inboxOperations({ store, inboxes: () => input.inboxes, log: input.log }),
     exportOperation(queries, clock),
-    ...endedOperations(endedRequests, queries, clock),
-    ...endedOperations(endedConnections, queries, clock),
+    ...makeTraceOperations(endedRequests, queries, clock),
+    ...makeTraceOperations(endedConnections, queries, clock),
     ...exchangeOperations({ liveObjects, queries, log: input.log }),
     ...explainOperations({ store, queries }),
     explainEndpointOperation({ store, liveObjects, queries }),
@@ -129,8 +129,8 @@ export function makeOperations(input: OperationsInput): Operations {
     ...healthOperations({ metrics, queries, readiness, metricsFrom: input.metricsFrom }),
   ];
   return {
-    operations: described(operations, input.codes !== undefined).map((one) =>
-      waiting(refreshed(scoped(requiringBody(one), store, liveObjects), store), input.applied),
+    operations: addDescriptions(operations, input.codes !== undefined).map((one) =>
+      waitOnRequest(retryAfterRefresh(limitToScope(requireBody(one), store, liveObjects), store), input.applied),
     ),
     uriOf(accountId, kind, id, baseUrl) {
       const reader = resourceNamed(kind).live ? liveObjects : store;
@@ -141,7 +141,7 @@ export function makeOperations(input: OperationsInput): Operations {
 }
 
 /** Returns the operation with a refresh of the nodes before it runs. */
-function askingNodes(operation: Operation, nodes: Pick<Nodes, "refresh">): Operation {
+function refreshNodesFirst(operation: Operation, nodes: Pick<Nodes, "refresh">): Operation {
   return {
     ...operation,
     async run(call) {
@@ -152,10 +152,10 @@ function askingNodes(operation: Operation, nodes: Pick<Nodes, "refresh">): Opera
 }
 
 /** Adds the operations that describe all others. */
-function described(others: readonly Operation[], linksConsole: boolean): readonly Operation[] {
+function addDescriptions(allOthers: readonly Operation[], linksConsole: boolean): readonly Operation[] {
   const describe = (): JsonSchema => describeApi(operations);
   const operations: readonly Operation[] = [
-    ...others,
+    ...allOthers,
     {
       id: "getOpenAPI",
       method: "GET",
@@ -167,7 +167,7 @@ function described(others: readonly Operation[], linksConsole: boolean): readonl
       open: true,
       tagged: true,
       status: 200,
-      run: keptDocument({ contentType: "application/json", make: () => JSON.stringify(describe()) }),
+      run: serveKeptDocument({ contentType: "application/json", make: () => JSON.stringify(describe()) }),
     },
     referenceOperation(describe, linksConsole),
   ];

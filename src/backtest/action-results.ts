@@ -1,5 +1,5 @@
 /** Results of policy actions, as far as the record's text shows them. */
-import { int } from "../cel/values/values.ts";
+import { toInt } from "../cel/values/cel-values.ts";
 import type { ActionOutcome, PhaseEnd } from "../policy/language/action.ts";
 import type { Answer } from "../traffic/step.ts";
 import type { RecordedAction } from "./recorded-steps.ts";
@@ -18,7 +18,7 @@ export const indifferentActions: ReadonlySet<string> = new Set([
 ]);
 
 /** Makes the outcome that the record shows. `lacks` is called when an expression reads a part that it does not show. */
-export function recordedOutcome(
+export function makeRecordedOutcome(
   type: string,
   { reason, isEnd }: RecordedAction,
   own: ActionOutcome | undefined,
@@ -65,7 +65,7 @@ function resultOf(
       };
     case "http-request": {
       const res = {
-        status_code: int(Number(answered.exec(reason)?.[1] ?? 0)),
+        status_code: toInt(Number(answered.exec(reason)?.[1] ?? 0)),
         get header() {
           return unknown("the header fields of the response to the rule's request");
         },

@@ -6,8 +6,8 @@ import { endpointAt } from "../edge/agents/opening/compile-endpoint.ts";
 import type { EndpointOptions } from "../edge/agents/opening/compile-endpoint.ts";
 import { Refusal } from "../lib/errors.ts";
 import { endpointIdOf } from "../lib/ids.ts";
-import type { AgentEndpoint } from "../routing/planes/questions.ts";
-import type { RoutingTable, Site } from "../routing/sites/compiled.ts";
+import type { AgentEndpoint } from "../routing/planes/edge-questions.ts";
+import type { RoutingTable, Site } from "../routing/sites/compiled-site.ts";
 import type { BindRequest } from "../tunnel/server-hooks.ts";
 
 export interface AgentEndpointsOptions extends Pick<EndpointOptions, "modules" | "clock"> {
@@ -37,7 +37,7 @@ export class AgentEndpoints {
    */
   find(host: string, id: string): Site | undefined {
     const own = this.#byId.get(id);
-    const found = own && serves(own, host) ? own : (this.#byHost.get(host) ?? this.#byHost.get(wildcardOver(host)));
+    const found = own && servesHost(own, host) ? own : (this.#byHost.get(host) ?? this.#byHost.get(wildcardOver(host)));
     if (found === undefined) return undefined;
     let site = this.#sites.get(found);
     if (site === undefined && !this.#sites.has(found)) this.#sites.set(found, (site = this.#compile(found)));
@@ -76,7 +76,7 @@ export class AgentEndpoints {
   }
 }
 
-function serves({ host: own }: AgentEndpoint, host: string): boolean {
+function servesHost({ host: own }: AgentEndpoint, host: string): boolean {
   return own === host || own === wildcardOver(host);
 }
 

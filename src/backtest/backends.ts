@@ -1,5 +1,5 @@
 /** Chooses backends as recorded: which agents were online, and whose turn it was, is not part of the configuration. */
-import { passed } from "../traffic/step.ts";
+import { passStep } from "../traffic/step.ts";
 import type { FixedAnswer, Step } from "../traffic/step.ts";
 import type { UpstreamPlan } from "../traffic/upstream-plan.ts";
 
@@ -57,7 +57,7 @@ function firstLeaf(plan: UpstreamPlan): UpstreamPlan {
 function chosenAs(plan: UpstreamPlan): Chosen {
   const decider =
     plan.kind === "tunnel" ? undefined : { kind: `${plan.kind}_backend`, id: plan.id, revision: plan.revision };
-  const step = passed("backend", `sent to backend ${plan.id}`, decider);
+  const step = passStep("backend", `sent to backend ${plan.id}`, decider);
   if (plan.kind !== "http_response") return { id: plan.id, step, answer: undefined };
   const { status, headers, body } = plan;
   return { id: plan.id, step, answer: { status, headers, body } };

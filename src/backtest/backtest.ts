@@ -1,29 +1,29 @@
 /** Decides recorded requests with two configurations, and compares the decisions. */
-import type { CapturedRequest } from "../capture/record.ts";
+import type { CapturedRequest } from "../capture/captured-request.ts";
 import { isEndpointId } from "../lib/ids.ts";
 import { unknownAddresses } from "../geo/address-book.ts";
 import type { AddressFacts } from "../geo/address-book.ts";
-import { ClientConnection } from "../edge/http/client-connection.ts";
+import { ClientConnection } from "../edge/http/visitor-connection.ts";
 import type { BacktestExample, BacktestReport } from "../routing/planes/backtests.ts";
 import type { CaptureGap } from "../routing/planes/captured-blocks.ts";
 import type { RoutingChange } from "../routing/planes/messages.ts";
-import type { ConnectionFacts } from "../traffic/exchange.ts";
+import type { ConnectionFacts } from "../traffic/connection-facts.ts";
 import { causeOf } from "./causes.ts";
-import { ReplayClock } from "./clock.ts";
+import { ReplayClock } from "./replay-clock.ts";
 import { decisionOf, differenceOf, outcomeFrom } from "./decided.ts";
-import { handshakeWith } from "./handshake.ts";
+import { handshakeWith } from "./replayed-handshake.ts";
 import { CandidateParts, PresentParts } from "./parts.ts";
 import { headOf, receiveRecorded } from "./received.ts";
 import { ReplayedExchange } from "./replayed-exchange.ts";
 import type { Replaying } from "./replayed-exchange.ts";
 import { Settling } from "./settling.ts";
-import { Tally } from "./tally.ts";
+import { DecisionTally } from "./decision-tally.ts";
 import { Unaffected } from "./unaffected.ts";
 import { openWorld } from "./world.ts";
 import type { BacktestConfigurations, World } from "./world.ts";
 
 /** The two configurations at one edge of one node. Each edge has separate rate limits and circuit breakers. */
-interface Place {
+interface EdgeWorlds {
   readonly present: World;
   readonly candidate: World;
   readonly unaffected: Unaffected;
@@ -36,10 +36,10 @@ export class Backtest {
   readonly #configurations: BacktestConfigurations;
   readonly #clock = new ReplayClock();
   readonly #settling = new Settling(this.#clock);
-  readonly #places = new Map<string, Place>();
+  readonly #places = new Map<string, EdgeWorlds>();
   readonly #facts = new WeakMap<CapturedRequest["connection"], ConnectionFacts>();
   readonly #changes: ReadonlyMap<string, RoutingChange>;
-  readonly #tally = new Tally();
+  readonly #tally = new DecisionTally();
   readonly #addresses: AddressFacts;
 
   constructor(configurations: BacktestConfigurations, addresses: AddressFacts = unknownAddresses) {
@@ -92,7 +92,7 @@ export class Backtest {
   }
 
   #tryCandidate(
-    { candidate: world, unaffected }: Place,
+    { candidate: world, unaffected }: EdgeWorlds,
     head: Buffer,
     record: CapturedRequest,
     before: ReplayedExchange,
@@ -167,7 +167,7 @@ export class Backtest {
     return facts;
   }
 
-  #placeOf({ nodeId, edge }: CapturedRequest): Place {
+  #placeOf({ nodeId, edge }: CapturedRequest): EdgeWorlds {
     const key = `${nodeId}/${edge}`;
     const known = this.#places.get(key);
     if (known !== undefined) return known;

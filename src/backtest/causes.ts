@@ -19,7 +19,7 @@ export function causeOf(
   const step = isRemoved && !isAdded ? one : (other ?? one);
   const module = step?.by ?? "response";
   const rule = ruleLabel.exec(step?.reason ?? "")?.[0] ?? "";
-  return { module, rule, object: changedObject(step, before, after, changes) };
+  return { module, rule, object: findChangedObject(step, before, after, changes) };
 }
 
 /** Whether the exchange lacks the module of the step. That a backend is reached or not is never the cause. */
@@ -38,7 +38,7 @@ function firstDifference(one: readonly Step[], other: readonly Step[]): readonly
 }
 
 /** The object that decided, then the route and the edge, then an object that they refer to. */
-function changedObject(
+function findChangedObject(
   step: Step | undefined,
   before: ReplayedExchange,
   after: ReplayedExchange,

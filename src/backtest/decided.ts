@@ -1,7 +1,7 @@
 /** What a configuration decided about a recorded request, and how two decisions differ. */
-import { codeOf, outcomeOf, stepReports } from "../routing/planes/questions.ts";
-import type { Outcome } from "../routing/planes/questions.ts";
-import type { Decision, DifferenceKind } from "../routing/planes/backtests.ts";
+import { codeOf, outcomeOf, stepReports } from "../routing/planes/edge-questions.ts";
+import type { ExchangeOutcome } from "../routing/planes/edge-questions.ts";
+import type { ReplayedDecision, DifferenceKind } from "../routing/planes/backtests.ts";
 import type { ReplayedExchange } from "./replayed-exchange.ts";
 
 export const differenceKinds: readonly DifferenceKind[] = [
@@ -15,11 +15,11 @@ export const differenceKinds: readonly DifferenceKind[] = [
 
 const loginModules: ReadonlySet<string> = new Set(["oauth", "oidc", "saml"]);
 
-export function outcomeFrom({ steps, ending, status }: ReplayedExchange): Outcome {
+export function outcomeFrom({ steps, ending, status }: ReplayedExchange): ExchangeOutcome {
   return outcomeOf(steps.at(-1), ending, status);
 }
 
-export function decisionOf(exchange: ReplayedExchange): Decision {
+export function decisionOf(exchange: ReplayedExchange): ReplayedDecision {
   return {
     outcome: outcomeFrom(exchange),
     status: exchange.status,

@@ -10,7 +10,7 @@ export interface PartResult<T> {
   readonly text: string;
 }
 
-interface Part<T> {
+interface SimulatedPart<T> {
   /** What the simulation said. */
   readonly simulated: string;
   /** The text of what the simulation read, if that matters. */
@@ -32,7 +32,7 @@ export interface AskedPart<T> {
 
 /** Parts of one request with the present configuration. */
 export class PresentParts {
-  readonly #parts = new Map<string, Part<unknown>>();
+  readonly #parts = new Map<string, SimulatedPart<unknown>>();
 
   settle<T>({ key, input, simulated, lacks, recorded }: AskedPart<T>): PartResult<T> | undefined {
     const result = recorded ?? (lacks ? undefined : simulated);
@@ -40,7 +40,7 @@ export class PresentParts {
     return result;
   }
 
-  find(key: string): Part<unknown> | undefined {
+  find(key: string): SimulatedPart<unknown> | undefined {
     return this.#parts.get(key);
   }
 }
@@ -54,7 +54,7 @@ export class CandidateParts {
   }
 
   settle<T>({ key, input, simulated, lacks }: AskedPart<T>): PartResult<T> | undefined {
-    const part = this.#present.find(key) as Part<T> | undefined;
+    const part = this.#present.find(key) as SimulatedPart<T> | undefined;
     const isSame = part !== undefined && part.input === input;
     if (!isSame) return lacks ? undefined : simulated;
     return lacks || part.simulated === simulated.text ? part.result : simulated;

@@ -2,10 +2,10 @@ import { HostReader } from "../http1/host-reader.ts";
 import { emptyFields } from "../http1/field-table.ts";
 import type { FieldTable } from "../http1/field-table.ts";
 import { readRequestHead } from "../http1/read-request.ts";
-import type { HttpLimits } from "../edge/http/context.ts";
+import type { HttpLimits } from "../edge/http/http-context.ts";
 import { receiveHttp1 } from "../edge/http/http1-request.ts";
 import { ReceivedRequest } from "../edge/http/received-request.ts";
-import type { CapturedRequest } from "../capture/record.ts";
+import type { CapturedRequest } from "../capture/captured-request.ts";
 import type { HeaderPairs } from "../traffic/header-list.ts";
 
 /** Heads were within the limits when they were received. The form in which they are read here may be longer. */

@@ -1,15 +1,15 @@
 /** Reads the steps of a record as results of parts. */
-import type { CapturedRequest } from "../capture/record.ts";
+import type { CapturedRequest } from "../capture/captured-request.ts";
 import { catalogue, errorCode } from "../lib/errors.ts";
 import type { RefusalName } from "../lib/errors.ts";
-import type { StepReport } from "../routing/planes/questions.ts";
-import type { ReplayedRule } from "../traffic/replay.ts";
+import type { StepReport } from "../routing/planes/edge-questions.ts";
+import type { ReplayedRule } from "../traffic/replayed-rules.ts";
 import type { Answer, Step } from "../traffic/step.ts";
 
 const namesByCode = new Map((Object.keys(catalogue) as RefusalName[]).map((name) => [errorCode(name), name]));
 
 /** The response that the client got from the edge, without its body. */
-export function recordedAnswer({ decision }: CapturedRequest): Answer {
+export function readRecordedAnswer({ decision }: CapturedRequest): Answer {
   const name = decision.errorCode === undefined ? undefined : namesByCode.get(decision.errorCode);
   if (name !== undefined && catalogue[name].status === decision.status) return { error: name };
   return { status: decision.status, headers: {}, body: "", ...(name && { refused: name }) };
@@ -49,12 +49,12 @@ export class RecordedSteps {
 
   #stepOf(report: StepReport): Step {
     const ends = report.outcome === "denied" || report.outcome === "answered";
-    return ends ? { ...report, answer: recordedAnswer(this.#record) } : report;
+    return ends ? { ...report, answer: readRecordedAnswer(this.#record) } : report;
   }
 }
 
 /** Returns the unmatched step of the rule with the recorded reason; "matched" for any other recorded step. */
-export function recordedVerdict({ expressions }: ReplayedRule, { reason }: StepReport): Step | "matched" {
+export function readRecordedVerdict({ expressions }: ReplayedRule, { reason }: StepReport): Step | "matched" {
   for (const { unmatched, undecided } of expressions) {
     for (const step of [unmatched, undecided.skips, undecided.refuses, undecided.exceeds]) {
       if (step.reason === reason) return step;
@@ -70,7 +70,7 @@ export interface RecordedAction {
 }
 
 /** Reads one action of a recorded step: `label: type: reason; type: reason`. */
-export function recordedAction(
+export function readRecordedAction(
   { label, actions }: ReplayedRule,
   { reason, outcome }: StepReport,
   at: number,

@@ -1,31 +1,31 @@
-import type { CapturedRequest } from "../capture/record.ts";
-import { contain } from "../lib/boundary.ts";
+import type { CapturedRequest } from "../capture/captured-request.ts";
+import { runContained } from "../lib/boundary.ts";
 import { catalogue } from "../lib/errors.ts";
-import { Guard } from "../identity/guard/guard.ts";
+import { Guard } from "../identity/guard/login-guard.ts";
 import { DecidedExchange } from "../edge/http/decided-exchange.ts";
 import type { ResponseHook } from "../edge/http/decided-exchange.ts";
-import type { ClientConnection } from "../edge/http/client-connection.ts";
-import type { ForwardedBefore } from "../edge/http/forwarding.ts";
-import { stripResponse } from "../edge/http/forwarding.ts";
+import type { ClientConnection } from "../edge/http/visitor-connection.ts";
+import type { ForwardedBefore } from "../edge/http/forwarded-fields.ts";
+import { stripResponse } from "../edge/http/forwarded-fields.ts";
 import type { ReceivedRequest } from "../edge/http/received-request.ts";
 import { ModuleResponse } from "../edge/http/response-stages.ts";
-import type { CompiledRoute } from "../routing/sites/compiled.ts";
+import type { CompiledRoute } from "../routing/sites/compiled-site.ts";
 import type { ResponseHead } from "../traffic/exchange.ts";
-import type { DescribedVisitor } from "../traffic/login.ts";
+import type { DescribedVisitor } from "../traffic/visitor.ts";
 import { dropLoginCookies } from "../traffic/login.ts";
 import type { CompiledModule } from "../traffic/module.ts";
-import type { Replay, ReplayedRule } from "../traffic/replay.ts";
-import { answered, denied } from "../traffic/step.ts";
+import type { Replay, ReplayedRule } from "../traffic/replayed-rules.ts";
+import { answerStep, denyStep } from "../traffic/step.ts";
 import type { Answer, Step } from "../traffic/step.ts";
 import type { UpstreamPlan } from "../traffic/upstream-plan.ts";
 import type { ActionOutcome } from "../policy/language/action.ts";
-import { policyModuleName } from "../policy/compile.ts";
-import { indifferentActions, loginActions, recordedOutcome, statefulActions } from "./action-results.ts";
+import { policyModuleName } from "../policy/compile-policy.ts";
+import { indifferentActions, loginActions, makeRecordedOutcome, statefulActions } from "./action-results.ts";
 import type { AskedPart, PartResult } from "./parts.ts";
 import { chooseBackend } from "./backends.ts";
 import type { Chosen } from "./backends.ts";
 import { fieldsOf, textOfFields, watchValues } from "./received.ts";
-import { recordedAction, recordedAnswer, RecordedSteps, recordedVerdict } from "./recorded-steps.ts";
+import { readRecordedAction, readRecordedAnswer, RecordedSteps, readRecordedVerdict } from "./recorded-steps.ts";
 
 /** The inputs of a replay besides the request itself. */
 export interface Replaying {
@@ -101,7 +101,7 @@ export class ReplayedExchange extends DecidedExchange implements Replay {
   }
 
   body(maxBytes: number): Promise<Buffer> {
-    const whole = this.newBody ?? wholeBody(this.#given.record, this.request.bodyLength);
+    const whole = this.newBody ?? restoreBody(this.#given.record, this.request.bodyLength);
     if (whole === undefined) this.lacks("the body of the request");
     const bytes = whole ?? this.#given.record.request.body ?? Buffer.alloc(0);
     return Promise.resolve(bytes.length > maxBytes ? bytes.subarray(0, maxBytes) : bytes);
@@ -148,7 +148,7 @@ export class ReplayedExchange extends DecidedExchange implements Replay {
     const lacking = this.#takeLacking();
     if (lacking === undefined) return simulated;
     const step = this.#usesRecord ? this.#recorded.ofRule(policyModuleName, rule) : undefined;
-    const said = step && recordedVerdict(rule, step);
+    const said = step && readRecordedVerdict(rule, step);
     const recorded = said === "matched" ? undefined : said;
     const settled = this.#given.parts.settle({
       key: `${rule.key} ${this.owner}`,
@@ -181,16 +181,16 @@ export class ReplayedExchange extends DecidedExchange implements Replay {
     if (simulated.outcome === "done" && !indifferentActions.has(type)) this.#trail += `${rule.key}.${at} `;
     if (lacking === undefined && !isLogin && !statefulActions.has(type)) return simulated;
     const step = this.#usesRecord ? this.#recorded.ofRule(policyModuleName, rule) : undefined;
-    const recorded = step && recordedAction(rule, step, at);
+    const recorded = step && readRecordedAction(rule, step, at);
     const { record } = this.#given;
     const lacks = (what: string): void => this.lacks(what);
     const outcome =
       recorded &&
-      recordedOutcome(
+      makeRecordedOutcome(
         type,
         recorded,
         isLogin ? withoutEnd(simulated, recorded.isEnd) : simulated,
-        recordedAnswer(record),
+        readRecordedAnswer(record),
         lacks,
       );
     const settled = this.#given.parts.settle({
@@ -218,7 +218,7 @@ export class ReplayedExchange extends DecidedExchange implements Replay {
     this.steps.push(chosen.step);
     if (chosen.answer !== undefined) {
       this.upstreamStatus = chosen.answer.status;
-      this.steps.push(answered("backend", `answered ${chosen.answer.status} without an upstream`, chosen.answer));
+      this.steps.push(answerStep("backend", `answered ${chosen.answer.status} without an upstream`, chosen.answer));
       this.answer(chosen.answer);
       return;
     }
@@ -234,7 +234,7 @@ export class ReplayedExchange extends DecidedExchange implements Replay {
       } else if (before === undefined || before.chosen !== undefined) {
         const rest = decision.steps.at(-1);
         if (rest !== undefined && rest.by !== "backend") this.steps.push({ ...rest });
-        this.answer(recordedAnswer(record));
+        this.answer(readRecordedAnswer(record));
       } else this.#end();
       return;
     }
@@ -274,7 +274,7 @@ export class ReplayedExchange extends DecidedExchange implements Replay {
   }
 
   broke(error: unknown): void {
-    contain("exchange", () => this.moduleFailed(error));
+    runContained("exchange", () => this.moduleFailed(error));
   }
 
   /** A replay closes no route. */
@@ -284,7 +284,7 @@ export class ReplayedExchange extends DecidedExchange implements Replay {
   refuseHandshake(): void {
     this.ending = { error: "misdirected" };
     this.status = 0;
-    this.steps.splice(0, Infinity, denied("tls", "misdirected", "the TLS handshake would fail"));
+    this.steps.splice(0, Infinity, denyStep("tls", "misdirected", "the TLS handshake would fail"));
   }
 
   /** Fields of the request for the upstream, see `textOfFields`. "" if it is not reached. */
@@ -348,7 +348,7 @@ export class ReplayedExchange extends DecidedExchange implements Replay {
   readonly #onSecret = (name: string): void => this.lacks(`the value of the header field "${name}"`);
 }
 
-/** Actions for which `recordedOutcome` says what is unknown in their results. */
+/** Actions for which `makeRecordedOutcome` says what is unknown in their results. */
 const resultsOfRecord: ReadonlySet<string> = new Set([
   "basic-auth",
   "verify-webhook",
@@ -361,7 +361,7 @@ const resultsOfRecord: ReadonlySet<string> = new Set([
 const bodyless: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
 
 /** Returns the body of a recorded request if the record has all of it. */
-function wholeBody(
+function restoreBody(
   { request: { body, method, httpVersion }, bytesIn, decision }: CapturedRequest,
   declared: number | undefined,
 ): Buffer | undefined {

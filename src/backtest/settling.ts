@@ -1,10 +1,10 @@
 /** Reports upstreams' outcomes to circuit breakers when the recorded responses arrived. */
-import { contain } from "../lib/boundary.ts";
-import type { CapturedRequest } from "../capture/record.ts";
-import type { ReplayClock } from "./clock.ts";
+import { runContained } from "../lib/boundary.ts";
+import type { CapturedRequest } from "../capture/captured-request.ts";
+import type { ReplayClock } from "./replay-clock.ts";
 import type { ReplayedExchange } from "./replayed-exchange.ts";
 
-interface Pending {
+interface PendingSettlement {
   readonly atMs: number;
   readonly exchange: ReplayedExchange;
 }
@@ -12,7 +12,7 @@ interface Pending {
 export class Settling {
   readonly #clock: ReplayClock;
   /** A binary heap: the earliest is first. */
-  readonly #heap: Pending[] = [];
+  readonly #heap: PendingSettlement[] = [];
 
   constructor(clock: ReplayClock) {
     this.#clock = clock;
@@ -33,18 +33,18 @@ export class Settling {
       const { atMs, exchange } = first;
       this.#clock.reach(atMs);
       for (const module of exchange.route?.settled ?? []) {
-        contain("exchange", () => module.settled?.(exchange, exchange.upstreamStatus));
+        runContained("exchange", () => module.settled?.(exchange, exchange.upstreamStatus));
       }
     }
   }
 
-  #push(pending: Pending): void {
+  #push(pending: PendingSettlement): void {
     const heap = this.#heap;
     let at = heap.push(pending) - 1;
     while (at > 0) {
       const parent = (at - 1) >> 1;
-      if ((heap[parent] as Pending).atMs <= pending.atMs) break;
-      heap[at] = heap[parent] as Pending;
+      if ((heap[parent] as PendingSettlement).atMs <= pending.atMs) break;
+      heap[at] = heap[parent] as PendingSettlement;
       at = parent;
     }
     heap[at] = pending;
@@ -52,15 +52,19 @@ export class Settling {
 
   #pop(): void {
     const heap = this.#heap;
-    const last = heap.pop() as Pending;
+    const last = heap.pop() as PendingSettlement;
     if (heap.length === 0) return;
     let at = 0;
     for (;;) {
       let child = 2 * at + 1;
       if (child >= heap.length) break;
-      if (child + 1 < heap.length && (heap[child + 1] as Pending).atMs < (heap[child] as Pending).atMs) child += 1;
-      if ((heap[child] as Pending).atMs >= last.atMs) break;
-      heap[at] = heap[child] as Pending;
+      if (
+        child + 1 < heap.length &&
+        (heap[child + 1] as PendingSettlement).atMs < (heap[child] as PendingSettlement).atMs
+      )
+        child += 1;
+      if ((heap[child] as PendingSettlement).atMs >= last.atMs) break;
+      heap[at] = heap[child] as PendingSettlement;
       at = child;
     }
     heap[at] = last;

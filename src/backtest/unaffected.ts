@@ -3,7 +3,7 @@
  * again whenever something changes that it was compiled from. Its requests need not be decided twice.
  */
 import type { RoutingChange } from "../routing/planes/messages.ts";
-import type { CompiledRoute, RoutingTable } from "../routing/sites/compiled.ts";
+import type { CompiledRoute, RoutingTable } from "../routing/sites/compiled-site.ts";
 import type { ResourceObject } from "../schema/object.ts";
 import type { ReplayedExchange } from "./replayed-exchange.ts";
 import type { World } from "./world.ts";
@@ -53,11 +53,11 @@ export class Unaffected {
 function routeOf(table: RoutingTable, id: string): CompiledRoute | undefined {
   const place = table.placeOfRoute(id);
   if (place === undefined) return undefined;
-  const found = place.site.findRoute(place.path, sample(place.host, place.site.hosts));
+  const found = place.site.findRoute(place.path, sampleHost(place.host, place.site.hosts));
   return found?.id === id ? found : undefined;
 }
 
 /** Returns a host that the route serves. */
-function sample(host: string, hosts: readonly string[]): string {
+function sampleHost(host: string, hosts: readonly string[]): string {
   return (host === "" ? (hosts[0] ?? "") : host).replace(/^\*\./, "any.");
 }

@@ -1,6 +1,6 @@
 /** One configuration, compiled as on an edge, without anything outside of it. */
-import { makeLogins } from "../identity/engine.ts";
-import type { Logins } from "../identity/engine.ts";
+import { makeLogins } from "../identity/login-engine.ts";
+import type { Logins } from "../identity/login-engine.ts";
 import type { SamlLogins } from "../identity/saml-login/saml-logins.ts";
 import { internalKey, keysOver } from "../lib/internal-names.ts";
 import { hostOfName } from "../lib/plain-names.ts";
@@ -10,21 +10,21 @@ import { Deadlines } from "../lib/deadlines.ts";
 import { Roster } from "../lib/collections/roster.ts";
 import { WindowReserve } from "../lib/io/receive-window.ts";
 import { modulesWith, WindowPool } from "../modules/index.ts";
-import { makeCounters } from "../edge/http/counters.ts";
-import { defaultLimits, uploadReserveBytes } from "../edge/http/context.ts";
-import type { HttpContext } from "../edge/http/context.ts";
+import { makeCounters } from "../edge/http/http-counters.ts";
+import { defaultLimits, uploadReserveBytes } from "../edge/http/http-context.ts";
+import type { HttpContext } from "../edge/http/http-context.ts";
 import { makeOwnedPaths } from "../edge/http/owned-paths.ts";
-import type { AgentEndpoint } from "../routing/planes/questions.ts";
+import type { AgentEndpoint } from "../routing/planes/edge-questions.ts";
 import { AgentEndpoints } from "./agent-endpoints.ts";
 import type { ResourceObject } from "../schema/object.ts";
-import type { ConnectionSite, RoutingTable, Site } from "../routing/sites/compiled.ts";
-import { makeRoutingTable } from "../routing/table.ts";
+import type { ConnectionSite, RoutingTable, Site } from "../routing/sites/compiled-site.ts";
+import { makeRoutingTable } from "../routing/routing-table.ts";
 import type { RoutingChange } from "../routing/planes/messages.ts";
-import type { Replay } from "../traffic/replay.ts";
-import { ReplayMoments } from "./clock.ts";
-import type { ReplayClock } from "./clock.ts";
-import { outsideServices, recordedSaml, unreachableJobs } from "./outside.ts";
-import type { BacktestSettings } from "./settings.ts";
+import type { Replay } from "../traffic/replayed-rules.ts";
+import { ReplayMoments } from "./replay-clock.ts";
+import type { ReplayClock } from "./replay-clock.ts";
+import { outsideServices, recordedSaml, unreachableJobs } from "./replayed-outside.ts";
+import type { BacktestSettings } from "./backtest-settings.ts";
 
 /** What a backtest compares: the configuration in effect, and the changes of the candidate. */
 export interface BacktestConfigurations {
@@ -102,7 +102,7 @@ export function openWorld({ accountId, settings, endpoints }: BacktestConfigurat
     siteAt(host, siteId) {
       const key = `${host} ${siteId}`;
       let site = sites.get(key);
-      if (site === undefined && !sites.has(key)) remember(sites, key, (site = findSite(host, siteId)));
+      if (site === undefined && !sites.has(key)) rememberValue(sites, key, (site = findSite(host, siteId)));
       return site;
     },
     isOfAgent: (site) => agents.has(site),
@@ -112,7 +112,7 @@ export function openWorld({ accountId, settings, endpoints }: BacktestConfigurat
       if (text === undefined) {
         const ofRoute = table.object("https_edge_route", owner)?.doc[module];
         const ofEdge = table.object("https_edge", siteId)?.doc[module];
-        remember(configurations, key, (text = JSON.stringify([ofRoute, ofEdge])));
+        rememberValue(configurations, key, (text = JSON.stringify([ofRoute, ofEdge])));
       }
       return text;
     },
@@ -126,7 +126,7 @@ export function openWorld({ accountId, settings, endpoints }: BacktestConfigurat
 /** Clients choose host names, so the number of remembered ones is bounded. */
 const maxRemembered = 10_000;
 
-function remember<T>(values: Map<string, T>, key: string, value: T): void {
+function rememberValue<T>(values: Map<string, T>, key: string, value: T): void {
   if (values.size >= maxRemembered) values.clear();
   values.set(key, value);
 }

@@ -1,11 +1,11 @@
 /** Which captured requests a reader wants: plain data. */
-import type { Outcome, TrafficFilter } from "../routing/planes/questions.ts";
-import type { CapturedRequest } from "./record.ts";
+import type { ExchangeOutcome, TrafficFilter } from "../routing/planes/edge-questions.ts";
+import type { CapturedRequest } from "./captured-request.ts";
 
 /** Every given condition must hold. */
 export interface CaptureFilter extends TrafficFilter {
   readonly id?: string | undefined;
-  readonly outcome?: Outcome | undefined;
+  readonly outcome?: ExchangeOutcome | undefined;
   /** A text in the id, method, host, path, source, status, error or user, in any case. */
   readonly text?: string | undefined;
 }

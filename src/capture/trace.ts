@@ -1,5 +1,5 @@
-import type { RequestTrace } from "../routing/planes/questions.ts";
-import type { CapturedRequest } from "./record.ts";
+import type { RequestTrace } from "../routing/planes/edge-questions.ts";
+import type { CapturedRequest } from "./captured-request.ts";
 
 /** Returns a record in the form of a recent request. */
 export function traceOf(record: CapturedRequest): RequestTrace {

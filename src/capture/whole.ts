@@ -1,10 +1,10 @@
 /** A record as JSON text, in the form of the API: one line of an export. */
 import { X509Certificate } from "node:crypto";
 import type { HeaderPairs } from "../traffic/header-list.ts";
-import type { CapturedRequest } from "./record.ts";
+import type { CapturedRequest } from "./captured-request.ts";
 
 /** @param withContent whether header fields and the body are included */
-export function wholeText(record: CapturedRequest, withContent: boolean): string {
+export function renderWhole(record: CapturedRequest, withContent: boolean): string {
   const { request, connection, visitor, decision, upstream } = record;
   const { tls } = connection;
   return JSON.stringify({

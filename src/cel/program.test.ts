@@ -1,18 +1,18 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { define, member, overload } from "./checking/declarations.ts";
+import { defineFunction, defineMember, defineOverload } from "./checking/function-declarations.ts";
 import { defineEnvironment } from "./checking/environment.ts";
 import type { Environment, EnvironmentOptions } from "./checking/environment.ts";
-import { listOf, mapOf, objectType, types } from "./checking/types.ts";
-import { listFunctions } from "./functions/lists.ts";
+import { listOf, mapOf, objectType, types } from "./checking/cel-types.ts";
+import { listFunctions } from "./functions/list-functions.ts";
 import { standardFunctions } from "./functions/standard.ts";
 import { policySplit, stringFunctions } from "./functions/strings.ts";
-import { compile } from "./program.ts";
+import { compileSource } from "./program.ts";
 import type { Program } from "./program.ts";
 import { issueText } from "./syntax/issue.ts";
-import { Failure } from "./values/failure.ts";
-import { MapValue } from "./values/map.ts";
-import type { Value } from "./values/values.ts";
+import { CelFailure } from "./values/cel-failure.ts";
+import { MapValue } from "./values/cel-values.ts";
+import type { Value } from "./values/cel-values.ts";
 
 const { string, int, bool, dyn, double } = types;
 
@@ -46,14 +46,14 @@ function environment(options: Partial<EnvironmentOptions> = {}): Environment {
 }
 
 function program(source: string, options: Partial<EnvironmentOptions> = {}): Program {
-  const compiled = compile(source, environment(options));
+  const compiled = compileSource(source, environment(options));
   assert.ok(compiled.ok, compiled.ok ? "" : compiled.issues.map(issueText).join("\n"));
   return compiled.program;
 }
 
 function evaluate(source: string, options: Partial<EnvironmentOptions> = {}): Value | string {
   const result = program(source, options).evaluate(exchange);
-  return result instanceof Failure ? `failed: ${result.message}` : result;
+  return result instanceof CelFailure ? `failed: ${result.message}` : result;
 }
 
 const results: readonly (readonly [source: string, result: unknown])[] = [
@@ -119,7 +119,7 @@ describe("a program", () => {
     it(`${source} is ${String(result)}`, () => {
       const issue = /^issue: (.*)$/.exec(String(result))?.[1];
       if (issue === undefined) return assert.deepEqual(evaluate(source), result);
-      const compiled = compile(source, environment());
+      const compiled = compileSource(source, environment());
       assert.deepEqual(compiled.ok ? [] : compiled.issues.map(({ message }) => message), [issue]);
     });
   }
@@ -166,13 +166,13 @@ describe("a program", () => {
     for (const name of ["constructor", "toString", "__proto__", "hasOwnProperty"]) {
       assert.equal(asked(`has(vars.a.${name}) || '${name}' in vars.a`), false, name);
       const failed = asked(`vars.a['${name}']`);
-      assert.ok(failed instanceof Failure && failed.message === `there is no key "${name}"`);
+      assert.ok(failed instanceof CelFailure && failed.message === `there is no key "${name}"`);
     }
     assert.equal(evaluate("{'__proto__': 1}.__proto__"), 1n);
     for (const source of ["vars.list.length", "vars.text.length", "method.constructor", "vars.n.toFixed"]) {
-      const compiled = compile(source, environment());
-      const failed = compiled.ok ? compiled.program.evaluate(exchange) : new Failure("");
-      assert.ok(failed instanceof Failure, source);
+      const compiled = compileSource(source, environment());
+      const failed = compiled.ok ? compiled.program.evaluate(exchange) : new CelFailure("");
+      assert.ok(failed instanceof CelFailure, source);
     }
   });
 
@@ -203,31 +203,31 @@ describe("a program", () => {
   it("calls functions that the environment adds, and uses a prepared one for literals", () => {
     const calls: string[] = [];
     const functions = [
-      define(
+      defineFunction(
         "greet",
-        overload("greet", [string], string, (name: string) => `hello ${name}`, {
+        defineOverload("greet", [string], string, (name: string) => `hello ${name}`, {
           prepare: ([name]) => {
             if (name === "nobody") return "nobody cannot be greeted";
             return name === "you" ? () => "hello, you" : undefined;
           },
         }),
       ),
-      define(
+      defineFunction(
         "twice",
-        member("twice", [string], string, (text: string) => text + text),
+        defineMember("twice", [string], string, (text: string) => text + text),
       ),
-      define(
+      defineFunction(
         "ns.one",
-        overload("one", [], int, () => 1n),
+        defineOverload("one", [], int, () => 1n),
       ),
-      define(
+      defineFunction(
         "draw",
-        overload("draw", [], int, () => BigInt(calls.push("drawn")), { isVolatile: true }),
+        defineOverload("draw", [], int, () => BigInt(calls.push("drawn")), { isVolatile: true }),
       ),
     ];
     assert.equal(evaluate("greet('you').twice()", { functions }), "hello, youhello, you");
     assert.equal(evaluate("greet(method) + string(ns.one())", { functions }), "hello GET1");
-    const refused = compile("greet('nobody')", environment({ functions }));
+    const refused = compileSource("greet('nobody')", environment({ functions }));
     assert.deepEqual(refused.ok ? [] : refused.issues.map(issueText), ["line 1, column 7: nobody cannot be greeted"]);
     const drawing = program("draw() > 0", { functions });
     calls.length = 0;
@@ -245,9 +245,9 @@ describe("a program", () => {
 
   it("a program catches exceptions of functions", () => {
     const functions = [
-      define(
+      defineFunction(
         "broken",
-        overload("broken", [], bool, () => {
+        defineOverload("broken", [], bool, () => {
           throw new TypeError("no such thing");
         }),
       ),
@@ -259,9 +259,9 @@ describe("a program", () => {
     let inner: unknown;
     let again: Program | undefined = undefined as Program | undefined;
     const functions = [
-      define(
+      defineFunction(
         "nested",
-        overload(
+        defineOverload(
           "nested",
           [string],
           bool,
@@ -281,7 +281,7 @@ describe("a program", () => {
   it("a program reports where it failed", () => {
     const source = "method == 'GET' && vars.list[7] == 1";
     const failed = program(source).evaluate(exchange);
-    assert.ok(failed instanceof Failure);
+    assert.ok(failed instanceof CelFailure);
     assert.equal(source.slice(failed.offset, failed.offset + 3), "[7]");
   });
 
@@ -297,9 +297,9 @@ describe("a program", () => {
       ],
     );
     const failing = program("vars.n == 5 && headers['x'][0] == 'a'").explain(exchange);
-    assert.ok(failing.result instanceof Failure);
+    assert.ok(failing.result instanceof CelFailure);
     assert.deepEqual(
-      failing.parts.map(({ text, result: one }) => [text, one instanceof Failure ? "failed" : one]),
+      failing.parts.map(({ text, result: one }) => [text, one instanceof CelFailure ? "failed" : one]),
       [
         ["vars", exchange.vars],
         ["vars.n", 5],
@@ -318,7 +318,7 @@ describe("a program", () => {
       if (String(result).startsWith("issue:")) continue;
       const one = program(source);
       const [plain, explained] = [one.evaluate(exchange), one.explain(exchange).result];
-      if (plain instanceof Failure) assert.equal((explained as Failure).message, plain.message);
+      if (plain instanceof CelFailure) assert.equal((explained as CelFailure).message, plain.message);
       else assert.deepEqual(explained, plain);
     }
   });

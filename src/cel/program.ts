@@ -1,20 +1,20 @@
 /** Entry point: a source and an environment become a program, which can be evaluated any number of times. */
-import { check } from "./checking/check.ts";
-import type { Checked, CheckOptions } from "./checking/check.ts";
+import { checkTree } from "./checking/check-tree.ts";
+import type { Checked, CheckOptions } from "./checking/check-tree.ts";
 import type { CheckedTree } from "./checking/checked.ts";
-import { compileTree, stepsOf } from "./evaluation/compile.ts";
+import { compileTree, stepsOf } from "./evaluation/compile-tree.ts";
 import type { Evaluate } from "./evaluation/part.ts";
 import type { Environment } from "./checking/environment.ts";
 import { CompileBudget } from "./syntax/compile-budget.ts";
-import { Failure } from "./values/failure.ts";
+import { CelFailure } from "./values/cel-failure.ts";
 import type { Issue } from "./syntax/issue.ts";
-import type { Limits } from "./values/limits.ts";
-import { parse } from "./syntax/parse.ts";
-import { outOfSteps, Run } from "./values/run.ts";
-import type { Budget, Result } from "./values/run.ts";
+import type { Limits } from "./values/cel-limits.ts";
+import { parseExpression } from "./syntax/parser.ts";
+import { failOutOfSteps, Run } from "./values/budget.ts";
+import type { Budget, Result } from "./values/budget.ts";
 import type { Node } from "./syntax/tree.ts";
-import { types } from "./checking/types.ts";
-import type { Type } from "./checking/types.ts";
+import { types } from "./checking/cel-types.ts";
+import type { Type } from "./checking/cel-types.ts";
 
 export interface Program {
   readonly source: string;
@@ -22,7 +22,7 @@ export interface Program {
   /** Distinct names of the declared variables that occur. No other variable is read. */
   readonly variables: readonly string[];
   /**
-   * Never throws. Returns a `Failure` if there is no value. Steps are also taken from `budget`, which several
+   * Never throws. Returns a `CelFailure` if there is no value. Steps are also taken from `budget`, which several
    * evaluations can share.
    */
   evaluate(activation: unknown, budget?: Budget): Result;
@@ -52,7 +52,7 @@ export type Compiled =
   | { readonly ok: false; readonly issues: readonly Issue[] };
 
 /** Parses, checks and compiles. Never throws. */
-export function compile(source: string, environment: Environment, options: CheckOptions = {}): Compiled {
+export function compileSource(source: string, environment: Environment, options: CheckOptions = {}): Compiled {
   const budget = options.budget ?? new CompileBudget();
   const read = readAndCheck(source, environment, { ...options, budget });
   return read.ok ? { ...read, program: programOf(read.checked, environment, options, budget) } : read;
@@ -61,8 +61,8 @@ export function compile(source: string, environment: Environment, options: Check
 type Budgeted = CheckOptions & { readonly budget: CompileBudget };
 
 function readAndCheck(source: string, environment: Environment, options: Budgeted): Checked {
-  const parsed = parse(source, environment.limits, options.budget);
-  return parsed.ok ? check(parsed.tree, environment, options) : parsed;
+  const parsed = parseExpression(source, environment.limits, options.budget);
+  return parsed.ok ? checkTree(parsed.tree, environment, options) : parsed;
 }
 
 /** Maximum number of parts in an explanation, because loops may have thousands. */
@@ -84,7 +84,7 @@ function programOf(
     variables: [...new Set(names.filter((name) => name !== undefined))],
     evaluate: evaluationOf(compileTree(checked, environment, budget), stepsOf(root), environment.limits),
     explain(activation, budget) {
-      explained ??= explaining(source, environment, options);
+      explained ??= compileToExplain(source, environment, options);
       return explained(activation, budget);
     },
   };
@@ -103,9 +103,12 @@ function evaluationOf(evaluate: Evaluate, cost: number, limits: Limits): Program
     run.steps = steps - cost;
     let result: Result;
     try {
-      result = run.steps < 0 ? outOfSteps() : evaluate(run);
+      result = run.steps < 0 ? failOutOfSteps() : evaluate(run);
     } catch (error) {
-      result = new Failure(`the evaluation broke off: ${error instanceof Error ? error.message : String(error)}`, true);
+      result = new CelFailure(
+        `the evaluation broke off: ${error instanceof Error ? error.message : String(error)}`,
+        true,
+      );
     }
     if (budget !== undefined) budget.steps -= steps - Math.max(run.steps, 0);
     run.activation = undefined;
@@ -115,7 +118,7 @@ function evaluationOf(evaluate: Evaluate, cost: number, limits: Limits): Program
   };
 }
 
-function explaining(source: string, environment: Environment, options: CheckOptions) {
+function compileToExplain(source: string, environment: Environment, options: CheckOptions) {
   let parts: ExplainedPart[] = [];
   const watch = (node: Node, result: Result): void => {
     const { from, to } = node;

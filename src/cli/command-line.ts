@@ -3,7 +3,7 @@ import { commands } from "./commands.ts";
 import { Failure, exitCodes } from "./process/exit.ts";
 import { guardOutput } from "./terminal/guarded-output.ts";
 import { fixOf } from "../lib/errors.ts";
-import { nearest } from "../lib/nearest.ts";
+import { findNearest } from "../lib/nearest.ts";
 import { readSettings } from "./settings/read-settings.ts";
 import { settings } from "../settings/settings.ts";
 
@@ -14,7 +14,7 @@ import { settings } from "../settings/settings.ts";
 export async function runCommandLine(args: readonly string[]): Promise<number> {
   const release = guardOutput();
   try {
-    return await run(args);
+    return await runArguments(args);
   } catch (error) {
     const failure =
       error instanceof Failure ? error : new Failure("unexpected", `unexpected: ${String(error)}`, { cause: error });
@@ -40,7 +40,7 @@ function renderFailure({ code, exitCode, message }: Failure): object {
   return { code, exit_code: exitCode, message, fix: fixOf(code) };
 }
 
-async function run(args: readonly string[]): Promise<number> {
+async function runArguments(args: readonly string[]): Promise<number> {
   const [first] = args;
   if (first === undefined) {
     await printHelp([]);
@@ -49,7 +49,7 @@ async function run(args: readonly string[]): Promise<number> {
   if (first === "help" || first === "--help" || first === "-h") return await printHelp(args.slice(1));
   const asksForHelp = args.some((one) => one === "--help" || one === "-h");
   if (asksForHelp && args.length === 2 && membersOf(first).length > 0) return await printHelp([first]);
-  const { command, rest } = await find(first === "--version" ? ["version"] : args);
+  const { command, rest } = await findCommand(first === "--version" ? ["version"] : args);
   if (rest.some((one) => one === "--help" || one === "-h")) return await printHelpOf(command);
   const { values, positionals } = await readSettings(command.settings, {
     args: rest,
@@ -65,7 +65,9 @@ async function run(args: readonly string[]): Promise<number> {
 }
 
 /** Returns the command with the longest name that `args` begin with. */
-async function find(args: readonly string[]): Promise<{ readonly command: Command; readonly rest: readonly string[] }> {
+async function findCommand(
+  args: readonly string[],
+): Promise<{ readonly command: Command; readonly rest: readonly string[] }> {
   for (const words of [2, 1]) {
     const entry = Object.hasOwn(commands, args.slice(0, words).join(" ")) && commands[args.slice(0, words).join(" ")];
     if (!entry || args.length < words) continue;
@@ -80,7 +82,7 @@ async function find(args: readonly string[]): Promise<{ readonly command: Comman
     const what = second === "" || second.startsWith("-") ? "" : `no "${second}", but `;
     throw new Failure("usage", `\`postern ${given}\` takes ${what}one of ${words}`);
   }
-  const near = nearest(given, Object.keys(commands));
+  const near = findNearest(given, Object.keys(commands));
   const meant = near === undefined ? "" : ` (did you mean "${near}"?)`;
   throw new Failure("usage", `unknown command "${given}"${meant}: \`postern help\` lists all commands`);
 }
@@ -102,7 +104,7 @@ async function printHelp(args: readonly string[]): Promise<number> {
     process.stdout.write(renderGroup(group, Object.fromEntries(members)));
     return exitCodes.fine;
   }
-  if (words.length > 0) return await printHelpOf((await find(words)).command);
+  if (words.length > 0) return await printHelpOf((await findCommand(words)).command);
   const { renderOverview } = await import("./command/help.ts");
   process.stdout.write(renderOverview(commands));
   return exitCodes.fine;

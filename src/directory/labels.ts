@@ -15,21 +15,21 @@ export interface LabelIndex<T> {
   values(accountId: string): readonly T[];
 }
 
-interface Entry<T> {
+interface LabelledValue<T> {
   readonly labels: Labels;
   readonly value: T;
 }
 
 export function makeLabelIndex<T>(): LabelIndex<T> {
   // account → label → id → entry
-  const byLabel = new Map<string, Map<string, Map<string, Entry<T>>>>();
-  const byId = new Map<string, Map<string, Entry<T>>>();
+  const byLabel = new Map<string, Map<string, Map<string, LabelledValue<T>>>>();
+  const byId = new Map<string, Map<string, LabelledValue<T>>>();
   return {
     add(accountId, id, labels, value) {
       const entry = { labels, value };
-      inner(byId, accountId).set(id, entry);
-      const ofAccount = inner(byLabel, accountId);
-      for (const [name, text] of Object.entries(labels)) inner(ofAccount, `${name}=${text}`).set(id, entry);
+      innerMap(byId, accountId).set(id, entry);
+      const ofAccount = innerMap(byLabel, accountId);
+      for (const [name, text] of Object.entries(labels)) innerMap(ofAccount, `${name}=${text}`).set(id, entry);
     },
     remove(accountId, id, labels) {
       byId.get(accountId)?.delete(id);
@@ -42,14 +42,14 @@ export function makeLabelIndex<T>(): LabelIndex<T> {
     },
     findHaving(accountId, labels) {
       const ofAccount = byLabel.get(accountId);
-      let fewest: ReadonlyMap<string, Entry<T>> | undefined;
+      let fewest: ReadonlyMap<string, LabelledValue<T>> | undefined;
       for (const [name, text] of Object.entries(labels)) {
         const ids = ofAccount?.get(`${name}=${text}`);
         if (!ids) return [];
         if (!fewest || ids.size < fewest.size) fewest = ids;
       }
       return [...(fewest ?? [])]
-        .filter(([, entry]) => contains(entry.labels, labels))
+        .filter(([, entry]) => hasLabels(entry.labels, labels))
         .map(([id]) => id)
         .sort();
     },
@@ -58,7 +58,7 @@ export function makeLabelIndex<T>(): LabelIndex<T> {
       const found = new Set<string>();
       for (const [name, text] of Object.entries(labels)) {
         for (const [id, entry] of ofAccount?.get(`${name}=${text}`) ?? []) {
-          if (contains(labels, entry.labels)) found.add(id);
+          if (hasLabels(labels, entry.labels)) found.add(id);
         }
       }
       return [...found].sort();
@@ -67,11 +67,11 @@ export function makeLabelIndex<T>(): LabelIndex<T> {
   };
 }
 
-function contains(all: Labels, some: Labels): boolean {
+function hasLabels(all: Labels, some: Labels): boolean {
   return Object.entries(some).every(([name, text]) => Object.hasOwn(all, name) && all[name] === text);
 }
 
-function inner<V>(outer: Map<string, Map<string, V>>, key: string): Map<string, V> {
+function innerMap<V>(outer: Map<string, Map<string, V>>, key: string): Map<string, V> {
   let map = outer.get(key);
   if (!map) outer.set(key, (map = new Map()));
   return map;

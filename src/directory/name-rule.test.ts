@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { makeNameClaims, mayHave } from "./names.ts";
-import type { Claim, NameHolder } from "./names.ts";
+import { makeNameClaims, mayHave } from "./name-claims.ts";
+import type { NameClaim, NameHolder } from "./name-claims.ts";
 
 const claim = { tunnelId: "tn_1", accountId: "ac_1", replaces: [] };
 const holder: NameHolder = { tunnelId: "tn_2", accountId: "ac_1", pool: undefined, state: "serves" };
@@ -50,7 +50,7 @@ describe("the name rule", () => {
 it("the name register grants a name to tunnels of one pool at the same time", () => {
   const claims = makeNameClaims<string>();
   const answers: string[] = [];
-  const ask = (more: Partial<Claim> & { tunnelId: string }, place: string): void =>
+  const ask = (more: Partial<NameClaim> & { tunnelId: string }, place: string): void =>
     claims.claim({ name: "a.example.com", accountId: "ac_1", replaces: [], ...more }, place, (answer) =>
       answers.push(`${more.tunnelId} ${answer}`),
     );

@@ -5,8 +5,8 @@
 import { internalKey, isInternalName } from "../lib/internal-names.ts";
 import type { InternalScheme } from "../lib/internal-names.ts";
 import { nameOf } from "../lib/plain-names.ts";
-import { hostOf, hostportOf } from "./reports.ts";
-import type { SessionReport, TunnelReport } from "./reports.ts";
+import { hostOf, hostportOf } from "./agent-reports.ts";
+import type { SessionReport, TunnelReport } from "./agent-reports.ts";
 
 /** An edge, and its address for other edges. */
 export interface EdgeEntry {
@@ -39,7 +39,7 @@ export interface TunnelEntry {
   readonly shared?: SharedTunnel;
 }
 
-export type Entry = EdgeEntry | PortEntry | SessionEntry | TunnelEntry;
+export type DirectoryEntry = EdgeEntry | PortEntry | SessionEntry | TunnelEntry;
 
 /** A tunnel entry as edges receive it. */
 export type SharedEntry = TunnelEntry & { readonly shared: SharedTunnel };
@@ -99,7 +99,7 @@ export interface SharedTunnel {
 }
 
 /** Returns an entry as edges receive it, or none for a tunnel that its edge does not share. */
-export function newsOf(entry: Entry): readonly DirectoryNews[] {
+export function newsOf(entry: DirectoryEntry): readonly DirectoryNews[] {
   if (entry.what !== "tunnel") return [entry];
   const { edgeId, shared } = entry;
   return shared ? [{ what: "tunnel", edgeId, shared }] : [];

@@ -5,7 +5,7 @@ import { internalKey } from "../lib/internal-names.ts";
 import { nameOfEntry } from "./news.ts";
 import type { SharedTunnel, TunnelEntry } from "./news.ts";
 import { Replica } from "./replica.ts";
-import type { SessionReport, TunnelReport } from "./reports.ts";
+import type { SessionReport, TunnelReport } from "./agent-reports.ts";
 import { findHolder, hasForeignHost } from "./served-names.ts";
 
 interface Edge {

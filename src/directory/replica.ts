@@ -8,8 +8,8 @@ import { AgentIndex } from "./agent-index.ts";
 import type { Labels } from "./labels.ts";
 import { nameOfEntry } from "./news.ts";
 import type { SessionEntry, SharedTunnel, TunnelEntry } from "./news.ts";
-import type { SessionReport, TunnelReport } from "./reports.ts";
-import { AgentRows } from "./rows.ts";
+import type { SessionReport, TunnelReport } from "./agent-reports.ts";
+import { AgentRows } from "./agent-rows.ts";
 
 /** A replica, for queries that need no places. */
 export type Agents = Replica<object>;
@@ -62,11 +62,11 @@ export class Replica<Place extends object> {
 
   /** Replaces the same tunnel at the same place. Returns the number of the row. */
   putTunnel(entry: TunnelEntry, place: Place): number {
-    const known = knownOf(entry);
+    const known = commonFieldsOf(entry);
     const { id, sessionId, startedAt } = known;
     this.closeTunnel(id, place);
     const reported = this.sessionNumber(sessionId, place);
-    const session = reported ?? this.rows.openSession(unreportedSession(known), this.#numberOf(place));
+    const session = reported ?? this.rows.openSession(makeUnreportedSession(known), this.#numberOf(place));
     const startedMs = typeof startedAt === "string" ? Date.parse(startedAt) : startedAt;
     const parts = { id, name: nameOfEntry(entry), startedAt: startedMs };
     const number = this.rows.openTunnel(parts, session, JSON.stringify(entry));
@@ -232,7 +232,7 @@ export class Replica<Place extends object> {
   /** Returns the fields of a tunnel for the index. Only tunnels without a name have labels. */
   #tunnelAt(number: number): Parameters<AgentIndex["addTunnel"]>[0] {
     const { rows } = this;
-    if (rows.nameOf(number) === "") return knownOf(this.entry(number));
+    if (rows.nameOf(number) === "") return commonFieldsOf(this.entry(number));
     return { id: rows.tunnelId(number), accountId: rows.accountOf(rows.sessionOf(number)) };
   }
 
@@ -261,13 +261,13 @@ export class Replica<Place extends object> {
 }
 
 /** Replaces the session of a tunnel if it was not reported. Queries do not find it. */
-function unreportedSession(tunnel: { readonly sessionId: string; readonly accountId: string }): SessionReport {
+function makeUnreportedSession(tunnel: { readonly sessionId: string; readonly accountId: string }): SessionReport {
   const { sessionId: id, accountId } = tunnel;
   const unknown = { credentialId: "", agentVersion: "", ip: "", os: "", metadata: "", region: "" };
   return { id, accountId, ...unknown, startedAt: "", transport: "" };
 }
 
 /** Returns the fields that both forms of an entry have. */
-function knownOf({ tunnel, shared }: TunnelEntry): SharedTunnel | TunnelReport {
+function commonFieldsOf({ tunnel, shared }: TunnelEntry): SharedTunnel | TunnelReport {
   return shared ?? (tunnel as TunnelReport);
 }

@@ -3,8 +3,8 @@ import { wildcardBase, wildcardsOver } from "../lib/host-cover.ts";
 import { hostOfName } from "../lib/plain-names.ts";
 import { nameAt } from "./news.ts";
 import type { Agents } from "./replica.ts";
-import { hostportOf } from "./reports.ts";
-import type { TunnelReport } from "./reports.ts";
+import { hostportOf } from "./agent-reports.ts";
+import type { TunnelReport } from "./agent-reports.ts";
 
 /** The agent that serves a host and port. */
 export interface HostportHolder {

@@ -6,41 +6,41 @@ import { Deadlines } from "../lib/deadlines.ts";
 import { Roster } from "../lib/collections/roster.ts";
 import { newId } from "../lib/ids.ts";
 import type { Downward, Link, Upward } from "../routing/planes/messages.ts";
-import { makeLogins } from "../identity/engine.ts";
-import type { Logins } from "../identity/engine.ts";
-import type { LoginSettings } from "../identity/browser/settings.ts";
-import { authorizationPath } from "../identity/authorization/server.ts";
+import { makeLogins } from "../identity/login-engine.ts";
+import type { Logins } from "../identity/login-engine.ts";
+import type { LoginSettings } from "../identity/browser/login-settings.ts";
+import { authorizationPath } from "../identity/authorization/authorization-server.ts";
 import { makeSamlLogins } from "../identity/saml-login/saml-logins.ts";
 import type { SamlLogins } from "../identity/saml-login/saml-logins.ts";
 import { idpHostOf } from "../lib/server-names.ts";
 import { modulesWith, openOutside, WindowPool } from "../modules/index.ts";
 import type { OwnParts } from "../modules/index.ts";
 import type { ModuleDeclaration } from "../traffic/module.ts";
-import type { RoutingTable } from "../routing/sites/compiled.ts";
-import { makeRoutingTable } from "../routing/table.ts";
-import { exportOutboundCounters } from "../outbound/counters.ts";
-import { defaultTunnelLimits } from "../tunnel/limits.ts";
-import { makeAgentServer } from "../tunnel/server.ts";
-import type { AgentServer } from "../tunnel/server.ts";
-import { defaultAgentLimits } from "./agents/tunnels/limits.ts";
+import type { RoutingTable } from "../routing/sites/compiled-site.ts";
+import { makeRoutingTable } from "../routing/routing-table.ts";
+import { exportOutboundCounters } from "../outbound/outbound-counters.ts";
+import { defaultTunnelLimits } from "../tunnel/tunnel-limits.ts";
+import { makeAgentServer } from "../tunnel/agent-server.ts";
+import type { AgentServer } from "../tunnel/agent-server.ts";
+import { defaultAgentLimits } from "./agents/tunnels/agent-limits.ts";
 import { makeAgentRegistry } from "./agents/registry.ts";
 import type { AgentRegistry, AgentRegistryOptions } from "./agents/registry.ts";
-import { defaultSpliceLimits } from "./connections/limits.ts";
-import { makeConnectionServer } from "./connections/serve.ts";
-import type { ConnectionServer, ConnectionServerOptions } from "./connections/serve.ts";
+import { defaultSpliceLimits } from "./connections/splice-limits.ts";
+import { makeConnectionServer } from "./connections/connection-server.ts";
+import type { ConnectionServer, ConnectionServerOptions } from "./connections/connection-server.ts";
 import type { EdgeOptions } from "./edge-options.ts";
 import { makeInboxLine } from "./http/inbox-line.ts";
 import type { InboxLine } from "./http/inbox-line.ts";
-import { idpSite } from "./http/idp-site.ts";
+import { idpSite } from "./http/serve-idp-site.ts";
 import { makeInboxDeliveries } from "./http/inbox-delivery.ts";
 import type { DeliverFromInbox } from "./http/inbox-delivery.ts";
 import { challengePath } from "./http/challenge-path.ts";
-import { uploadReserveBytes, defaultLimits } from "./http/context.ts";
-import type { HttpContext, HttpLimits } from "./http/context.ts";
-import { exportCounters, makeCounters } from "./http/counters.ts";
+import { uploadReserveBytes, defaultLimits } from "./http/http-context.ts";
+import type { HttpContext, HttpLimits } from "./http/http-context.ts";
+import { exportCounters, makeCounters } from "./http/http-counters.ts";
 import { makeInternalCalls } from "./http/internal-calls.ts";
 import { makeOwnedPaths } from "./http/owned-paths.ts";
-import { defaultListenerLimits } from "./listeners/limits.ts";
+import { defaultListenerLimits } from "./listeners/listener-limits.ts";
 import type { ListenerContext } from "./listeners/listener.ts";
 import { networksOf } from "../lib/networks.ts";
 import { makeTcpPorts } from "./listeners/tcp-ports.ts";
@@ -159,11 +159,11 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
   });
   const challenges = makeAcmeChallenges(log);
   const { promise: answering, resolve: answerPeers } = Promise.withResolvers<PeerHost["answer"]>();
-  const host = lateHost(() => registry.peerHost, answering);
+  const host = delayHost(() => registry.peerHost, answering);
   const edgeId = newId("edge", clock.now());
   const peers = options.peers && makePeers({ ...options.peers, edgeId, host, clock, log, metrics });
-  const others = peers && { peers };
-  const registry = openRegistry(options, ports, { table, modules, send, others, tcpPorts: () => tcpPorts });
+  const otherEdges = peers && { peers };
+  const registry = openRegistry(options, ports, { table, modules, send, others: otherEdges, tcpPorts: () => tcpPorts });
   const agents = agentServer(options, registry, edges, edgeId);
   const counters = makeCounters();
   exportCounters(counters, metrics);
@@ -179,9 +179,9 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
   const carried = { tlsEnd, registry, dial, deadlines, closed: observers.connectionClosed };
   const splices = connectionServer(options, edges, () => sites, carried);
   const upstreams = makeRequestUpstreams({ registry, context: { clock, deadlines, limits, log }, dial });
-  const late = { sites: () => sites, configuration: table };
+  const lateParts = { sites: () => sites, configuration: table };
   const shared = { addresses, moments, deadlines, limits, counters, upstreams, observers, challenges, logins };
-  const context = httpContext(options, ports, { ...shared, ...late });
+  const context = httpContext(options, ports, { ...shared, ...lateParts });
   const { promise: ready, resolve: loaded } = Promise.withResolvers<void>();
   const isShared = options.peers !== undefined;
   const listening = { ready, limits: listenerLimits, addresses, isShared, clock, log, metrics };
@@ -219,11 +219,11 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
   };
 }
 
-function openAddresses(given: EdgeOptions["addresses"]): AddressBook {
+function openAddresses(loaded: EdgeOptions["addresses"]): AddressBook {
   const addresses = new AddressBook(() =>
-    given ? given.wanted() : addresses.take({ databases: [], hasCountries: false, categories: [] }),
+    loaded ? loaded.wanted() : addresses.take({ databases: [], hasCountries: false, categories: [] }),
   );
-  if (given?.data) addresses.take(given.data);
+  if (loaded?.data) addresses.take(loaded.data);
   return addresses;
 }
 
@@ -324,16 +324,16 @@ function loginSettings(options: EdgeOptions, ports: PublicPorts): LoginSettings 
 
 /**
  * Services of the edge for rules of policies.
- * @param late is created after the modules, before a rule runs
+ * @param lateParts is created after the modules, before a rule runs
  */
 function policyServices(
   options: EdgeOptions,
-  late: () => { readonly table: RoutingTable; readonly sites: PublicSites; readonly context: HttpContext },
+  lateParts: () => { readonly table: RoutingTable; readonly sites: PublicSites; readonly context: HttpContext },
 ): NonNullable<OwnParts["policies"]> {
   return {
-    internalEndpoint: (accountId, name) => late().sites.internal(accountId, name) !== undefined,
-    secret: (accountId, vault, name) => late().table.secret(accountId, vault, name),
-    internalConnection: (accountId, address) => late().sites.internalConnection(accountId, address) !== undefined,
+    internalEndpoint: (accountId, name) => lateParts().sites.internal(accountId, name) !== undefined,
+    secret: (accountId, vault, name) => lateParts().table.secret(accountId, vault, name),
+    internalConnection: (accountId, address) => lateParts().sites.internalConnection(accountId, address) !== undefined,
     ...(options.random && { random: options.random }),
     expressionErrors: options.policyExpressionErrors,
     windows: new WindowPool(options.policyRateKeys),
@@ -343,8 +343,8 @@ function policyServices(
       ca: options.policyCa,
       hosts: options.policyHosts,
       inside: makeInternalCalls(
-        () => late().context,
-        (accountId, name) => late().sites.internal(accountId, name),
+        () => lateParts().context,
+        (accountId, name) => lateParts().sites.internal(accountId, name),
       ),
     }),
   };
@@ -360,7 +360,7 @@ function captureOf(
 }
 
 /** The register's services for other edges. The register is created after the lines. */
-function lateHost(host: () => AgentRegistry["peerHost"], answering: Promise<PeerHost["answer"]>): PeerHost {
+function delayHost(host: () => AgentRegistry["peerHost"], answering: Promise<PeerHost["answer"]>): PeerHost {
   return {
     openProxy: (header, take) => host().openProxy(header, take),
     ask: (sessionId, done) => host().ask(sessionId, done),

@@ -22,7 +22,7 @@ const goodbyeMs = 1_000;
  * Resolves after `delayMs`, when all were told.
  * @param movers gets the sessions whose agents connect elsewhere and keep this session until the server closes it
  */
-export function retired(
+export function retireEdge(
   { context, registry, agents }: DataPlane,
   clock: Clock,
   delayMs: number,
@@ -30,15 +30,15 @@ export function retired(
 ): Promise<void> {
   for (const connection of context.connections.members()) connection.retire();
   agents.retire();
-  const told = new Set<AgentSession>();
+  const notified = new Set<AgentSession>();
   const beganAt = clock.monotonic();
   return untilOver(clock, () => {
     const share = Math.min(1, (clock.monotonic() - beganAt) / (delayMs * agentsShare));
     const sessions = registry.sessions();
     const due = Math.ceil(sessions.length * share);
     for (const session of sessions.slice(0, due)) {
-      if (told.has(session)) continue;
-      told.add(session);
+      if (notified.has(session)) continue;
+      notified.add(session);
       if (session.moveAway()) movers.add(session);
     }
     return clock.monotonic() >= beganAt + delayMs;
@@ -62,7 +62,7 @@ function untilOver(clock: Clock, isOver: () => boolean): Promise<void> {
  * all have left and no request of another node is in progress, or after `boundMs`. Without other nodes, visitors here
  * need the agents, and it resolves immediately.
  */
-export async function left(
+export async function waitForVisitorsToLeave(
   { registry, peers }: DataPlane,
   clock: Clock,
   boundMs: number,
@@ -87,11 +87,11 @@ export async function left(
     const waitsForAgents = staying.size > 0 && movers.size > 0 && now - beganAt < moveMs;
     return now - beganAt >= boundMs || (!waitsForAgents && peers.serving === 0);
   });
-  await Promise.all([moved, alone.length > 0 && closedOneByOne(alone, registry, clock, boundMs)]);
+  await Promise.all([moved, alone.length > 0 && closeOneByOne(alone, registry, clock, boundMs)]);
 }
 
 /** Withdraws all agents. Resolves when the requests of other nodes have finished, after a short time at most. */
-export function withdrawn({ registry, peers }: DataPlane, clock: Clock): Promise<void> {
+export function withdrawAgents({ registry, peers }: DataPlane, clock: Clock): Promise<void> {
   for (const session of registry.sessions()) registry.withdraw(session);
   if (!peers?.serving) return Promise.resolve();
   const endsAt = clock.monotonic() + goodbyeMs;
@@ -103,7 +103,7 @@ export function withdrawn({ registry, peers }: DataPlane, clock: Clock): Promise
  * when its requests have finished, and then visitors wait for it. Resolves when all have connected elsewhere, or after
  * `boundMs`.
  */
-function closedOneByOne(
+function closeOneByOne(
   sessions: readonly AgentSession[],
   registry: Pick<AgentRegistry, "park">,
   clock: Clock,
@@ -129,7 +129,7 @@ function closedOneByOne(
  * Closes the remaining WebSockets with a close frame, and waits briefly for their clients. Resolves immediately if there
  * are none.
  */
-export function closedWebSockets({ context }: Pick<DataPlane, "context">, clock: Clock): Promise<void> {
+export function closeWebSockets({ context }: Pick<DataPlane, "context">, clock: Clock): Promise<void> {
   const open = context.connections.members().filter((connection) => connection.leave());
   if (open.length === 0) return Promise.resolve();
   const endsAt = clock.monotonic() + goodbyeMs;
@@ -144,7 +144,7 @@ export interface Accepted {
 }
 
 /** Waits for requests and connections in flight. Resolves when they have finished, or after `boundMs`. */
-export function drained(
+export function waitForDrain(
   { context, splices }: DataPlane,
   clock: Clock,
   boundMs: number,

@@ -1,5 +1,5 @@
 /** Options of an edge, and the interface for its owner. */
-import type { CaptureLine } from "../capture/batch.ts";
+import type { CaptureLine } from "../capture/capture-batch.ts";
 import type { AddressData } from "../geo/address-book.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
@@ -7,10 +7,10 @@ import type { AccessBatch, AccessWritten } from "../lib/access-fields.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import type { KeyedCertificate } from "../lib/certificates/x509.ts";
 import type { EdgeSettings } from "../settings/edge.ts";
-import type { AgentLimits } from "./agents/tunnels/limits.ts";
-import type { SpliceLimits } from "./connections/limits.ts";
-import type { HttpLimits } from "./http/context.ts";
-import type { ListenerLimits } from "./listeners/limits.ts";
+import type { AgentLimits } from "./agents/tunnels/agent-limits.ts";
+import type { SpliceLimits } from "./connections/splice-limits.ts";
+import type { HttpLimits } from "./http/http-context.ts";
+import type { ListenerLimits } from "./listeners/listener-limits.ts";
 import type { TlsPlace } from "./peers/tls-transport.ts";
 import type { UnixPlace } from "./peers/unix-transport.ts";
 import type { Tracing } from "./watch/tracing.ts";

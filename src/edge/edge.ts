@@ -1,20 +1,20 @@
 /** The data plane with its listeners and the line to the control plane. */
-import { exportFailures, logFailuresTo, letGo } from "../lib/boundary.ts";
-import { useNameServers } from "../outbound/names/names.ts";
+import { exportFailures, logFailuresTo, runUnattended } from "../lib/boundary.ts";
+import { useNameServers } from "../outbound/names/resolve-name.ts";
 import type { Downward, Link, Upward } from "../routing/planes/messages.ts";
-import { makeAnswers } from "./control/answers.ts";
+import { makeAnswers } from "./control/question-answers.ts";
 import { followControlPlane } from "./control/control-line.ts";
-import { makeEdgeExplainer } from "./control/explain.ts";
+import { makeEdgeExplainer } from "./control/edge-explainer.ts";
 import { makeOwnSeries } from "./control/own-series.ts";
 import type { CapturedPages } from "./control/replies.ts";
 import { makeReplies } from "./control/replies.ts";
 import { makeDataPlane } from "./data-plane.ts";
 import { trackReached } from "./control/reached.ts";
-import { followStanding } from "./control/standing.ts";
+import { followStanding } from "./control/follow-standing.ts";
 import type { DataPlane } from "./data-plane.ts";
-import { closedWebSockets, drained, left, retired, withdrawn } from "./drain.ts";
+import { closeWebSockets, waitForDrain, waitForVisitorsToLeave, retireEdge, withdrawAgents } from "./drain.ts";
 import type { Edge, EdgeOptions } from "./edge-options.ts";
-import type { ServedConnection } from "./http/context.ts";
+import type { ServedConnection } from "./http/http-context.ts";
 import type { AgentSession } from "../tunnel/server-hooks.ts";
 import type { PeerPlaces, Peers } from "./peers/peers.ts";
 import { listenForAgents, listenHttp, listenHttps } from "./listen.ts";
@@ -58,7 +58,7 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
     tcpPorts.stop();
     splices.destroy();
     plane.logins.close();
-    letGo("task", plane.saml.close());
+    runUnattended("task", plane.saml.close());
     plane.peers?.close();
     for (const listener of listeners) listener.destroy();
     context.deadlines.stop();
@@ -70,13 +70,16 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
     // The delay is for visitors with a connection, and for those who choose another server.
     const waits = isObserved || context.connections.size + splices.open > 0;
     const delayMs = waits ? drainDelay * 1000 : 0;
-    retiring ??= delayMs > 0 ? retired(plane, clock, delayMs, movers) : Promise.resolve();
+    retiring ??= delayMs > 0 ? retireEdge(plane, clock, delayMs, movers) : Promise.resolve();
     await retiring;
     for (const listener of listeners) listener.close();
     tcpPorts.stop();
     const count = (): number => publicListeners.reduce((sum, { open }) => sum + open, 0);
     const accepted = { count, waitMs: delayMs > 0 ? lateMs : 0 };
-    await Promise.all([drained(plane, clock, drainMs, accepted), left(plane, clock, drainMs, movers)]);
+    await Promise.all([
+      waitForDrain(plane, clock, drainMs, accepted),
+      waitForVisitorsToLeave(plane, clock, drainMs, movers),
+    ]);
   };
   let draining: Promise<void> | undefined;
   const drain = (isObserved: boolean): Promise<void> => (draining ??= beginDrain(isObserved));
@@ -94,7 +97,7 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
     const gateway = gatewayPath === undefined ? undefined : await startGatewayListener(gatewayPath, plane);
     gatewayClose = () => gateway?.close();
     const places = (await plane.peers?.listen()) ?? {};
-    follow(options, link, plane, places, {
+    followLink(options, link, plane, places, {
       advertised: advertisedHttpsPort(),
       https: https.port,
       http: http?.port ?? 0,
@@ -102,9 +105,9 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
     });
     const agent = await listening;
     return {
-      https: place(https),
-      http: http && place(http),
-      agent: place(agent),
+      https: addressOf(https),
+      http: http && addressOf(http),
+      agent: addressOf(agent),
       replaceAuthority(authority) {
         plane.certificates.replaceAuthority(authority);
         agent.replaceAuthority(authority);
@@ -114,14 +117,11 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
       drain,
       async stop() {
         await drain(true);
-        await Promise.all([withdrawn(plane, options.clock), closedWebSockets(plane, options.clock)]);
+        await Promise.all([withdrawAgents(plane, options.clock), closeWebSockets(plane, options.clock)]);
         for (const connection of context.connections.members()) connection.destroy();
         plane.agents.close("the server is stopping");
         close();
-        observers.traffic.close();
-        observers.tallies.close();
-        observers.access?.flush();
-        observers.capture?.flush();
+        closeObservers(observers);
       },
     };
   } catch (error) {
@@ -130,11 +130,18 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
   }
 }
 
+function closeObservers({ traffic, tallies, access, capture }: DataPlane["observers"]): void {
+  traffic.close();
+  tallies.close();
+  access?.flush();
+  capture?.flush();
+}
+
 /**
  * @param places addresses at which other edges reach this one
  * @param ports the one of public URLs and those of the listeners, or 0 without one
  */
-function follow(
+function followLink(
   { metrics, log, clock, capture }: EdgeOptions,
   link: Link<Upward, Downward>,
   plane: DataPlane,
@@ -175,7 +182,7 @@ function follow(
       standing: () => standing.current,
       addresses,
       series,
-      captured: capturedPages(capture),
+      captured: makeCapturedPages(capture),
       agentEndpoints: registry.endpointsOf,
       blocks: capture?.line.askBlocks,
     }),
@@ -210,15 +217,15 @@ function follow(
     metrics,
     log,
     // Rules by country need their data from the first request on.
-    loaded: () => letGo("task", addresses.ready.then(loaded)),
+    loaded: () => runUnattended("task", addresses.ready.then(loaded)),
   });
 }
 
 /** The first edge of a node answers for all of them. */
-function capturedPages(capture: EdgeOptions["capture"]): CapturedPages | undefined {
+function makeCapturedPages(capture: EdgeOptions["capture"]): CapturedPages | undefined {
   return capture?.edge === 1 ? (query) => capture.line.ask(query) : undefined;
 }
 
-function place({ host, port }: Listener): { readonly host: string; readonly port: number } {
+function addressOf({ host, port }: Listener): { readonly host: string; readonly port: number } {
   return { host, port };
 }

@@ -1,9 +1,9 @@
 /** Starts the public listeners for HTTPS and, if configured, plain HTTP, and the listener for agents. */
 import type { DataPlane } from "./data-plane.ts";
 import type { EdgeOptions, PublicPorts } from "./edge-options.ts";
-import type { ServedConnection } from "./http/context.ts";
+import type { ServedConnection } from "./http/http-context.ts";
 import { serveHttp1 } from "./http/http1-connection.ts";
-import { serveHttp2 } from "./http2/connection.ts";
+import { serveHttp2 } from "./http2/serve-http2.ts";
 import { startAgentListener } from "./listeners/agent-listener.ts";
 import type { AgentListener } from "./listeners/agent-listener.ts";
 import { startHttpsListener } from "./listeners/https-listener.ts";

@@ -6,7 +6,7 @@ import { reportFailure } from "../lib/boundary.ts";
 import { joinLocations, locationIn, locationOf, readMembers, unknownLocation } from "./location.ts";
 import type { Location } from "./location.ts";
 import { Mmdb } from "./mmdb.ts";
-import { NetworkSet } from "./networks.ts";
+import { NetworkSet } from "./network-set.ts";
 
 /** Data in a form that threads share. */
 export interface AddressData {
@@ -64,8 +64,8 @@ export class AssumedCountry implements AddressFacts {
   readonly #address: string;
   readonly #location: Location;
 
-  constructor(others: AddressFacts, address: string, countryCode: string) {
-    this.#others = others;
+  constructor(facts: AddressFacts, address: string, countryCode: string) {
+    this.#others = facts;
     this.#address = address;
     this.#location = locationIn(countryCode);
   }

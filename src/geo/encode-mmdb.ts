@@ -24,7 +24,7 @@ export function mmdbMetadata(content: MmdbDescription, nodes: number, bits: 24 |
     node_count: nodes,
     record_size: bits,
   };
-  return Buffer.concat([marker, encode(metadata)]);
+  return Buffer.concat([marker, encodeValue(metadata)]);
 }
 
 /** Returns the data section, and the offset of each record in it. */
@@ -32,39 +32,43 @@ export function encodeAll(records: readonly Written[]): {
   readonly encoded: Buffer;
   readonly offsets: readonly number[];
 } {
-  const parts = records.map(encode);
+  const parts = records.map(encodeValue);
   let at = 0;
   const offsets = parts.map(({ length }) => (at += length) - length);
   return { encoded: Buffer.concat(parts), offsets };
 }
 
-function encode(value: Written): Buffer {
+function encodeValue(value: Written): Buffer {
   if (typeof value === "string") {
     const text = Buffer.from(value);
-    return Buffer.concat([head(2, text.length), text]);
+    return Buffer.concat([encodeHead(2, text.length), text]);
   }
-  if (typeof value === "boolean") return head(14, value ? 1 : 0);
+  if (typeof value === "boolean") return encodeHead(14, value ? 1 : 0);
   if (typeof value === "number")
     return Number.isInteger(value) && value >= 0 ? encodeInteger(value) : encodeDouble(value);
-  if (Array.isArray(value)) return Buffer.concat([head(11, value.length), ...(value as Written[]).map(encode)]);
+  if (Array.isArray(value))
+    return Buffer.concat([encodeHead(11, value.length), ...(value as Written[]).map(encodeValue)]);
   const members = Object.entries(value);
-  return Buffer.concat([head(7, members.length), ...members.flatMap(([name, one]) => [encode(name), encode(one)])]);
+  return Buffer.concat([
+    encodeHead(7, members.length),
+    ...members.flatMap(([name, one]) => [encodeValue(name), encodeValue(one)]),
+  ]);
 }
 
 function encodeInteger(value: number): Buffer {
   const bytes = Buffer.alloc(8);
   bytes.writeBigUInt64BE(BigInt(value));
   const isShort = value <= 0xffffffff;
-  return Buffer.concat([head(isShort ? 6 : 9, isShort ? 4 : 8), bytes.subarray(isShort ? 4 : 0)]);
+  return Buffer.concat([encodeHead(isShort ? 6 : 9, isShort ? 4 : 8), bytes.subarray(isShort ? 4 : 0)]);
 }
 
 function encodeDouble(value: number): Buffer {
   const bytes = Buffer.alloc(8);
   bytes.writeDoubleBE(value);
-  return Buffer.concat([head(3, 8), bytes]);
+  return Buffer.concat([encodeHead(3, 8), bytes]);
 }
 
-function head(type: number, size: number): Buffer {
+function encodeHead(type: number, size: number): Buffer {
   const [short, more] =
     size < 29 ? [size, []] : size < 285 ? [29, [size - 29]] : [30, [(size - 285) >> 8, (size - 285) & 255]];
   return Buffer.from(type > 7 ? [short, type - 7, ...more] : [(type << 5) | short, ...more]);

@@ -5,7 +5,7 @@ import { runInSlices } from "../lib/slices.ts";
 import type { AddressDatabase } from "./address-book.ts";
 import { knownFields, locationOf, readMembers } from "./location.ts";
 import { Mmdb } from "./mmdb.ts";
-import { DamagedDatabase } from "./record.ts";
+import { DamagedDatabase } from "./mmdb-record.ts";
 import { readShippedCountries } from "./shipped-countries.ts";
 
 /** Maximum size of a file. The largest city databases have 130 MB. */
@@ -51,7 +51,7 @@ async function readShared(path: string): Promise<SharedArrayBuffer> {
       throw new DamagedDatabase(`has ${size} bytes, at most ${mostDatabaseBytes} are read`);
     }
     const shared = new SharedArrayBuffer(size);
-    await fill(file, Buffer.from(shared));
+    await fillBuffer(file, Buffer.from(shared));
     return shared;
   } finally {
     await file.close();
@@ -59,7 +59,7 @@ async function readShared(path: string): Promise<SharedArrayBuffer> {
 }
 
 /** Reads through a private piece, because a file that shrinks or grows meanwhile must not leave zeros. */
-async function fill(file: FileHandle, target: Buffer): Promise<void> {
+async function fillBuffer(file: FileHandle, target: Buffer): Promise<void> {
   const piece = Buffer.alloc(Math.min(pieceBytes, target.length + 1));
   for (let at = 0; ;) {
     const { bytesRead } = await file.read(piece, 0, piece.length, at);

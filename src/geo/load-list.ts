@@ -1,9 +1,9 @@
 /** Loads lists of networks from files and URLs, within bounds on bytes, networks and time. */
 import { open } from "node:fs/promises";
-import { openOutbound } from "../outbound/client.ts";
+import { openOutbound } from "../outbound/outbound.ts";
 import type { Clock } from "../lib/clock.ts";
 import { runInSlices } from "../lib/slices.ts";
-import { InvalidList, packNetworks } from "./networks.ts";
+import { InvalidList, packNetworks } from "./network-set.ts";
 
 /** Maximum size of a list, bytes. */
 export const mostListBytes = 16 * 1024 * 1024;

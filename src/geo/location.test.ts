@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { countryCodes, countryIssue, countryNameOf, countryText } from "../lib/countries.ts";
 import { joinLocations, locationIn, locationOf, unknownLocation } from "./location.ts";
-import type { RecordValue } from "./record.ts";
+import type { RecordValue } from "./mmdb-record.ts";
 
 const germany = { country: "Germany", countryCode: "DE", continent: "Europe", isInEu: true };
 

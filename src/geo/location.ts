@@ -1,8 +1,8 @@
 /** What databases say about an address, in the names of traffic policies. Unknown texts are "". */
 import { continentNameOf, countryNameOf, isCountryCode, isInEuropeanUnion } from "../lib/countries.ts";
-import type { RecordValue } from "./record.ts";
+import type { RecordValue } from "./mmdb-record.ts";
 
-export interface Place {
+export interface GeoPlace {
   readonly city: string;
   readonly continent: string;
   readonly country: string;
@@ -14,7 +14,7 @@ export interface Place {
   readonly isInEu: boolean;
 }
 
-export interface Location extends Place {
+export interface Location extends GeoPlace {
   /** Degrees. */
   readonly latitude: number | undefined;
   readonly longitude: number | undefined;
@@ -22,13 +22,13 @@ export interface Location extends Place {
   /** Kilometers around the coordinates. */
   readonly radius: number | undefined;
   /** Where the network is registered. */
-  readonly registered: Place;
+  readonly registered: GeoPlace;
   /** 0 if it is unknown. */
   readonly asNumber: number;
   readonly asOrganization: string;
 }
 
-const noPlace: Place = Object.freeze({
+const noPlace: GeoPlace = Object.freeze({
   city: "",
   continent: "",
   country: "",
@@ -115,7 +115,7 @@ function isUnknown(value: unknown): boolean {
   return value === "" || value === undefined || value === 0 || value === false || value === noPlace;
 }
 
-function placeOf(value: unknown, code: unknown, name: unknown): Place {
+function placeOf(value: unknown, code: unknown, name: unknown): GeoPlace {
   const of = membersOf(value);
   // IPinfo's smaller databases have the name as `country` and the code as `country_code`, others the code as `country`.
   const given = textOf(of["iso_code"]) || textOf(code) || (textOf(value).length === 2 ? textOf(value) : "");
@@ -125,7 +125,7 @@ function placeOf(value: unknown, code: unknown, name: unknown): Place {
   return named === "" ? place : { ...place, country: named };
 }
 
-function countryPlace(countryCode: string): Place {
+function countryPlace(countryCode: string): GeoPlace {
   if (!isCountryCode(countryCode)) return noPlace;
   const country = countryNameOf(countryCode);
   const continent = continentNameOf(countryCode);

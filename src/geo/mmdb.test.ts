@@ -9,8 +9,8 @@ import { formatAddress, readAddress } from "../lib/address.ts";
 import { runAtOnce } from "../lib/slices.ts";
 import { locationOf } from "./location.ts";
 import { Mmdb } from "./mmdb.ts";
-import { DamagedDatabase } from "./record.ts";
-import type { RecordValue } from "./record.ts";
+import { DamagedDatabase } from "./mmdb-record.ts";
+import type { RecordValue } from "./mmdb-record.ts";
 
 const words = new Uint32Array(4);
 

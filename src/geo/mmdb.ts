@@ -4,8 +4,8 @@
  * bits, and `RecordReader` bounds each record.
  */
 import type { Steps } from "../lib/slices.ts";
-import { DamagedDatabase, RecordReader } from "./record.ts";
-import type { RecordValue } from "./record.ts";
+import { DamagedDatabase, RecordReader } from "./mmdb-record.ts";
+import type { RecordValue } from "./mmdb-record.ts";
 
 const marker = Buffer.from("abcdef4d61784d696e642e636f6d", "hex");
 /** The metadata is at the end of the file, in at most this many bytes. */

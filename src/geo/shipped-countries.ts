@@ -9,7 +9,7 @@ import { promisify } from "node:util";
 import { readOwnFile } from "../lib/io/own-file.ts";
 import { locationOf } from "./location.ts";
 import { Mmdb } from "./mmdb.ts";
-import { DamagedDatabase } from "./record.ts";
+import { DamagedDatabase } from "./mmdb-record.ts";
 import { encodeAll, mmdbMetadata } from "./encode-mmdb.ts";
 
 /** Path in artifacts. */
@@ -80,10 +80,10 @@ export async function unpackCountries(packed: Buffer): Promise<Buffer> {
   const shape = bytes.subarray(end + 1, end + 1 + shapeBytes);
   const leaves = bytes.subarray(end + 1 + shapeBytes);
   if (leaves.length !== head.nodes + 1) throw new DamagedDatabase("its leaves do not fit its tree");
-  return rebuild(head, shape, leaves);
+  return rebuildDatabase(head, shape, leaves);
 }
 
-function rebuild({ nodes, codes, builtAt }: Head, shape: Buffer, leaves: Buffer): Buffer {
+function rebuildDatabase({ nodes, codes, builtAt }: Head, shape: Buffer, leaves: Buffer): Buffer {
   const { encoded, offsets } = encodeAll(codes.map((code) => ({ country_code: code })));
   const tree = Buffer.alloc(nodes * 6 + 16);
   /** Links to fill, as positions in the tree. The last one is next. */
@@ -96,19 +96,19 @@ function rebuild({ nodes, codes, builtAt }: Head, shape: Buffer, leaves: Buffer)
     if (link === undefined && at > 0) throw new DamagedDatabase("its tree ends early");
     if (isNode) {
       if (node === nodes) throw new DamagedDatabase("its tree has too many nodes");
-      if (link !== undefined) write(tree, link, node);
+      if (link !== undefined) writeRecord(tree, link, node);
       open.push(node * 6 + 3, node * 6);
       node += 1;
     } else if (link !== undefined) {
       const code = leaves[leaf] as number;
-      write(tree, link, code === 0 ? nodes : nodes + 16 + (offsets[code] as number));
+      writeRecord(tree, link, code === 0 ? nodes : nodes + 16 + (offsets[code] as number));
       leaf += 1;
     }
   }
   return Buffer.concat([tree, encoded, mmdbMetadata({ type: "countries", builtAt, ipVersion: 6 }, nodes, 24)]);
 }
 
-function write(tree: Buffer, at: number, value: number): void {
+function writeRecord(tree: Buffer, at: number, value: number): void {
   tree[at] = value >>> 16;
   tree[at + 1] = value >>> 8;
   tree[at + 2] = value;

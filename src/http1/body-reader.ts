@@ -1,7 +1,7 @@
 import { byteClass, cr, hexValue, lf, semicolon, valueByte } from "./bytes.ts";
 import { FieldTable } from "./field-table.ts";
 import { HeadBuffer } from "./head-buffer.ts";
-import { incomplete, readFields, refuse } from "./read-fields.ts";
+import { incomplete, readFields, refuseFields } from "./read-fields.ts";
 import { admitTrailers } from "./trailer-fields.ts";
 
 /** Hexadecimal digits of a chunk's size, leading zeros included. */
@@ -109,15 +109,15 @@ export class BodyReader {
       at += 1;
       switch (this.#state) {
         case atDataCr:
-          if (byte !== cr) return refuse("chunk longer than its size");
+          if (byte !== cr) return refuseFields("chunk longer than its size");
           this.#state = atDataLf;
           break;
         case atDataLf:
-          if (byte !== lf) return refuse("bare CR behind a chunk");
+          if (byte !== lf) return refuseFields("bare CR behind a chunk");
           this.#state = atSize;
           break;
         case atSize:
-          if (hexValue[byte] === 255) return refuse("invalid chunk size");
+          if (hexValue[byte] === 255) return refuseFields("invalid chunk size");
           this.#left = hexValue[byte] as number;
           this.#digits = 1;
           this.#extension = 0;
@@ -125,20 +125,21 @@ export class BodyReader {
           break;
         case inSize:
           if (hexValue[byte] !== 255) {
-            if ((this.#digits += 1) > maxSizeDigits) return refuse("chunk size too long");
+            if ((this.#digits += 1) > maxSizeDigits) return refuseFields("chunk size too long");
             this.#left = this.#left * 16 + (hexValue[byte] as number);
           } else if (byte === semicolon) this.#state = inExtension;
           else if (byte === cr) this.#state = atSizeLf;
-          else return refuse("invalid chunk size");
+          else return refuseFields("invalid chunk size");
           break;
         case inExtension:
           if (byte === cr) this.#state = atSizeLf;
-          else if (((byteClass[byte] as number) & valueByte) === 0) return refuse("invalid chunk extension");
-          else if ((this.#extension += 1) > maxExtensionBytes) return refuse("chunk extension too long");
-          else if ((this.#totalExtension += 1) > maxTotalExtensionBytes) return refuse("chunk extensions too long");
+          else if (((byteClass[byte] as number) & valueByte) === 0) return refuseFields("invalid chunk extension");
+          else if ((this.#extension += 1) > maxExtensionBytes) return refuseFields("chunk extension too long");
+          else if ((this.#totalExtension += 1) > maxTotalExtensionBytes)
+            return refuseFields("chunk extensions too long");
           break;
         default:
-          if (byte !== lf) return refuse("bare CR behind a chunk size");
+          if (byte !== lf) return refuseFields("bare CR behind a chunk size");
           if (this.#left > 0) {
             this.#state = inData;
             return this.#piece(at, Math.min(length, at + this.#left), atDataCr);
@@ -167,9 +168,9 @@ export class BodyReader {
     const end = Math.min(all.length, maxTrailerBytes);
     const table = new FieldTable(all, maxTrailers);
     const outcome = readFields(table, lineEnd.length, end, maxTrailers);
-    if (outcome === incomplete) return end < all.length ? refuse("trailers too long") : bytes.length;
-    if (outcome < 0) return refuse("invalid trailers");
-    if (!admitTrailers(table)) return refuse("framing or routing field in the trailers");
+    if (outcome === incomplete) return end < all.length ? refuseFields("trailers too long") : bytes.length;
+    if (outcome < 0) return refuseFields("invalid trailers");
+    if (!admitTrailers(table)) return refuseFields("framing or routing field in the trailers");
     if (table.count > 0) this.trailers = table;
     this.#trailerBytes = undefined;
     this.#state = finished;

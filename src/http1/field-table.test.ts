@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { FieldBlock } from "../lib/field-block.ts";
-import type { HeaderFields } from "../traffic/exchange.ts";
+import type { HeaderFields } from "../traffic/header-fields.ts";
 import { emptyFields, FieldTable } from "./field-table.ts";
-import { knownField, knownNames } from "./known-fields.ts";
+import { findKnownField, knownNames } from "./known-fields.ts";
 import { readFields } from "./read-fields.ts";
 
 function tableOf(text: string): FieldTable {
@@ -129,12 +129,12 @@ describe("a field table", () => {
     for (const [id, name] of knownNames.entries()) {
       if (id === 0) continue;
       for (const text of [name, name.toUpperCase()]) {
-        assert.equal(knownField(Buffer.from(`..${text}..`), 2, 2 + text.length), id);
+        assert.equal(findKnownField(Buffer.from(`..${text}..`), 2, 2 + text.length), id);
       }
-      assert.equal(knownField(Buffer.from(`${name}x`), 0, name.length + 1), 0);
+      assert.equal(findKnownField(Buffer.from(`${name}x`), 0, name.length + 1), 0);
     }
     for (const name of ["a", "ab", "cookie", "accept", "x-forwarded-fox"]) {
-      assert.equal(knownField(Buffer.from(name), 0, name.length), 0);
+      assert.equal(findKnownField(Buffer.from(name), 0, name.length), 0);
     }
   });
 });

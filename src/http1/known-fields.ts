@@ -57,10 +57,10 @@ const multipliers = findMultipliers();
 const slotOf = fillSlots(...multipliers);
 
 /** Returns the number of a field name, or 0 if it is not in `known`. */
-export function knownField(bytes: Uint8Array, start: number, end: number): number {
+export function findKnownField(bytes: Uint8Array, start: number, end: number): number {
   if (end - start < 2) return 0;
   const id = slotOf[
-    slot(
+    hashSlot(
       end - start,
       lowerByte[bytes[start] as number] as number,
       lowerByte[bytes[end - 2] as number] as number,
@@ -72,7 +72,7 @@ export function knownField(bytes: Uint8Array, start: number, end: number): numbe
   return id !== 0 && equalsText(bytes, start, end, knownNames[id] as string) ? id : 0;
 }
 
-function slot(length: number, first: number, lastButOne: number, last: number, a: number, b: number): number {
+function hashSlot(length: number, first: number, lastButOne: number, last: number, a: number, b: number): number {
   return (length * a + first * b + lastButOne * 31 + last * 7) & (slots - 1);
 }
 
@@ -96,5 +96,5 @@ function fillSlots(a: number, b: number): Uint8Array {
 
 function slotOfName(name: string, a: number, b: number): number {
   const at = (index: number): number => name.charCodeAt(index);
-  return slot(name.length, at(0), at(name.length - 2), at(name.length - 1), a, b);
+  return hashSlot(name.length, at(0), at(name.length - 2), at(name.length - 1), a, b);
 }

@@ -13,7 +13,7 @@ import {
 } from "./bytes.ts";
 import { oddKind, untidyKind } from "./field-table.ts";
 import type { FieldTable } from "./field-table.ts";
-import { known, knownField } from "./known-fields.ts";
+import { known, findKnownField } from "./known-fields.ts";
 
 /** Returned instead of a position: more bytes are needed, or the message must be refused. */
 export const incomplete = -1;
@@ -35,7 +35,7 @@ export interface HeadLimits {
 export let fault = "";
 
 /** Records why a message is refused. */
-export function refuse(reason: string): typeof malformed {
+export function refuseFields(reason: string): typeof malformed {
   fault = reason;
   return malformed;
 }
@@ -58,8 +58,8 @@ export function readFields(table: FieldTable, start: number, end: number, maxFie
     if (at >= end) return incomplete;
     if (bytes[at] === cr) {
       if (at + 1 >= end) return incomplete;
-      if (bytes[at + 1] !== lf) return refuse("bare CR");
-      if (table.chunked && table.contentLength >= 0) return refuse("Transfer-Encoding and Content-Length");
+      if (bytes[at + 1] !== lf) return refuseFields("bare CR");
+      if (table.chunked && table.contentLength >= 0) return refuseFields("Transfer-Encoding and Content-Length");
       table.seal();
       return at + 2;
     }
@@ -74,18 +74,18 @@ export function readFields(table: FieldTable, start: number, end: number, maxFie
       byte = bytes[at] as number;
       byteIs = byteClass[byte] as number;
     }
-    if (byte !== colon || at === nameStart) return refuse(nameFault(byte, at === nameStart));
+    if (byte !== colon || at === nameStart) return refuseFields(nameFault(byte, at === nameStart));
     const nameEnd = at;
     at += 1;
     while (at < end && (bytes[at] === space || bytes[at] === tab)) at += 1;
     const valueStart = at;
     while (at < end && ((byteClass[bytes[at] as number] as number) & valueByte) !== 0) at += 1;
     if (at + 1 >= end) {
-      if (at < end && bytes[at] !== cr) return refuse("control character in a field value");
+      if (at < end && bytes[at] !== cr) return refuseFields("control character in a field value");
       return incomplete;
     }
-    if (bytes[at] !== cr) return refuse(bytes[at] === lf ? "bare LF" : "control character in a field value");
-    if (bytes[at + 1] !== lf) return refuse("bare CR");
+    if (bytes[at] !== cr) return refuseFields(bytes[at] === lf ? "bare LF" : "control character in a field value");
+    if (bytes[at + 1] !== lf) return refuseFields("bare CR");
     let valueEnd = at;
     while (valueEnd > valueStart && (bytes[valueEnd - 1] === space || bytes[valueEnd - 1] === tab)) valueEnd -= 1;
     const tidy = valueEnd === at && valueStart === nameEnd + 2 && bytes[nameEnd + 1] === space;
@@ -94,9 +94,9 @@ export function readFields(table: FieldTable, start: number, end: number, maxFie
       fault = "too many fields";
       return tooLarge;
     }
-    const id = knownField(bytes, nameStart, nameEnd);
+    const id = findKnownField(bytes, nameStart, nameEnd);
     if (id !== 0) {
-      const outcome = note(table, count, id, valueStart, valueEnd);
+      const outcome = noteField(table, count, id, valueStart, valueEnd);
       if (outcome !== 0) return outcome;
     }
     table.push(
@@ -111,7 +111,7 @@ export function readFields(table: FieldTable, start: number, end: number, maxFie
 }
 
 /** Evaluates a field that framing depends on. Returns 0 or `malformed`. */
-function note(table: FieldTable, index: number, id: number, start: number, end: number): number {
+function noteField(table: FieldTable, index: number, id: number, start: number, end: number): number {
   const { bytes } = table;
   switch (id) {
     case known.host:
@@ -119,26 +119,26 @@ function note(table: FieldTable, index: number, id: number, start: number, end: 
       table.hostIndex = index;
       return 0;
     case known["content-length"]: {
-      if (table.contentLength >= 0) return refuse("several Content-Length");
-      if (end === start || end - start > maxLengthDigits) return refuse("invalid Content-Length");
+      if (table.contentLength >= 0) return refuseFields("several Content-Length");
+      if (end === start || end - start > maxLengthDigits) return refuseFields("invalid Content-Length");
       let length = 0;
       for (let at = start; at < end; at += 1) {
         const digit = (bytes[at] as number) - 48;
-        if (digit < 0 || digit > 9) return refuse("invalid Content-Length");
+        if (digit < 0 || digit > 9) return refuseFields("invalid Content-Length");
         length = length * 10 + digit;
       }
       table.contentLength = length;
       return 0;
     }
     case known["transfer-encoding"]:
-      if (table.chunked) return refuse("several Transfer-Encoding");
-      if (!equalsText(bytes, start, end, "chunked")) return refuse("Transfer-Encoding other than chunked");
+      if (table.chunked) return refuseFields("several Transfer-Encoding");
+      if (!equalsText(bytes, start, end, "chunked")) return refuseFields("Transfer-Encoding other than chunked");
       table.chunked = true;
       return 0;
     case known.connection:
       return noteConnection(table, start, end);
     case known.upgrade:
-      if (table.upgradeIndex >= 0) return refuse("several Upgrade");
+      if (table.upgradeIndex >= 0) return refuseFields("several Upgrade");
       table.upgradeIndex = index;
       return 0;
     case known.expect:
@@ -157,7 +157,7 @@ function noteConnection(table: FieldTable, start: number, end: number): number {
     const optionStart = at;
     while (at < end && ((byteClass[bytes[at] as number] as number) & tokenByte) !== 0) at += 1;
     if (at === optionStart) {
-      if (at < end) return refuse("invalid Connection");
+      if (at < end) return refuseFields("invalid Connection");
       break;
     }
     if (equalsText(bytes, optionStart, at, "close")) table.connectionClose = true;
@@ -165,7 +165,7 @@ function noteConnection(table: FieldTable, start: number, end: number): number {
     else if (equalsText(bytes, optionStart, at, "upgrade")) table.connectionUpgrade = true;
     else table.connectionNames = true;
     while (at < end && (bytes[at] === space || bytes[at] === tab)) at += 1;
-    if (at < end && bytes[at] !== comma) return refuse("invalid Connection");
+    if (at < end && bytes[at] !== comma) return refuseFields("invalid Connection");
   }
   return 0;
 }

@@ -1,6 +1,6 @@
 import { byteClass, cr, lf, space, targetByte, tokenByte } from "./bytes.ts";
 import { FieldTable } from "./field-table.ts";
-import { fault, incomplete, malformed, readFields, refuse, targetTooLong, tooLarge } from "./read-fields.ts";
+import { fault, incomplete, malformed, readFields, refuseFields, targetTooLong, tooLarge } from "./read-fields.ts";
 import type { HeadLimits } from "./read-fields.ts";
 
 /** Longest accepted method. The longest registered one has 17 letters. */
@@ -46,42 +46,42 @@ export function readRequestHead(
   // One empty line before the request line is ignored (RFC 9112 §2.2), but not several.
   if (at < end && bytes[at] === cr) {
     if (at + 1 >= end) return undefined;
-    if (bytes[at + 1] !== lf) return refused(refuse("bare CR"));
+    if (bytes[at + 1] !== lf) return toRefusal(refuseFields("bare CR"));
     at += 2;
   }
   const methodStart = at;
   while (at < end && ((byteClass[bytes[at] as number] as number) & tokenByte) !== 0) at += 1;
-  if (at - methodStart > maxMethodBytes) return refused(refuse("method too long"));
-  if (at >= end) return unfinished(end < length);
-  if (bytes[at] !== space || at === methodStart) return refused(refuse("invalid method"));
+  if (at - methodStart > maxMethodBytes) return toRefusal(refuseFields("method too long"));
+  if (at >= end) return checkUnfinished(end < length);
+  if (bytes[at] !== space || at === methodStart) return toRefusal(refuseFields("invalid method"));
   const methodEnd = at;
   const targetStart = at + 1;
   const targetEnd = Math.min(end, targetStart + limits.maxTargetBytes);
   at = targetStart;
   while (at < targetEnd && isTargetByte(bytes[at] as number)) at += 1;
-  if (at === end) return end < length ? refused(targetTooLong) : undefined;
-  if (at === targetEnd && isTargetByte(bytes[at] as number)) return refused(targetTooLong);
-  if (bytes[at] !== space || at === targetStart) return refused(refuse("invalid request target"));
+  if (at === end) return end < length ? toRefusal(targetTooLong) : undefined;
+  if (at === targetEnd && isTargetByte(bytes[at] as number)) return toRefusal(targetTooLong);
+  if (bytes[at] !== space || at === targetStart) return toRefusal(refuseFields("invalid request target"));
   const targetStop = at;
   at += 1;
   for (let index = 0; index < versionBytes; index += 1) {
-    if (at >= end) return unfinished(end < length);
+    if (at >= end) return checkUnfinished(end < length);
     const byte = bytes[at] as number;
     if (index < versionStart.length ? byte !== versionStart[index] : byte !== 48 && byte !== 49) {
-      return refused(refuse("HTTP version other than 1.0 and 1.1"));
+      return toRefusal(refuseFields("HTTP version other than 1.0 and 1.1"));
     }
     at += 1;
   }
   const minorVersion = (bytes[at - 1] as number) - 48;
-  if (at < end && bytes[at] !== cr) return refused(refuse("request line not ended by CR LF"));
-  if (at + 1 >= end) return unfinished(end < length);
-  if (bytes[at + 1] !== lf) return refused(refuse("bare CR"));
+  if (at < end && bytes[at] !== cr) return toRefusal(refuseFields("request line not ended by CR LF"));
+  if (at + 1 >= end) return checkUnfinished(end < length);
+  if (bytes[at + 1] !== lf) return toRefusal(refuseFields("bare CR"));
   const fields = new FieldTable(bytes, limits.maxFields);
   const outcome = readFields(fields, at + 2, end, limits.maxFields);
-  if (outcome === incomplete) return unfinished(end < length);
-  if (outcome < 0) return refused(outcome);
-  if (fields.hostCount !== 1) return refused(refuse(fields.hostCount === 0 ? "no Host" : "several Host"));
-  if (fields.chunked && minorVersion === 0) return refused(refuse("Transfer-Encoding in HTTP/1.0"));
+  if (outcome === incomplete) return checkUnfinished(end < length);
+  if (outcome < 0) return toRefusal(outcome);
+  if (fields.hostCount !== 1) return toRefusal(refuseFields(fields.hostCount === 0 ? "no Host" : "several Host"));
+  if (fields.chunked && minorVersion === 0) return toRefusal(refuseFields("Transfer-Encoding in HTTP/1.0"));
   return {
     method: methodText(bytes, methodStart, methodEnd),
     target: bytes.latin1Slice(targetStart, targetStop),
@@ -95,11 +95,11 @@ function isTargetByte(byte: number): boolean {
   return ((byteClass[byte] as number) & targetByte) !== 0;
 }
 
-function unfinished(atLimit: boolean): HeadRefusal | undefined {
+function checkUnfinished(atLimit: boolean): HeadRefusal | undefined {
   return atLimit ? { outcome: tooLarge, reason: "head too large" } : undefined;
 }
 
-function refused(outcome: number): HeadRefusal {
+function toRefusal(outcome: number): HeadRefusal {
   if (outcome === targetTooLong) return { outcome: targetTooLong, reason: "request target too long" };
   return { outcome: outcome === tooLarge ? tooLarge : malformed, reason: fault };
 }

@@ -13,7 +13,7 @@ export interface Slab {
 export const slab: Slab = { bytes: Buffer.allocUnsafeSlow(slabBytes), used: 0 };
 
 /** Reserves `size` bytes at `slab.used`. The caller advances `slab.used` past what it writes. */
-export function reserve(size: number): void {
+export function reserveSlab(size: number): void {
   if (slab.bytes.length - slab.used >= size) return;
   slab.bytes = Buffer.allocUnsafeSlow(Math.max(slabBytes, size));
   slab.used = 0;

@@ -1,6 +1,6 @@
 import type { ByteStream } from "../lib/io/byte-stream.ts";
 import type { FieldTable } from "./field-table.ts";
-import { putBytes, putLatin1, reserve, slab } from "./slab.ts";
+import { putBytes, putLatin1, reserveSlab, slab } from "./slab.ts";
 
 /** Pieces up to this size are copied next to their framing. Larger ones are passed by reference. */
 const copyBytes = 4096;
@@ -12,7 +12,7 @@ export function writeChunk(stream: Pick<ByteStream, "write">, bytes: Buffer): bo
   const { length } = bytes;
   if (length === 0) return true;
   const small = length <= copyBytes;
-  reserve(framingBytes + (small ? length : 0));
+  reserveSlab(framingBytes + (small ? length : 0));
   const start = slab.used;
   let at = putLatin1(slab.bytes, start, `${length.toString(16)}\r\n`);
   if (!small) {
@@ -30,7 +30,7 @@ export function writeChunk(stream: Pick<ByteStream, "write">, bytes: Buffer): bo
 /** Ends a chunked body. */
 export function writeLastChunk(stream: Pick<ByteStream, "write">, trailers: FieldTable | undefined): boolean {
   if (trailers === undefined) return stream.write(lastChunk);
-  reserve(framingBytes + trailers.byteBound);
+  reserveSlab(framingBytes + trailers.byteBound);
   const start = slab.used;
   let at = putLatin1(slab.bytes, start, "0\r\n");
   at = trailers.write(slab.bytes, at);

@@ -1,4 +1,4 @@
-import { errorCode, flag, frameType, readUint31 } from "./frames.ts";
+import { errorCode, flag, frameType, readUint31 } from "./http2-frames.ts";
 
 /** An error that ends the connection. */
 export interface ConnectionError {

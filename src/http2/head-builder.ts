@@ -1,7 +1,7 @@
 import { FieldTable } from "../http1/field-table.ts";
 import { equalsText } from "../http1/bytes.ts";
 import { known } from "../http1/known-fields.ts";
-import { putBytes, putLatin1, reserve, slab } from "../http1/slab.ts";
+import { putBytes, putLatin1, reserveSlab, slab } from "../http1/slab.ts";
 import type { HeaderEntry } from "./header-entry.ts";
 
 /** Integers per field: start and end of its name, end of its value, kind. */
@@ -93,7 +93,7 @@ export class HeadBuilder {
   build(authority: string): FieldTable | undefined {
     const host = authority === "" ? "" : `host: ${authority}\r\n`;
     const cookie = this.#cookies > 1 ? this.#joinedCookies() : "";
-    reserve(host.length + this.used + cookie.length);
+    reserveSlab(host.length + this.used + cookie.length);
     const { bytes } = slab;
     const table = new FieldTable(bytes, this.#count + 2);
     const base = putLatin1(bytes, slab.used, host);

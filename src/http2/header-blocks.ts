@@ -1,6 +1,6 @@
 import { dependsOnItself, protocolError } from "./check-frame.ts";
 import type { ConnectionError } from "./check-frame.ts";
-import { errorCode, flag, readUint31 } from "./frames.ts";
+import { errorCode, flag, readUint31 } from "./http2-frames.ts";
 
 /** Maximum size of a header block before decompression, and of the CONTINUATION frames after its HEADERS (D1). */
 const maxBlockBytes = 64 * 1024;

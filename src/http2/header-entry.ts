@@ -1,6 +1,6 @@
 import { byteClass, oddTokenByte, tokenByte, valueByte } from "../http1/bytes.ts";
 import { oddKind } from "../http1/field-table.ts";
-import { known, knownField } from "../http1/known-fields.ts";
+import { known, findKnownField } from "../http1/known-fields.ts";
 
 /**
  * Numbers of the pseudo-fields (RFC 9113 §8.3, RFC 8441 §4); the last one belongs to responses. 0 is a regular field.
@@ -59,7 +59,7 @@ export function pseudoOf(bytes: Buffer, start: number, end: number): number {
 export function kindOf(bytes: Buffer, start: number, end: number): number {
   let classes = 0;
   for (let at = start; at < end; at += 1) classes |= byteClass[bytes[at] as number] as number;
-  return knownField(bytes, start, end) | ((classes & oddTokenByte) === 0 ? 0 : oddKind);
+  return findKnownField(bytes, start, end) | ((classes & oddTokenByte) === 0 ? 0 : oddKind);
 }
 
 /**

@@ -16,7 +16,7 @@ const cr = 13;
 let lines = Buffer.allocUnsafeSlow(16 * 1024);
 
 /** An upper bound for the output of `encodeFields`. */
-export function encodedBound(fields: FieldTable): number {
+export function maxEncodedSize(fields: FieldTable): number {
   // A line has at least four bytes besides name and value. Lengths take one byte each, or up to four.
   return fields.byteBound * 2 + 16;
 }

@@ -2,16 +2,16 @@
 
 /** Symbols by code length in bits. Symbol 256 ends a string and must not occur in one. */
 const symbolsByLength: readonly (readonly [bits: number, symbols: readonly number[]])[] = [
-  [5, codes("012aceiost")],
-  [6, codes(" %-./3456789=A_bdfghlmnpru")],
-  [7, codes(":BCDEFGHIJKLMNOPQRSTUVWYjkqvwxyz")],
-  [8, codes("&*,;XZ")],
-  [10, codes('!"()?')],
-  [11, codes("'+|")],
-  [12, codes("#>")],
-  [13, [0, ...codes("$@[]~")]],
-  [14, codes("^}")],
-  [15, codes("<`{")],
+  [5, toCharCodes("012aceiost")],
+  [6, toCharCodes(" %-./3456789=A_bdfghlmnpru")],
+  [7, toCharCodes(":BCDEFGHIJKLMNOPQRSTUVWYjkqvwxyz")],
+  [8, toCharCodes("&*,;XZ")],
+  [10, toCharCodes('!"()?')],
+  [11, toCharCodes("'+|")],
+  [12, toCharCodes("#>")],
+  [13, [0, ...toCharCodes("$@[]~")]],
+  [14, toCharCodes("^}")],
+  [15, toCharCodes("<`{")],
   [19, [92, 195, 208]],
   [20, [128, 130, 131, 162, 184, 194, 224, 226]],
   [21, [153, 161, 167, 172, 176, 177, 179, 209, 216, 217, 227, 229, 230]],
@@ -33,7 +33,7 @@ const symbolsByLength: readonly (readonly [bits: number, symbols: readonly numbe
   [25, [199, 207, 234, 235]],
   [26, [192, 193, 200, 201, 202, 205, 210, 213, 218, 219, 238, 240, 242, 243, 255]],
   [27, [203, 204, 211, 212, 214, 221, 222, 223, 241, 244, 245, 246, 247, 248, 250, 251, 252, 253, 254]],
-  [28, [...range(2, 8), 11, 12, ...range(14, 21), ...range(23, 31), 127, 220, 249]],
+  [28, [...listRange(2, 8), 11, 12, ...listRange(14, 21), ...listRange(23, 31), 127, 220, 249]],
   [30, [10, 13, 22, 256]],
 ];
 
@@ -94,35 +94,35 @@ export function huffmanCodes(): Map<number, string> {
   return found;
 }
 
-interface Node {
+interface CodeNode {
   readonly id: number;
-  readonly children: (Node | number | undefined)[];
+  readonly children: (CodeNode | number | undefined)[];
 }
 
 function buildSteps(): void {
-  const nodes: Node[] = [];
-  const makeNode = (): Node => {
-    const node: Node = { id: nodes.length, children: [] };
+  const nodes: CodeNode[] = [];
+  const makeNode = (): CodeNode => {
+    const node: CodeNode = { id: nodes.length, children: [] };
     nodes.push(node);
     return node;
   };
   const root = makeNode();
   for (const [symbol, code] of huffmanCodes()) {
     let node = root;
-    for (const bit of code.slice(0, -1)) node = (node.children[Number(bit)] ??= makeNode()) as Node;
+    for (const bit of code.slice(0, -1)) node = (node.children[Number(bit)] ??= makeNode()) as CodeNode;
     node.children[Number(code.at(-1))] = symbol;
   }
   for (const node of nodes) {
-    for (let half = 0; half < 16; half += 1) steps[(node.id << 4) | half] = walk(root, node, half);
+    for (let half = 0; half < 16; half += 1) steps[(node.id << 4) | half] = walkBits(root, node, half);
   }
-  let padding: Node | number | undefined = root;
+  let padding: CodeNode | number | undefined = root;
   for (let ones = 0; ones <= 7 && typeof padding === "object"; ones += 1) {
     mayEnd[padding.id] = 1;
     padding = padding.children[1];
   }
 }
 
-function walk(root: Node, from: Node, half: number): number {
+function walkBits(root: CodeNode, from: CodeNode, half: number): number {
   let node = from;
   let symbol = -1;
   for (let bit = 3; bit >= 0; bit -= 1) {
@@ -138,10 +138,10 @@ function walk(root: Node, from: Node, half: number): number {
   return symbol < 0 ? node.id : (symbol << symbolShift) | emits | node.id;
 }
 
-function codes(text: string): number[] {
+function toCharCodes(text: string): number[] {
   return Array.from(Buffer.from(text, "latin1"));
 }
 
-function range(first: number, last: number): number[] {
+function listRange(first: number, last: number): number[] {
   return Array.from({ length: last - first + 1 }, (_, index) => first + index);
 }

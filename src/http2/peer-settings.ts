@@ -1,4 +1,4 @@
-import { defaultWindow, errorCode, maxWindow, putUint32, setting, maxFrameBytes } from "./frames.ts";
+import { defaultWindow, errorCode, maxWindow, putUint32, setting, maxFrameBytes } from "./http2-frames.ts";
 
 /** The default dynamic table size, which needs no announcement (RFC 7541 §4.2). */
 const defaultTableBytes = 4096;

@@ -1,11 +1,11 @@
 /** Converts the configuration of an OAuth login, from a route or policy rule, for the engine. */
-import type { CodeLoginConfig } from "./engine.ts";
+import type { CodeLoginConfig } from "./login-engine.ts";
 import { oauthCallback } from "./methods/code-method.ts";
 import { organizationNamed, teamNamed } from "./calls/memberships.ts";
-import { oauthProviders, scopesAsked } from "./oauth/providers.ts";
-import { callbackUri } from "./browser/settings.ts";
-import type { LoginSettings } from "./browser/settings.ts";
-import { everybody } from "./sessions/verdict.ts";
+import { oauthProviders, scopesAsked } from "./oauth/oauth-providers.ts";
+import { callbackUri } from "./browser/login-settings.ts";
+import type { LoginSettings } from "./browser/login-settings.ts";
+import { everybody } from "./sessions/login-verdict.ts";
 
 export interface OAuthLogin {
   /** The provider's name. */
@@ -43,14 +43,14 @@ export function oauthLogin(
       `enforce oauth: there is no app for ${name}: register one there with the callback ${callbackUri(settings, oauthCallback)}, and set client_id and client_secret, or ask the operator to configure one (--oauth-apps)`,
     );
   }
-  const needs = {
+  const scopeNeeds = {
     memberships: teams.length + organizations.length > 0,
     refreshes: login.checkInterval > 0 || isOwn,
   };
   // Validation is possible only if tokens are stored.
   const { validatesEvery = Infinity } = provider;
-  const checkInterval = needs.refreshes
-    ? finite(Math.min(login.checkInterval || Infinity, validatesEvery))
+  const checkInterval = scopeNeeds.refreshes
+    ? zeroIfInfinite(Math.min(login.checkInterval || Infinity, validatesEvery))
     : login.checkInterval;
   const wantsEmail = emailAddresses.length + emailDomains.length > 0;
   return {
@@ -60,13 +60,13 @@ export function oauthLogin(
       issuer: "",
       clientId,
       clientSecret: client?.secret ?? managed?.clientSecret ?? "",
-      scopes: scopesAsked(provider, scopes, needs),
-      refreshes: needs.refreshes,
+      scopes: scopesAsked(provider, scopes, scopeNeeds),
+      refreshes: scopeNeeds.refreshes,
       baseUrl: managed?.baseUrl ?? "",
       graphVersion: managed?.graphVersion ?? "",
     },
     forwardsTokens: isOwn,
-    neededScopes: name === "github" ? githubScopes(wantsEmail, needs.memberships) : [],
+    neededScopes: name === "github" ? githubScopes(wantsEmail, scopeNeeds.memberships) : [],
     checkInterval,
     lists: {
       ...everybody,
@@ -88,6 +88,6 @@ function githubScopes(wantsEmail: boolean, wantsMemberships: boolean): readonly 
 }
 
 /** Seconds; 0 means never. */
-function finite(seconds: number): number {
+function zeroIfInfinite(seconds: number): number {
   return seconds === Infinity ? 0 : seconds;
 }

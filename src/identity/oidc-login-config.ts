@@ -1,6 +1,6 @@
 /** Converts the configuration of an OpenID Connect login, from a route or policy rule, for the engine. */
-import type { CodeLoginConfig } from "./engine.ts";
-import { everybody } from "./sessions/verdict.ts";
+import type { CodeLoginConfig } from "./login-engine.ts";
+import { everybody } from "./sessions/login-verdict.ts";
 
 export interface OidcLogin {
   readonly issuer: string;

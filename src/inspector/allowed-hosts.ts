@@ -5,11 +5,11 @@ import { BlockList, isIP } from "node:net";
  * Compiles the allowed values of `Host` (without port): an address, a network in CIDR notation, a name, or `.name` for
  * all names below it. Anything else allows nothing.
  */
-export function allowedHosts(given: readonly string[]): (host: string) => boolean {
+export function compileAllowedHosts(texts: readonly string[]): (host: string) => boolean {
   const addresses = new BlockList();
   const names = new Set<string>();
   const suffixes: string[] = [];
-  for (const one of given.map((text) => text.toLowerCase())) {
+  for (const one of texts.map((text) => text.toLowerCase())) {
     const [start = "", prefix] = one.split("/");
     const family = isIP(start) === 6 ? "ipv6" : "ipv4";
     if (isIP(start) !== 0 && prefix !== undefined) addresses.addSubnet(start, Number(prefix), family);

@@ -1,9 +1,9 @@
 /** Starts an exchange, for every version of HTTP. */
 import type { Clock } from "../lib/clock.ts";
-import { BodyCopy } from "./exchange.ts";
-import type { Exchange } from "./exchange.ts";
+import { BodyCopy } from "./inspected-exchange.ts";
+import type { InspectedExchange } from "./inspected-exchange.ts";
 import type { Recording } from "./recording.ts";
-import type { ExchangeStore } from "./store.ts";
+import type { ExchangeStore } from "./exchange-store.ts";
 
 export interface FollowOptions {
   readonly tunnel: string;
@@ -18,15 +18,15 @@ export interface FollowOptions {
 }
 
 /** The exchange as known from the head of its request. */
-export interface Beginning extends Pick<Exchange, "at" | "since" | "method" | "target" | "head"> {
+export interface Beginning extends Pick<InspectedExchange, "at" | "since" | "method" | "target" | "head"> {
   /** Undefined if the request does not name its client. */
   readonly client: string | undefined;
 }
 
 /** Starts an exchange and stores it at `place`. */
-export function beginExchange(options: FollowOptions, place: Recording, beginning: Beginning): Exchange {
+export function beginExchange(options: FollowOptions, place: Recording, beginning: Beginning): InspectedExchange {
   const { tunnel, client, replayOf, store } = options;
-  const exchange: Exchange = {
+  const exchange: InspectedExchange = {
     id: store.idOf(place.number),
     number: place.number,
     tunnel,

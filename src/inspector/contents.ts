@@ -1,10 +1,10 @@
 /** Decodes bodies and upgraded connections on demand: form parts, gRPC messages and WebSocket messages. */
-import type { BodyCopy, Exchange } from "./exchange.ts";
+import type { BodyCopy, InspectedExchange } from "./inspected-exchange.ts";
 import { grpcStatus, isGrpc, readGrpc } from "./grpc.ts";
 import { readParts } from "./multipart.ts";
-import type { Part } from "./multipart.ts";
-import { linesOf, renderHead } from "./secrets.ts";
-import type { HeadLines } from "./secrets.ts";
+import type { MultipartPart } from "./multipart.ts";
+import { linesOf, renderHead } from "./hidden-values.ts";
+import type { HeadLines } from "./hidden-values.ts";
 import { compressionOf, renderMessage } from "./websocket-log.ts";
 import type { Budget, WebSocketMessage } from "./websocket-log.ts";
 
@@ -40,13 +40,13 @@ export function contentsOf(lines: HeadLines, body: BodyCopy, trailers = ""): obj
  * Messages of a WebSocket, oldest first; an empty list for other exchanges.
  * @param budget see `WebSocketLog.messages`
  */
-export function messagesOf({ webSocket, response }: Exchange, budget?: Budget): readonly WebSocketMessage[] {
+export function messagesOf({ webSocket, response }: InspectedExchange, budget?: Budget): readonly WebSocketMessage[] {
   if (!webSocket || !response) return [];
   return webSocket.messages(compressionOf(fieldOf(linesOf(response.head, true), "sec-websocket-extensions")), budget);
 }
 
 /** The same in the format of the local API; an empty object for other exchanges. */
-export function webSocketOf(exchange: Exchange): object {
+export function webSocketOf(exchange: InspectedExchange): object {
   const { webSocket, response } = exchange;
   if (!webSocket || !response) return {};
   const messages = messagesOf(exchange);
@@ -55,7 +55,7 @@ export function webSocketOf(exchange: Exchange): object {
   return { websocket: { messages: shown.map(renderMessage), cut: missing } };
 }
 
-function renderPart({ name, fileName, type, bytes, text, isCut }: Part): object {
+function renderPart({ name, fileName, type, bytes, text, isCut }: MultipartPart): object {
   return {
     name,
     ...(fileName !== undefined && { file_name: fileName }),

@@ -14,8 +14,8 @@ import { startResponseBody } from "../http1/response-body.ts";
 import type { Clock } from "../lib/clock.ts";
 import { beginExchange, clientOf } from "./begin-exchange.ts";
 import type { FollowOptions } from "./begin-exchange.ts";
-import { BodyCopy } from "./exchange.ts";
-import type { Exchange } from "./exchange.ts";
+import { BodyCopy } from "./inspected-exchange.ts";
+import type { InspectedExchange } from "./inspected-exchange.ts";
 import { preambleLength } from "../agent/proxy-preamble.ts";
 import type { Recording } from "./recording.ts";
 import { WebSocketLog } from "./websocket-log.ts";
@@ -34,21 +34,21 @@ class Direction {
 
 export class ExchangeReader implements StreamWatch {
   /** The first request; undefined before it arrives. */
-  first: Exchange | undefined;
+  first: InspectedExchange | undefined;
   /** The clock for events. For a recording it returns the recorded times. */
   clock: Pick<Clock, "now" | "monotonic">;
   readonly #options: FollowOptions;
   readonly #forth = new Direction();
   readonly #back = new Direction();
   /** The request that is being read, or was read last. */
-  #asked: Exchange | undefined;
+  #asked: InspectedExchange | undefined;
   /** Requests without a complete response. The first one is being answered. */
-  readonly #waiting: Exchange[] = [];
+  readonly #waiting: InspectedExchange[] = [];
   /** When the current head started to arrive: wall clock, then monotonic. */
   #headAt = 0;
   #headSince = 0;
   /** Parsing has stopped, and bytes are counted for this exchange. */
-  #blind: Exchange | undefined;
+  #blind: InspectedExchange | undefined;
   #hasPreamble: boolean;
   /** Place of the first exchange. Later ones get new places. */
   #place: Recording | undefined;
@@ -154,7 +154,7 @@ export class ExchangeReader implements StreamWatch {
     return at + read.end - start - before;
   }
 
-  #begin(read: RequestRead | { readonly outcome: number }, source: Buffer, start: number): Exchange {
+  #begin(read: RequestRead | { readonly outcome: number }, source: Buffer, start: number): InspectedExchange {
     const isRead = "method" in read;
     const place = this.#place ?? this.#options.store.take();
     this.#place = undefined;
@@ -172,7 +172,7 @@ export class ExchangeReader implements StreamWatch {
     return exchange;
   }
 
-  #responseHead(current: Exchange, bytes: Buffer, at: number): number {
+  #responseHead(current: InspectedExchange, bytes: Buffer, at: number): number {
     const { store } = this.#options;
     const { head, body } = this.#back;
     const before = head.length;
@@ -200,7 +200,7 @@ export class ExchangeReader implements StreamWatch {
     }
     head.clear();
     if (isInterim) return next;
-    if (switches(current, read)) {
+    if (switchesProtocol(current, read)) {
       const isWebSocket = read.status === 101 && read.fields.get("upgrade")?.toLowerCase() === "websocket";
       if (isWebSocket) current.webSocket = new WebSocketLog();
       this.#goBlind(current, undefined);
@@ -216,7 +216,7 @@ export class ExchangeReader implements StreamWatch {
   }
 
   /** Processes one step of a body. Afterwards the direction may expect a head again. */
-  #step({ body }: Direction, exchange: Exchange, copy: BodyCopy, bytes: Buffer, at: number): number {
+  #step({ body }: Direction, exchange: InspectedExchange, copy: BodyCopy, bytes: Buffer, at: number): number {
     const { store } = this.#options;
     const next = body.step(bytes, at);
     if (next < 0) {
@@ -236,13 +236,13 @@ export class ExchangeReader implements StreamWatch {
     return next;
   }
 
-  #answered(exchange: Exchange): void {
+  #answered(exchange: InspectedExchange): void {
     this.#waiting.shift();
     this.#end(exchange, "complete");
   }
 
   /** Counts bytes that are not parsed. Those of a WebSocket are captured. */
-  #pass(exchange: Exchange, way: "fromVisitor" | "fromService", bytes: Buffer): void {
+  #pass(exchange: InspectedExchange, way: "fromVisitor" | "fromService", bytes: Buffer): void {
     const { store } = this.#options;
     if (way === "fromVisitor") exchange.bytesIn += bytes.length;
     else exchange.bytesOut += bytes.length;
@@ -253,19 +253,19 @@ export class ExchangeReader implements StreamWatch {
   }
 
   /** Stops parsing. @param why undefined if both sides agreed to switch protocols */
-  #goBlind(exchange: Exchange, why: string | undefined): void {
+  #goBlind(exchange: InspectedExchange, why: string | undefined): void {
     this.#blind = exchange;
     exchange.fault = why;
     for (const other of this.#waiting.splice(0)) if (other !== exchange) this.#end(other, "cut");
   }
 
-  #end(exchange: Exchange, outcome: Exchange["outcome"]): void {
+  #end(exchange: InspectedExchange, outcome: InspectedExchange["outcome"]): void {
     exchange.outcome = outcome;
     exchange.durationMs ??= this.clock.monotonic() - exchange.since;
     this.#options.store.changed(exchange);
   }
 }
 
-function switches({ method }: Exchange, { status }: ResponseRead): boolean {
+function switchesProtocol({ method }: InspectedExchange, { status }: ResponseRead): boolean {
   return status === 101 || (method === "CONNECT" && status >= 200 && status < 300);
 }

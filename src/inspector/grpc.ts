@@ -79,11 +79,11 @@ export function grpcStatus(lines: string): object | undefined {
   return {
     status: Number(status),
     status_name: statusNames[Number(status)] ?? "",
-    ...(message !== undefined && { message: decoded(message) }),
+    ...(message !== undefined && { message: decodeMessage(message) }),
   };
 }
 
-function decoded(text: string): string {
+function decodeMessage(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {

@@ -6,17 +6,17 @@ import type { AddressInfo } from "node:net";
 import { duplexPair } from "node:stream";
 import { after, before, describe, it } from "node:test";
 import { Http2RequestWatch } from "../agent/http2-request-watch.ts";
-import { bothWatch } from "../agent/stream-watch.ts";
+import { combineWatches } from "../agent/stream-watch.ts";
 import type { StreamWatch } from "../agent/stream-watch.ts";
 import { systemClock } from "../lib/clock.ts";
 import { eventually } from "../../test/support/eventually.ts";
 import { startFollowed } from "../../test/support/followed.ts";
 import type { Followed } from "../../test/support/followed.ts";
 import type { ApiBody } from "../../test/support/platform.ts";
-import type { Exchange } from "./exchange.ts";
+import type { InspectedExchange } from "./inspected-exchange.ts";
 import { Http2Reader } from "./http2-reader.ts";
-import { renderExchange } from "./render.ts";
-import { ExchangeStore } from "./store.ts";
+import { renderExchange } from "./render-tunnel.ts";
+import { ExchangeStore } from "./exchange-store.ts";
 
 /** Encodes a gRPC message. */
 function grpc(text: string, flag = 0): Buffer {
@@ -34,7 +34,7 @@ describe("captured traffic of an HTTP/2 connection", () => {
   let session: ClientHttp2Session;
   const follow = { tunnel: "rpc", client: "192.0.2.1", hasPreamble: false, clock: systemClock, store };
   const watch = (): StreamWatch =>
-    bothWatch(
+    combineWatches(
       new Http2Reader(follow),
       new Http2RequestWatch(
         () => systemClock.monotonic(),
@@ -76,7 +76,7 @@ describe("captured traffic of an HTTP/2 connection", () => {
     );
     return renderExchange(exchange, {});
   };
-  const of = (path: string) => store.list(10).find(({ target }) => target === path) as Exchange;
+  const of = (path: string) => store.list(10).find(({ target }) => target === path) as InspectedExchange;
 
   it("gRPC calls are shown with messages, trailers and status, one connection after another", async () => {
     const body = Buffer.concat([grpc("question"), grpc("packed", 1)]);

@@ -4,21 +4,21 @@ import type { Http2Fields, Http2Watch } from "../agent/http2-connection.ts";
 import type { StreamWatch } from "../agent/stream-watch.ts";
 import { beginExchange, clientOf } from "./begin-exchange.ts";
 import type { FollowOptions } from "./begin-exchange.ts";
-import { BodyCopy } from "./exchange.ts";
-import type { CapturedResponse, Exchange } from "./exchange.ts";
+import { BodyCopy } from "./inspected-exchange.ts";
+import type { CapturedResponse, InspectedExchange } from "./inspected-exchange.ts";
 
 const headEnd = "\r\n\r\n";
 const none = Buffer.alloc(0);
 
 export class Http2Reader implements StreamWatch, Http2Watch {
   readonly #options: FollowOptions;
-  readonly #begun: ((exchange: Exchange) => void) | undefined;
+  readonly #begun: ((exchange: InspectedExchange) => void) | undefined;
   readonly #connection: Http2Connection;
   /** Requests without a complete response, by stream id. */
-  readonly #open = new Map<number, Exchange>();
+  readonly #open = new Map<number, InspectedExchange>();
 
   /** @param begun called with each request */
-  constructor(options: FollowOptions, begun?: (exchange: Exchange) => void) {
+  constructor(options: FollowOptions, begun?: (exchange: InspectedExchange) => void) {
     this.#options = options;
     this.#begun = begun;
     this.#connection = new Http2Connection(this, options.hasPreamble);
@@ -123,17 +123,17 @@ export class Http2Reader implements StreamWatch, Http2Watch {
     this.#begun?.(exchange);
   }
 
-  #answer(exchange: Exchange, status: number, given: Buffer): CapturedResponse {
+  #answer(exchange: InspectedExchange, status: number, bytes: Buffer): CapturedResponse {
     const { clock, store } = this.#options;
     const firstByteMs = clock.monotonic() - exchange.since;
-    const response: CapturedResponse = { status, head: given, body: new BodyCopy(), firstByteMs };
+    const response: CapturedResponse = { status, head: bytes, body: new BodyCopy(), firstByteMs };
     exchange.response = response;
-    store.grew(exchange, given.length);
+    store.grew(exchange, bytes.length);
     store.changed(exchange);
     return response;
   }
 
-  #end(streamId: number, exchange: Exchange, outcome: Exchange["outcome"]): void {
+  #end(streamId: number, exchange: InspectedExchange, outcome: InspectedExchange["outcome"]): void {
     const { clock, store } = this.#options;
     this.#open.delete(streamId);
     exchange.outcome = outcome;

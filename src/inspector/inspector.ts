@@ -1,12 +1,12 @@
 /** The state behind the agent's local API: tunnels with their counters, and captured exchanges. */
-import type { TunnelOptions } from "../agent/tunnel.ts";
+import type { TunnelOptions } from "../agent/tunnel-options.ts";
 import type { StreamWatch } from "../agent/stream-watch.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { WatchedRequest } from "../agent/request-watch.ts";
-import { Follower } from "./follower.ts";
+import { ExchangeFollower } from "./exchange-follower.ts";
 import type { Http2Reader } from "./http2-reader.ts";
 import { Meter } from "./meter.ts";
-import { ExchangeStore } from "./store.ts";
+import { ExchangeStore } from "./exchange-store.ts";
 import { ToldTimes } from "./told-times.ts";
 
 /** Totals over all present and past tunnels. */
@@ -110,7 +110,7 @@ class Connection implements StreamWatch {
     const { name, proxyProtocol = 0, upstream } = tunnel.options;
     const client = clientAddress.replace(/:\d+$/, "").replace(/^\[|\]$/g, "");
     const options = { tunnel: name, client, hasPreamble: proxyProtocol !== 0, clock, store };
-    if (!upstream.http2) this.#follower = new Follower(options);
+    if (!upstream.http2) this.#follower = new ExchangeFollower(options);
     else if (http2Reader) this.#follower = new http2Reader(options);
   }
 

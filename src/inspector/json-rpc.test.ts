@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { BodyCopy } from "./exchange.ts";
-import type { Exchange } from "./exchange.ts";
+import { BodyCopy } from "./inspected-exchange.ts";
+import type { InspectedExchange } from "./inspected-exchange.ts";
 import { rpcCallsOf } from "./json-rpc.ts";
 
 function copyOf(text: string): BodyCopy {
@@ -16,7 +16,11 @@ interface Given {
   readonly answerType?: string;
 }
 
-function exchangeOf(asked: unknown, answer: string, { method = "POST", type, answerType }: Given = {}): Exchange {
+function exchangeOf(
+  asked: unknown,
+  answer: string,
+  { method = "POST", type, answerType }: Given = {},
+): InspectedExchange {
   const body = typeof asked === "string" ? asked : JSON.stringify(asked);
   const head = `${method} /mcp HTTP/1.1\r\ncontent-type: ${type ?? "application/json"}\r\n\r\n`;
   const answered = `HTTP/1.1 200 OK\r\ncontent-type: ${answerType ?? "application/json"}\r\n\r\n`;

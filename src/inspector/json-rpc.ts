@@ -1,8 +1,8 @@
 /** JSON-RPC calls of an exchange, as MCP makes them: also in batches, and answered in event streams. */
 import { eventsIn } from "../lib/event-stream.ts";
-import type { BodyCopy, Exchange } from "./exchange.ts";
+import type { BodyCopy, InspectedExchange } from "./inspected-exchange.ts";
 import { fieldOf } from "./contents.ts";
-import { linesOf } from "./secrets.ts";
+import { linesOf } from "./hidden-values.ts";
 
 /** Calls of one exchange that are shown. */
 const maxCalls = 50;
@@ -27,10 +27,10 @@ export interface RpcCall {
 
 type Json = Readonly<Record<string, unknown>>;
 
-const known = new WeakMap<Exchange, readonly RpcCall[]>();
+const known = new WeakMap<InspectedExchange, readonly RpcCall[]>();
 
 /** Returns the calls in the order in which they were sent. Empty for other exchanges. */
-export function rpcCallsOf(exchange: Exchange): readonly RpcCall[] {
+export function rpcCallsOf(exchange: InspectedExchange): readonly RpcCall[] {
   const before = known.get(exchange);
   if (before) return before;
   const calls = readCalls(exchange);
@@ -38,7 +38,7 @@ export function rpcCallsOf(exchange: Exchange): readonly RpcCall[] {
   return calls;
 }
 
-function readCalls({ method, head, body, response }: Exchange): readonly RpcCall[] {
+function readCalls({ method, head, body, response }: InspectedExchange): readonly RpcCall[] {
   const asked = method === "POST" ? messagesIn(head, body) : [];
   const answered = response ? messagesIn(response.head, response.body) : [];
   const ids = new Set(asked.map(({ id }) => id));
@@ -68,8 +68,8 @@ function callOf(message: Json, from: RpcCall["from"], answered: Json | undefined
       from,
       method,
       ...(name !== undefined && { name }),
-      ...(shownParams !== undefined && { params: bounded(shownParams) }),
-      ...(result !== undefined && { result: bounded(result) }),
+      ...(shownParams !== undefined && { params: limitValue(shownParams) }),
+      ...(result !== undefined && { result: limitValue(result) }),
       ...(isObject(error) && { error: { code: Number(error["code"]), message: textIn(error["message"]) } }),
       ...(failed && { failed }),
       answered: answer !== undefined,
@@ -92,7 +92,7 @@ function argumentsIn(params: unknown): unknown {
 }
 
 /** A long value is shown as the beginning of its text. */
-function bounded(value: unknown): unknown {
+function limitValue(value: unknown): unknown {
   const text = JSON.stringify(value);
   return text.length <= maxShown ? value : `${text.slice(0, maxShown)}…`;
 }
@@ -106,10 +106,10 @@ function messagesIn(head: Buffer, body: BodyCopy): readonly Json[] {
   const bytes = body.bytes();
   if (!bytes.includes('"jsonrpc"')) return [];
   const text = bytes.toString("utf8");
-  return (isStream ? eventsIn(text).map(({ data }) => data) : [text]).flatMap(parsed);
+  return (isStream ? eventsIn(text).map(({ data }) => data) : [text]).flatMap(parseMessages);
 }
 
-function parsed(text: string): Json[] {
+function parseMessages(text: string): Json[] {
   try {
     const value: unknown = JSON.parse(text);
     const all: unknown[] = Array.isArray(value) ? value : [value];

@@ -6,12 +6,12 @@ import type { ExchangeCommand, ExchangeKeeper } from "../agent/exchange-keeper.t
 import { Refusal } from "../lib/errors.ts";
 import type { AgentRefusal } from "../lib/errors/agents.ts";
 import { maxExchangeBytes } from "../tunnel/exchange-question.ts";
-import type { Exchange } from "./exchange.ts";
+import type { InspectedExchange } from "./inspected-exchange.ts";
 import type { InspectedTunnel, Inspector } from "./inspector.ts";
 import { LocalRefusal } from "./local-refusal.ts";
 import type { LocalRefusalName } from "./local-refusal.ts";
 import { renderKept } from "./render-kept.ts";
-import { replay } from "./replay.ts";
+import { replayExchange } from "./replay.ts";
 import { requestIdOf } from "./told-times.ts";
 
 /** Maximum number of replays listed for a request. */
@@ -44,7 +44,7 @@ export function keepExchanges(inspector: Inspector): ExchangeKeeper {
   };
   return {
     async answer(command, tunnel) {
-      const { exchange, through } = find(inspector, command, tunnel);
+      const { exchange, through } = findExchange(inspector, command, tunnel);
       if (command.name === "exchange") {
         const { exchangeId } = command;
         if (exchangeId === "" || exchangeId === exchange.id) return textOf(inspector, exchange);
@@ -52,23 +52,23 @@ export function keepExchanges(inspector: Inspector): ExchangeKeeper {
         if (repeated?.replayOf !== exchange.id) throw new Refusal("exchange_forgotten");
         return textOf(inspector, repeated);
       }
-      const send = async (): Promise<string> => (await replay(inspector, exchange, through, {})).id;
-      const sent = inspector.store.get(await once(command.replayId, send).catch(refused));
+      const send = async (): Promise<string> => (await replayExchange(inspector, exchange, through, {})).id;
+      const sent = inspector.store.get(await once(command.replayId, send).catch(rethrowRefusal));
       if (!sent) throw new Refusal("exchange_forgotten");
       // The id belongs to a replay of another request.
       if (sent.replayOf !== exchange.id) throw new Refusal("replay_impossible");
-      await answered(inspector, sent);
+      await waitForResponse(inspector, sent);
       return textOf(inspector, sent);
     },
   };
 }
 
 /** Throws `Refusal` for requests that are no longer captured, and for tunnels whose requests must not be captured. */
-function find(
+function findExchange(
   { store, tunnels }: Inspector,
   { requestId }: ExchangeCommand,
   named: string | undefined,
-): { readonly exchange: Exchange; readonly through: InspectedTunnel } {
+): { readonly exchange: InspectedExchange; readonly through: InspectedTunnel } {
   const exchange = store.find(requestId, (one) => requestIdOf(one) === requestId);
   const through = tunnels.get(exchange?.tunnel ?? named ?? "");
   if (through && !through.isKept) throw new Refusal("exchange_not_kept");
@@ -76,7 +76,7 @@ function find(
   return { exchange, through };
 }
 
-function textOf({ store, times }: Inspector, exchange: Exchange): string {
+function textOf({ store, times }: Inspector, exchange: InspectedExchange): string {
   const replays = store.replaysOf(exchange.replayOf ?? exchange.id, maxReplays);
   for (const maxBodyBytes of bodySizes) {
     const text = JSON.stringify(renderKept(exchange, { replays, times: times.of(exchange), maxBodyBytes }));
@@ -86,7 +86,7 @@ function textOf({ store, times }: Inspector, exchange: Exchange): string {
 }
 
 /** Resolves when the response is complete, or after a time limit. */
-function answered({ clock }: Inspector, exchange: Exchange): Promise<void> {
+function waitForResponse({ clock }: Inspector, exchange: InspectedExchange): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const endsAt = clock.monotonic() + answerMs;
   const isOver = (): boolean => exchange.durationMs !== undefined || clock.monotonic() >= endsAt;
@@ -99,7 +99,7 @@ function answered({ clock }: Inspector, exchange: Exchange): Promise<void> {
   return promise;
 }
 
-function refused(error: unknown): never {
+function rethrowRefusal(error: unknown): never {
   const reason = error instanceof LocalRefusal ? replayRefusals[error.reason] : undefined;
   throw reason === undefined ? error : new Refusal(reason);
 }

@@ -4,11 +4,11 @@ import type { AddressInfo } from "node:net";
 import { drainOf } from "../lib/http-drain.ts";
 import { createServer } from "../lib/http.ts";
 import type { PageReply, Pages } from "../pages/pages.ts";
-import { eventsPath, streamEvents } from "./event-stream.ts";
-import { admit } from "./guard.ts";
+import { eventsPath, streamEvents } from "./stream-events.ts";
+import { admitRequest } from "./admit-request.ts";
 import { LocalRefusal, renderRefusal } from "./local-refusal.ts";
 import { routes } from "./local-routes.ts";
-import type { Answer, Call, LocalSubject } from "./local-routes.ts";
+import type { LocalReply, LocalCall, LocalSubject } from "./local-routes.ts";
 
 export interface LocalApiOptions extends LocalSubject {
   /** "" for every address. */
@@ -17,13 +17,13 @@ export interface LocalApiOptions extends LocalSubject {
   readonly isAllowed: (name: string) => boolean;
   /** Ports to try in order. The first free one is used. */
   readonly ports: readonly number[];
-  readonly deadlines?: Deadlines;
+  readonly deadlines?: RequestDeadlines;
 }
 
 const maxBodyBytes = 1_048_576;
 
 /** Time limits for callers, milliseconds. */
-export interface Deadlines {
+export interface RequestDeadlines {
   /** Until the head of a request is complete. */
   readonly head: number;
   /** Until the whole request is complete. */
@@ -32,7 +32,7 @@ export interface Deadlines {
   readonly idle: number;
 }
 
-const usualDeadlines: Deadlines = { head: 10_000, request: 30_000, idle: 90_000 };
+const usualDeadlines: RequestDeadlines = { head: 10_000, request: 30_000, idle: 90_000 };
 const maxConnections = 128;
 
 export interface LocalApi {
@@ -56,14 +56,14 @@ export async function startLocalApi(options: LocalApiOptions): Promise<LocalApi>
       requestTimeout: deadlines.request,
       connectionsCheckingInterval: Math.min(1000, deadlines.head),
     },
-    (request, response) => void handle(options, request, response, streams),
+    (request, response) => void handleRequest(options, request, response, streams),
   );
   const draining = drainOf(server, options.inspector.clock);
   server.setTimeout(deadlines.idle);
   server.maxConnections = maxConnections;
   for (const [at, port] of ports.entries()) {
     try {
-      await listen(server, host, port);
+      await listenOn(server, host, port);
       break;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE" || at + 1 === ports.length) throw error;
@@ -87,7 +87,7 @@ export async function startLocalApi(options: LocalApiOptions): Promise<LocalApi>
   };
 }
 
-function listen(server: Server, host: string, port: number): Promise<void> {
+function listenOn(server: Server, host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once("error", reject);
     server.listen({ port, ...(host !== "" && { host }) }, () => {
@@ -97,25 +97,25 @@ function listen(server: Server, host: string, port: number): Promise<void> {
   });
 }
 
-async function handle(
+async function handleRequest(
   options: LocalApiOptions,
   request: IncomingMessage,
   response: ServerResponse,
   streams: Set<ServerResponse>,
 ): Promise<void> {
   try {
-    admit(request, options.host, options.isAllowed);
+    admitRequest(request, options.host, options.isAllowed);
     const path = (request.url ?? "/").split("?", 1)[0] ?? "/";
     if (request.method === "GET" && path === eventsPath) return streamEvents(options.inspector, response, streams);
     const page = isRead(request) && !path.startsWith("/api") ? await pageAt(path, request) : undefined;
-    if (!page) return send(response, await answer(options, request));
+    if (!page) return sendAnswer(response, await answerRequest(options, request));
     response.writeHead(page.status, { ...page.headers, "content-length": page.body.length });
     response.end(page.body);
   } catch (error) {
     // Messages of unexpected errors may contain captured data.
     const refusal =
       error instanceof LocalRefusal ? error : new LocalRefusal("local_failed", "the local API had an internal error");
-    send(response, { status: refusal.status, body: renderRefusal(refusal) });
+    sendAnswer(response, { status: refusal.status, body: renderRefusal(refusal) });
   }
 }
 
@@ -131,7 +131,7 @@ async function pageAt(path: string, request: IncomingMessage): Promise<PageReply
   return pages.get(path.startsWith("/inspect/") ? "/" : path, request.headers["accept-encoding"]);
 }
 
-async function answer(options: LocalApiOptions, request: IncomingMessage): Promise<Answer> {
+async function answerRequest(options: LocalApiOptions, request: IncomingMessage): Promise<LocalReply> {
   const url = URL.parse(`http://host${request.url ?? "/"}`);
   const path = (url?.pathname ?? "/").replace(/(?<=.)\/$/, "");
   const cut = path.lastIndexOf("/");
@@ -140,10 +140,10 @@ async function answer(options: LocalApiOptions, request: IncomingMessage): Promi
   const handler = whole ?? routes[`${method} ${path.slice(0, cut)}/:`];
   if (!url || !handler) throw new LocalRefusal("local_not_found", `there is no ${method} ${path}`);
   const body = method === "POST" || method === "PUT" ? await readBody(request) : {};
-  return await handler(options, { query: url.searchParams, name: whole ? "" : decoded(path.slice(cut + 1)), body });
+  return await handler(options, { query: url.searchParams, name: whole ? "" : decodePart(path.slice(cut + 1)), body });
 }
 
-async function readBody(request: IncomingMessage): Promise<Call["body"]> {
+async function readBody(request: IncomingMessage): Promise<LocalCall["body"]> {
   const parts: Buffer[] = [];
   let length = 0;
   for await (const part of request as AsyncIterable<Buffer>) {
@@ -162,10 +162,10 @@ async function readBody(request: IncomingMessage): Promise<Call["body"]> {
   if (typeof read !== "object" || read === null || Array.isArray(read)) {
     throw new LocalRefusal("local_call_invalid", "the body must be a JSON object");
   }
-  return read as Call["body"];
+  return read as LocalCall["body"];
 }
 
-function send(response: ServerResponse, { status, body, location }: Answer): void {
+function sendAnswer(response: ServerResponse, { status, body, location }: LocalReply): void {
   const text = body && `${JSON.stringify(body)}\n`;
   response.writeHead(status, {
     ...(text !== undefined && { "content-type": "application/json", "content-length": Buffer.byteLength(text) }),
@@ -178,7 +178,7 @@ function send(response: ServerResponse, { status, body, location }: Answer): voi
   response.end(text);
 }
 
-function decoded(part: string): string {
+function decodePart(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {

@@ -1,12 +1,12 @@
 /** Routes of the local API, by method and path. */
 import type { AgentControl } from "./agent-control.ts";
-import type { Exchange } from "./exchange.ts";
+import type { InspectedExchange } from "./inspected-exchange.ts";
 import type { InspectedTunnel, Inspector } from "./inspector.ts";
 import { LocalRefusal } from "./local-refusal.ts";
-import { renderEndpoint, renderExchange, renderTunnel } from "./render.ts";
-import type { ReplayEdits } from "./outgoing.ts";
+import { renderEndpoint, renderExchange, renderTunnel } from "./render-tunnel.ts";
+import type { ReplayEdits } from "./outgoing-request.ts";
 import { rpcCallsOf } from "./json-rpc.ts";
-import { replay } from "./replay.ts";
+import { replayExchange } from "./replay.ts";
 import { makeTextSearch } from "./text-search.ts";
 
 /** The data behind the answers. */
@@ -18,27 +18,27 @@ export interface LocalSubject {
   readonly control: () => AgentControl | undefined;
 }
 
-export interface Call {
+export interface LocalCall {
   readonly query: URLSearchParams;
   /** The last path segment, if the route has a parameter. */
   readonly name: string;
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-export interface Answer {
+export interface LocalReply {
   readonly status: number;
   readonly body?: object;
   readonly location?: string;
 }
 
-type Handler = (subject: LocalSubject, call: Call) => Answer | Promise<Answer>;
+type Handler = (subject: LocalSubject, call: LocalCall) => LocalReply | Promise<LocalReply>;
 
 const usualLimit = 100;
 
 /** Method and path. `:` stands for one segment. */
 export const routes: Readonly<Record<string, Handler>> = {
   "GET /api": () =>
-    ok({
+    answerOk({
       uri: "/api",
       links: {
         status: "/api/status",
@@ -47,22 +47,22 @@ export const routes: Readonly<Record<string, Handler>> = {
         requests: "/api/requests/http",
       },
     }),
-  "GET /api/status": ({ status }) => ok({ uri: "/api/status", ...status() }),
+  "GET /api/status": ({ status }) => answerOk({ uri: "/api/status", ...status() }),
   "GET /api/tunnels": ({ inspector }) =>
-    ok({ tunnels: [...inspector.tunnels.values()].map(renderTunnel), uri: "/api/tunnels" }),
-  "GET /api/tunnels/:": ({ inspector }, { name }) => ok(renderTunnel(tunnelNamed(inspector, name))),
+    answerOk({ tunnels: [...inspector.tunnels.values()].map(renderTunnel), uri: "/api/tunnels" }),
+  "GET /api/tunnels/:": ({ inspector }, { name }) => answerOk(renderTunnel(tunnelNamed(inspector, name))),
   "POST /api/tunnels": async (subject, { body }) =>
-    created(renderTunnel(tunnelNamed(subject.inspector, await controlOf(subject).start(body, "tunnel")))),
+    answerCreated(renderTunnel(tunnelNamed(subject.inspector, await controlOf(subject).start(body, "tunnel")))),
   "DELETE /api/tunnels/:": stopTunnel,
   "GET /api/endpoints": ({ inspector }) =>
-    ok({ endpoints: [...inspector.tunnels.values()].map(renderEndpoint), uri: "/api/endpoints" }),
-  "GET /api/endpoints/:": ({ inspector }, { name }) => ok(renderEndpoint(tunnelNamed(inspector, name))),
+    answerOk({ endpoints: [...inspector.tunnels.values()].map(renderEndpoint), uri: "/api/endpoints" }),
+  "GET /api/endpoints/:": ({ inspector }, { name }) => answerOk(renderEndpoint(tunnelNamed(inspector, name))),
   "POST /api/endpoints": async (subject, { body }) =>
-    created(renderEndpoint(tunnelNamed(subject.inspector, await controlOf(subject).start(body, "endpoint")))),
+    answerCreated(renderEndpoint(tunnelNamed(subject.inspector, await controlOf(subject).start(body, "endpoint")))),
   "PUT /api/tunnels/:": async (subject, { name, body }) =>
-    put(renderTunnel, subject, await controlOf(subject).replace(name, body, "tunnel"), name),
+    changeTunnel(renderTunnel, subject, await controlOf(subject).replace(name, body, "tunnel"), name),
   "PUT /api/endpoints/:": async (subject, { name, body }) =>
-    put(renderEndpoint, subject, await controlOf(subject).replace(name, body, "endpoint"), name),
+    changeTunnel(renderEndpoint, subject, await controlOf(subject).replace(name, body, "endpoint"), name),
   "DELETE /api/endpoints/:": stopTunnel,
   "POST /api/stop": (subject) => {
     controlOf(subject).end();
@@ -71,14 +71,14 @@ export const routes: Readonly<Record<string, Handler>> = {
   "GET /api/requests/http": ({ inspector }, { query }) => {
     const options = { reveals: isSet(query, "reveal"), isBrief: isSet(query, "brief"), times: inspector.times };
     const found = inspector.store.list(limitOf(query), filterOf(query));
-    return ok({ uri: "/api/requests/http", requests: found.map((one) => renderExchange(one, options)) });
+    return answerOk({ uri: "/api/requests/http", requests: found.map((one) => renderExchange(one, options)) });
   },
   "GET /api/requests/http/:": ({ inspector }, { name, query }) =>
-    ok(renderExchange(exchangeOf(inspector, name), { reveals: isSet(query, "reveal"), times: inspector.times })),
+    answerOk(renderExchange(exchangeOf(inspector, name), { reveals: isSet(query, "reveal"), times: inspector.times })),
   "POST /api/requests/http": async ({ inspector }, { body }) => {
     const given = exchangeOf(inspector, textOf(body, "id") ?? "");
     const tunnel = tunnelNamed(inspector, textOf(body, "tunnel_name") ?? given.tunnel);
-    const sent = await replay(inspector, given, tunnel, editsOf(body));
+    const sent = await replayExchange(inspector, given, tunnel, editsOf(body));
     return { status: 204, location: `/api/requests/http/${sent.id}` };
   },
   "DELETE /api/requests/http": ({ inspector }) => {
@@ -87,31 +87,31 @@ export const routes: Readonly<Record<string, Handler>> = {
   },
 };
 
-async function stopTunnel(subject: LocalSubject, { name }: Call): Promise<Answer> {
+async function stopTunnel(subject: LocalSubject, { name }: LocalCall): Promise<LocalReply> {
   if (!(await controlOf(subject).stop(name))) throw unknownTunnel();
   return { status: 204 };
 }
 
 function controlOf({ control }: LocalSubject): AgentControl {
-  const there = control();
-  if (!there) throw new LocalRefusal("local_not_ready", "the agent is stopping");
-  return there;
+  const agentControl = control();
+  if (!agentControl) throw new LocalRefusal("local_not_ready", "the agent is stopping");
+  return agentControl;
 }
 
-function put(
+function changeTunnel(
   render: (tunnel: InspectedTunnel) => object,
   { inspector }: LocalSubject,
   wasThere: boolean,
   name: string,
-): Answer {
+): LocalReply {
   return { status: wasThere ? 200 : 201, body: render(tunnelNamed(inspector, name)) };
 }
 
-function created(body: object): Answer {
+function answerCreated(body: object): LocalReply {
   return { status: 201, body };
 }
 
-function ok(body: object): Answer {
+function answerOk(body: object): LocalReply {
   return { status: 200, body };
 }
 
@@ -142,25 +142,25 @@ function isSet(query: URLSearchParams, name: string): boolean {
 }
 
 /** Filters by `tunnel_name`, by `rpc_method` and `rpc_name` of JSON-RPC calls, and by `text` in heads and captured bodies. Credentials are not searched. */
-function filterOf(query: URLSearchParams): (exchange: Exchange) => boolean {
+function filterOf(query: URLSearchParams): (exchange: InspectedExchange) => boolean {
   const tunnel = query.get("tunnel_name");
   const text = query.get("text");
   const hasText = text === null ? () => true : makeTextSearch(text);
   const [method, name] = [query.get("rpc_method"), query.get("rpc_name")];
-  const hasCall = (exchange: Exchange): boolean =>
+  const hasCall = (exchange: InspectedExchange): boolean =>
     (method === null && name === null) ||
     rpcCallsOf(exchange).some((call) => call.method === (method ?? call.method) && call.name === (name ?? call.name));
   return (exchange) => (tunnel === null || exchange.tunnel === tunnel) && hasCall(exchange) && hasText(exchange);
 }
 
-function textOf(body: Call["body"], name: string): string | undefined {
+function textOf(body: LocalCall["body"], name: string): string | undefined {
   const value = body[name];
   if (value === undefined || typeof value === "string") return value;
   throw new LocalRefusal("local_call_invalid", `${name} must be a text`);
 }
 
 /** Parses `method`, `uri`, `headers`, `body` (base64) and `sign`. Throws `LocalRefusal`. */
-function editsOf(body: Call["body"]): ReplayEdits {
+function editsOf(body: LocalCall["body"]): ReplayEdits {
   const { method, uri, raw } = { method: textOf(body, "method"), uri: textOf(body, "uri"), raw: textOf(body, "body") };
   const { headers, sign } = body;
   if (sign !== undefined && typeof sign !== "boolean") {
@@ -178,9 +178,9 @@ function editsOf(body: Call["body"]): ReplayEdits {
   };
 }
 
-function isHeaders(given: unknown): given is Record<string, string[]> {
-  if (typeof given !== "object" || given === null) return false;
-  return Object.values(given).every(
+function isHeaders(value: unknown): value is Record<string, string[]> {
+  if (typeof value !== "object" || value === null) return false;
+  return Object.values(value).every(
     (values) => Array.isArray(values) && values.every((one) => typeof one === "string"),
   );
 }

@@ -5,7 +5,7 @@ import { isUtf8 } from "node:buffer";
 const maxParts = 200;
 const maxTextBytes = 65_536;
 
-export interface Part {
+export interface MultipartPart {
   /** "" if the part has no name. */
   readonly name: string;
   readonly fileName: string | undefined;
@@ -19,14 +19,14 @@ export interface Part {
 }
 
 /** Returns undefined without a boundary. @param contentType the whole field value */
-export function readParts(body: Buffer, contentType: string): Part[] | undefined {
+export function readParts(body: Buffer, contentType: string): MultipartPart[] | undefined {
   const [, quoted, plain] = /;\s*boundary=(?:"([^"]{1,70})"|([^\s;"]{1,70}))/i.exec(contentType) ?? [];
   const boundary = quoted ?? plain;
   if (boundary === undefined) return undefined;
   // The first delimiter may start the body.
   const bytes = Buffer.concat([Buffer.from("\r\n"), body]);
   const delimiter = Buffer.from(`\r\n--${boundary}`, "latin1");
-  const parts: Part[] = [];
+  const parts: MultipartPart[] = [];
   let at = bytes.indexOf(delimiter);
   while (at >= 0 && parts.length < maxParts) {
     const start = at + delimiter.length;
@@ -41,7 +41,7 @@ export function readParts(body: Buffer, contentType: string): Part[] | undefined
   return parts;
 }
 
-function partOf(bytes: Buffer, isCut: boolean): Part {
+function partOf(bytes: Buffer, isCut: boolean): MultipartPart {
   const hasNoHead = bytes.toString("latin1", 0, 2) === "\r\n";
   const end = hasNoHead ? 0 : bytes.indexOf("\r\n\r\n");
   const head = end < 0 ? bytes : bytes.subarray(0, end);
@@ -51,8 +51,8 @@ function partOf(bytes: Buffer, isCut: boolean): Part {
   const type = /^content-type:\s*(.*?)\s*$/im.exec(fields)?.[1] ?? "";
   const isText = !content.includes(0) && content.length <= maxTextBytes && isUtf8(content);
   return {
-    name: parameter(disposition, "name") ?? "",
-    fileName: parameter(disposition, "filename"),
+    name: readParameter(disposition, "name") ?? "",
+    fileName: readParameter(disposition, "filename"),
     type,
     bytes: content.length,
     text: isText ? content.toString("utf8") : undefined,
@@ -64,7 +64,7 @@ function partOf(bytes: Buffer, isCut: boolean): Part {
  * Browsers write `"` as `%22` and do not escape backslashes. Other clients escape both with a backslash (RFC 9110
  * §5.6.4).
  */
-function parameter(disposition: string, name: string): string | undefined {
+function readParameter(disposition: string, name: string): string | undefined {
   const [, quoted, plain] =
     new RegExp(`;\\s*${name}=(?:"((?:[^"\\\\]|\\\\.)*)"|([^\\s;]+))`, "i").exec(disposition) ?? [];
   return quoted?.replaceAll(/\\(["\\])/g, "$1").replaceAll("%22", '"') ?? plain;

@@ -3,7 +3,7 @@
  * live as long as 500 requests raise an agent's garbage collection cost by half.
  */
 import type { Clock } from "../lib/clock.ts";
-import type { Exchange } from "./exchange.ts";
+import type { InspectedExchange } from "./inspected-exchange.ts";
 
 /** Maximum size of a recording, bytes. Longer exchanges are parsed live. */
 export const maxRecordedBytes = 16_384;
@@ -23,7 +23,7 @@ export class Recording implements Pick<Clock, "now" | "monotonic"> {
   /** Number of the exchange; 0 if there is none. */
   number = 0;
   /** Set after parsing. */
-  exchange: Exchange | undefined;
+  exchange: InspectedExchange | undefined;
   source: RecordingSource | undefined;
   end: RecordedEnd = "open";
   /** Bytes held and counted for it. */

@@ -2,20 +2,20 @@
  * Renders an exchange for the server: without credentials, times in milliseconds. Parsed by
  * `src/api/traffic/read-exchange.ts`.
  */
-import type { BodyCopy, CapturedResponse, Exchange } from "./exchange.ts";
-import { linesOf, trailersOf } from "./secrets.ts";
-import type { HeadLines } from "./secrets.ts";
+import type { BodyCopy, CapturedResponse, InspectedExchange } from "./inspected-exchange.ts";
+import { linesOf, trailersOf } from "./hidden-values.ts";
+import type { HeadLines } from "./hidden-values.ts";
 import type { RequestTimes } from "./told-times.ts";
 
 export interface KeptOptions {
   /** Replays of it, or of the exchange that it replays. */
-  readonly replays: readonly Exchange[];
+  readonly replays: readonly InspectedExchange[];
   readonly times: RequestTimes | undefined;
   /** Bytes included of each body. */
   readonly maxBodyBytes: number;
 }
 
-export function renderKept(exchange: Exchange, { replays, times, maxBodyBytes }: KeptOptions): object {
+export function renderKept(exchange: InspectedExchange, { replays, times, maxBodyBytes }: KeptOptions): object {
   const { id, replayOf, at, outcome, durationMs, connectedMs, method, target, head, body, response } = exchange;
   const lines = linesOf(head, false);
   return {
@@ -59,6 +59,6 @@ function fieldsOf({ fields }: HeadLines): readonly (readonly [string, string])[]
 }
 
 function renderBody(body: BodyCopy, maxBodyBytes: number): object {
-  const told = body.bytes().subarray(0, maxBodyBytes);
-  return { base64: told.toString("base64"), bytes: body.total, cut: body.total > told.length, ended: body.ended };
+  const bytes = body.bytes().subarray(0, maxBodyBytes);
+  return { base64: bytes.toString("base64"), bytes: body.total, cut: body.total > bytes.length, ended: body.ended };
 }

@@ -1,13 +1,13 @@
 /** Sends a replay over HTTP/1.1. */
 import type { Duplex } from "node:stream";
 import type { FollowOptions } from "./begin-exchange.ts";
-import type { Exchange } from "./exchange.ts";
+import type { InspectedExchange } from "./inspected-exchange.ts";
 import { ExchangeReader } from "./exchange-reader.ts";
-import type { Outgoing } from "./outgoing.ts";
-import { renderHead } from "./secrets.ts";
+import type { Outgoing } from "./outgoing-request.ts";
+import { renderHead } from "./hidden-values.ts";
 
 /** Sends the request on the connection, which closes after the response. Returns its exchange. */
-export function sendHttp1(connection: Duplex, request: Outgoing, follow: FollowOptions): Exchange {
+export function sendHttp1(connection: Duplex, request: Outgoing, follow: FollowOptions): InspectedExchange {
   const reader = new ExchangeReader(follow);
   let failure: Error | undefined;
   connection.on("data", (bytes: Buffer) => reader.fromService(bytes));
@@ -18,7 +18,7 @@ export function sendHttp1(connection: Duplex, request: Outgoing, follow: FollowO
   const message = messageOf(request);
   reader.fromServer(message);
   connection.write(message);
-  return reader.first as Exchange;
+  return reader.first as InspectedExchange;
 }
 
 function messageOf({ method, uri, fields, body, hasBody }: Outgoing): Buffer {

@@ -2,10 +2,10 @@
 import type { ClientHttp2Session } from "node:http2";
 import { Transform, duplexPair, pipeline } from "node:stream";
 import type { Duplex } from "node:stream";
-import type { Exchange } from "./exchange.ts";
+import type { InspectedExchange } from "./inspected-exchange.ts";
 import { Http2Reader } from "./http2-reader.ts";
 import type { FollowOptions } from "./begin-exchange.ts";
-import type { Outgoing } from "./outgoing.ts";
+import type { Outgoing } from "./outgoing-request.ts";
 
 /**
  * Sends the request on a connection to a service that speaks HTTP/2, and closes it after the response. Resolves with
@@ -16,8 +16,8 @@ export async function sendHttp2(
   request: Outgoing,
   scheme: "http" | "https",
   follow: FollowOptions,
-): Promise<Exchange> {
-  const begun = Promise.withResolvers<Exchange>();
+): Promise<InspectedExchange> {
+  const begun = Promise.withResolvers<InspectedExchange>();
   const reader = new Http2Reader(follow, begun.resolve);
   const { connect } = await import("node:http2");
   const [own, other] = duplexPair();
@@ -30,13 +30,13 @@ export async function sendHttp2(
   // The replay is captured from its bytes, like visitors' requests.
   pipeline(
     other,
-    along((bytes) => reader.fromServer(bytes)),
+    passAlong((bytes) => reader.fromServer(bytes)),
     connection,
     gone,
   );
   pipeline(
     connection,
-    along((bytes) => reader.fromService(bytes)),
+    passAlong((bytes) => reader.fromService(bytes)),
     other,
     gone,
   );
@@ -44,14 +44,18 @@ export async function sendHttp2(
   session.on("error", gone);
   session.once("close", () => gone());
   try {
-    ask(session, request, scheme);
+    requestStream(session, request, scheme);
   } catch (error) {
     gone(error as Error);
   }
   return await begun.promise;
 }
 
-function ask(session: ClientHttp2Session, { method, uri, fields, body, hasLength }: Outgoing, scheme: string): void {
+function requestStream(
+  session: ClientHttp2Session,
+  { method, uri, fields, body, hasLength }: Outgoing,
+  scheme: string,
+): void {
   const [, authority = "localhost"] = fields.find(([name]) => name.toLowerCase() === "host") ?? [];
   const own = [":method", method, ":path", uri, ":scheme", scheme, ":authority", authority];
   const stream = session.request([
@@ -64,7 +68,7 @@ function ask(session: ClientHttp2Session, { method, uri, fields, body, hasLength
   stream.resume().end(body);
 }
 
-function along(read: (bytes: Buffer) => void): Transform {
+function passAlong(read: (bytes: Buffer) => void): Transform {
   return new Transform({
     transform(bytes: Buffer, _encoding, done) {
       read(bytes);

@@ -2,14 +2,14 @@
 import { duplexPair } from "node:stream";
 import type { Duplex } from "node:stream";
 import { describeLoss } from "../agent/end.ts";
-import { ownPreamble } from "../agent/proxy-preamble.ts";
+import { encodeOwnPreamble } from "../agent/proxy-preamble.ts";
 import { dialUpstream } from "../agent/upstream.ts";
 import type { Upstream } from "../agent/upstream.ts";
-import type { Exchange } from "./exchange.ts";
+import type { InspectedExchange } from "./inspected-exchange.ts";
 import type { InspectedTunnel, Inspector } from "./inspector.ts";
 import { LocalRefusal } from "./local-refusal.ts";
-import { outgoingOf } from "./outgoing.ts";
-import type { Outgoing, ReplayEdits } from "./outgoing.ts";
+import { outgoingOf } from "./outgoing-request.ts";
+import type { Outgoing, ReplayEdits } from "./outgoing-request.ts";
 import { sendHttp1 } from "./replay-http1.ts";
 import { signAnew, webhooksOf } from "./sign-anew.ts";
 
@@ -23,22 +23,25 @@ const underWay = new WeakMap<Inspector, number>();
  * Sends the request exactly once, without retries. Resolves with the new exchange when it has been sent. Throws
  * `LocalRefusal` if it cannot be sent unchanged.
  */
-export async function replay(
+export async function replayExchange(
   inspector: Inspector,
-  given: Exchange,
+  original: InspectedExchange,
   tunnel: InspectedTunnel,
   edits: ReplayEdits,
-): Promise<Exchange> {
+): Promise<InspectedExchange> {
   const { clock, store } = inspector;
   const { upstream, name, proxyProtocol = 0 } = tunnel.options;
-  const request = await signed(inspector, outgoingOf(given, edits, upstream.http2 === true), tunnel, edits);
-  const others = underWay.get(inspector) ?? 0;
-  if (others >= maxReplays) {
-    throw new LocalRefusal("local_busy", `${others} replays are running, which is the maximum: try again in a moment`);
+  const request = await signRequest(inspector, outgoingOf(original, edits, upstream.http2 === true), tunnel, edits);
+  const replaysInProgress = underWay.get(inspector) ?? 0;
+  if (replaysInProgress >= maxReplays) {
+    throw new LocalRefusal(
+      "local_busy",
+      `${replaysInProgress} replays are running, which is the maximum: try again in a moment`,
+    );
   }
-  underWay.set(inspector, others + 1);
+  underWay.set(inspector, replaysInProgress + 1);
   const over = (): void => void underWay.set(inspector, (underWay.get(inspector) ?? 1) - 1);
-  const connection = await connected(upstream).catch((error: unknown) => {
+  const connection = await connectUpstream(upstream).catch((error: unknown) => {
     over();
     throw error;
   });
@@ -49,8 +52,8 @@ export async function replay(
     over();
     bound.cancel();
   });
-  const follow = { tunnel: name, client: given.client, hasPreamble: false, replayOf: given.id, clock, store };
-  if (proxyProtocol !== 0) connection.write(ownPreamble(proxyProtocol));
+  const follow = { tunnel: name, client: original.client, hasPreamble: false, replayOf: original.id, clock, store };
+  if (proxyProtocol !== 0) connection.write(encodeOwnPreamble(proxyProtocol));
   if (!upstream.http2) return sendHttp1(connection, request, follow);
   const { sendHttp2 } = await import("./replay-http2.ts");
   return await sendHttp2(connection, request, upstream.tls ? "https" : "http", follow).catch((error: unknown) => {
@@ -60,7 +63,7 @@ export async function replay(
 }
 
 /** Signs a webhook with a known secret as its provider would now. */
-async function signed(
+async function signRequest(
   { clock }: Inspector,
   request: Outgoing,
   { options, url = "https://localhost" }: InspectedTunnel,
@@ -71,7 +74,7 @@ async function signed(
 }
 
 /** Resolves with a new connection. */
-async function connected(upstream: Upstream): Promise<Duplex> {
+async function connectUpstream(upstream: Upstream): Promise<Duplex> {
   if (upstream.local) {
     const [own, other] = duplexPair();
     upstream.local.serve(other);

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { sign, verifyWebhook } from "../webhooks/verify.ts";
+import { signSample, verifyWebhook } from "../webhooks/webhook-verification.ts";
 import { LocalRefusal } from "./local-refusal.ts";
 import { signAnew, webhooksOf } from "./sign-anew.ts";
-import type { Outgoing } from "./outgoing.ts";
+import type { Outgoing } from "./outgoing-request.ts";
 
 const url = "https://hooks.example.com";
 const hour = 3_600_000;
@@ -13,7 +13,7 @@ const body = Buffer.from('{"type":"ping"}');
 
 /** A webhook that arrived at `then`. */
 function old(provider: string, secret: string): Outgoing {
-  const signed = sign(provider, { secret, body, url: `${url}/in`, now: then });
+  const signed = signSample(provider, { secret, body, url: `${url}/in`, now: then });
   const fields = [["host", "hooks.example.com"], ...Object.entries(signed.headers)] as [string, string][];
   return { method: "POST", uri: "/in", fields, body, hasBody: true, hasLength: true };
 }

@@ -1,6 +1,6 @@
 /** Signs replayed webhooks as their provider would now, because services reject old signatures. */
 import { LocalRefusal } from "./local-refusal.ts";
-import type { Outgoing } from "./outgoing.ts";
+import type { Outgoing } from "./outgoing-request.ts";
 
 /** How visitors of a tunnel prove that they are the provider. */
 export interface WebhookOptions {
@@ -32,15 +32,15 @@ export async function signAnew(
     if (isAsked) throw refuse("its tunnel verifies no webhooks, so that no secret is known");
     return request;
   }
-  const { providerNamed } = await import("../webhooks/providers.ts");
-  const { sign, unsigned } = await import("../webhooks/verify.ts");
+  const { providerNamed } = await import("../webhooks/webhook-providers.ts");
+  const { signSample, explainUnsigned } = await import("../webhooks/webhook-verification.ts");
   const provider = providerNamed(webhooks.provider) ?? webhooks.provider;
   const { method, uri, fields, body } = request;
   const getAll = (name: string): string[] =>
     fields.flatMap(([key, value]) => (key.toLowerCase() === name ? [value] : []));
-  if (!isAsked && unsigned(provider, { getAll }) !== undefined) return request;
+  if (!isAsked && explainUnsigned(provider, { getAll }) !== undefined) return request;
   try {
-    const signed = sign(provider, { secret: webhooks.secret, body, url: url + uri, method, now });
+    const signed = signSample(provider, { secret: webhooks.secret, body, url: url + uri, method, now });
     const replaced = new Set(Object.keys(signed.headers).map((name) => name.toLowerCase()));
     const target = signed.url === undefined ? undefined : new URL(signed.url);
     return {

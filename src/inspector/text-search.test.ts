@@ -2,23 +2,23 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
 import { systemClock } from "../lib/clock.ts";
-import type { Exchange } from "./exchange.ts";
-import { Follower } from "./follower.ts";
-import { ExchangeStore } from "./store.ts";
+import type { InspectedExchange } from "./inspected-exchange.ts";
+import { ExchangeFollower } from "./exchange-follower.ts";
+import { ExchangeStore } from "./exchange-store.ts";
 import { makeTextSearch } from "./text-search.ts";
 
 /** A request without a body, with a response and its body. */
-function answeredWith(fields: string, body: Buffer, asks = "", status = "200 OK"): Exchange {
+function answeredWith(fields: string, body: Buffer, asks = "", status = "200 OK"): InspectedExchange {
   const store = new ExchangeStore(systemClock);
-  const one = new Follower({ tunnel: "web", client: "", hasPreamble: false, clock: systemClock, store });
+  const one = new ExchangeFollower({ tunnel: "web", client: "", hasPreamble: false, clock: systemClock, store });
   one.fromServer(Buffer.from(`GET /a HTTP/1.1\r\nHost: a.test\r\nAuthorization: Bearer Sesame\r\n${asks}\r\n`));
   one.fromService(Buffer.concat([Buffer.from(`HTTP/1.1 ${status}\r\n${fields}\r\n\r\n`), body]));
-  return store.list(1)[0] as Exchange;
+  return store.list(1)[0] as InspectedExchange;
 }
 
-const withLength = (fields: string, body: Buffer): Exchange =>
+const withLength = (fields: string, body: Buffer): InspectedExchange =>
   answeredWith(`${fields}\r\nContent-Length: ${body.length}`, body);
-const finds = (exchange: Exchange, text: string): boolean => makeTextSearch(text)(exchange);
+const finds = (exchange: InspectedExchange, text: string): boolean => makeTextSearch(text)(exchange);
 /** Compressed bodies do not contain this text literally. */
 const text = Buffer.from(`a grüne ${"Nadel".repeat(100)} in a heap of hay`);
 
@@ -35,7 +35,7 @@ function frame(first: number, payload: Buffer, mask?: Buffer): Buffer {
 }
 
 /** A WebSocket on which the service sent this text. */
-function chat(said: Buffer, extension: string): Exchange {
+function chat(said: Buffer, extension: string): InspectedExchange {
   return answeredWith(
     `Connection: Upgrade\r\nUpgrade: websocket\r\n${extension}`,
     said,
@@ -102,7 +102,7 @@ describe("the search in captured exchanges", () => {
   for (const isPacked of [false, true]) {
     it(`the search in captured exchanges covers WebSocket messages, ${isPacked ? "compressed" : "masked"}, across frames`, () => {
       const store = new ExchangeStore(systemClock);
-      const one = new Follower({ tunnel: "web", client: "", hasPreamble: false, clock: systemClock, store });
+      const one = new ExchangeFollower({ tunnel: "web", client: "", hasPreamble: false, clock: systemClock, store });
       one.fromServer(
         Buffer.from("GET /chat HTTP/1.1\r\nHost: a.test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"),
       );
@@ -119,7 +119,7 @@ describe("the search in captured exchanges", () => {
       one.fromServer(frame(isPacked ? 0x41 : 0x01, asked.subarray(0, 15), mask));
       one.fromServer(frame(0x80, asked.subarray(15), mask));
       one.fromService(frame(isPacked ? 0xc1 : 0x81, answered));
-      const exchange = store.list(1)[0] as Exchange;
+      const exchange = store.list(1)[0] as InspectedExchange;
       for (const wanted of ["THE NEEDLE", "haystack"]) assert.ok(finds(exchange, wanted), wanted);
       assert.ok(!finds(exchange, "thread"));
     });

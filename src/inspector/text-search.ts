@@ -1,10 +1,10 @@
 /** Full-text search in captured exchanges: heads, decoded bodies, and messages of gRPC and WebSockets. */
 import { brotliDecompressSync, constants, gunzipSync, inflateSync, zstdDecompressSync } from "node:zlib";
 import { fieldOf, messagesOf } from "./contents.ts";
-import type { BodyCopy, Exchange } from "./exchange.ts";
+import type { BodyCopy, InspectedExchange } from "./inspected-exchange.ts";
 import { isGrpc, readGrpc } from "./grpc.ts";
-import { linesOf, renderHead } from "./secrets.ts";
-import type { HeadLines } from "./secrets.ts";
+import { linesOf, renderHead } from "./hidden-values.ts";
+import type { HeadLines } from "./hidden-values.ts";
 import type { Budget } from "./websocket-log.ts";
 
 /**
@@ -34,7 +34,7 @@ const codings = new Map<string, Undo>([
  * Returns a predicate that finds the text as UTF-8, ignoring the case of ASCII letters. Encoded bodies are decoded
  * within a budget, in the order in which exchanges are tested.
  */
-export function makeTextSearch(text: string): (exchange: Exchange) => boolean {
+export function makeTextSearch(text: string): (exchange: InspectedExchange) => boolean {
   const wanted = Buffer.from(text).toString("latin1").toLowerCase();
   const budget = { left: maxUndoneInAll };
   const has = (bytes: Buffer): boolean => bytes.toString("latin1").toLowerCase().includes(wanted);
@@ -56,18 +56,18 @@ export function makeTextSearch(text: string): (exchange: Exchange) => boolean {
 function contentsOf(lines: HeadLines, bytes: Buffer, budget: Budget): Buffer[] {
   if (bytes.length === 0) return [];
   const coding = fieldOf(lines, "content-encoding").trim().toLowerCase();
-  const plain = coding === "" ? bytes : undone(bytes, coding, budget);
+  const plain = coding === "" ? bytes : decodeBody(bytes, coding, budget);
   if (!plain) return [];
   const essence = (fieldOf(lines, "content-type").split(";", 1)[0] ?? "").trim().toLowerCase();
   if (!isGrpc(essence)) return plain === bytes ? [] : [plain];
   const packed = fieldOf(lines, "grpc-encoding").trim().toLowerCase();
   return readGrpc(plain, essence).messages.flatMap(
-    ({ content, isCompressed }) => (isCompressed ? undone(content, packed, budget) : content) ?? [],
+    ({ content, isCompressed }) => (isCompressed ? decodeBody(content, packed, budget) : content) ?? [],
   );
 }
 
 /** Returns undefined if the body cannot be decoded or the budget is used up. */
-function undone(bytes: Buffer, coding: string, budget: Budget): Buffer | undefined {
+function decodeBody(bytes: Buffer, coding: string, budget: Budget): Buffer | undefined {
   const undo = codings.get(coding.replace(/^x-/, ""));
   if (!undo || budget.left <= 0) return undefined;
   try {

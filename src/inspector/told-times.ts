@@ -1,8 +1,8 @@
 /** Durations that the server reported for requests, stored as received and parsed on demand. */
 import { findTimes } from "../tunnel/request-times.ts";
 import type { RequestTimes } from "../tunnel/request-times.ts";
-import type { Exchange } from "./exchange.ts";
-import type { ExchangeStore } from "./store.ts";
+import type { InspectedExchange } from "./inspected-exchange.ts";
+import type { ExchangeStore } from "./exchange-store.ts";
 
 export type { RequestTimes };
 
@@ -31,7 +31,7 @@ export class ToldTimes {
     this.#keep(lines);
     this.#hasCountries ||= hasCountry(lines);
     if (!this.#store.isWatched) return;
-    const isTold = (exchange: Exchange): boolean => {
+    const isTold = (exchange: InspectedExchange): boolean => {
       const id = requestIdOf(exchange);
       return id !== "" && findTimes(lines, id) !== undefined;
     };
@@ -39,14 +39,14 @@ export class ToldTimes {
   }
 
   /** Returns undefined if the server reported nothing, or the report was evicted. */
-  of(exchange: Exchange): RequestTimes | undefined {
+  of(exchange: InspectedExchange): RequestTimes | undefined {
     const id = requestIdOf(exchange);
     if (id === "") return undefined;
     return findTimes(this.#lines.subarray(0, this.#length), id);
   }
 
   /** Country of the visitor. Searches nothing if the server has not reported any country. */
-  countryOf(exchange: Exchange): string | undefined {
+  countryOf(exchange: InspectedExchange): string | undefined {
     return this.#hasCountries ? this.of(exchange)?.country : undefined;
   }
 
@@ -74,7 +74,7 @@ function hasCountry(lines: Buffer): boolean {
 const field = "\r\nx-request-id: ";
 
 /** The request id that the edge sent to the service as the last field; "" for a replay, which has none. */
-export function requestIdOf({ head, replayOf }: Exchange): string {
+export function requestIdOf({ head, replayOf }: InspectedExchange): string {
   if (replayOf !== undefined) return "";
   const text = head.toString("latin1").toLowerCase();
   const at = text.lastIndexOf(field);

@@ -9,9 +9,9 @@ import { eventually } from "../../test/support/eventually.ts";
 import { startFollowed } from "../../test/support/followed.ts";
 import type { Followed } from "../../test/support/followed.ts";
 import { webSocketOf } from "./contents.ts";
-import { Follower } from "./follower.ts";
+import { ExchangeFollower } from "./exchange-follower.ts";
 import { FrameLog, maxFrameBytes, maxLogBytes } from "./frame-log.ts";
-import { ExchangeStore } from "./store.ts";
+import { ExchangeStore } from "./exchange-store.ts";
 import { WebSocketLog } from "./websocket-log.ts";
 
 interface Shown {
@@ -120,7 +120,7 @@ describe("WebSocket messages from other implementations", () => {
       );
       servers.push(server);
       const follow = { tunnel: "web", client: "", hasPreamble: false, clock: systemClock, store };
-      ways.push(await startFollowed((server.address() as AddressInfo).port, () => new Follower(follow)));
+      ways.push(await startFollowed((server.address() as AddressInfo).port, () => new ExchangeFollower(follow)));
     }
   });
   after(async () => {

@@ -79,7 +79,7 @@ export class WebSocketLog {
     const budget = { left: given };
     const read = (log: FrameLog, from: WebSocketMessage["from"], startsAnew: boolean): WebSocketMessage[] => {
       const inflater = compression && makeInflater(startsAnew, log.dropped === 0, budget);
-      return joined(log.frames()).map((frames) => messageOf(frames, from, inflater));
+      return joinFrames(log.frames()).map((frames) => messageOf(frames, from, inflater));
     };
     const messages = [
       ...read(this.#visitor, "visitor", compression?.visitorAnew === true),
@@ -131,7 +131,7 @@ function makeInflater(startsAnew: boolean, isFromFirst: boolean, budget: Budget)
 }
 
 /** Frames by message; control frames may stand between those of another. */
-function joined(frames: readonly KeptFrame[]): KeptFrame[][] {
+function joinFrames(frames: readonly KeptFrame[]): KeptFrame[][] {
   const found: KeptFrame[][] = [];
   let open: KeptFrame[] | undefined;
   for (const frame of frames) {

@@ -16,7 +16,7 @@ export const signatureAlgorithms = [
 ] as const;
 export type SignatureAlgorithm = (typeof signatureAlgorithms)[number];
 
-interface Scheme {
+interface KeyScheme {
   /** Key types as Node names them: the type, or the curve of an elliptic key. */
   readonly keys: readonly string[];
   /** Null if the signature scheme includes its digest. */
@@ -26,34 +26,34 @@ interface Scheme {
   readonly signatureBytes?: number;
 }
 
-const pkcs1 = (bits: number): Scheme => ({
+const makePkcs1 = (bits: number): KeyScheme => ({
   keys: ["rsa"],
   digest: `sha${bits}`,
   options: { padding: constants.RSA_PKCS1_PADDING },
 });
-const pss = (bits: number): Scheme => ({
+const makePss = (bits: number): KeyScheme => ({
   keys: ["rsa"],
   digest: `sha${bits}`,
   // The salt has exactly the length of the digest (RFC 7518 §3.5).
   options: { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_DIGEST },
 });
-const ecdsa = (bits: number, curve: string, signatureBytes: number): Scheme => ({
+const makeEcdsa = (bits: number, curve: string, signatureBytes: number): KeyScheme => ({
   keys: [curve],
   digest: `sha${bits}`,
   options: { dsaEncoding: "ieee-p1363" },
   signatureBytes,
 });
 
-const schemes: Readonly<Record<SignatureAlgorithm, Scheme>> = {
-  RS256: pkcs1(256),
-  RS384: pkcs1(384),
-  RS512: pkcs1(512),
-  PS256: pss(256),
-  PS384: pss(384),
-  PS512: pss(512),
-  ES256: ecdsa(256, "prime256v1", 64),
-  ES384: ecdsa(384, "secp384r1", 96),
-  ES512: ecdsa(512, "secp521r1", 132),
+const schemes: Readonly<Record<SignatureAlgorithm, KeyScheme>> = {
+  RS256: makePkcs1(256),
+  RS384: makePkcs1(384),
+  RS512: makePkcs1(512),
+  PS256: makePss(256),
+  PS384: makePss(384),
+  PS512: makePss(512),
+  ES256: makeEcdsa(256, "prime256v1", 64),
+  ES384: makeEcdsa(384, "secp384r1", 96),
+  ES512: makeEcdsa(512, "secp521r1", 132),
   EdDSA: { keys: ["ed25519", "ed448"], digest: null, options: {} },
 };
 

@@ -45,13 +45,13 @@ export function readSignedToken(token: string, maxBytes = maxTokenBytes): Signed
     throw new TokenFault("has a key id that is not a short text");
   }
   const payload = readPart("payload", second);
-  const signature = decode(third);
+  const signature = decodeBase64Url(third);
   if (!signature) throw new TokenFault("has a signature that is not base64url");
   return { header, payload, algorithm, keyId, signed: `${first}.${second}`, signature };
 }
 
 function readPart(what: string, text: string): JsonObject {
-  const bytes = decode(text);
+  const bytes = decodeBase64Url(text);
   if (!bytes) throw new TokenFault(`has a ${what} that is not base64url`);
   try {
     return parseJsonObject(bytes);
@@ -62,7 +62,7 @@ function readPart(what: string, text: string): JsonObject {
 }
 
 /** Returns undefined for padding, characters outside the alphabet, or non-zero bits at the end. */
-function decode(text: string): Buffer | undefined {
+function decodeBase64Url(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, "base64url");
   return bytes.toString("base64url") === text ? bytes : undefined;
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { generateKeyPairSync } from "node:crypto";
 import { describe, it } from "node:test";
-import type { Outbound, OutboundAnswer } from "../outbound/client.ts";
+import type { Outbound, OutboundAnswer } from "../outbound/outbound.ts";
 import { makeManualClock } from "../../test/support/clock.ts";
 import { readKeySet } from "./key-set.ts";
 import { keepKeySets, openKeySets } from "./key-sets.ts";

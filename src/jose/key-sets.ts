@@ -2,10 +2,10 @@
  * Caches issuers' key sets, fetched on demand (security I1, I7). Each set has at most one fetch at a time, and tokens
  * can cause only a few fetches, because the sender of a token chooses the requested key id.
  */
-import { sameWork } from "../lib/heartbeat.ts";
+import { captureWork } from "../lib/heartbeat.ts";
 import type { Clock } from "../lib/clock.ts";
 import { Lru } from "../lib/collections/lru.ts";
-import type { Outbound } from "../outbound/client.ts";
+import type { Outbound } from "../outbound/outbound.ts";
 import { readKeySet } from "./key-set.ts";
 import type { PublicKey } from "./key-set.ts";
 
@@ -140,7 +140,7 @@ export function keepKeySets({ clock, times, maxSets, fetchKeys, ...bounds }: Key
 
   return {
     async keysFor(url, keyId) {
-      const here = sameWork();
+      const inSameWork = captureWork();
       let set = sets.get(url);
       if (!set) {
         const never = -Infinity;
@@ -158,10 +158,10 @@ export function keepKeySets({ clock, times, maxSets, fetchKeys, ...bounds }: Key
       const isFresh = age < times.freshMs;
       if (isFresh && knows(set, keyId)) {
         if (age >= times.agingMs && !set.asking && mayAsk(set)) void ask(url, set);
-      } else if (set.asking) here(await set.asking);
+      } else if (set.asking) inSameWork(await set.asking);
       else if (mayAsk(set) && (!isFresh || mayMiss(set))) {
         if (isFresh) set.missedAt = monotonic();
-        here(await ask(url, set));
+        inSameWork(await ask(url, set));
       }
       return ageOf(set) < times.usableMs ? set.keys : undefined;
     },
@@ -174,8 +174,8 @@ export function keepKeySets({ clock, times, maxSets, fetchKeys, ...bounds }: Key
 }
 
 async function fetchKeys(outbound: Outbound, url: string, asker: string): Promise<readonly PublicKey[]> {
-  const here = sameWork();
-  const { status, headers, body } = here(
+  const inSameWork = captureWork();
+  const { status, headers, body } = inSameWork(
     await outbound.send({
       method: "GET",
       url: new URL(url),

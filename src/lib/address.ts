@@ -90,7 +90,7 @@ function readNetwork(text: string): Network | string {
   const prefix = mask - (mapped ? 96 : 0);
   if (prefix < 0) return "not mix IPv4-mapped with other IPv6 addresses";
   const [first, last] =
-    family === 4 ? [[lowest(0, prefix)], [highest(0, prefix)]] : [lowest6(prefix), highest6(prefix)];
+    family === 4 ? [[lowestWord(0, prefix)], [highestWord(0, prefix)]] : [lowestGroups(prefix), highestGroups(prefix)];
   const isLowest = first.every((word, at) => word === words[at]);
   // Only the canonical text of an IPv4 address is valid.
   const isCanonical = isLowest && family === 4 && !mapped && slash >= 0;
@@ -100,20 +100,20 @@ function readNetwork(text: string): Network | string {
 }
 
 /** Returns word `at` of the lowest address in the network of `prefix` bits that contains the address in `words`. */
-function lowest(at: number, prefix: number): number {
+function lowestWord(at: number, prefix: number): number {
   return ((words[at] as number) & maskOf(at, prefix)) >>> 0;
 }
 
-function highest(at: number, prefix: number): number {
+function highestWord(at: number, prefix: number): number {
   return ((words[at] as number) | ~maskOf(at, prefix)) >>> 0;
 }
 
-function lowest6(prefix: number): number[] {
-  return [lowest(0, prefix), lowest(1, prefix), lowest(2, prefix), lowest(3, prefix)];
+function lowestGroups(prefix: number): number[] {
+  return [lowestWord(0, prefix), lowestWord(1, prefix), lowestWord(2, prefix), lowestWord(3, prefix)];
 }
 
-function highest6(prefix: number): number[] {
-  return [highest(0, prefix), highest(1, prefix), highest(2, prefix), highest(3, prefix)];
+function highestGroups(prefix: number): number[] {
+  return [highestWord(0, prefix), highestWord(1, prefix), highestWord(2, prefix), highestWord(3, prefix)];
 }
 
 function maskOf(at: number, prefix: number): number {
@@ -179,7 +179,7 @@ function readIpv6(text: string, words: Uint32Array): boolean {
         if (four < 0 || groups > 6) return false;
         putGroup(words, groups, four >>> 16);
         putGroup(words, groups + 1, four & 0xffff);
-        return finish(words, groups + 2, gap);
+        return expandGap(words, groups + 2, gap);
       }
       const digit = hexDigit(code);
       if (digit < 0 || at - start === 4) return false;
@@ -197,11 +197,11 @@ function readIpv6(text: string, words: Uint32Array): boolean {
       at += 1;
     }
   }
-  return finish(words, groups, gap);
+  return expandGap(words, groups, gap);
 }
 
 /** Moves the groups after `::` to the end. */
-function finish(words: Uint32Array, groups: number, gap: number): boolean {
+function expandGap(words: Uint32Array, groups: number, gap: number): boolean {
   if (gap < 0) return groups === 8;
   if (groups >= 8) return false;
   for (let back = 0; back < groups - gap; back += 1) {

@@ -26,7 +26,7 @@ export function compileAcl(rules: readonly string[]): AgentAcl {
   }
   return Object.freeze({
     allowsHost: (host: string, port: number) =>
-      hosts.some((rule) => (rule.port === undefined || rule.port === port) && fits(rule.pattern, host, ".")),
+      hosts.some((rule) => (rule.port === undefined || rule.port === port) && matchesPattern(rule.pattern, host, ".")),
     allowsLabel: (name: string, value: string) => labels.some((pattern) => labelFits(pattern, name, value)),
   });
 }
@@ -41,11 +41,11 @@ function hostRule(target: string): { readonly pattern: string; readonly port: nu
 /** Name and value are matched separately, so that a `*` never crosses the `=`. */
 function labelFits(pattern: string, name: string, value: string): boolean {
   const equals = pattern.indexOf("=");
-  return fits(pattern.slice(0, equals), name, "") && fits(pattern.slice(equals + 1), value, "");
+  return matchesPattern(pattern.slice(0, equals), name, "") && matchesPattern(pattern.slice(equals + 1), value, "");
 }
 
 /** Whether `text` matches `pattern`. `*` matches one or more characters except `barrier`. Backtracks once. */
-function fits(pattern: string, text: string, barrier: string): boolean {
+function matchesPattern(pattern: string, text: string, barrier: string): boolean {
   let at = 0;
   let star = -1;
   let resume = 0;

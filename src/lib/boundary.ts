@@ -73,7 +73,7 @@ export function endUnit(name: UnitName, unit: Unit, error: unknown): void {
 }
 
 /** Runs one event of a unit, and reports what it throws. For rare events, because it needs a closure. */
-export function contain(name: UnitName, run: () => void, fields?: Readonly<Record<string, unknown>>): boolean {
+export function runContained(name: UnitName, run: () => void, fields?: Readonly<Record<string, unknown>>): boolean {
   try {
     run();
     return true;
@@ -84,7 +84,7 @@ export function contain(name: UnitName, run: () => void, fields?: Readonly<Recor
 }
 
 /** Returns a callback that runs `run`. What `run` throws is reported, and then `ended` ends the unit. */
-export function contained<Given extends readonly unknown[]>(
+export function makeContained<Given extends readonly unknown[]>(
   name: UnitName,
   run: (...given: Given) => void,
   ended: (error: unknown) => void,
@@ -94,7 +94,7 @@ export function contained<Given extends readonly unknown[]>(
       run(...given);
     } catch (error) {
       reportFailure(name, error);
-      contain(name, () => ended(error));
+      runContained(name, () => ended(error));
     }
   };
 }
@@ -105,25 +105,25 @@ export interface Destroyable {
 }
 
 /** Returns a listener of a socket's events that destroys the socket when `run` throws. */
-export function listener<Given extends readonly unknown[]>(
+export function guardListener<Given extends readonly unknown[]>(
   socket: Destroyable,
   run: (...given: Given) => void,
 ): (...given: Given) => void {
-  return contained("connection", run, () => void socket.destroy());
+  return makeContained("connection", run, () => void socket.destroy());
 }
 
 /** Returns a listener that receives sockets, and destroys a socket if `run` throws for it. */
 export function socketListener<Given extends Destroyable>(run: (socket: Given) => void): (socket: Given) => void {
   return (socket) => {
-    if (!contain("connection", () => run(socket))) socket.destroy();
+    if (!runContained("connection", () => run(socket))) socket.destroy();
   };
 }
 
 /** Lets a promise run unattended. Reports its rejection and then calls `ended`. */
-export function letGo(name: UnitName, promise: Promise<unknown>, ended?: (error: unknown) => void): void {
+export function runUnattended(name: UnitName, promise: Promise<unknown>, ended?: (error: unknown) => void): void {
   promise.catch((error: unknown) => {
     reportFailure(name, error);
-    if (ended) contain(name, () => ended(error));
+    if (ended) runContained(name, () => ended(error));
   });
 }
 

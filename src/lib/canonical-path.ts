@@ -61,10 +61,10 @@ function readPath(path: string): string | Fault {
     before = code;
   }
   // "//" does not change: empty segments are segments.
-  return at === length ? path : rewrite(path);
+  return at === length ? path : rewritePath(path);
 }
 
-function rewrite(path: string): string | Fault {
+function rewritePath(path: string): string | Fault {
   const { length } = path;
   let text = "";
   let hasDots = false;
@@ -101,12 +101,12 @@ function rewrite(path: string): string | Fault {
 
 /** Returns the byte of the two hexadecimal digits at `at`, or -1. */
 function byteAt(path: string, at: number): number {
-  const high = nibble(path.charCodeAt(at));
-  const low = nibble(path.charCodeAt(at + 1));
+  const high = parseHexDigit(path.charCodeAt(at));
+  const low = parseHexDigit(path.charCodeAt(at + 1));
   return high < 0 || low < 0 ? -1 : high * 16 + low;
 }
 
-function nibble(code: number): number {
+function parseHexDigit(code: number): number {
   if (code >= 48 && code <= 57) return code - 48;
   const lower = code | 32;
   return lower >= 97 && lower <= 102 ? lower - 87 : -1;

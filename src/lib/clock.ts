@@ -20,17 +20,17 @@ export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
   after(delayMs, run) {
-    const timer = setTimeout(tick, delayMs, run).unref();
+    const timer = setTimeout(runTick, delayMs, run).unref();
     return { cancel: () => clearTimeout(timer) };
   },
   every(periodMs, run) {
-    const timer = setInterval(tick, periodMs, run).unref();
+    const timer = setInterval(runTick, periodMs, run).unref();
     return { cancel: () => clearInterval(timer) };
   },
 };
 
 /** An error in a timer ends only this tick. */
-function tick(run: () => void): void {
+function runTick(run: () => void): void {
   try {
     run();
   } catch (error) {
@@ -39,6 +39,6 @@ function tick(run: () => void): void {
 }
 
 /** RFC 3339, UTC, whole seconds: the form of every timestamp in the API. */
-export function timestamp(epochMs: number): string {
+export function formatTimestamp(epochMs: number): string {
   return `${new Date(epochMs).toISOString().slice(0, 19)}Z`;
 }

@@ -18,7 +18,7 @@ export interface Timed extends Unit {
 export class Deadlines {
   /** Milliseconds, monotonic, as of the last tick. */
   now: number;
-  readonly #entries = new Roster<Entry>();
+  readonly #entries = new Roster<DeadlineEntry>();
   readonly #timer: Timer;
 
   constructor(clock: Clock, tickMs = 500) {
@@ -44,12 +44,12 @@ export class Deadlines {
 
   /** Watches a deadline until it is cancelled. */
   add(timed: Timed): Timer {
-    return new Entry(this.#entries, timed);
+    return new DeadlineEntry(this.#entries, timed);
   }
 
   /** Calls `run` once, for calls that rarely happen: a timer of the clock costs several times as much. */
   after(delayMs: number, run: () => void): Timer {
-    const once = new Once(this.now + delayMs, run);
+    const once = new OnceEntry(this.now + delayMs, run);
     return (once.entry = this.add(once));
   }
 
@@ -59,10 +59,10 @@ export class Deadlines {
   }
 }
 
-class Entry extends Seat<Timed> implements Timer {
-  readonly #all: Roster<Entry>;
+class DeadlineEntry extends Seat<Timed> implements Timer {
+  readonly #all: Roster<DeadlineEntry>;
 
-  constructor(all: Roster<Entry>, timed: Timed) {
+  constructor(all: Roster<DeadlineEntry>, timed: Timed) {
     super(timed);
     this.#all = all;
     all.add(this);
@@ -73,7 +73,7 @@ class Entry extends Seat<Timed> implements Timer {
   }
 }
 
-class Once implements Timed {
+class OnceEntry implements Timed {
   entry: Timer | undefined;
   readonly expiresAt: number;
   readonly #run: () => void;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { seededRandom } from "../../test/support/random.ts";
 import { canonicalPath } from "./canonical-path.ts";
-import { encodedPath, encodedPathFault, withSlashesDecoded } from "./encoded-path.ts";
+import { encodeCanonicalPath, encodedPathFault, withSlashesDecoded } from "./encoded-path.ts";
 import { withoutDotSegments } from "./spelled-path.ts";
 
 const forms: readonly (readonly [sent: string, form: string])[] = [
@@ -36,16 +36,17 @@ const pieces = ["/", "%2F", "%2f", "%FF", "%C3", "%a9", "a", "%61", ".", "%2e", 
 
 describe("a path with encoded slashes", () => {
   it("R1: a path with encoded slashes keeps them and bytes that are not UTF-8, and is canonical otherwise", () => {
-    for (const [sent, form] of forms) assert.deepEqual([encodedPath(sent), encodedPath(form)], [form, form], sent);
+    for (const [sent, form] of forms)
+      assert.deepEqual([encodeCanonicalPath(sent), encodeCanonicalPath(form)], [form, form], sent);
     assert.equal(withSlashesDecoded("/a%2Fb/%252F%2F"), "/a/b/%252F/");
   });
 
   it("R1: a path with encoded slashes has no form if a server could resolve dots after decoding them", () => {
-    for (const path of refused) assert.equal(encodedPath(path), undefined, path);
+    for (const path of refused) assert.equal(encodeCanonicalPath(path), undefined, path);
     assert.equal(encodedPathFault("/a%2F.."), 'a "." or ".." segment beside an encoded slash (%2F)');
     assert.equal(encodedPathFault("/a%2Fb%5c"), "an encoded backslash (%5C)");
     for (const path of ["/%C0%AFadmin", "/x/%C0%AE%c0%ae/admin", "/%E0%80%AFx", "/%F0%80%80%AFx"]) {
-      assert.equal(withSlashesDecoded(encodedPath(path) as string), undefined, path);
+      assert.equal(withSlashesDecoded(encodeCanonicalPath(path) as string), undefined, path);
     }
   });
 
@@ -54,13 +55,13 @@ describe("a path with encoded slashes", () => {
     let kept = 0;
     for (let round = 0; round < 20_000; round += 1) {
       const path = `/${Array.from({ length: random.below(8) }, () => random.pick(pieces)).join("")}`;
-      const form = encodedPath(path);
+      const form = encodeCanonicalPath(path);
       const canonical = canonicalPath(path);
       if (canonical !== undefined) assert.equal(form, canonical, path);
       if (form === undefined) continue;
       kept += 1;
-      assert.equal(encodedPath(form), form, path);
-      assert.equal(encodedPath(withoutDotSegments(path)), form, path);
+      assert.equal(encodeCanonicalPath(form), form, path);
+      assert.equal(encodeCanonicalPath(withoutDotSegments(path)), form, path);
       const decoded = Buffer.from(form.replaceAll("%2F", "/"), "latin1").toString("latin1");
       assert.doesNotMatch(decoded, /\/\.{1,2}(?:[/;]|$)/, path);
     }
@@ -74,7 +75,7 @@ it("D2: a path with encoded slashes takes time in proportion to its length, what
       const path = `/a%2F${piece.repeat(bytes / piece.length)}`;
       const before = process.cpuUsage();
       for (let round = 0; round < 200; round += 1) {
-        encodedPath(path);
+        encodeCanonicalPath(path);
         encodedPathFault(`${path.slice(0, 200)}%5C`);
       }
       const { user, system } = process.cpuUsage(before);

@@ -24,7 +24,7 @@ const overlong = /%(?:C[01]|E0%[89]|F0%8)/;
  *
  * @param path origin form without query: visible ASCII that starts with "/"
  */
-export function encodedPath(path: string): string | undefined {
+export function encodeCanonicalPath(path: string): string | undefined {
   let form = "";
   /** Start of the characters that do not change. */
   let from = 0;
@@ -51,13 +51,13 @@ export function encodedPath(path: string): string | undefined {
   return countDots(form) === countDots(path) ? withoutDotSegments(form) : undefined;
 }
 
-/** Returns the reason why `path` has no `encodedPath`, as a noun such as "a backslash". */
+/** Returns the reason why `path` has no `encodeCanonicalPath`, as a noun such as "a backslash". */
 export function encodedPathFault(path: string): string {
   return pathFault(path.replaceAll(ordinary, "x")) ?? 'a "." or ".." segment beside an encoded slash (%2F)';
 }
 
 /**
- * Returns an `encodedPath` as a server reads it that decodes slashes before it splits segments. Returns undefined if
+ * Returns an `encodeCanonicalPath` as a server reads it that decodes slashes before it splits segments. Returns undefined if
  * the path also has overlong UTF-8, which such servers may decode to slashes and dots.
  */
 export function withSlashesDecoded(form: string): string | undefined {
@@ -70,12 +70,12 @@ function countDots(path: string): number {
 
 /** Returns the byte of the two hexadecimal digits at `at`, or -1. */
 function byteAt(path: string, at: number): number {
-  const high = nibble(path.charCodeAt(at));
-  const low = nibble(path.charCodeAt(at + 1));
+  const high = parseHexDigit(path.charCodeAt(at));
+  const low = parseHexDigit(path.charCodeAt(at + 1));
   return high < 0 || low < 0 ? -1 : high * 16 + low;
 }
 
-function nibble(code: number): number {
+function parseHexDigit(code: number): number {
   if (code >= 48 && code <= 57) return code - 48;
   const lower = code | 32;
   return lower >= 97 && lower <= 102 ? lower - 87 : -1;

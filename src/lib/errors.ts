@@ -50,7 +50,7 @@ export class Refusal extends Error {
 }
 
 /** Returns the problem that a code of the catalogue stands for; undefined for any other code. */
-export function whatOf(code: string): string | undefined {
+export function describeCode(code: string): string | undefined {
   return Object.values(catalogue).find(({ number }) => code === `ERR_POSTERN_${number}`)?.what;
 }
 

@@ -13,11 +13,11 @@ export function newHeart(): Heart {
   return new SharedArrayBuffer(heartBytes);
 }
 
-/** Mark of this thread. No other thread reads it before `beat` is called. */
+/** Mark of this thread. No other thread reads it before `startHeartbeat` is called. */
 let work = new Float64Array(newHeart(), 8, 1);
 
 /** Writes the beat of this thread until the thread ends. Does not keep the thread alive. */
-export function beat(heart: Heart): void {
+export function startHeartbeat(heart: Heart): void {
   const beats = new Int32Array(heart, 0, 1);
   work = new Float64Array(heart, 8, 1);
   setInterval(() => Atomics.add(beats, 0, 1), beatMs).unref();
@@ -36,7 +36,7 @@ export function workOn(mark: number): void {
  * Returns `run` for the time after a wait, and restores the present mark while it runs. Call this where the wait
  * begins.
  */
-export function resumed<Given, Result>(run: (given: Given) => Result): (given: Given) => Result {
+export function resumeMark<Given, Result>(run: (given: Given) => Result): (given: Given) => Result {
   const mark = work[0] as number;
   return (given) => {
     work[0] = mark;
@@ -52,7 +52,7 @@ export function resumed<Given, Result>(run: (given: Given) => Result): (given: G
  * Returns a function for an async function that waits: `here(await promise)` sets the present mark again for the code
  * after the wait, until other code runs. Call this before the first wait.
  */
-export function sameWork(): <Value>(value: Value) => Value {
+export function captureWork(): <Value>(value: Value) => Value {
   const mark = work[0] as number;
   return (value) => {
     // Code without a mark may also run after a wait. It has set nothing, so nothing must be cleared.

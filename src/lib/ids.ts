@@ -21,7 +21,7 @@ export function newId(prefix: string, nowMs: number): string {
  * Returns a reproducible id: the time of the id `of`, and as many of the `digest`'s digits as an id has random ones. It
  * sorts among the ids of its kind by the creation of `of`.
  */
-export function derivedId(prefix: string, of: string, digest: Buffer): string {
+export function deriveId(prefix: string, of: string, digest: Buffer): string {
   const time = of.slice(of.lastIndexOf("_") + 1).slice(0, timeDigits);
   const digits = BigInt(`0x${digest.toString("hex")}`).toString(36);
   return `${prefix}_${time.padStart(timeDigits, "0")}${digits.padStart(randomDigits, "0").slice(-randomDigits)}`;

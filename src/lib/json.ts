@@ -33,14 +33,14 @@ export function parseJson(bytes: Uint8Array): unknown {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw new JsonIssue(`is not valid JSON${position(error)}`);
+    throw new JsonIssue(`is not valid JSON${describePosition(error)}`);
   }
   checkNames(text);
   return value;
 }
 
 /** Returns the position where V8 stopped, without the excerpt in its message. */
-function position(error: unknown): string {
+function describePosition(error: unknown): string {
   const found = /at position (\d+)/.exec(error instanceof Error ? error.message : "");
   return found ? ` at character ${found[1]}` : "";
 }
@@ -67,7 +67,7 @@ function checkNames(text: string): void {
         expectsName = open.at(-1) !== undefined;
         break;
       case 0x22: {
-        const end = closingQuote(text, at + 1);
+        const end = findClosingQuote(text, at + 1);
         if (expectsName) {
           const raw = text.slice(at + 1, end);
           const name = raw.includes("\\") ? (JSON.parse(`"${raw}"`) as string) : raw;
@@ -85,7 +85,7 @@ function checkNames(text: string): void {
   }
 }
 
-function closingQuote(text: string, from: number): number {
+function findClosingQuote(text: string, from: number): number {
   let end = text.indexOf('"', from);
   for (;;) {
     let slashes = 0;

@@ -111,11 +111,11 @@ function lineOf(render: typeof jsonLine, { now, level, event, fields }: LogLine)
 }
 
 function jsonLine(now: number, level: LogLevel, event: string, fields: LogFields): string {
-  return `${JSON.stringify({ time: new Date(now).toISOString(), level, event, ...plain(fields) })}\n`;
+  return `${JSON.stringify({ time: new Date(now).toISOString(), level, event, ...renderErrors(fields) })}\n`;
 }
 
 function textLine(now: number, level: LogLevel, event: string, fields: LogFields): string {
-  const rest = Object.entries(plain(fields)).map(
+  const rest = Object.entries(renderErrors(fields)).map(
     ([name, value]) =>
       ` ${name}=${typeof value === "string" && /^[\w.:/@+-]+$/.test(value) ? value : JSON.stringify(value)}`,
   );
@@ -123,13 +123,13 @@ function textLine(now: number, level: LogLevel, event: string, fields: LogFields
 }
 
 /** Errors become their message with their causes. */
-function plain(fields: LogFields): Record<string, unknown> {
+function renderErrors(fields: LogFields): Record<string, unknown> {
   return Object.fromEntries(
-    Object.entries(fields).map(([name, value]) => [name, value instanceof Error ? causes(value) : value]),
+    Object.entries(fields).map(([name, value]) => [name, value instanceof Error ? renderCauses(value) : value]),
   );
 }
 
-function causes(error: Error): string {
+function renderCauses(error: Error): string {
   const parts: string[] = [];
   for (let at: unknown = error; at instanceof Error && parts.length < 8; at = at.cause) parts.push(at.message);
   return parts.join(": ");

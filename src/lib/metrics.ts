@@ -60,7 +60,7 @@ export function makeMetrics(now: () => number = Date.now): Metrics {
     let family = families.get(name);
     if (!family) families.set(name, (family = { type, help, series: new Map() }));
     const labelText = Object.entries(labels)
-      .map(([key, value]) => `${key}="${escape(value)}"`)
+      .map(([key, value]) => `${key}="${escapeLabel(value)}"`)
       .join(",");
     let one = family.series.get(labelText);
     if (!one) family.series.set(labelText, (one = make(labelText)));
@@ -70,13 +70,19 @@ export function makeMetrics(now: () => number = Date.now): Metrics {
     counter: (name, help, labels = {}) =>
       series(name, "counter", help, labels, (text) => {
         let total = 0;
-        return { metric: { add: (amount = 1) => void (total += amount) }, lines: () => line(name, text, total) };
+        return { metric: { add: (amount = 1) => void (total += amount) }, lines: () => renderLine(name, text, total) };
       }),
     counterOf: (name, help, read, labels = {}) => {
-      series(name, "counter", help, labels, (text) => ({ metric: undefined, lines: () => line(name, text, read()) }));
+      series(name, "counter", help, labels, (text) => ({
+        metric: undefined,
+        lines: () => renderLine(name, text, read()),
+      }));
     },
     gauge: (name, help, read, labels = {}) => {
-      series(name, "gauge", help, labels, (text) => ({ metric: undefined, lines: () => line(name, text, read()) }));
+      series(name, "gauge", help, labels, (text) => ({
+        metric: undefined,
+        lines: () => renderLine(name, text, read()),
+      }));
     },
     histogram: (name, help, bounds, labels = {}) =>
       series(name, "histogram", help, labels, (text) => {
@@ -97,9 +103,14 @@ export function makeMetrics(now: () => number = Date.now): Metrics {
           for (let at = 0; at <= bounds.length; at += 1) {
             count += buckets[at] as number;
             const shown = withExemplars ? exemplarText(exemplars[at]) : "";
-            out += line(`${name}_bucket`, `${prefix}le="${at < bounds.length ? bounds[at] : "+Inf"}"`, count, shown);
+            out += renderLine(
+              `${name}_bucket`,
+              `${prefix}le="${at < bounds.length ? bounds[at] : "+Inf"}"`,
+              count,
+              shown,
+            );
           }
-          return out + line(`${name}_sum`, text, sum) + line(`${name}_count`, text, count);
+          return out + renderLine(`${name}_sum`, text, sum) + renderLine(`${name}_count`, text, count);
         };
         return { metric: { observe }, lines };
       }),
@@ -114,7 +125,7 @@ export function makeMetrics(now: () => number = Date.now): Metrics {
   };
 }
 
-function line(name: string, labels: string, value: number, exemplar = ""): string {
+function renderLine(name: string, labels: string, value: number, exemplar = ""): string {
   return `${name}${labels === "" ? "" : `{${labels}}`} ${value}${exemplar}\n`;
 }
 
@@ -124,6 +135,6 @@ function exemplarText(exemplar: Exemplar | undefined): string {
   return ` # {trace_id="${trace.traceId}"} ${value} ${at / 1000}`;
 }
 
-function escape(value: string): string {
+function escapeLabel(value: string): string {
   return value.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
 }

@@ -1,10 +1,10 @@
-/** Returns the element of `known` most similar to `given`, for "did you mean". */
-export function nearest(given: string, known: Iterable<string>): string | undefined {
+/** Returns the element of `known` most similar to `text`, for "did you mean". */
+export function findNearest(text: string, known: Iterable<string>): string | undefined {
   // Up to a third of the letters may be wrong, and two letters of a short name.
-  let least = Math.max(2, Math.floor(given.length / 3));
+  let least = Math.max(2, Math.floor(text.length / 3));
   let found: string | undefined;
   for (const name of known) {
-    const letters = distance(name, given);
+    const letters = editDistance(name, text);
     if (letters > least || (found !== undefined && letters === least)) continue;
     least = letters;
     found = name;
@@ -13,7 +13,7 @@ export function nearest(given: string, known: Iterable<string>): string | undefi
 }
 
 /** Returns the number of letters to change, add or remove. */
-function distance(a: string, b: string): number {
+function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, at) => at);
   for (let i = 1; i <= a.length; i += 1) {
     const next = [i];

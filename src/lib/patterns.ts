@@ -49,7 +49,7 @@ export class Patterns {
 
   /** Returns the original text. @param partAt returns the same parts; called only for those in the pattern */
   unfold(number: number, partAt: PartAt): string {
-    return put(this.#at(number).text, partAt);
+    return fillPattern(this.#at(number).text, partAt);
   }
 
   /** Returns one line of the text, from 0. */
@@ -58,7 +58,7 @@ export class Patterns {
     let from = 0;
     for (let at = 0; at < line; at += 1) from = text.indexOf("\n", from) + 1;
     const end = text.indexOf("\n", from);
-    return put(text.slice(from, end < 0 ? text.length : end), partAt);
+    return fillPattern(text.slice(from, end < 0 ? text.length : end), partAt);
   }
 
   release(number: number): void {
@@ -82,6 +82,6 @@ export class Patterns {
   }
 }
 
-function put(text: string, partAt: PartAt): string {
+function fillPattern(text: string, partAt: PartAt): string {
   return text.replaceAll(anyMark, (mark) => partAt(mark.charCodeAt(0) - 1));
 }

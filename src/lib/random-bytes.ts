@@ -5,7 +5,7 @@ const pool = Buffer.alloc(4096);
 let taken = pool.length;
 
 /** Returns `length` bytes from the system's random source, unique to the caller. Maximum: 4096. */
-export function chance(length: number): Buffer {
+export function takeRandomBytes(length: number): Buffer {
   if (length > pool.length) throw new Error(`take ${length} bytes of chance: there are ${pool.length} at once`);
   if (taken + length > pool.length) {
     randomFillSync(pool);

@@ -7,7 +7,7 @@ const ownerForm = /^(?:edghtsrt|ep)_[0-9A-Za-z]{1,40}$/;
 /** Returns the error in a place, as the end of "must …"; undefined if it is valid. */
 export function reachIssue(text: string): string | undefined {
   if (ownerForm.test(text)) return undefined;
-  const { host, path } = split(text);
+  const { host, path } = splitReach(text);
   const issue = hostIssue(host);
   if (issue !== undefined)
     return `be a host, a host with a path, or the id of a route or endpoint: the host must ${issue}`;
@@ -20,12 +20,12 @@ export type Reach = (ownerId: string, host: string, path: string) => boolean;
 /** @param text a place without an error */
 export function compileReach(text: string): Reach {
   if (ownerForm.test(text)) return (ownerId) => ownerId === text;
-  const { host: pattern, path: prefix } = split(text);
+  const { host: pattern, path: prefix } = splitReach(text);
   const below = prefix.endsWith("/") ? prefix : `${prefix}/`;
   return (_ownerId, host, path) => hostMatches(pattern, host) && (path === prefix || path.startsWith(below));
 }
 
-function split(text: string): { readonly host: string; readonly path: string } {
+function splitReach(text: string): { readonly host: string; readonly path: string } {
   const slash = text.indexOf("/");
   return slash < 0
     ? { host: text.toLowerCase(), path: "/" }

@@ -1,5 +1,5 @@
 /** Runs long work on a thread that also carries traffic: in short slices, between which other work runs. */
-import { contain, endUnit, letGo } from "./boundary.ts";
+import { runContained, endUnit, runUnattended } from "./boundary.ts";
 import type { Unit } from "./boundary.ts";
 
 /** Work that yields at points where other work may run. */
@@ -24,7 +24,7 @@ export function runAtOnce<Result>(steps: Steps<Result>): Result {
   }
 }
 
-export function* oneAfterAnother<Result>(works: readonly Steps<Result>[]): Steps<readonly Result[]> {
+export function* runInSequence<Result>(works: readonly Steps<Result>[]): Steps<readonly Result[]> {
   const results: Result[] = [];
   for (const work of works) results.push(yield* work);
   return results;
@@ -128,7 +128,7 @@ export class InOrder {
     const promise = task();
     if (!promise) return;
     this.#isBusy = true;
-    letGo(
+    runUnattended(
       "message",
       promise.finally(() => this.#next()),
     );
@@ -139,7 +139,7 @@ export class InOrder {
     while (!this.#isBusy) {
       const task = this.#waiting.shift();
       if (!task) return;
-      contain("message", () => this.#run(task));
+      runContained("message", () => this.#run(task));
     }
   }
 }

@@ -51,7 +51,7 @@ export async function sampleStack(threadId: number): Promise<readonly string[]> 
     return [];
   } finally {
     clearTimeout(timer);
-    await leave(session, attached);
+    await detachSession(session, attached);
   }
 }
 
@@ -61,7 +61,7 @@ function textOf({ functionName, location }: Frame, urls: ReadonlyMap<string, str
 }
 
 /** Resumes the thread first: a thread paused by the inspector cannot be terminated. */
-async function leave(session: Session, attached: string | undefined): Promise<void> {
+async function detachSession(session: Session, attached: string | undefined): Promise<void> {
   try {
     if (attached !== undefined) {
       await new Promise((done) => session.post("NodeWorker.detach", { sessionId: attached }, done));

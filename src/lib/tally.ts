@@ -44,7 +44,7 @@ export type PackedTally = readonly [
 
 const positions = new Map<string, number>(countNames.map((name, at) => [name, at]));
 
-export class Tally {
+export class DurationTally {
   /** Name of the service, such as its host. */
   name = "";
   readonly counts: number[] = countNames.map(() => 0);
@@ -61,12 +61,12 @@ export class Tally {
   }
 
   observe(latencyMs: number): void {
-    increase(this.latency, latencyBucket(latencyMs), 1);
+    addToCount(this.latency, latencyBucket(latencyMs), 1);
   }
 
   refuse(reason: string, amount = 1): void {
     const isKnown = this.reasons.has(reason) || this.reasons.size < maxReasons;
-    increase(this.reasons, isKnown ? reason : otherReasons, amount);
+    addToCount(this.reasons, isKnown ? reason : otherReasons, amount);
   }
 
   /** Ignores what is not a count, as in a damaged file. */
@@ -77,7 +77,7 @@ export class Tally {
     }
     for (let at = 0; at < latency.length; at += 2) {
       const bucket = countOf(latency[at]);
-      if (bucket <= lastBucket) increase(this.latency, bucket, countOf(latency[at + 1]));
+      if (bucket <= lastBucket) addToCount(this.latency, bucket, countOf(latency[at + 1]));
     }
     for (const [reason, count] of reasons) this.refuse(reason, countOf(count));
   }
@@ -93,11 +93,11 @@ export function trafficOf([, , counts]: PackedTally): number {
 }
 
 /** Adds packed tallies by service. A service beyond `maxServices` is added to the other services. */
-export function addTallies(to: Map<string, Tally>, packed: readonly PackedTally[], maxServices: number): void {
+export function addTallies(to: Map<string, DurationTally>, packed: readonly PackedTally[], maxServices: number): void {
   for (const one of packed) {
     const id = to.has(one[0]) || to.size < maxServices ? one[0] : otherServices;
     let tally = to.get(id);
-    if (!tally) to.set(id, (tally = new Tally()));
+    if (!tally) to.set(id, (tally = new DurationTally()));
     tally.add(id === otherServices ? [id, "", one[2], one[3], one[4]] : one);
   }
 }
@@ -132,7 +132,7 @@ function boundOf(bucket: number): number {
   return firstBoundMs * 2 ** (bucket / bucketsPerOctave);
 }
 
-function increase<Key>(counts: Map<Key, number>, key: Key, amount: number): void {
+function addToCount<Key>(counts: Map<Key, number>, key: Key, amount: number): void {
   counts.set(key, (counts.get(key) ?? 0) + amount);
 }
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fingerprint, hashToken, newToken, tokenPrefix, tokenPrefixes } from "./tokens.ts";
+import { fingerprintToken, hashToken, newToken, tokenPrefix, tokenPrefixes } from "./tokens.ts";
 
 test("K5: a token has a public prefix, at least 160 random bits and a checksum", () => {
   const token = newToken(tokenPrefixes.apiKey);
@@ -22,14 +22,14 @@ test("K5: every character of a token's secret is drawn at random", () => {
 
 test("K5: a token is found by its public part and verified by its SHA-256", () => {
   const token = newToken(tokenPrefixes.agent);
-  assert.equal(token.split("_")[2], fingerprint(token));
+  assert.equal(token.split("_")[2], fingerprintToken(token));
   assert.equal(hashToken(token).length, 32);
   assert.notDeepEqual(hashToken(token), hashToken(newToken(tokenPrefixes.agent)));
 });
 
 test("a token chosen by the operator has a separate fingerprint that does not repeat it", () => {
-  const found = fingerprint("a token that somebody chose");
+  const found = fingerprintToken("a token that somebody chose");
   assert.match(found, /^[0-9a-f]{64}$/);
-  assert.notEqual(found, fingerprint("another token"));
+  assert.notEqual(found, fingerprintToken("another token"));
   assert.notEqual(found, hashToken("a token that somebody chose").toString("hex"));
 });

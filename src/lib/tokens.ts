@@ -16,14 +16,14 @@ export const maxTokenBytes = 512;
 
 const shape = /^(postern_(?:a[kt]|st))_([0-9a-z]{16})_([0-9a-z]{32})([0-9a-z]{7})$/;
 
-/** Returns a new token. It is shown once. Only its `hashToken` and `fingerprint` are stored. */
+/** Returns a new token. It is shown once. Only its `hashToken` and `fingerprintToken` are stored. */
 export function newToken(prefix: TokenPrefix): string {
   const head = `${prefix}_${randomText(16)}_${randomText(32)}`;
-  return head + checksum(head);
+  return head + computeChecksum(head);
 }
 
 /** Returns the public part for looking up a token; for a token in another format, a part of its hash. */
-export function fingerprint(token: string): string {
+export function fingerprintToken(token: string): string {
   const parts = shape.exec(token);
   return parts ? (parts[2] as string) : hash("sha256", `fingerprint:${token}`);
 }
@@ -36,11 +36,11 @@ export function hashToken(token: string): Buffer {
 /** Returns the kind of a token in our format; undefined for any other text and for a token with a typing error. */
 export function tokenPrefix(token: string): TokenPrefix | undefined {
   const parts = shape.exec(token);
-  if (!parts || checksum(token.slice(0, -7)) !== parts[4]) return undefined;
+  if (!parts || computeChecksum(token.slice(0, -7)) !== parts[4]) return undefined;
   return parts[1] as TokenPrefix;
 }
 
-function checksum(head: string): string {
+function computeChecksum(head: string): string {
   // Loaded with the first token: a thread without tokens uses 1 MB less memory.
   const { crc32 } = process.getBuiltinModule("node:zlib");
   return crc32(head).toString(36).padStart(7, "0");

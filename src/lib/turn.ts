@@ -12,7 +12,7 @@ export interface TurnTask extends Unit {
 }
 
 /** Tasks deferred to one phase. The lists are reused, with the length of the longest turn. */
-class Phase {
+class TurnPhase {
   #tasks: (TurnTask | undefined)[] = [];
   #count = 0;
   #others: (TurnTask | undefined)[] = [];
@@ -44,7 +44,7 @@ class Phase {
   }
 }
 
-const phases = [new Phase(), new Phase(), new Phase()] as const;
+const phases = [new TurnPhase(), new TurnPhase(), new TurnPhase()] as const;
 
 /** The phases, in their order. */
 export const phase = { read: 0, tunnels: 1, sockets: 2 } as const;
@@ -54,27 +54,27 @@ let isScheduled = false;
 /** Defers a task to its phase of this turn. From within that phase or a later one, defers it to the next turn. */
 export function putOff(task: TurnTask, until: (typeof phase)[keyof typeof phase]): void {
   phases[until].add(task);
-  if (!isScheduled) schedule();
+  if (!isScheduled) scheduleTurn();
 }
 
 /** Uses two immediates, so that promises of the reading phase resolve before anything is written. */
-function schedule(): void {
+function scheduleTurn(): void {
   isScheduled = true;
-  setImmediate(read);
-  setImmediate(write);
+  setImmediate(runReads);
+  setImmediate(runWrites);
 }
 
-function read(): void {
+function runReads(): void {
   phases[phase.read].run();
 }
 
-function write(): void {
+function runWrites(): void {
   phases[phase.tunnels].run();
   phases[phase.sockets].run();
   isScheduled = phases.some(isWaitedFor);
-  if (isScheduled) schedule();
+  if (isScheduled) scheduleTurn();
 }
 
-function isWaitedFor(one: Phase): boolean {
+function isWaitedFor(one: TurnPhase): boolean {
   return one.isWaitedFor;
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { visibleLine, visibleLines, visibleText } from "./visible-text.ts";
+import { toVisibleLine, toVisibleLines, toVisibleText } from "./visible-text.ts";
 
 describe("untrusted text", () => {
   for (const [what, given, line, text] of [
@@ -15,15 +15,15 @@ describe("untrusted text", () => {
     ["an emoji of several, and Persian", "👩‍💻 می‌خواهم", "👩‍💻 می‌خواهم", "👩‍💻 می‌خواهم"],
   ] as const) {
     it(`untrusted text is displayed and not interpreted: ${what}`, () => {
-      assert.equal(visibleLine(given), line);
-      assert.equal(visibleText(given), text);
+      assert.equal(toVisibleLine(given), line);
+      assert.equal(toVisibleText(given), text);
       // In JSON it is the same value.
-      assert.equal(JSON.parse(visibleText(JSON.stringify(given))), given);
+      assert.equal(JSON.parse(toVisibleText(JSON.stringify(given))), given);
     });
   }
 
   it("untrusted text is a single line anywhere in a value, including names", () => {
-    assert.deepEqual(visibleLines({ "a\n": ["b\u001b", { c: 1, d: null }] }), {
+    assert.deepEqual(toVisibleLines({ "a\n": ["b\u001b", { c: 1, d: null }] }), {
       "a\\n": ["b\\u001b", { c: 1, d: null }],
     });
   });

@@ -14,24 +14,26 @@ const inText = /(?!\r\n|[\n\t])(?:[\p{Cc}\p{Zl}\p{Zp}]|(?![\u200c\u200d])\p{Cf})
 const everyInText = new RegExp(inText.source, "gu");
 
 /** Returns a value on one line, so it cannot forge another line. */
-export function visibleLine(text: string): string {
-  return obeyed.test(text) ? text.replaceAll(everyObeyed, escaped) : text;
+export function toVisibleLine(text: string): string {
+  return obeyed.test(text) ? text.replaceAll(everyObeyed, escapeSign) : text;
 }
 
 /** Returns text of several lines. */
-export function visibleText(text: string): string {
-  return inText.test(text) ? text.replaceAll(everyInText, escaped) : text;
+export function toVisibleText(text: string): string {
+  return inText.test(text) ? text.replaceAll(everyInText, escapeSign) : text;
 }
 
 /** Returns a copy of a JSON value in which every text and name is a single line. */
-export function visibleLines<T>(value: T): T {
-  if (typeof value === "string") return visibleLine(value) as T;
-  if (Array.isArray(value)) return value.map(visibleLines) as T;
+export function toVisibleLines<T>(value: T): T {
+  if (typeof value === "string") return toVisibleLine(value) as T;
+  if (Array.isArray(value)) return value.map(toVisibleLines) as T;
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, one]) => [visibleLine(name), visibleLines(one)])) as T;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, one]) => [toVisibleLine(name), toVisibleLines(one)]),
+  ) as T;
 }
 
-function escaped(sign: string): string {
+function escapeSign(sign: string): string {
   const short = { "\n": "\\n", "\r": "\\r", "\t": "\\t" }[sign];
   return short ?? Array.from({ length: sign.length }, (_, at) => unitOf(sign, at)).join("");
 }

@@ -10,7 +10,7 @@ import type { Steps } from "./slices.ts";
 
 const require = createRequire(import.meta.url);
 /** Loaded with the first text: otherwise every start would wait for its seventy files. */
-export const library = (): typeof Yaml => require("yaml") as typeof Yaml;
+export const loadYaml = (): typeof Yaml => require("yaml") as typeof Yaml;
 
 export const composerOptions = { version: "1.2", schema: "core", stringKeys: true, logLevel: "silent" } as const;
 
@@ -60,7 +60,7 @@ function offsetOf([first]: readonly Item[], token: Collection): number {
 }
 
 function compose(token: Collection, depth: number, failed: (error: Yaml.YAMLError) => JsonIssue): unknown {
-  const composer = new (library().Composer)(composerOptions);
+  const composer = new (loadYaml().Composer)(composerOptions);
   const part = { type: "document" as const, offset: token.offset, start: [], value: token };
   const [document] = [...composer.next(part), ...composer.end()];
   const problem = document?.errors[0] ?? document?.warnings[0];

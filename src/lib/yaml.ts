@@ -2,13 +2,13 @@
  * YAML 1.2 for values of JSON: a strict parser for untrusted text, and a writer whose output parses to exactly the same
  * value.
  */
-import { visibleText } from "./visible-text.ts";
+import { toVisibleText } from "./visible-text.ts";
 import type * as Yaml from "yaml";
 import { JsonIssue, maxJsonDepth } from "./json.ts";
 import type { JsonObject } from "./json.ts";
 import { runAtOnce } from "./slices.ts";
 import type { Steps } from "./slices.ts";
-import { checkPlain, composerOptions, emptied, isLargeCollection, largeValue, library } from "./yaml-values.ts";
+import { checkPlain, composerOptions, emptied, isLargeCollection, largeValue, loadYaml } from "./yaml-values.ts";
 
 /**
  * Parses one object. Besides YAML's own errors, it rejects several documents, aliases, tags, names that are not strings
@@ -74,7 +74,7 @@ interface ParsedDocument {
 
 /** Parses a text with one document. Throws the first problem. */
 function* documentSteps(text: string): Steps<ParsedDocument> {
-  const { Composer, LineCounter } = library();
+  const { Composer, LineCounter } = loadYaml();
   const lines = new LineCounter();
   lines.addNewLine(0);
   const failed = (problem: Yaml.YAMLError): JsonIssue => {
@@ -115,7 +115,7 @@ function withSmallValue(document: Yaml.CST.Document): Yaml.CST.Document {
 const lexemesPerStep = 64;
 
 function* tokenSteps(text: string, lines: Yaml.LineCounter): Steps<readonly Yaml.CST.Token[]> {
-  const { Lexer, Parser } = library();
+  const { Lexer, Parser } = loadYaml();
   const parser = new Parser(lines.addNewLine);
   const tokens: Yaml.CST.Token[] = [];
   let count = 0;
@@ -129,13 +129,13 @@ function* tokenSteps(text: string, lines: Yaml.LineCounter): Steps<readonly Yaml
 }
 
 export function renderYaml(value: JsonObject): string {
-  const { Document, Scalar, visit } = library();
+  const { Document, Scalar, visit } = loadYaml();
   const document = new Document(value, { version: "1.2", schema: "core", aliasDuplicateObjects: false });
   visit(document, {
     Scalar(_, scalar) {
       const text = scalar.value;
       // Only escapes survive UTF-8, and a terminal.
-      if (typeof text === "string" && (!text.isWellFormed() || visibleText(text) !== text)) {
+      if (typeof text === "string" && (!text.isWellFormed() || toVisibleText(text) !== text)) {
         scalar.type = Scalar.QUOTE_DOUBLE;
       }
     },
@@ -158,7 +158,7 @@ export interface YamlPlace {
  * parent.
  */
 export function yamlPlaces(text: string): (path: readonly (string | number)[]) => YamlPlace | undefined {
-  const document = runAtOnce(tokenSteps(text, new (library().LineCounter)())).find(({ type }) => type === "document");
+  const document = runAtOnce(tokenSteps(text, new (loadYaml().LineCounter)())).find(({ type }) => type === "document");
   const root = document?.type === "document" ? document.value : undefined;
   return (path) => root && placeIn(root, path);
 }
@@ -181,7 +181,7 @@ function placeIn(root: Yaml.CST.Token | undefined, path: readonly (string | numb
 
 /** Returns the token of a field or of an item. */
 function valueAt(token: Yaml.CST.Token, key: string | number): Yaml.CST.Token | undefined {
-  const { CST } = library();
+  const { CST } = loadYaml();
   if (!CST.isCollection(token)) return undefined;
   const items: readonly Yaml.CST.CollectionItem[] = token.items;
   const isList = token.type === "block-seq" || (token.type === "flow-collection" && token.start.source === "[");

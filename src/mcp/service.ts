@@ -1,8 +1,8 @@
 /** The Model Context Protocol (MCP): answers the messages of clients. Specification: modelcontextprotocol.io. */
 import { Refusal } from "../lib/errors.ts";
 import type { JsonObject } from "../lib/json.ts";
-import { agreedVersion, objectOf } from "./client.ts";
-import { quoted, cutTo, maxAnswerLength } from "./parts/quoted.ts";
+import { agreeVersion, objectOf } from "./mcp-client.ts";
+import { quoteValue, cutTo, maxAnswerLength } from "./parts/quote-value.ts";
 import { ToolError } from "./parts/tool.ts";
 import type { Tool, ToolContext } from "./parts/tool.ts";
 import { tools } from "./tools.ts";
@@ -39,7 +39,7 @@ export function requestOf(message: JsonObject): RpcRequest | undefined {
   return { id, method, params: objectOf(params) };
 }
 
-export function offeredTools(mayChange: boolean): readonly Tool[] {
+export function listTools(mayChange: boolean): readonly Tool[] {
   return tools.filter((tool) => mayChange || tool.changes !== true);
 }
 
@@ -47,28 +47,28 @@ export function offeredTools(mayChange: boolean): readonly Tool[] {
 export async function answerRequest({ id, method, params }: RpcRequest, options: McpOptions): Promise<JsonObject> {
   switch (method) {
     case "initialize":
-      return result(id, {
-        protocolVersion: agreedVersion(params["protocolVersion"]),
+      return makeResult(id, {
+        protocolVersion: agreeVersion(params["protocolVersion"]),
         capabilities: { tools: {} },
         serverInfo: { name: "postern", title: "Postern", version: options.version },
         instructions,
       });
     case "ping":
-      return result(id, {});
+      return makeResult(id, {});
     case "tools/list":
-      return result(id, { tools: offeredTools(options.mayChange).map(describe) });
+      return makeResult(id, { tools: listTools(options.mayChange).map(describeTool) });
     case "tools/call": {
-      const tool = offeredTools(options.mayChange).find(({ name }) => name === params["name"]);
-      if (tool) return result(id, await call(tool, objectOf(params["arguments"]), options));
+      const tool = listTools(options.mayChange).find(({ name }) => name === params["name"]);
+      if (tool) return makeResult(id, await callTool(tool, objectOf(params["arguments"]), options));
       const why = tools.some(({ name }) => name === params["name"]) ? "needs a key that may write" : "does not exist";
-      return failure(id, rpcCodes.params, `The tool ${quoted(params["name"], 64)} ${why}.`);
+      return makeFailure(id, rpcCodes.params, `The tool ${quoteValue(params["name"], 64)} ${why}.`);
     }
     default:
-      return failure(id, rpcCodes.method, `The method ${quoted(method, 64)} is not supported.`);
+      return makeFailure(id, rpcCodes.method, `The method ${quoteValue(method, 64)} is not supported.`);
   }
 }
 
-function describe({ name, title, description, input, required, changes = false }: Tool): JsonObject {
+function describeTool({ name, title, description, input, required, changes = false }: Tool): JsonObject {
   return {
     name,
     title,
@@ -78,7 +78,7 @@ function describe({ name, title, description, input, required, changes = false }
   };
 }
 
-async function call(tool: Tool, input: JsonObject, options: McpOptions): Promise<JsonObject> {
+async function callTool(tool: Tool, input: JsonObject, options: McpOptions): Promise<JsonObject> {
   try {
     checkNames(tool, input);
     const text = await tool.run(input, options.contextFor(tool));
@@ -88,13 +88,13 @@ async function call(tool: Tool, input: JsonObject, options: McpOptions): Promise
   }
 }
 
-function checkNames({ input, required }: Tool, given: JsonObject): void {
-  const unknown = Object.keys(given).find((name) => !Object.hasOwn(input, name));
+function checkNames({ input, required }: Tool, values: JsonObject): void {
+  const unknown = Object.keys(values).find((name) => !Object.hasOwn(input, name));
   if (unknown !== undefined) {
     const known = Object.keys(input).join(", ");
-    throw new ToolError(`The argument ${quoted(unknown, 64)} is unknown. Known are: ${known}.`);
+    throw new ToolError(`The argument ${quoteValue(unknown, 64)} is unknown. Known are: ${known}.`);
   }
-  const missing = required.find((name) => given[name] === undefined);
+  const missing = required.find((name) => values[name] === undefined);
   if (missing !== undefined) throw new ToolError(`The argument "${missing}" is missing.`);
 }
 
@@ -105,14 +105,14 @@ function sentenceOf(error: unknown, options: McpOptions): string {
     return new Refusal("internal").message;
   }
   const details = Object.entries(error.details).filter(([, text]) => !error.message.includes(text));
-  const more = details.slice(0, 20).map(([name, text]) => `\n- ${name}: ${quoted(text)}`);
-  return `${quoted(error.message, 1_000).slice(1, -1).replaceAll('\\"', '"')} (${error.code})${more.join("")}`;
+  const more = details.slice(0, 20).map(([name, text]) => `\n- ${name}: ${quoteValue(text)}`);
+  return `${quoteValue(error.message, 1_000).slice(1, -1).replaceAll('\\"', '"')} (${error.code})${more.join("")}`;
 }
 
-function result(id: RpcRequest["id"], value: JsonObject): JsonObject {
+function makeResult(id: RpcRequest["id"], value: JsonObject): JsonObject {
   return { jsonrpc: "2.0", id, result: value };
 }
 
-export function failure(id: RpcRequest["id"] | null, code: number, message: string): JsonObject {
+export function makeFailure(id: RpcRequest["id"] | null, code: number, message: string): JsonObject {
   return { jsonrpc: "2.0", id, error: { code, message } };
 }

@@ -5,7 +5,7 @@ import { exchangeOf } from "../../test/support/exchange.ts";
 import type { TestExchange } from "../../test/support/exchange.ts";
 import { routeWith, tableOf } from "../../test/support/routing.ts";
 import { seededRandom } from "../../test/support/random.ts";
-import { parseFields } from "../schema/parse.ts";
+import { parseFields } from "../schema/parse-fields.ts";
 import { Breaker } from "../traffic/parts/breaker.ts";
 import { circuitBreaker } from "./circuit-breaker.ts";
 

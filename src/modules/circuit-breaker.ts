@@ -1,7 +1,7 @@
 import { f } from "../schema/fields.ts";
 import { Breaker } from "../traffic/parts/breaker.ts";
 import { defineModule } from "../traffic/module.ts";
-import { denied, passed } from "../traffic/step.ts";
+import { denyStep, passStep } from "../traffic/step.ts";
 
 export const circuitBreaker = defineModule({
   name: "circuit_breaker",
@@ -54,7 +54,7 @@ export const circuitBreaker = defineModule({
 });
 
 const steps = {
-  closed: passed("circuit_breaker", "closed"),
-  probe: passed("circuit_breaker", "half-open: this request tests the upstream"),
-  open: denied("circuit_breaker", "circuit_open", "open: the upstream failed too often"),
+  closed: passStep("circuit_breaker", "closed"),
+  probe: passStep("circuit_breaker", "half-open: this request tests the upstream"),
+  open: denyStep("circuit_breaker", "circuit_open", "open: the upstream failed too often"),
 } as const;

@@ -6,7 +6,7 @@ import { exchangeOf, runResponse } from "../../test/support/exchange.ts";
 import type { ExchangeInit } from "../../test/support/exchange.ts";
 import { routeWith } from "../../test/support/routing.ts";
 import { chooseCoding } from "../traffic/parts/accept-encoding.ts";
-import { passed } from "../traffic/step.ts";
+import { passStep } from "../traffic/step.ts";
 
 const decode = { gzip: gunzipSync, deflate: inflateSync, br: brotliDecompressSync, zstd: zstdDecompressSync };
 const codings = ["gzip", "deflate", "br", "zstd"] as const;
@@ -24,7 +24,7 @@ function respond(init: Init = {}) {
     headers: { "accept-encoding": accept },
     response: { ...init.response, headers: { "content-type": "text/html", ...init.response?.headers } },
   });
-  if (loggedIn) exchange.steps.push(passed("oauth", "logged in"));
+  if (loggedIn) exchange.steps.push(passStep("oauth", "logged in"));
   const step = runResponse(routeWith("compression", {}), exchange);
   const headers = exchange.response?.headers;
   assert.ok(headers);

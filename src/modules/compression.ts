@@ -1,6 +1,6 @@
-import { compressResponse } from "../traffic/parts/compress-response.ts";
+import { compressResponse } from "../traffic/parts/response-compression.ts";
 import { defineModule } from "../traffic/module.ts";
-import { changed, skipped } from "../traffic/step.ts";
+import { changeStep, skipStep } from "../traffic/step.ts";
 import type { Step } from "../traffic/step.ts";
 
 export const compression = defineModule({
@@ -22,7 +22,7 @@ const known = new Map<string, Step>();
 function stepOf(reason: string): Step {
   let step = known.get(reason);
   if (!step) {
-    step = reason.startsWith("compressed") ? changed("compression", reason) : skipped("compression", reason);
+    step = reason.startsWith("compressed") ? changeStep("compression", reason) : skipStep("compression", reason);
     known.set(reason, step);
   }
   return step;

@@ -6,7 +6,7 @@ import { httpsSite, tableOf } from "../../test/support/routing.ts";
 import { makeManualClock } from "../../test/support/clock.ts";
 import { AddressBook, unknownAddresses } from "../geo/address-book.ts";
 import type { AddressFacts } from "../geo/address-book.ts";
-import { parseFields } from "../schema/parse.ts";
+import { parseFields } from "../schema/parse-fields.ts";
 import { defaultsOf } from "../settings/setting.ts";
 import { webhookSettings } from "../settings/webhooks.ts";
 import type { Step } from "../traffic/step.ts";

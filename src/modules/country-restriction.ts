@@ -2,9 +2,9 @@ import { countryNameOf } from "../lib/countries.ts";
 import type { AddressFacts } from "../geo/address-book.ts";
 import { f } from "../schema/fields.ts";
 import { countryCode } from "../schema/formats.ts";
-import type { ConnectionFacts } from "../traffic/exchange.ts";
+import type { ConnectionFacts } from "../traffic/connection-facts.ts";
 import { defineModule } from "../traffic/module.ts";
-import { denied, passed } from "../traffic/step.ts";
+import { denyStep, passStep } from "../traffic/step.ts";
 import type { Step } from "../traffic/step.ts";
 import { locationOf } from "../traffic/visitor-location.ts";
 
@@ -12,7 +12,7 @@ const name = "country_restriction";
 /** The number of all codes. */
 const mostCountries = 260;
 
-const countries = (doc: string, example?: readonly string[]) =>
+const countryList = (doc: string, example?: readonly string[]) =>
   f.list(doc, f.string("A code of ISO 3166-1 alpha-2, such as `DE`.", { format: countryCode }), {
     maxItems: mostCountries,
     unique: true,
@@ -28,8 +28,8 @@ export function countryRestrictionWith(addresses: AddressFacts) {
     doc: "Allows visitors by the country of their address. An address in a country of `deny` is denied. If `allow` has countries, all others are denied, and so are addresses whose country is unknown, such as private ones. Without `allow`, addresses whose country is unknown pass.",
     acts: { connection: ["refuse"], request: ["refuse"] },
     fields: {
-      allow: countries("Countries that may visit. Empty: all that `deny` does not have.", ["DE"]),
-      deny: countries("Countries that may not visit."),
+      allow: countryList("Countries that may visit. Empty: all that `deny` does not have.", ["DE"]),
+      deny: countryList("Countries that may not visit."),
     },
     rules: [
       ({ allow, deny }) =>
@@ -52,7 +52,7 @@ export function countryRestrictionWith(addresses: AddressFacts) {
         if (connection.addresses?.isReady === false) return notReady;
         const { countryCode: code } = locationOf(connection);
         let step = steps.get(code);
-        if (step === undefined) steps.set(code, (step = decision(code, allows, denies)));
+        if (step === undefined) steps.set(code, (step = decideCountry(code, allows, denies)));
         return step;
       };
       return {
@@ -66,21 +66,21 @@ export function countryRestrictionWith(addresses: AddressFacts) {
   });
 }
 
-const notReady = refused("no database of countries is loaded");
+const notReady = refuseCountry("no database of countries is loaded");
 
-function decision(code: string, allow: ReadonlySet<string>, deny: ReadonlySet<string>): Step {
+function decideCountry(code: string, allow: ReadonlySet<string>, deny: ReadonlySet<string>): Step {
   const country = code === "" ? "an unknown country" : `${countryNameOf(code)} (${code})`;
-  if (deny.has(code)) return refused(`the address is in ${country}, and deny lists it`);
-  if (allow.has(code)) return passed(name, `the address is in ${country}, and allow lists it`);
-  if (allow.size > 0) return refused(`the address is in ${country}, and allow lists only ${listed(allow)}`);
-  return passed(name, `the address is in ${country}, which deny does not have`);
+  if (deny.has(code)) return refuseCountry(`the address is in ${country}, and deny lists it`);
+  if (allow.has(code)) return passStep(name, `the address is in ${country}, and allow lists it`);
+  if (allow.size > 0) return refuseCountry(`the address is in ${country}, and allow lists only ${renderCodes(allow)}`);
+  return passStep(name, `the address is in ${country}, which deny does not have`);
 }
 
-function listed(codes: ReadonlySet<string>): string {
+function renderCodes(codes: ReadonlySet<string>): string {
   const shown = [...codes].slice(0, 5).join(", ");
   return codes.size > 5 ? `${shown} and ${codes.size - 5} more` : shown;
 }
 
-function refused(reason: string): Step {
-  return denied(name, "country_denied", reason);
+function refuseCountry(reason: string): Step {
+  return denyStep(name, "country_denied", reason);
 }

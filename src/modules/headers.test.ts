@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { exchangeOf, runRequest, runResponse } from "../../test/support/exchange.ts";
 import { routeWith } from "../../test/support/routing.ts";
-import { parseFields } from "../schema/parse.ts";
+import { parseFields } from "../schema/parse-fields.ts";
 import { requestHeaders } from "./request-headers.ts";
 import { responseHeaders } from "./response-headers.ts";
 

@@ -1,30 +1,30 @@
 import { createHash, hash } from "node:crypto";
 import { newId } from "../lib/ids.ts";
 import { Refusal } from "../lib/errors.ts";
-import { sameWork } from "../lib/heartbeat.ts";
+import { captureWork } from "../lib/heartbeat.ts";
 import { compileMessageExpression, messageExpressionIssue } from "../policy/message-expression.ts";
 import { f } from "../schema/fields.ts";
 import type { StringFormat } from "../schema/fields.ts";
 import { defineModule } from "../traffic/module.ts";
 import type { Exchange } from "../traffic/exchange.ts";
-import type { Inbox, InboxOutcome, StoredRequest } from "../traffic/inbox.ts";
+import type { Inbox, InboxOutcome, StoredRequest } from "../traffic/stored-request.ts";
 import { inboxFields, inboxName, maxInboxBody } from "../traffic/parts/inbox-fields.ts";
-import { answered, denied, passed, skipped } from "../traffic/step.ts";
+import { answerStep, denyStep, passStep, skipStep } from "../traffic/step.ts";
 import type { Step } from "../traffic/step.ts";
 import type { Scope } from "../traffic/module.ts";
-import { deliveryFacts } from "../webhooks/delivery.ts";
-import type { DeliveryFacts } from "../webhooks/delivery.ts";
+import { deliveryFacts } from "../webhooks/delivery-facts.ts";
+import type { DeliveryFacts } from "../webhooks/delivery-facts.ts";
 
-const passes = passed(inboxName, "the method is not stored");
-const would = skipped(inboxName, "would store the request and answer the provider");
+const passes = passStep(inboxName, "the method is not stored");
+const would = skipStep(inboxName, "would store the request and answer the provider");
 const retryAfter = { "retry-after": "30" };
 const refusals: Readonly<Record<Exclude<InboxOutcome, "stored" | "duplicate">, Step>> = {
   full: {
-    ...denied(inboxName, "inbox_full", "the account has reached a limit of its inboxes"),
+    ...denyStep(inboxName, "inbox_full", "the account has reached a limit of its inboxes"),
     answer: { error: "inbox_full", headers: retryAfter },
   },
   unavailable: {
-    ...denied(inboxName, "inbox_unavailable", "the message could not be stored"),
+    ...denyStep(inboxName, "inbox_unavailable", "the message could not be stored"),
     answer: { error: "inbox_unavailable", headers: retryAfter },
   },
 };
@@ -67,13 +67,13 @@ export function inboxWith(inbox: Inbox | undefined) {
       const methods = new Set<string>(config.methods);
       const headers = config.respond_content_type === "" ? {} : { "content-type": config.respond_content_type };
       const store = async (exchange: Exchange): Promise<Step> => {
-        const here = sameWork();
+        const inSameWork = captureWork();
         let body: Buffer;
         try {
-          body = here(await exchange.body(maxInboxBody));
+          body = inSameWork(await exchange.body(maxInboxBody));
         } catch (error) {
           if (!(error instanceof Refusal)) throw error;
-          return denied(inboxName, error.reason, error.message);
+          return denyStep(inboxName, error.reason, error.message);
         }
         const id = newId("inbox", clock.now());
         const provider = exchange.webhookProvider ?? "";
@@ -89,11 +89,11 @@ export function inboxWith(inbox: Inbox | undefined) {
           key: keyOf(exchange, body, facts),
           keyMs: config.dedupe_hours * 3_600_000,
           line: lineOf && hash("sha256", lineOf(exchange, body), "base64url"),
-          request: storedRequest(exchange),
+          request: toStoredRequest(exchange),
         };
-        const outcome = inbox === undefined ? "unavailable" : here(await inbox.put(message, body));
+        const outcome = inbox === undefined ? "unavailable" : inSameWork(await inbox.put(message, body));
         if (outcome !== "stored" && outcome !== "duplicate") return refusals[outcome];
-        return answered(inboxName, outcome === "stored" ? `stored as ${id}` : "dropped: it was stored before", {
+        return answerStep(inboxName, outcome === "stored" ? `stored as ${id}` : "dropped: it was stored before", {
           status: config.respond_status,
           headers: outcome === "stored" ? { ...headers, "postern-inbox-id": id } : headers,
           body: config.respond_body,
@@ -109,7 +109,7 @@ export function inboxWith(inbox: Inbox | undefined) {
   });
 }
 
-function storedRequest({ request, connection, receivedAt }: Exchange): StoredRequest {
+function toStoredRequest({ request, connection, receivedAt }: Exchange): StoredRequest {
   const { method, target, rewritten, scheme, host, headers } = request;
   return {
     method,

@@ -13,16 +13,16 @@ import { silentLog } from "../lib/log.ts";
 import { defaultsOf } from "../settings/setting.ts";
 import { webhookSettings } from "../settings/webhooks.ts";
 import { createAuthority, issueLeaf } from "../lib/certificates/x509.ts";
-import type { CompiledRoute, ConnectionSite, Site } from "../routing/sites/compiled.ts";
-import type { ResourceObject, Place } from "../schema/object.ts";
-import { sign } from "../webhooks/verify.ts";
+import type { CompiledRoute, ConnectionSite, Site } from "../routing/sites/compiled-site.ts";
+import type { ResourceObject, ModulePlace } from "../schema/object.ts";
+import { signSample } from "../webhooks/webhook-verification.ts";
 import { modulesWith } from "./index.ts";
 import type { Handshake } from "../traffic/handshake.ts";
-import type { Phase, Power } from "../traffic/module.ts";
+import type { ModulePhase, Power } from "../traffic/module.ts";
 import type { Step } from "../traffic/step.ts";
 
 interface Case {
-  readonly on: Place;
+  readonly on: ModulePlace;
   readonly config: object;
   readonly exchanges?: readonly ExchangeInit[];
 }
@@ -73,7 +73,7 @@ const objects: readonly Pick<ResourceObject, "kind" | "id" | "doc">[] = [
 ];
 
 const body = Buffer.from('{"event":"endpoint.url_validation","payload":{"plainToken":"t"}}');
-const webhook = sign("zoom", {
+const webhook = signSample("zoom", {
   secret: "s",
   body,
   url: "https://app.example.com/",
@@ -241,7 +241,7 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
   response_headers: [{ on: "https_route", config: { remove: [], add: { "x-a": "1" } }, exchanges: [text] }],
 };
 
-type Seen = (phase: Phase, power: Power) => void;
+type Seen = (phase: ModulePhase, power: Power) => void;
 
 /** Compiles an owner of the module with a real routing table. */
 function compiled(name: string, { on, config }: Case): { site: Site | ConnectionSite; route?: CompiledRoute } {
@@ -267,7 +267,7 @@ function watchHandshake({ minVersion, clientAuthorities }: Handshake, seen: Seen
   if (minVersion !== undefined || clientAuthorities !== undefined) seen("handshake", "refuse");
 }
 
-function watchStep(phase: Phase, { answer, outcome, forwardTo }: Step, seen: Seen): void {
+function watchStep(phase: ModulePhase, { answer, outcome, forwardTo }: Step, seen: Seen): void {
   if (forwardTo !== undefined) seen(phase, "choose the upstream");
   if (answer) seen(phase, "error" in answer || outcome === "denied" ? "refuse" : "answer");
 }

@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import { httpsSite, tableOf } from "../../test/support/routing.ts";
 import { seededRandom } from "../../test/support/random.ts";
 import { formatAddress } from "../lib/address.ts";
-import { parseFields } from "../schema/parse.ts";
+import { parseFields } from "../schema/parse-fields.ts";
 import { ipRestriction } from "./ip-restriction.ts";
 import type { Step } from "../traffic/step.ts";
 

@@ -1,10 +1,10 @@
 import { readAddress } from "../lib/address.ts";
 import { f } from "../schema/fields.ts";
-import { compilePolicy } from "../traffic/parts/ip-policy.ts";
-import type { CompiledPolicy } from "../traffic/parts/ip-policy.ts";
+import { compilePolicy } from "../traffic/parts/compiled-ip-policy.ts";
+import type { IpPolicyVerdicts } from "../traffic/parts/compiled-ip-policy.ts";
 import { defineModule } from "../traffic/module.ts";
 import type { Scope } from "../traffic/module.ts";
-import { denied } from "../traffic/step.ts";
+import { denyStep } from "../traffic/step.ts";
 import type { Step } from "../traffic/step.ts";
 
 export const ipRestriction = defineModule({
@@ -29,15 +29,15 @@ export const ipRestriction = defineModule({
 /** Returns a decision function for a source by the rules of all these policies. Throws if a policy is unusable. */
 export function compileAdmission(policyIds: readonly string[], scope: Pick<Scope, "shared">): (source: string) => Step {
   const policies = policyIds.map((id) => scope.shared(`ip_policy ${id}`, (look) => compilePolicy(look, id)));
-  return (source) => admission(policies, source);
+  return (source) => decideAdmission(policies, source);
 }
 
-const noPolicy = denied("ip_restriction", "source_denied", "no policy can allow the source");
-const noAddress = denied("ip_restriction", "source_denied", "the source has no address to match");
+const noPolicy = denyStep("ip_restriction", "source_denied", "no policy can allow the source");
+const noAddress = denyStep("ip_restriction", "source_denied", "the source has no address to match");
 const words = new Uint32Array(4);
 
 /** One decision for requests and connections (control R4): deny wins, and at least one rule must allow. */
-function admission(policies: readonly CompiledPolicy[], source: string): Step {
+function decideAdmission(policies: readonly IpPolicyVerdicts[], source: string): Step {
   const family = readAddress(source, words);
   if (family === 0) return noAddress;
   let allowed: Step | undefined;

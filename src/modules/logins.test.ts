@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { httpsSite, tableOf } from "../../test/support/routing.ts";
 import { checkRules } from "../schema/issues.ts";
-import { parseFields } from "../schema/parse.ts";
+import { parseFields } from "../schema/parse-fields.ts";
 import type { Issue } from "../schema/fields.ts";
 import { modules } from "./index.ts";
 

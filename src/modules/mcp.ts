@@ -1,7 +1,7 @@
 import { defineModule } from "../traffic/module.ts";
 import { markedId, mcpSessionField, sessionIn } from "../traffic/mcp-session.ts";
 import type { Exchange } from "../traffic/exchange.ts";
-import { changed, passed } from "../traffic/step.ts";
+import { changeStep, passStep } from "../traffic/step.ts";
 import type { Step } from "../traffic/step.ts";
 
 export const mcp = defineModule({
@@ -14,11 +14,11 @@ export const mcp = defineModule({
   compile: () => ({ keepsMcpSessions: true, request: readSession, response: markSession }),
 });
 
-const none = passed("mcp", "the request has no MCP session");
-const known = passed("mcp", "the MCP session was begun through an agent");
-const unknown = passed("mcp", "the MCP session was not begun through an agent");
-const unmarked = passed("mcp", "the response names no MCP session");
-const marked = changed("mcp", "the MCP session belongs to the agent");
+const none = passStep("mcp", "the request has no MCP session");
+const known = passStep("mcp", "the MCP session was begun through an agent");
+const unknown = passStep("mcp", "the MCP session was not begun through an agent");
+const unmarked = passStep("mcp", "the response names no MCP session");
+const marked = changeStep("mcp", "the MCP session belongs to the agent");
 
 /** The upstream is chosen later: an agent for the session, or any. */
 function readSession(exchange: Exchange): Step {

@@ -1,8 +1,8 @@
 import { f } from "../schema/fields.ts";
 import { clientCertificate, wholeFieldText } from "../traffic/tls-certificates.ts";
 import { defineModule } from "../traffic/module.ts";
-import { authorityPem } from "../traffic/parts/authorities.ts";
-import { changed, denied } from "../traffic/step.ts";
+import { authorityPem } from "../traffic/parts/authority-pem.ts";
+import { changeStep, denyStep } from "../traffic/step.ts";
 
 export const mutualTls = defineModule({
   name: "mutual_tls",
@@ -26,8 +26,8 @@ export const mutualTls = defineModule({
         if (!certificate) return unverified;
         const { headers } = request;
         headers.set("ngrok-mtls-subject-cn", wholeFieldText(certificate.subject["CN"] ?? ""));
-        headers.set("ngrok-mtls-subject-alt-name-dns", list(certificate.dnsNames));
-        headers.set("ngrok-mtls-email-addresses", list(certificate.emailAddresses));
+        headers.set("ngrok-mtls-subject-alt-name-dns", renderList(certificate.dnsNames));
+        headers.set("ngrok-mtls-email-addresses", renderList(certificate.emailAddresses));
         headers.set("ngrok-mtls-serial-number", certificate.serialNumber);
         return verified;
       },
@@ -35,10 +35,10 @@ export const mutualTls = defineModule({
   },
 });
 
-const verified = changed("mutual_tls", "the client certificate was verified in the handshake");
+const verified = changeStep("mutual_tls", "the client certificate was verified in the handshake");
 /** Such a request can only arrive over a connection to a different edge (control R2). */
-const unverified = denied("mutual_tls", "misdirected", "the connection has no verified client certificate");
+const unverified = denyStep("mutual_tls", "misdirected", "the connection has no verified client certificate");
 
-function list(values: readonly string[]): string {
+function renderList(values: readonly string[]): string {
   return values.map((value) => wholeFieldText(value, ",")).join(",");
 }

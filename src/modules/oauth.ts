@@ -1,10 +1,10 @@
 import { f } from "../schema/fields.ts";
 import type { StringFormat } from "../schema/fields.ts";
-import type { Logins } from "../identity/engine.ts";
+import type { Logins } from "../identity/login-engine.ts";
 import { githubNeeds, oauthLogin } from "../identity/oauth-login-config.ts";
-import { authCheckInterval, loginConfig, loginFields } from "../identity/login-fields.ts";
+import { authCheckInterval, loginConfig, loginFields } from "../identity/login-module-fields.ts";
 import { machineClientIssue } from "../traffic/machine-client-fields.ts";
-import { emailAddresses, emailDomains, scopes } from "../schema/login-fields.ts";
+import { emailAddresses, emailDomains, scopes } from "../schema/login-schema.ts";
 import { defineModule } from "../traffic/module.ts";
 
 const team: StringFormat = {
@@ -22,7 +22,7 @@ const application = {
   email_domains: emailDomains,
 } as const;
 
-const provider = (title: string, schemaName: string) =>
+const providerField = (title: string, schemaName: string) =>
   f.object(`Sign-in with ${title}.`, application, { nullable: true, schemaName });
 
 const chosenProvider = f.object(
@@ -39,13 +39,13 @@ const chosenProvider = f.object(
       },
       { nullable: true, schemaName: "EndpointOAuthGitHub" },
     ),
-    facebook: provider("Facebook", "EndpointOAuthFacebook"),
-    microsoft: provider("Microsoft", "EndpointOAuthMicrosoft"),
-    google: provider("Google", "EndpointOAuthGoogle"),
-    linkedin: provider("LinkedIn", "EndpointOAuthLinkedIn"),
-    gitlab: provider("GitLab", "EndpointOAuthGitLab"),
-    twitch: provider("Twitch", "EndpointOAuthTwitch"),
-    amazon: provider("Amazon", "EndpointOAuthAmazon"),
+    facebook: providerField("Facebook", "EndpointOAuthFacebook"),
+    microsoft: providerField("Microsoft", "EndpointOAuthMicrosoft"),
+    google: providerField("Google", "EndpointOAuthGoogle"),
+    linkedin: providerField("LinkedIn", "EndpointOAuthLinkedIn"),
+    gitlab: providerField("GitLab", "EndpointOAuthGitLab"),
+    twitch: providerField("Twitch", "EndpointOAuthTwitch"),
+    amazon: providerField("Amazon", "EndpointOAuthAmazon"),
   },
   { required: true, schemaName: "EndpointOAuthProvider", example: { github: {} } },
 );
@@ -66,11 +66,11 @@ export function oauthWith(logins: Logins | undefined) {
     rules: [
       machineClientIssue,
       ({ provider }) => {
-        const count = chosen(provider).length;
+        const count = chosenProviders(provider).length;
         return count === 1 ? undefined : { path: "provider", message: `must have exactly one provider, has ${count}` };
       },
       ({ provider }) => {
-        for (const [name, app] of chosen(provider)) {
+        for (const [name, app] of chosenProviders(provider)) {
           const path = `provider.${name}`;
           if ((app.client_id === "") !== (app.client_secret === "")) {
             const missing = app.client_id === "" ? "client_id" : "client_secret";
@@ -99,7 +99,7 @@ export function oauthWith(logins: Logins | undefined) {
     ],
     compile(config, scope) {
       if (!logins) throw new Error("enforce oauth: this server has no support for logins");
-      const [[name, app] = ["", undefined], other] = chosen(config.provider);
+      const [[name, app] = ["", undefined], other] = chosenProviders(config.provider);
       if (!app || other) throw new Error("enforce oauth: it must have exactly one provider");
       const login = oauthLogin(
         {
@@ -132,6 +132,6 @@ function listOf(app: App, name: "teams" | "organizations"): readonly string[] {
   return (app as Partial<Record<typeof name, readonly string[]>>)[name] ?? [];
 }
 
-function chosen(provider: Readonly<Record<string, App | null>>): [string, App][] {
+function chosenProviders(provider: Readonly<Record<string, App | null>>): [string, App][] {
   return Object.entries(provider).filter((entry): entry is [string, App] => entry[1] !== null);
 }

@@ -1,11 +1,11 @@
 import { f } from "../schema/fields.ts";
-import type { Logins } from "../identity/engine.ts";
+import type { Logins } from "../identity/login-engine.ts";
 import { checkPlace } from "../identity/methods/provider-place.ts";
 import { oidcLogin } from "../identity/oidc-login-config.ts";
-import { loginConfig, loginFields } from "../identity/login-fields.ts";
+import { loginConfig, loginFields } from "../identity/login-module-fields.ts";
 import { machineClientIssue } from "../traffic/machine-client-fields.ts";
 import type { MachineClientBlock } from "../traffic/machine-client-fields.ts";
-import { providerUrl, scopes } from "../schema/login-fields.ts";
+import { providerUrl, scopes } from "../schema/login-schema.ts";
 import { defineModule } from "../traffic/module.ts";
 import type { CompiledModule, Scope } from "../traffic/module.ts";
 

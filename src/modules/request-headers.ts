@@ -1,7 +1,7 @@
 import { sentUpstream } from "../schema/concealment.ts";
 import { compileHeaderEdit, headerEditFields } from "../traffic/parts/header-edit.ts";
 import { defineModule } from "../traffic/module.ts";
-import { changed } from "../traffic/step.ts";
+import { changeStep } from "../traffic/step.ts";
 
 /** Fields that a request may have only once (RFC 9110 §7.2, §10.1.5). */
 const single = new Set(["host", "user-agent"]);
@@ -21,7 +21,7 @@ export const requestHeaders = defineModule({
   ],
   compile(config) {
     const edit = compileHeaderEdit(config, single);
-    const step = changed("request_headers", said(config));
+    const step = changeStep("request_headers", describeEdit(config));
     return {
       request(exchange) {
         edit(exchange, exchange.request.headers);
@@ -32,7 +32,7 @@ export const requestHeaders = defineModule({
 });
 
 /** Returns one clause that describes an edit. */
-export function said({ add, remove }: { readonly add: object; readonly remove: readonly string[] }): string {
+export function describeEdit({ add, remove }: { readonly add: object; readonly remove: readonly string[] }): string {
   const added = Object.keys(add);
   return (
     [remove.length > 0 && `removed ${remove.join(", ")}`, added.length > 0 && `added ${added.join(", ")}`]

@@ -1,7 +1,7 @@
 import { compileHeaderEdit, headerEditFields } from "../traffic/parts/header-edit.ts";
 import { defineModule } from "../traffic/module.ts";
-import { said } from "./request-headers.ts";
-import { changed } from "../traffic/step.ts";
+import { describeEdit } from "./request-headers.ts";
+import { changeStep } from "../traffic/step.ts";
 
 /** Fields whose repetition would be contradictory (RFC 9110 §8, §10.2). */
 const single = new Set(["content-type", "etag", "last-modified", "location", "server", "strict-transport-security"]);
@@ -15,7 +15,7 @@ export const responseHeaders = defineModule({
   fields: headerEditFields(true),
   compile(config) {
     const edit = compileHeaderEdit(config, single);
-    const step = changed("response_headers", said(config));
+    const step = changeStep("response_headers", describeEdit(config));
     return {
       response(exchange) {
         if (exchange.response) edit(exchange, exchange.response.headers);

@@ -2,10 +2,10 @@ import { idpUrl } from "../lib/server-names.ts";
 import { f } from "../schema/fields.ts";
 import { checkPlace } from "../identity/methods/provider-place.ts";
 import { machineClientIssue } from "../traffic/machine-client-fields.ts";
-import type { Logins } from "../identity/engine.ts";
+import type { Logins } from "../identity/login-engine.ts";
 import { requestSigningPair } from "../identity/saml/requests/signing-pair.ts";
-import { loginConfig, loginFields } from "../identity/login-fields.ts";
-import { entityDescriptor, providerUrl, samlChoices } from "../schema/login-fields.ts";
+import { loginConfig, loginFields } from "../identity/login-module-fields.ts";
+import { entityDescriptor, providerUrl, samlChoices } from "../schema/login-schema.ts";
 import { addressesOf, nameOfPlace } from "../identity/saml-login/own-name.ts";
 import type { SamlAddresses } from "../identity/saml-login/own-name.ts";
 import type { SamlLoginConfig, SamlLogins } from "../identity/saml-login/saml-logins.ts";
@@ -84,7 +84,7 @@ export function samlWith(logins: Logins | undefined, saml: SamlLogins | undefine
       if (!logins || !saml) throw new Error("enforce saml: this server has no support for logins");
       // Values from an agent have not been validated. Values from the API were validated when they were written.
       if (scope.endpointHost !== undefined) checkPlace("saml", config.idp_metadata_url, logins.settings);
-      const { addresses, signing } = known(config, scope, logins);
+      const { addresses, signing } = knownSide(config, scope, logins);
       return saml.guard(
         {
           login: loginConfig(config, 0),
@@ -107,7 +107,7 @@ export function samlWith(logins: Logins | undefined, saml: SamlLogins | undefine
 }
 
 /** URLs registered at providers: created with a route's module, or derived from the host for an agent's tunnel. */
-function known(config: SamlIdentity, scope: Scope, { settings, context }: Logins): OwnSide {
+function knownSide(config: SamlIdentity, scope: Scope, { settings, context }: Logins): OwnSide {
   if (scope.endpointHost !== undefined) {
     return { addresses: addressesOf(nameOfPlace(scope), settings), signing: context.samlSigning };
   }

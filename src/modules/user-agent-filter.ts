@@ -3,13 +3,13 @@ import type * as Re2 from "re2js";
 import { f } from "../schema/fields.ts";
 import type { StringFormat } from "../schema/fields.ts";
 import { defineModule } from "../traffic/module.ts";
-import { onlyValue, repeated } from "../traffic/parts/only-value.ts";
-import { denied, passed } from "../traffic/step.ts";
+import { readOnlyValue, repeated } from "../traffic/parts/only-value.ts";
+import { denyStep, passStep } from "../traffic/step.ts";
 import type { Step } from "../traffic/step.ts";
 
 const require = createRequire(import.meta.url);
 /** Loaded with the first expression, because otherwise every start would wait for it. */
-const library = (): typeof Re2 => require("re2js") as typeof Re2;
+const loadRe2 = (): typeof Re2 => require("re2js") as typeof Re2;
 
 const expression: StringFormat = {
   name: "re2",
@@ -24,7 +24,7 @@ const expression: StringFormat = {
   },
 };
 
-const expressions = (doc: string) =>
+const expressionList = (doc: string) =>
   f.list(doc, f.string("An RE2 expression.", { format: expression }), { maxItems: 100 });
 
 export const userAgentFilter = defineModule({
@@ -34,13 +34,16 @@ export const userAgentFilter = defineModule({
   doc: "Denies requests by their User-Agent: fields that match an expression of `deny` and none of `allow`. A request without User-Agent passes only if an expression of `allow` matches the empty string. A request with several is always denied. Expressions are RE2 and match anywhere.",
   acts: { request: ["refuse"] },
   fields: {
-    allow: expressions("Expressions for user agents that are always allowed."),
-    deny: expressions("Expressions for user agents that are denied."),
+    allow: expressionList("Expressions for user agents that are always allowed."),
+    deny: expressionList("Expressions for user agents that are denied."),
   },
   compile({ allow, deny }) {
     const allows = anyOf(allow);
     const denies = anyOf(deny);
-    const separately = deny.map((text) => ({ match: anyOf([text]), step: refused(`matches "${text}" of deny`) }));
+    const separately = deny.map((text) => ({
+      match: anyOf([text]),
+      step: refuseUserAgent(`matches "${text}" of deny`),
+    }));
     const decide = (agent: string): Step => {
       if (allows(agent)) return allowed;
       if (!denies(agent)) return unmatched;
@@ -50,7 +53,7 @@ export const userAgentFilter = defineModule({
     const decided = new Map<string, Step>();
     return {
       request({ request }) {
-        const agent = onlyValue(request.headers, "user-agent");
+        const agent = readOnlyValue(request.headers, "user-agent");
         if (agent === undefined) return withoutAgent;
         if (agent === repeated) return several;
         const known = decided.get(agent);
@@ -71,12 +74,12 @@ export const userAgentFilter = defineModule({
 const maxDecided = 64;
 const maxDecidedLength = 256;
 
-const refused = (reason: string): Step => denied("user_agent_filter", "user_agent_denied", reason);
-const allowed = passed("user_agent_filter", "matches an expression of allow");
-const unmatched = passed("user_agent_filter", "matches no expression of deny");
-const absent = refused("the request has no User-Agent, and no expression of allow matches the empty string");
-const several = refused("the request has several User-Agent fields, and the upstream may use any of them");
-const unnamed = refused("matches an expression of deny");
+const refuseUserAgent = (reason: string): Step => denyStep("user_agent_filter", "user_agent_denied", reason);
+const allowed = passStep("user_agent_filter", "matches an expression of allow");
+const unmatched = passStep("user_agent_filter", "matches no expression of deny");
+const absent = refuseUserAgent("the request has no User-Agent, and no expression of allow matches the empty string");
+const several = refuseUserAgent("the request has several User-Agent fields, and the upstream may use any of them");
+const unnamed = refuseUserAgent("matches an expression of deny");
 
 /**
  * Joins all expressions into one automaton: ten joined expressions cost as much as one. Runs in linear time for all
@@ -87,7 +90,7 @@ function anyOf(texts: readonly string[]): (text: string) => boolean {
   const separate = texts.map(compileExpression);
   let joined: Re2.RE2JS | undefined;
   try {
-    joined = texts.length === 1 ? separate[0] : library().RE2JS.compile(texts.map((text) => `(?:${text})`).join("|"));
+    joined = texts.length === 1 ? separate[0] : loadRe2().RE2JS.compile(texts.map((text) => `(?:${text})`).join("|"));
   } catch {
     // Two expressions with the same group name cannot be joined.
   }
@@ -95,7 +98,7 @@ function anyOf(texts: readonly string[]): (text: string) => boolean {
 }
 
 function compileExpression(text: string): Re2.RE2JS {
-  const compiled = library().RE2JS.compile(text);
+  const compiled = loadRe2().RE2JS.compile(text);
   if (compiled.programSize() > maxProgramSize)
     throw new Error("the expression is too large after its repetitions are expanded");
   return compiled;

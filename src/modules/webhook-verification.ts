@@ -1,13 +1,13 @@
 import { f } from "../schema/fields.ts";
 import type { StringFormat } from "../schema/fields.ts";
-import { providerNamed, providers } from "../webhooks/providers.ts";
-import { demandIssue } from "../webhooks/options.ts";
-import { signAnew } from "../webhooks/verify.ts";
-import { secretIssue } from "../webhooks/secrets.ts";
+import { providerNamed, providers } from "../webhooks/webhook-providers.ts";
+import { findDemandIssue } from "../webhooks/webhook-demands.ts";
+import { signAnew } from "../webhooks/webhook-verification.ts";
+import { secretIssue } from "../webhooks/secret-formats.ts";
 import type { Exchange } from "../traffic/exchange.ts";
 import { demandsOf, webhookDemands } from "../traffic/parts/webhook-fields.ts";
 import { defineModule } from "../traffic/module.ts";
-import { takenWebhooks, webhookCheck, webhookVerificationName } from "../traffic/parts/webhook-check.ts";
+import { keepTakenWebhooks, webhookCheck, webhookVerificationName } from "../traffic/parts/webhook-check.ts";
 import { defaultsOf } from "../settings/setting.ts";
 import { webhookSettings } from "../settings/webhooks.ts";
 import type { WebhookSettings } from "../settings/webhooks.ts";
@@ -39,7 +39,7 @@ export function webhookVerificationWith(settings: WebhookSettings) {
       ...webhookDemands,
     },
     rules: [
-      (config) => demandIssue(providerNamed(config.provider) ?? config.provider, demandsOf(config)),
+      (config) => findDemandIssue(providerNamed(config.provider) ?? config.provider, demandsOf(config)),
       ({ provider, secret }) => {
         const message = secretIssue(providerNamed(provider) ?? provider, secret);
         return message === undefined ? undefined : { path: "secret", message };
@@ -54,7 +54,9 @@ export function webhookVerificationWith(settings: WebhookSettings) {
       if (wrong !== undefined) throw new Error(`verify webhooks of ${provider}: the secret ${wrong}`);
       const { webhookMaxBytes: maxBytes } = settings;
       const { clock, ownerId } = scope;
-      const taken = takenWebhooks(settings, `webhooks received by ${ownerId}`, (key, make) => scope.keep(key, make));
+      const taken = keepTakenWebhooks(settings, `webhooks received by ${ownerId}`, (key, make) =>
+        scope.keep(key, make),
+      );
       const check = webhookCheck(provider, secret, { maxBytes, demands: demandsOf(config), taken, clock });
       return {
         signsAnew: (message, now) => signAnew(provider, secret, message, now),

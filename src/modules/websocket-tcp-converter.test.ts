@@ -12,7 +12,7 @@ import { routeWith, tableOf } from "../../test/support/routing.ts";
 import { seededRandom } from "../../test/support/random.ts";
 import type { ByteReceiver } from "../lib/io/byte-stream.ts";
 import { socketStream } from "../lib/io/socket-stream.ts";
-import { FrameReader } from "../websocket/frames.ts";
+import { FrameReader } from "../websocket/websocket-frames.ts";
 
 const clock = makeManualClock();
 const route = routeWith("websocket_tcp_converter", {}, tableOf(clock));

@@ -1,8 +1,8 @@
 import { websocketProof } from "../lib/websocket-proof.ts";
 import { defineModule } from "../traffic/module.ts";
-import { onlyValue } from "../traffic/parts/only-value.ts";
+import { readOnlyValue } from "../traffic/parts/only-value.ts";
 import type { Exchange } from "../traffic/exchange.ts";
-import { changed, denied } from "../traffic/step.ts";
+import { changeStep, denyStep } from "../traffic/step.ts";
 import type { Step } from "../traffic/step.ts";
 import { joinWebSocketToTcp } from "../websocket/tcp-converter.ts";
 
@@ -16,23 +16,23 @@ export const websocketTcpConverter = defineModule({
   compile: (_config, { clock }) => ({
     request: ({ request }) => {
       if (!request.websocket) return noUpgrade;
-      if (onlyValue(request.headers, "sec-websocket-version") !== "13") return otherVersion;
+      if (readOnlyValue(request.headers, "sec-websocket-version") !== "13") return otherVersion;
       return isKey(request.headers.getAll("sec-websocket-key")) ? converted : noKey;
     },
     converter: {
-      accept,
+      accept: acceptHeaders,
       join: (client, upstream) => joinWebSocketToTcp(client, upstream, clock),
     },
   }),
 });
 
 const name = "websocket_tcp_converter";
-const converted = changed(name, "binary messages become bytes to the backend, and back");
-const noUpgrade = denied(name, "not_websocket", "the request is not a WebSocket upgrade");
-const noKey = denied(name, "not_websocket", "the request has no valid Sec-WebSocket-Key");
+const converted = changeStep(name, "binary messages become bytes to the backend, and back");
+const noUpgrade = denyStep(name, "not_websocket", "the request is not a WebSocket upgrade");
+const noKey = denyStep(name, "not_websocket", "the request has no valid Sec-WebSocket-Key");
 /** RFC 6455 §4.4: names the supported version. */
 const otherVersion: Step = Object.freeze({
-  ...denied(name, "not_websocket", "the WebSocket version is not 13"),
+  ...denyStep(name, "not_websocket", "the WebSocket version is not 13"),
   answer: { error: "not_websocket", headers: { "sec-websocket-version": "13" } },
 } as const);
 
@@ -41,7 +41,7 @@ function isKey(values: readonly string[]): boolean {
   return values.length === 1 && /^[A-Za-z0-9+/]{21}[AQgw]==$/.test(values[0] as string);
 }
 
-function accept({ request }: Exchange): Readonly<Record<string, string>> {
+function acceptHeaders({ request }: Exchange): Readonly<Record<string, string>> {
   const proof = websocketProof(request.headers.get("sec-websocket-key") ?? "");
   const offered = request.headers
     .getAll("sec-websocket-protocol")

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { signatureFault } from "../../test/support/sigv4.ts";
-import { signedHeaders } from "./aws-signature.ts";
+import { signHeaders } from "./aws-signature.ts";
 
 /** From Amazon's test suite for signature version 4: name, headers and body of a POST to `/`, and its signature. */
 const published = [
@@ -27,7 +27,7 @@ const url = new URL("https://example.amazonaws.com/");
 describe("signatures for AWS", () => {
   for (const { name, headers, body, signature } of published) {
     it(`signatures for AWS match the published example ${name}`, async () => {
-      const signed = await signedHeaders({ url, ...scope, keys, headers, body, nowMs });
+      const signed = await signHeaders({ url, ...scope, keys, headers, body, nowMs });
       assert.match(signed["authorization"] ?? "", new RegExp(`Signature=${signature}$`));
       const request = { method: "POST", target: "/", headers: { ...signed, host: url.host }, body };
       assert.equal(signatureFault(request, { ...keys, ...scope, nowMs }), undefined);
@@ -37,7 +37,7 @@ describe("signatures for AWS", () => {
 
   it("signatures for AWS cover a session token", async () => {
     const sessionToken = "lent";
-    const signed = await signedHeaders({
+    const signed = await signHeaders({
       url,
       ...scope,
       keys: { ...keys, sessionToken },

@@ -19,7 +19,7 @@ export interface Unsigned {
 }
 
 /** Returns the headers of a request with an AWS signature, version 4. The signature covers content type and target. */
-export async function signedHeaders({
+export async function signHeaders({
   method = "POST",
   url,
   keys,

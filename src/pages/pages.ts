@@ -1,5 +1,5 @@
 /** Serves the built pages of `console/` from memory, with headers that isolate them from other sites. */
-import { ownFilesIn, readOwnFile } from "../lib/io/own-file.ts";
+import { listOwnFiles, readOwnFile } from "../lib/io/own-file.ts";
 
 /** The built files; see `console/build.js`. */
 const dist = "console/dist/";
@@ -91,9 +91,9 @@ export function openPages(page: "index.html" | "inspector.html"): Pages {
 }
 
 function readAll(page: string): ReadonlyMap<string, PageFile> {
-  const assets = ownFilesIn(`${dist}assets/`).filter((name) => !name.endsWith(".gz"));
+  const assets = listOwnFiles(`${dist}assets/`).filter((name) => !name.endsWith(".gz"));
   // Releases do not contain the page with all components.
-  const hasKit = page === "index.html" && ownFilesIn(dist).includes("kit.html");
+  const hasKit = page === "index.html" && listOwnFiles(dist).includes("kit.html");
   return new Map([
     ["/", readOne(page)],
     ...(hasKit ? [["/console/kit", readOne("kit.html")] as const] : []),

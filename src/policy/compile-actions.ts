@@ -5,17 +5,18 @@ import type { Program } from "../cel/program.ts";
 import { tooMuchToCompile } from "../cel/syntax/compile-budget.ts";
 import type { CompileBudget } from "../cel/syntax/compile-budget.ts";
 import { compilePattern, patternSteps } from "../cel/values/regex.ts";
-import { parseFields } from "../schema/parse.ts";
+import { parseFields } from "../schema/parse-fields.ts";
 import type { Steps } from "../lib/slices.ts";
 import type { Issue } from "../schema/fields.ts";
-import type { ActionDeclaration, ActionScope, CompiledAction, Layer, Phase } from "./language/action.ts";
+import type { ActionDeclaration, ActionScope, CompiledAction, Layer } from "./language/action.ts";
+import type { Phase } from "./language/phase.ts";
 import { actions, actionsByName, unsupportedActions } from "./actions/index.ts";
-import type { CompiledActionOf } from "./compiled.ts";
+import type { CompiledActionOf } from "./compiled-policy.ts";
 import { pathOf } from "./findings.ts";
 import type { Findings, Keys } from "./findings.ts";
 import { tellsSecret } from "./lint/secret-uses.ts";
 import type { Taint } from "./lint/taint.ts";
-import { didYouMean, fieldReason, shortened } from "./policy-issue.ts";
+import { suggestNearest, fieldReason, shortenText } from "./policy-issue.ts";
 import { compileTemplate } from "./language/template.ts";
 import { textsAsWritten } from "./language/unquoted.ts";
 import { isJsonObject } from "../lib/json.ts";
@@ -42,25 +43,25 @@ export interface ActionReader {
   ): { readonly program: Program; readonly checked: CheckedTree } | undefined;
 }
 
-export function* compileActions(given: unknown, keys: Keys, reader: ActionReader): Steps<readonly CompiledActionOf[]> {
+export function* compileActions(list: unknown, keys: Keys, reader: ActionReader): Steps<readonly CompiledActionOf[]> {
   const { findings } = reader;
   const path = pathOf(keys);
-  if (given === undefined || given === null || (Array.isArray(given) && given.length === 0)) {
+  if (list === undefined || list === null || (Array.isArray(list) && list.length === 0)) {
     findings.wrong(path, "must have at least one action", "policy_actions_missing");
     return [];
   }
-  if (!Array.isArray(given)) {
+  if (!Array.isArray(list)) {
     findings.malformed(path, keys, "must be a list of actions");
     return [];
   }
-  if (given.length > maxActions) {
-    findings.wrong(path, `must have at most ${maxActions}, has ${given.length}`, "policy_rule_large");
+  if (list.length > maxActions) {
+    findings.wrong(path, `must have at most ${maxActions}, has ${list.length}`, "policy_rule_large");
     return [];
   }
   let ender: string | undefined;
   let login: string | undefined;
   const compiled: CompiledActionOf[] = [];
-  for (const [index, action] of given.entries()) {
+  for (const [index, action] of list.entries()) {
     yield;
     const found = compileAction(action, [...keys, index], reader);
     if (!found) continue;
@@ -70,7 +71,7 @@ export function* compileActions(given: unknown, keys: Keys, reader: ActionReader
       findings.wrong(`${path}[${index}]`, message, "policy_action_unreachable");
     } else if (terminating === "always") ender = type;
     if (found.compiled.login) {
-      oneLogin(found.compiled.login.authId, `${path}[${index}]`, login, reader);
+      reportSharedLogin(found.compiled.login.authId, `${path}[${index}]`, login, reader);
       login = `${path}[${index}]`;
     }
     compiled.push(found);
@@ -79,30 +80,35 @@ export function* compileActions(given: unknown, keys: Keys, reader: ActionReader
 }
 
 /** Reports a login that shares its rule with another login, or that has the same key as another login of the policy. */
-function oneLogin(authId: string, at: string, inRule: string | undefined, { findings, logins }: ActionReader): void {
+function reportSharedLogin(
+  authId: string,
+  at: string,
+  inRule: string | undefined,
+  { findings, logins }: ActionReader,
+): void {
   const same = logins.get(authId);
   logins.set(authId, at);
   if (inRule !== undefined) {
     findings.wrong(at, `requires a login in addition to ${inRule}: a rule can have only one`, "policy_logins_many");
   } else if (same !== undefined) {
-    const how = authId === "" ? "also no auth_id" : `also the auth_id "${shortened(authId)}"`;
+    const how = authId === "" ? "also no auth_id" : `also the auth_id "${shortenText(authId)}"`;
     findings.wrong(at, `requires the same login as ${same}, which has ${how}`, "policy_logins_many");
   }
 }
 
-function compileAction(given: unknown, keys: Keys, reader: ActionReader): CompiledActionOf | undefined {
+function compileAction(action: unknown, keys: Keys, reader: ActionReader): CompiledActionOf | undefined {
   const { findings, phase, layer } = reader;
   const path = pathOf(keys);
-  if (!isJsonObject(given)) {
+  if (!isJsonObject(action)) {
     findings.malformed(path, keys, "must be an action: type, config");
     return undefined;
   }
-  for (const key of Object.keys(given)) {
+  for (const key of Object.keys(action)) {
     if (actionKeys.includes(key)) continue;
-    const message = `is unknown; known are: ${actionKeys.join(", ")}${didYouMean(key, actionKeys)}`;
-    findings.wrong(`${path}.${shortened(key)}`, message, "policy_config_unreadable");
+    const message = `is unknown; known are: ${actionKeys.join(", ")}${suggestNearest(key, actionKeys)}`;
+    findings.wrong(`${path}.${shortenText(key)}`, message, "policy_config_unreadable");
   }
-  const { type, config } = given;
+  const { type, config } = action;
   const declared = typeof type === "string" ? actionsByName.get(type) : undefined;
   if (!declared) {
     findings.wrong(`${path}.type`, unknownAction(type), "policy_action_unknown");
@@ -123,33 +129,33 @@ function compileAction(given: unknown, keys: Keys, reader: ActionReader): Compil
     findings.wrong(`${path}.type`, message, "policy_action_misplaced");
     return undefined;
   }
-  const compiled = configured(declared, config ?? {}, [...keys, "config"], reader);
+  const compiled = configureAction(declared, config ?? {}, [...keys, "config"], reader);
   if (declared.readsPath === true) findings.readsPath = true;
   return compiled && { declaration: declared, compiled };
 }
 
-function configured(
+function configureAction(
   declared: ActionDeclaration,
-  given: unknown,
+  input: unknown,
   keys: Keys,
   reader: ActionReader,
 ): CompiledAction | undefined {
   const { findings } = reader;
   const path = pathOf(keys);
-  if (!isJsonObject(given)) {
+  if (!isJsonObject(input)) {
     findings.wrong(path, "must be an object", "policy_config_unreadable");
     return undefined;
   }
   const raw = declared.raw ?? [];
-  const plain = Object.fromEntries(Object.entries(given).filter(([name]) => !raw.includes(name)));
+  const plain = Object.fromEntries(Object.entries(input).filter(([name]) => !raw.includes(name)));
   const fields = Object.fromEntries(Object.entries(declared.config).filter(([name]) => !raw.includes(name)));
   const texts = textsAsWritten(fields, plain, keys, (at) => findings.written(at));
   const { doc, issues } = parseFields(fields, declared.widen?.(texts) ?? texts, "create");
-  const config = { ...doc, ...Object.fromEntries(raw.map((name) => [name, given[name]])) };
+  const config = { ...doc, ...Object.fromEntries(raw.map((name) => [name, input[name]])) };
   const before = findings.issues.length;
   for (const issue of issues) fieldIssue(path, issue, findings);
   for (const name of raw) {
-    if (declared.config[name]?.required && (given[name] === undefined || given[name] === null)) {
+    if (declared.config[name]?.required && (input[name] === undefined || input[name] === null)) {
       findings.wrong(`${path}.${name}`, "is required", "policy_field_missing");
     }
   }
@@ -177,7 +183,7 @@ function scopeOf(declared: ActionDeclaration, path: string, reader: ActionReader
         (issue) => findings.wrongIn(at(field), text, issue, "policy_interpolation_invalid"),
         (checked, offset) => {
           findings.read(at(field), text, checked, offset);
-          follow(checked, { declared, field, offset, text, path: at(field) }, reader);
+          followSecret(checked, { declared, field, offset, text, path: at(field) }, reader);
         },
         budget,
       ),
@@ -189,7 +195,7 @@ function scopeOf(declared: ActionDeclaration, path: string, reader: ActionReader
     },
     expression(source, field, result) {
       const found = reader.program(source, at(field), result);
-      if (found) follow(found.checked, { declared, field, offset: 0, text: source, path: at(field) }, reader);
+      if (found) followSecret(found.checked, { declared, field, offset: 0, text: source, path: at(field) }, reader);
       return found?.program;
     },
     wrong: (field, message, reason) => findings.wrong(at(field), message, reason ?? "policy_value_invalid"),
@@ -206,13 +212,13 @@ interface Interpolated {
 }
 
 /** Records where a value sends a secret. */
-function follow(
+function followSecret(
   checked: CheckedTree,
   { declared, field, text, offset, path }: Interpolated,
   { taint, findings, phase }: ActionReader,
 ): void {
   if (!tellsSecret(checked, taint)) return;
-  for (const source of tellingAfter(declared, field, phase)) taint.add(source);
+  for (const source of namesRevealedBy(declared, field, phase)) taint.add(source);
   const whom = declared.tells?.(phase);
   if (whom === undefined) return;
   const message = `a secret, or a value derived from it, is visible to ${whom}`;
@@ -231,7 +237,7 @@ const keepsSecret: ReadonlySet<string> = new Set([
 ]);
 
 /** Yields the names that reveal a secret after an action with a secret in a field ran. */
-function* tellingAfter({ type, results }: ActionDeclaration, field: string, phase: Phase): Generator<string> {
+function* namesRevealedBy({ type, results }: ActionDeclaration, field: string, phase: Phase): Generator<string> {
   const [, variable] = /^vars\[\d+\]\.(\w+)/.exec(field) ?? [];
   if (type === "set-vars" && variable !== undefined) yield `vars.${variable}`;
   const [, header] = /^headers\.(.+)$/.exec(field) ?? [];
@@ -253,5 +259,5 @@ function unknownAction(type: unknown): string {
   if (typeof type !== "string") return `must name an action; known are: ${known.join(", ")}`;
   const why = Object.hasOwn(unsupportedActions, type) ? unsupportedActions[type] : undefined;
   if (why !== undefined) return `"${type}" is not supported by this server: ${why}`;
-  return `"${shortened(type)}" is unknown; known are: ${known.join(", ")}${didYouMean(type, known)}`;
+  return `"${shortenText(type)}" is unknown; known are: ${known.join(", ")}${suggestNearest(type, known)}`;
 }

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { docExamples } from "../../test/support/policy-examples.ts";
-import { compilePolicy } from "./compile.ts";
+import { compilePolicy } from "./compile-policy.ts";
 
 describe("policies in the documentation", () => {
   const examples = docExamples();

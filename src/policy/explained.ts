@@ -1,12 +1,12 @@
 /** The values of an expression and of its deciding parts, for `explain`. */
 import type { ExplainedPart, Explanation } from "../cel/program.ts";
-import { Failure } from "../cel/values/failure.ts";
-import { Meter } from "../cel/values/run.ts";
-import type { Result } from "../cel/values/run.ts";
+import { CelFailure } from "../cel/values/cel-failure.ts";
+import { Meter } from "../cel/values/budget.ts";
+import type { Result } from "../cel/values/budget.ts";
 import type { ExplainedValue } from "../traffic/step.ts";
 import { secretMask } from "../schema/concealment.ts";
-import type { CompiledExpression } from "./compiled.ts";
-import { tellingParts } from "./lint/secret-uses.ts";
+import type { CompiledExpression } from "./compiled-policy.ts";
+import { findRevealingParts } from "./lint/secret-uses.ts";
 import { textOf } from "./language/text-of.ts";
 
 /** Maximum parts of one expression, and characters of one value. */
@@ -21,12 +21,12 @@ export function valuesOf(
   { result, parts, checked }: Explanation,
   secrets: ReadonlySet<string>,
 ): ExplainedValue {
-  const telling = tellingParts(checked, taint);
-  const outcome = result instanceof Failure ? "error" : result === true ? "true" : "false";
+  const telling = findRevealingParts(checked, taint);
+  const outcome = result instanceof CelFailure ? "error" : result === true ? "true" : "false";
   const shown = parts
     .filter((part) => part.text !== source && !isLiteral(part.text))
     .slice(0, maxParts)
-    .map((part) => ({ text: part.text.slice(0, maxShown), value: shownPart(part, telling, secrets) }));
+    .map((part) => ({ text: part.text.slice(0, maxShown), value: maskPart(part, telling, secrets) }));
   return { expression: source, outcome, parts: shown };
 }
 
@@ -35,21 +35,17 @@ function isLiteral(text: string): boolean {
 }
 
 /** Masks every value derived from a secret, such as a digest or a part of it. */
-function shownPart(
-  { node, result }: ExplainedPart,
-  telling: ReadonlySet<number>,
-  secrets: ReadonlySet<string>,
-): string {
-  if (!telling.has(node.id) || typeof result === "boolean") return shownValue(result, secrets);
-  return result instanceof Failure ? `error: ${secretMask}` : secretMask;
+function maskPart({ node, result }: ExplainedPart, telling: ReadonlySet<number>, secrets: ReadonlySet<string>): string {
+  if (!telling.has(node.id) || typeof result === "boolean") return maskValue(result, secrets);
+  return result instanceof CelFailure ? `error: ${secretMask}` : secretMask;
 }
 
-function shownValue(value: Result, secrets: ReadonlySet<string>): string {
+function maskValue(value: Result, secrets: ReadonlySet<string>): string {
   const meter = new Meter();
   meter.steps = shownSteps;
-  const written = value instanceof Failure ? value : textOf(value, meter);
-  let text = written instanceof Failure ? `error: ${written.message}` : written;
-  if (written instanceof Failure && written !== value) return "too large to show";
+  const written = value instanceof CelFailure ? value : textOf(value, meter);
+  let text = written instanceof CelFailure ? `error: ${written.message}` : written;
+  if (written instanceof CelFailure && written !== value) return "too large to show";
   for (const secret of secrets) if (secret !== "") text = text.replaceAll(secret, secretMask);
   return text.length > maxShown ? `${text.slice(0, maxShown)}…` : text;
 }

@@ -5,13 +5,13 @@ import type { Issue } from "../cel/syntax/issue.ts";
 import type { RefusalName } from "../lib/errors.ts";
 import type { NamedSecret } from "../schema/fields.ts";
 import type { ReadYaml } from "../lib/yaml.ts";
-import type { Doubt } from "./lint/doubt.ts";
+import type { Doubt } from "./lint/policy-doubt.ts";
 import { capitalHeaderNames } from "./lint/header-names.ts";
-import { olderNames } from "./lint/older-names.ts";
+import { findOlderNames } from "./lint/older-names.ts";
 import { secretUses } from "./lint/secret-uses.ts";
 import { readsWithoutData } from "./lint/without-data.ts";
 import { readsPath } from "./lint/path-uses.ts";
-import { isOfAddress } from "./variables/address.ts";
+import { isOfAddress } from "./variables/address-variables.ts";
 import { maxPolicyIssues } from "./policy-issue.ts";
 import type { PlaceInText, PolicyIssue, PolicyWarning } from "./policy-issue.ts";
 
@@ -78,7 +78,7 @@ export class Findings {
     this.secrets.push(...secretUses(checked));
     this.readsPath ||= readsPath(checked);
     this.readsAddresses ||= [...checked.variables.values()].some(({ name }) => isOfAddress(name));
-    for (const { from, to, name } of olderNames(checked)) {
+    for (const { from, to, name } of findOlderNames(checked)) {
       this.olderNames.push({ path, source, from: before + from, to: before + to, name });
     }
     for (const doubt of [...readsWithoutData(checked), ...capitalHeaderNames(checked)]) {

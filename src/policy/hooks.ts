@@ -1,34 +1,35 @@
 /** A compiled policy on one route or edge: the hooks that act on its traffic. */
 import { hash } from "node:crypto";
-import { resumed } from "../lib/heartbeat.ts";
-import type { ConnectionFacts, Exchange } from "../traffic/exchange.ts";
+import { resumeMark } from "../lib/heartbeat.ts";
+import type { Exchange } from "../traffic/exchange.ts";
+import type { ConnectionFacts } from "../traffic/connection-facts.ts";
 import type { LoginGuard } from "../traffic/login.ts";
 import type { CompiledModule, OpenedDecision } from "../traffic/module.ts";
 import type { OpenConnection } from "../traffic/open-connection.ts";
 import { OwnResponse } from "../traffic/own-response.ts";
-import { denied, passed } from "../traffic/step.ts";
+import { denyStep, passStep } from "../traffic/step.ts";
 import type { Answer, FixedAnswer, Step } from "../traffic/step.ts";
 import type { PhaseEnd } from "./language/action.ts";
-import { policyModuleName } from "./compile.ts";
-import type { CompiledPolicy, CompiledRule } from "./compiled.ts";
-import { PolicyContext } from "./language/context.ts";
-import { watchMessages } from "./messages.ts";
-import type { PolicyPlace } from "./language/context.ts";
-import { runRules } from "./run.ts";
-import type { RuleCounts, RuleStates } from "./run.ts";
+import { policyModuleName } from "./compile-policy.ts";
+import type { CompiledPolicy, CompiledRule } from "./compiled-policy.ts";
+import { PolicyContext } from "./language/policy-context.ts";
+import { watchMessages } from "./watch-messages.ts";
+import type { PolicyPlace } from "./language/policy-context.ts";
+import { runRules } from "./run-rules.ts";
+import type { RuleCounts, RuleStates } from "./run-rules.ts";
 
 const none: readonly CompiledRule[] = Object.freeze([]);
-const through = passed(policyModuleName, "no rule ended it");
+const through = passStep(policyModuleName, "no rule ended it");
 
 /** Attaches the policy. Throws if one of its actions cannot be attached. */
 export function policyHooks(policy: CompiledPolicy, given: PolicyPlace): CompiledModule {
   if (!policy.enabled) return {};
   const logins: LoginGuard[] = [];
-  const place: PolicyPlace = { ...given, login: (asked) => added(logins, given.login(asked)) };
-  const connect = attached(policy.phases.on_tcp_connect, place);
-  const request = attached(policy.phases.on_http_request, place);
-  const response = attached(policy.phases.on_http_response, place);
-  const messages = attached(policy.phases.on_event_stream_message, place);
+  const place: PolicyPlace = { ...given, login: (asked) => appendTo(logins, given.login(asked)) };
+  const connect = attachRules(policy.phases.on_tcp_connect, place);
+  const request = attachRules(policy.phases.on_http_request, place);
+  const response = attachRules(policy.phases.on_http_response, place);
+  const messages = attachRules(policy.phases.on_event_stream_message, place);
   const hooks = new PolicyHooks(place, { connect, request, response, messages });
   const { protocol } = place.endpoint;
   // HTTP connections are decided with their first request, because only then their route is known.
@@ -49,7 +50,7 @@ export function policyHooks(policy: CompiledPolicy, given: PolicyPlace): Compile
       response: (exchange) => hooks.response(exchange, false),
       rehearseResponse: (exchange) => hooks.response(exchange, true),
     }),
-    ...((messages.rules.length > 0 || some(response.rules, "readsResponseBody")) && { readsResponseBody: true }),
+    ...((messages.rules.length > 0 || hasProperty(response.rules, "readsResponseBody")) && { readsResponseBody: true }),
     ...(logins.length > 0 && {
       logins,
       beforeLogin: (login, exchange) => hooks.beforeLogin(login, exchange),
@@ -60,7 +61,7 @@ export function policyHooks(policy: CompiledPolicy, given: PolicyPlace): Compile
   };
 }
 
-function added<T>(list: T[], one: T): T {
+function appendTo<T>(list: T[], one: T): T {
   list.push(one);
   return one;
 }
@@ -71,7 +72,7 @@ export function endsTls(rules: readonly CompiledRule[]): boolean {
 }
 
 /** Whether an action of one of the rules has this property. */
-function some(rules: readonly CompiledRule[], property: "readsResponseBody" | "haltsUnread"): boolean {
+function hasProperty(rules: readonly CompiledRule[], property: "readsResponseBody" | "haltsUnread"): boolean {
   return rules.some(({ actions }) => actions.some(({ compiled }) => compiled[property] === true));
 }
 
@@ -80,7 +81,7 @@ interface Attached {
   readonly states: RuleStates;
 }
 
-function attached(rules: readonly CompiledRule[] = none, place: PolicyPlace): Attached {
+function attachRules(rules: readonly CompiledRule[] = none, place: PolicyPlace): Attached {
   if (rules.length === 0) return { rules, states: [] };
   const counts = place.keep(`counts ${conditionsOf(rules)}`, () => rules.map(() => ({ matched: 0, failed: 0 })));
   const states = rules.map(({ actions }, at) => ({
@@ -119,7 +120,7 @@ class PolicyHooks {
     this.#request = request;
     this.#response = response;
     this.#messages = messages;
-    this.#haltsUnread = some(messages.rules, "haltsUnread");
+    this.#haltsUnread = hasProperty(messages.rules, "haltsUnread");
     this.#settling = [request, response].flatMap(({ rules, states }) =>
       rules.flatMap(({ actions }, rule) =>
         actions.flatMap(({ compiled }, at) =>
@@ -145,15 +146,15 @@ class PolicyHooks {
     const steps: Step[] = [];
     const end = runRules(rules, states, context, steps);
     return end instanceof Promise
-      ? end.then((ended) => connected(ended, steps, context))
-      : connected(end, steps, context);
+      ? end.then((ended) => endConnection(ended, steps, context))
+      : endConnection(end, steps, context);
   }
 
   request(exchange: Exchange, isRehearsal: boolean): Step | Promise<Step> {
     if (this.#connect.rules.length === 0) return this.#requested(exchange, isRehearsal);
     const closed = this.#connected(exchange, isRehearsal);
     if (closed instanceof Promise)
-      return closed.then(resumed((step) => step ?? this.#requested(exchange, isRehearsal)));
+      return closed.then(resumeMark((step) => step ?? this.#requested(exchange, isRehearsal)));
     return closed ?? this.#requested(exchange, isRehearsal);
   }
 
@@ -167,7 +168,7 @@ class PolicyHooks {
     const { rules, states } = this.#connect;
     const context = new PolicyContext(this.#place, "on_tcp_connect", exchange.connection, exchange, isRehearsal);
     const end = runRules(rules, states, context, exchange.steps);
-    const closing = end instanceof Promise ? end.then(closedBy) : closedBy(end);
+    const closing = end instanceof Promise ? end.then(closeStep) : closeStep(end);
     if (!isRehearsal) this.#connections.set(exchange.connection, closing ?? "passed");
     return closing;
   }
@@ -179,7 +180,7 @@ class PolicyHooks {
     const end = runRules(rules, states, context, exchange.steps);
     if (end === undefined) return through;
     return end instanceof Promise
-      ? end.then(resumed((ended) => this.#ended(ended, context)))
+      ? end.then(resumeMark((ended) => this.#ended(ended, context)))
       : this.#ended(end, context);
   }
 
@@ -187,7 +188,7 @@ class PolicyHooks {
   beforeLogin(login: LoginGuard, exchange: Exchange): Step | undefined | Promise<Step | undefined> {
     if (this.#connect.rules.length === 0) return this.#beforeLogin(login, exchange);
     const closed = this.#connected(exchange, true);
-    if (closed instanceof Promise) return closed.then(resumed((step) => step ?? this.#beforeLogin(login, exchange)));
+    if (closed instanceof Promise) return closed.then(resumeMark((step) => step ?? this.#beforeLogin(login, exchange)));
     return closed ?? this.#beforeLogin(login, exchange);
   }
 
@@ -196,7 +197,7 @@ class PolicyHooks {
     const context = new PolicyContext(this.#place, "on_http_request", exchange.connection, exchange, true);
     context.until = login;
     const end = runRules(rules, states, context, exchange.steps);
-    return end instanceof Promise ? end.then(stoppedBefore) : stoppedBefore(end);
+    return end instanceof Promise ? end.then(stopStep) : stopStep(end);
   }
 
   response(exchange: Exchange, isRehearsal: boolean): Step | Promise<Step> {
@@ -236,8 +237,8 @@ class PolicyHooks {
     const steps = (context.exchange as Exchange).steps;
     const replaced = runRules(rules, states, context, steps);
     const finish = (other: PhaseEnd | undefined): Step | Promise<Step> =>
-      other === undefined ? finished(response) : stepOf(other);
-    return replaced instanceof Promise ? replaced.then(resumed(finish)) : finish(replaced);
+      other === undefined ? finishResponse(response) : stepOf(other);
+    return replaced instanceof Promise ? replaced.then(resumeMark(finish)) : finish(replaced);
   }
 }
 
@@ -249,7 +250,7 @@ interface Settling {
 }
 
 /** Returns the step of the rule that closes the connection. No other step follows. */
-function connected(end: PhaseEnd | undefined, steps: Step[], context: PolicyContext): OpenedDecision {
+function endConnection(end: PhaseEnd | undefined, steps: Step[], context: PolicyContext): OpenedDecision {
   const forwardTo = end?.by === "forward" ? end.address : undefined;
   const closes = end !== undefined && forwardTo === undefined;
   const last = steps.at(-1);
@@ -258,11 +259,11 @@ function connected(end: PhaseEnd | undefined, steps: Step[], context: PolicyCont
 }
 
 /** Returns a step that closes the connection, for any end of the connection phase. */
-function closedBy(end: PhaseEnd | undefined): Step | undefined {
+function closeStep(end: PhaseEnd | undefined): Step | undefined {
   return end && stepOf({ by: "close" });
 }
 
-function stoppedBefore(end: PhaseEnd | undefined): Step | undefined {
+function stopStep(end: PhaseEnd | undefined): Step | undefined {
   if (end === undefined || end.by === "reached" || end.by === "forward") return undefined;
   return end.by === "login" ? end.step : stepOf(end);
 }
@@ -292,13 +293,13 @@ function stepOf(end: PhaseEnd | undefined): Step {
   }
 }
 
-const broken = denied(policyModuleName, "policy_action_failed", "its rules could not change the response's body");
+const broken = denyStep(policyModuleName, "policy_action_failed", "its rules could not change the response's body");
 
-function finished(response: OwnResponse): Step | Promise<Step> {
+function finishResponse(response: OwnResponse): Step | Promise<Step> {
   const answer = response.answer();
-  return answer instanceof Promise ? answer.then(answeredWith).catch(() => broken) : answeredWith(answer);
+  return answer instanceof Promise ? answer.then(answerWith).catch(() => broken) : answerWith(answer);
 }
 
-function answeredWith(answer: FixedAnswer): Step {
+function answerWith(answer: FixedAnswer): Step {
   return { by: policyModuleName, outcome: "answered", reason: "answered by a rule", answer };
 }

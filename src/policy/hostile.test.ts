@@ -10,9 +10,9 @@ import { seededRandom } from "../../test/support/random.ts";
 import type { Random } from "../../test/support/random.ts";
 import type { Exchange } from "../traffic/exchange.ts";
 import type { Step } from "../traffic/step.ts";
-import { compilePolicy } from "./compile.ts";
+import { compilePolicy } from "./compile-policy.ts";
 import { policyHooks } from "./hooks.ts";
-import { defaultPolicyServices, ruleSteps } from "./language/context.ts";
+import { defaultPolicyServices, ruleSteps } from "./language/policy-context.ts";
 
 const rules = (...list: readonly object[]): string => JSON.stringify({ on_http_request: list });
 const answers = (body: string): object => ({ actions: [{ type: "custom-response", config: { body } }] });

@@ -1,15 +1,16 @@
 /** The policy language, generated from the declarations, for completion in editors and for readers. */
-import { typeText } from "../cel/checking/types.ts";
-import type { Type } from "../cel/checking/types.ts";
-import type { Overload } from "../cel/checking/declarations.ts";
+import { typeText } from "../cel/checking/cel-types.ts";
+import type { Type } from "../cel/checking/cel-types.ts";
+import type { Overload } from "../cel/checking/function-declarations.ts";
 import { macroNames } from "../cel/syntax/macros.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import { actions } from "./actions/index.ts";
-import { environmentOf } from "./environment.ts";
-import { policyExamples } from "./examples.ts";
-import type { PolicyExample } from "./examples.ts";
-import { policyJsonSchema } from "./json-schema.ts";
-import type { Layer, Phase } from "./language/action.ts";
+import { environmentOf } from "./policy-environment.ts";
+import { policyExamples } from "./policy-examples.ts";
+import type { PolicyExample } from "./policy-examples.ts";
+import { policyJsonSchema } from "./policy-json-schema.ts";
+import type { Layer } from "./language/action.ts";
+import type { Phase } from "./language/phase.ts";
 import { phasesOf } from "./phases.ts";
 
 interface PhaseDescription {

@@ -1,17 +1,17 @@
 /** Expressions over a single request with its body, outside a policy: they name a message of an inbox, or its line. */
-import { types } from "../cel/checking/types.ts";
+import { types } from "../cel/checking/cel-types.ts";
 import type { Environment } from "../cel/checking/environment.ts";
 import { defineEnvironment } from "../cel/checking/environment.ts";
-import { compile } from "../cel/program.ts";
+import { compileSource } from "../cel/program.ts";
 import type { Program } from "../cel/program.ts";
-import { Failure } from "../cel/values/failure.ts";
+import { CelFailure } from "../cel/values/cel-failure.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Exchange } from "../traffic/exchange.ts";
-import { defaultPolicyServices, PolicyContext } from "./language/context.ts";
-import type { PolicyPlace } from "./language/context.ts";
+import { defaultPolicyServices, PolicyContext } from "./language/policy-context.ts";
+import type { PolicyPlace } from "./language/policy-context.ts";
 import { textOf } from "./language/text-of.ts";
-import { messageVariables, requestFunctionsOf } from "./environment.ts";
-import { variable } from "./variables/declare.ts";
+import { messageVariables, requestFunctionsOf } from "./policy-environment.ts";
+import { declareVariable } from "./variables/declare.ts";
 
 /** Texts of expressions may not be longer. */
 const maxBodyText = 65_536;
@@ -27,11 +27,11 @@ class MessageContext extends PolicyContext {
 
 let made: Environment | undefined;
 
-function environment(): Environment {
+function makeEnvironment(): Environment {
   return (made ??= defineEnvironment({
     variables: {
       ...messageVariables,
-      body: variable(
+      body: declareVariable(
         types.string,
         (context) => (context as MessageContext).body,
         (context) => ((context as MessageContext).body.length + 63) >> 6,
@@ -43,7 +43,7 @@ function environment(): Environment {
 
 /** Returns the fault of an expression as the end of "must …", or undefined. */
 export function messageExpressionIssue(source: string): string | undefined {
-  const compiled = compile(source, environment());
+  const compiled = compileSource(source, makeEnvironment());
   return compiled.ok ? undefined : `be an expression: ${compiled.issues[0]?.message ?? "it is invalid"}`;
 }
 
@@ -58,17 +58,17 @@ export interface MessagePlace {
 
 /** Throws if the expression is invalid. */
 export function compileMessageExpression(source: string, given: MessagePlace): MessageExpression {
-  const compiled = compile(source, environment());
+  const compiled = compileSource(source, makeEnvironment());
   if (!compiled.ok) throw new Error(`compile "${source}": ${compiled.issues[0]?.message ?? "it is invalid"}`);
   const { program } = compiled;
   const place = placeFor(given);
-  return (exchange, body) => evaluated(program, new MessageContext(place, exchange, body));
+  return (exchange, body) => evaluateText(program, new MessageContext(place, exchange, body));
 }
 
-function evaluated(program: Program, context: MessageContext): string {
+function evaluateText(program: Program, context: MessageContext): string {
   const value = program.evaluate(context, context);
-  const text = value instanceof Failure ? value : textOf(value, context);
-  return text instanceof Failure ? "" : text;
+  const text = value instanceof CelFailure ? value : textOf(value, context);
+  return text instanceof CelFailure ? "" : text;
 }
 
 function placeFor({ accountId, ownerId, clock }: MessagePlace): PolicyPlace {

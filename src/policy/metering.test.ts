@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { exchangeOf } from "../../test/support/exchange.ts";
 import { policyOutcome } from "../../test/support/policy-outcome.ts";
-import { compilePolicy } from "./compile.ts";
+import { compilePolicy } from "./compile-policy.ts";
 
 const deny = [{ type: "deny" }];
 const rules = (...list: readonly object[]): object => ({ on_http_request: list });

@@ -6,8 +6,8 @@ import { makeAction } from "../../test/support/policy-action.ts";
 import { issuers, makeToken } from "../../test/support/tokens.ts";
 import { exchangeOf, runRequest } from "../../test/support/exchange.ts";
 import { routeWith } from "../../test/support/routing.ts";
-import { beat, newHeart, workOf, workOn } from "../lib/heartbeat.ts";
-import { recheck } from "../identity/guard/recheck.ts";
+import { startHeartbeat, newHeart, workOf, workOn } from "../lib/heartbeat.ts";
+import { recheckSession } from "../identity/guard/recheck.ts";
 import type { PublicKey } from "../jose/key-set.ts";
 import { webhookCheck } from "../traffic/parts/webhook-check.ts";
 import { demandsOf } from "../traffic/parts/webhook-fields.ts";
@@ -22,7 +22,7 @@ const asks = { expressions: ["req.method == 'PUT'"], actions: [{ type: "deny" }]
 describe("the watchdog's note of a thread's work", () => {
   it("D9: the watchdog's note names the route while rules run after an action that waited", async () => {
     const heart = newHeart();
-    beat(heart);
+    startHeartbeat(heart);
     const exchange = exchangeOf({ method: "POST", body: "a" });
     const noted: number[] = [];
     const request = new Proxy(exchange.request, {
@@ -47,7 +47,7 @@ describe("the watchdog's note of a thread's work", () => {
   /** What the thread had noted each time that the code under test called the function, while owner 42 was at work. */
   const notedIn = async (start: (seen: () => void) => unknown): Promise<readonly number[]> => {
     const heart = newHeart();
-    beat(heart);
+    startHeartbeat(heart);
     const noted: number[] = [];
     workOn(42);
     const work = start(() => noted.push(workOf(heart)));
@@ -134,7 +134,7 @@ describe("the watchdog's note of a thread's work", () => {
       const session = { record, checked: seen };
       const method = { renew: () => later({ tokens: {}, identity }) };
       const context = { clock: makeManualClock(), reports: { renewed: seen } };
-      return recheck(session as never, method as never, 60, context as never);
+      return recheckSession(session as never, method as never, 60, context as never);
     });
     assert.deepEqual(noted, [42, 42]);
   });

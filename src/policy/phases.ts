@@ -1,4 +1,5 @@
-import type { Layer, Phase } from "./language/action.ts";
+import type { Layer } from "./language/action.ts";
+import type { Phase } from "./language/phase.ts";
 
 export const phasesOf: Readonly<Record<Layer, readonly Phase[]>> = {
   http: ["on_http_request", "on_http_response", "on_event_stream_message", "on_tcp_connect"],

@@ -1,4 +1,4 @@
-import { nearest } from "../lib/nearest.ts";
+import { findNearest } from "../lib/nearest.ts";
 import type { RefusalName } from "../lib/errors.ts";
 import type { Issue } from "../schema/fields.ts";
 
@@ -32,13 +32,13 @@ export const maxPolicyIssues = 20;
 /** Maximum characters of a name repeated in a message. */
 const maxShown = 64;
 
-export function shortened(text: string): string {
+export function shortenText(text: string): string {
   return text.slice(0, maxShown);
 }
 
 /** Returns `; did you mean "…"?`, or "". */
-export function didYouMean(given: string, known: Iterable<string>): string {
-  const near = nearest(shortened(given), known);
+export function suggestNearest(text: string, known: Iterable<string>): string {
+  const near = findNearest(shortenText(text), known);
   return near === undefined ? "" : `; did you mean "${near}"?`;
 }
 

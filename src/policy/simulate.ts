@@ -5,7 +5,7 @@ import type { BodyStage } from "../traffic/body-stage.ts";
 import { keysOf } from "../jose/key-set.ts";
 import type { KeySets } from "../jose/key-sets.ts";
 import { canonicalPath } from "../lib/canonical-path.ts";
-import { encodedPath } from "../lib/encoded-path.ts";
+import { encodeCanonicalPath } from "../lib/encoded-path.ts";
 import { withoutDotSegments } from "../lib/spelled-path.ts";
 import { systemClock } from "../lib/clock.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -13,19 +13,20 @@ import { Refusal, catalogue } from "../lib/errors.ts";
 import type { InternalAddress } from "../lib/internal-names.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { nameOf, siblingOf } from "../lib/plain-names.ts";
-import type { InternalCalls } from "../traffic/calls.ts";
-import type { ConnectionFacts, Exchange, RequestHead, ResponseHead } from "../traffic/exchange.ts";
+import type { InternalCalls } from "../traffic/http-calls.ts";
+import type { Exchange, RequestHead, ResponseHead } from "../traffic/exchange.ts";
+import type { ConnectionFacts } from "../traffic/connection-facts.ts";
 import { HeaderList } from "../traffic/header-list.ts";
 import type { HeaderPairs } from "../traffic/header-list.ts";
-import type { DescribedVisitor } from "../traffic/login.ts";
+import type { DescribedVisitor } from "../traffic/visitor.ts";
 import type { Answer, Step } from "../traffic/step.ts";
-import type { CompiledPolicy } from "./compiled.ts";
+import type { CompiledPolicy } from "./compiled-policy.ts";
 import type { Layer } from "./language/action.ts";
-import { defaultPolicyServices } from "./language/context.ts";
-import type { LogEntry } from "./language/context.ts";
+import { defaultPolicyServices } from "./language/policy-context.ts";
+import type { LogEntry } from "./language/policy-context.ts";
 import { policyHooks } from "./hooks.ts";
 import { openOutside } from "./parts/outside.ts";
-import { simulatedLogin } from "./simulated-login.ts";
+import { makeSimulatedLogin } from "./simulated-login.ts";
 import { throughStages } from "../traffic/staged-body.ts";
 
 /** The environment in which the policy runs. */
@@ -130,7 +131,7 @@ export function startSimulation(policy: CompiledPolicy, place: SimulatedPlace): 
     keep: (_key, make) => make(),
     ipPolicy: none("IP policy"),
     authority: none("certificate authority"),
-    login: simulatedLogin,
+    login: makeSimulatedLogin,
   });
   return {
     async request(given, isDry = false) {
@@ -152,26 +153,26 @@ type Hooks = ReturnType<typeof policyHooks>;
 async function requestOn(
   hooks: Hooks,
   exchange: Exchange,
-  given: SimulatedRequest,
+  request: SimulatedRequest,
   isDry: boolean,
 ): Promise<Simulated> {
   const step = await (isDry ? hooks.rehearse : hooks.request)?.(exchange);
   if (step) exchange.steps.push(step);
-  if (step?.answer) return ended(step.drops === true ? undefined : step.answer, exchange);
+  if (step?.answer) return summarize(step.drops === true ? undefined : step.answer, exchange);
   const { rewritten, target, headers } = exchange.request;
   const forwardedTo = step?.forwardTo;
   const body = (await exchange.body(Number.MAX_SAFE_INTEGER)).toString();
   const upstream =
     forwardedTo === undefined
-      ? { target: rewritten ?? spelledTarget(target), headers: headers.entries(), body }
+      ? { target: rewritten ?? spellTarget(target), headers: headers.entries(), body }
       : undefined;
-  const answer = (forwardedTo === undefined ? undefined : onlineAt(given.online, forwardedTo)) ?? given.answer;
+  const answer = (forwardedTo === undefined ? undefined : onlineAt(request.online, forwardedTo)) ?? request.answer;
   const stages: BodyStage[] = [];
   let bytes: Buffer = Buffer.from(answer.body);
   const response: ResponseHead = {
     status: answer.status,
     headers: new HeaderList(answer.headers),
-    body: (maxBytes) => bounded(bytes, maxBytes),
+    body: (maxBytes) => limitBody(bytes, maxBytes),
     replaceBody: (replaced) => void (bytes = replaced),
     transform: (stage) => void stages.push(stage),
   };
@@ -180,7 +181,7 @@ async function requestOn(
   const after = await (isDry ? hooks.rehearseResponse : hooks.response)?.(answered);
   if (after) exchange.steps.push(after);
   const sent = { upstream, forwardedTo };
-  if (after?.answer) return { ...ended(after.answer, exchange), ...sent };
+  if (after?.answer) return { ...summarize(after.answer, exchange), ...sent };
   // Frames the response like an edge, which sends a length that is known in advance.
   if (stages.length === 0) response.headers.set("content-length", String(bytes.length));
   else response.headers.delete("content-length");
@@ -189,24 +190,24 @@ async function requestOn(
   return { status: response.status, headers: response.headers.entries(), body: shown.toString(), ...sent, steps, logs };
 }
 
-function spelledTarget(target: string): string {
+function spellTarget(target: string): string {
   const mark = target.indexOf("?");
   return mark < 0 ? withoutDotSegments(target) : withoutDotSegments(target.slice(0, mark)) + target.slice(mark);
 }
 
-function bounded(body: Buffer, maxBytes: number): Promise<Buffer> {
+function limitBody(body: Buffer, maxBytes: number): Promise<Buffer> {
   return body.length > maxBytes ? Promise.reject(new Refusal("payload_too_large")) : Promise.resolve(body);
 }
 
-function ended(answer: Answer | undefined, { steps, logs = [] }: Exchange): Simulated {
+function summarize(answer: Answer | undefined, { steps, logs = [] }: Exchange): Simulated {
   const rest = { upstream: undefined, forwardedTo: undefined, steps, logs };
   if (answer === undefined) return { status: 0, headers: [], body: "", ...rest };
-  const headers = Object.entries(answer.headers ?? {}).flatMap(([name, value]) => pairs(name, value));
+  const headers = Object.entries(answer.headers ?? {}).flatMap(([name, value]) => toPairs(name, value));
   if ("error" in answer) return { status: catalogue[answer.error].status, headers, body: undefined, ...rest };
   return { status: answer.status, headers, body: Buffer.from(answer.body as string).toString(), ...rest };
 }
 
-function pairs(name: string, value: string | readonly string[]): HeaderPairs {
+function toPairs(name: string, value: string | readonly string[]): HeaderPairs {
   return [value].flat().map((one) => [name.toLowerCase(), one] as const);
 }
 
@@ -220,8 +221,8 @@ function factsOf(
   return { ...own, startedAt: nowMs, tls, hello };
 }
 
-function exchangeOf(given: SimulatedRequest, place: SimulatedPlace): Exchange {
-  const { method, host, target, headers, body } = given;
+function exchangeOf(simulated: SimulatedRequest, place: SimulatedPlace): Exchange {
+  const { method, host, target, headers, body } = simulated;
   const question = target.indexOf("?");
   const path = question < 0 ? target : target.slice(0, question);
   const fields = new HeaderList(headers);
@@ -229,7 +230,7 @@ function exchangeOf(given: SimulatedRequest, place: SimulatedPlace): Exchange {
   const request: RequestHead = {
     httpVersion: "2",
     method,
-    path: canonicalPath(path) ?? encodedPath(path) ?? path,
+    path: canonicalPath(path) ?? encodeCanonicalPath(path) ?? path,
     query: question < 0 ? "" : target.slice(question),
     target,
     host,
@@ -241,15 +242,15 @@ function exchangeOf(given: SimulatedRequest, place: SimulatedPlace): Exchange {
   const tls = { serverName: host, version: "TLSv1.3", cipher: "TLS_AES_256_GCM_SHA384", clientCertificate: undefined };
   return {
     id: "req_test",
-    connection: factsOf(given, place, tls),
+    connection: factsOf(simulated, place, tls),
     request,
-    receivedAt: given.nowMs,
-    bodyReceivedAt: given.nowMs,
+    receivedAt: simulated.nowMs,
+    bodyReceivedAt: simulated.nowMs,
     response: undefined,
     steps: [],
     abandoned: false,
-    rehearsedAs: given.visitor,
-    body: (maxBytes) => bounded(bytes, maxBytes),
+    rehearsedAs: simulated.visitor,
+    body: (maxBytes) => limitBody(bytes, maxBytes),
     replaceBody: (replaced) => void (bytes = replaced),
   };
 }
@@ -267,8 +268,8 @@ async function answerInside(url: URL, online: SimulatedWorld["online"]) {
   return { status: answer.status, headers, body: Buffer.from(answer.body), address: "" };
 }
 
-function keySetsAmong(given: SimulatedPlace["keySets"]): KeySets {
-  const sets = new Map(Object.entries(given).map(([url, set]) => [url, keysOf(set)]));
+function keySetsAmong(keySets: SimulatedPlace["keySets"]): KeySets {
+  const sets = new Map(Object.entries(keySets).map(([url, set]) => [url, keysOf(set)]));
   return { keysFor: (url) => Promise.resolve(sets.get(url)), has: () => true };
 }
 

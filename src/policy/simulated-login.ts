@@ -1,11 +1,12 @@
 /** Logins in simulations: a described visitor is logged in, and all others would have to log in. */
 import type { AskedLogin } from "../traffic/asked-login.ts";
 import type { Exchange } from "../traffic/exchange.ts";
-import type { DescribedVisitor, LoginGuard } from "../traffic/login.ts";
-import { answered, changed, denied } from "../traffic/step.ts";
+import type { LoginGuard } from "../traffic/login.ts";
+import type { DescribedVisitor } from "../traffic/visitor.ts";
+import { answerStep, changeStep, denyStep } from "../traffic/step.ts";
 import type { Step } from "../traffic/step.ts";
 
-export function simulatedLogin(asked: AskedLogin): LoginGuard {
+export function makeSimulatedLogin(asked: AskedLogin): LoginGuard {
   const { kind } = asked.provider;
   const admits = ({ email, emailVerified, groups }: DescribedVisitor): boolean => {
     if ("authorizedGroups" in asked) {
@@ -19,15 +20,15 @@ export function simulatedLogin(asked: AskedLogin): LoginGuard {
   };
   const decide = (exchange: Exchange): Step => {
     const visitor = exchange.rehearsedAs;
-    if (!visitor) return answered(kind, "not logged in: redirected to the login", sentAway);
+    if (!visitor) return answerStep(kind, "not logged in: redirected to the login", sentAway);
     if (!admits(visitor)) {
       return kind === "saml"
-        ? denied(kind, "saml_group", `${visitor.email} is not in a listed group`)
-        : denied(kind, "login_not_listed", `${visitor.email} is not on a list`);
+        ? denyStep(kind, "saml_group", `${visitor.email} is not in a listed group`)
+        : denyStep(kind, "login_not_listed", `${visitor.email} is not on a list`);
     }
     const { id: subject, email, emailVerified, name, groups } = visitor;
     exchange.login = { module: kind, clientId: "", subject, email, emailVerified, name, groups };
-    return changed(kind, `${visitor.email} is logged in`);
+    return changeStep(kind, `${visitor.email} is logged in`);
   };
   return { request: decide, rehearse: decide };
 }

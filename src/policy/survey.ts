@@ -2,10 +2,10 @@
 import { hash } from "node:crypto";
 import { Lru } from "../lib/collections/lru.ts";
 import type { NamedSecret } from "../schema/fields.ts";
-import type { PolicyCompilation } from "./compile.ts";
+import type { PolicyCompilation } from "./compile-policy.ts";
 import { endsTls } from "./hooks.ts";
 import type { Layer } from "./language/action.ts";
-import { sharedPolicy } from "./prepared.ts";
+import { compileShared } from "./prepared.ts";
 
 export interface PolicySurvey extends Pick<PolicyCompilation, "issues" | "warnings" | "steps"> {
   readonly secrets: readonly NamedSecret[];
@@ -26,12 +26,12 @@ export function surveyPolicy(text: string, layer: Layer): PolicySurvey {
   const key = `${layer} ${hash("sha256", text, "base64")}`;
   const known = kept.get(key);
   if (known) return known;
-  const survey = made(sharedPolicy(text, layer), layer);
+  const survey = makeSurvey(compileShared(text, layer), layer);
   kept.set(key, survey);
   return survey;
 }
 
-function made({ policy, issues, warnings, secrets, steps }: PolicyCompilation, layer: Layer): PolicySurvey {
+function makeSurvey({ policy, issues, warnings, secrets, steps }: PolicyCompilation, layer: Layer): PolicySurvey {
   const { phases, enabled } = policy;
   const rules = phases[layer === "http" ? "on_http_request" : "on_tcp_connect"] ?? [];
   const logins = Object.values(phases)

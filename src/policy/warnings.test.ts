@@ -1,8 +1,9 @@
 /** Warnings for valid policies that are probably not intended. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { compilePolicy } from "./compile.ts";
-import type { Layer, Phase } from "./language/action.ts";
+import { compilePolicy } from "./compile-policy.ts";
+import type { Layer } from "./language/action.ts";
+import type { Phase } from "./language/phase.ts";
 import type { PolicyWarning } from "./policy-issue.ts";
 
 function warningsOf(policy: object, layer: Layer = "http"): readonly PolicyWarning[] {

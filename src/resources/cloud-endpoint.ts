@@ -1,5 +1,5 @@
 import { internalNameDemand, isInternalName } from "../lib/internal-names.ts";
-import { concealedPolicy } from "../policy/concealment.ts";
+import { concealedPolicy } from "../policy/concealed-policy.ts";
 import {
   connectPhaseIssue,
   endpointPolicyIssue,
@@ -7,7 +7,7 @@ import {
   policyDoubts,
   policyRefusals,
   policyText,
-} from "../policy/document.ts";
+} from "../policy/policy-document.ts";
 import { f, notes } from "../schema/fields.ts";
 import type { Field, Issue } from "../schema/fields.ts";
 import { endpointUrl, parseEndpointUrl, splitHostport } from "../schema/endpoint-url.ts";
@@ -60,7 +60,7 @@ export const cloudEndpoint = defineResource({
     ),
     capture: captureField,
     updated_at: f.timestamp("Time of the last change.", { readOnly: true }),
-    ...live(servedFields),
+    ...markLive(servedFields),
   },
   operations: ["create", "update", "delete"],
   traffic: true,
@@ -142,7 +142,7 @@ function internalIssue(url: string, bindings: readonly string[]): Issue | undefi
     : undefined;
 }
 
-function live<const F extends Readonly<Record<string, Field>>>(
+function markLive<const F extends Readonly<Record<string, Field>>>(
   fields: F,
 ): { readonly [K in keyof F]: F[K] & { readonly live: true } } {
   return Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, { ...field, live: true }])) as never;

@@ -1,5 +1,5 @@
-import { concealedPolicy } from "../policy/concealment.ts";
-import { maxPolicyBytes } from "../policy/document.ts";
+import { concealedPolicy } from "../policy/concealed-policy.ts";
+import { maxPolicyBytes } from "../policy/policy-document.ts";
 import { f } from "../schema/fields.ts";
 import { defineResource } from "../schema/resource.ts";
 import { captureField } from "./capture.ts";

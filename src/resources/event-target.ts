@@ -7,7 +7,7 @@ import type { Concealment, Rule, StringFormat, StoredOf } from "../schema/fields
 type Members = Readonly<Record<string, unknown>>;
 
 /** Returns an issue unless exactly one member of the object is set. */
-function exactlyOne(names: readonly string[]): Rule<Members> {
+function requireExactlyOne(names: readonly string[]): Rule<Members> {
   return (doc) => {
     const set = names.filter((name) => doc[name] !== null);
     if (set.length === 1) return undefined;
@@ -39,7 +39,7 @@ const concealedUrl: Concealment = {
 };
 
 /** The ARN of a service's resource, with a region unless the service has none. */
-function arn(service: string, resource: RegExp, example: string): StringFormat {
+function arnFormat(service: string, resource: RegExp, example: string): StringFormat {
   return {
     name: "arn",
     example,
@@ -51,7 +51,7 @@ function arn(service: string, resource: RegExp, example: string): StringFormat {
   };
 }
 
-const endpoint = (what: string) =>
+const endpointField = (what: string) =>
   f.string(`URL of ${what} instead of its public address, such as a VPC endpoint; https.`, {
     maxBytes: 2048,
     format: { ...httpsUrl, example: "https://vpce-1.example.com" },
@@ -65,7 +65,7 @@ const awsAuth = {
       {
         role_arn: f.string("ARN of the role.", {
           required: true,
-          format: arn("iam", /^role\/./, "arn:aws:iam::123456789012:role/events"),
+          format: arnFormat("iam", /^role\/./, "arn:aws:iam::123456789012:role/events"),
         }),
       },
       nullable,
@@ -80,7 +80,7 @@ const awsAuth = {
     ),
   }),
   required: true,
-  rules: [exactlyOne(["role", "creds"])],
+  rules: [requireExactlyOne(["role", "creds"])],
 } as const;
 
 const members = {
@@ -128,13 +128,13 @@ const members = {
       auth: awsAuth,
       delivery_stream_arn: f.string("ARN of the stream.", {
         required: true,
-        format: arn(
+        format: arnFormat(
           "firehose",
           /^deliverystream\/[A-Za-z0-9_.-]{1,64}$/,
           "arn:aws:firehose:eu-west-1:123456789012:deliverystream/events",
         ),
       }),
-      endpoint: endpoint("Firehose"),
+      endpoint: endpointField("Firehose"),
     },
     nullable,
   ),
@@ -144,13 +144,13 @@ const members = {
       auth: awsAuth,
       stream_arn: f.string("ARN of the stream.", {
         required: true,
-        format: arn(
+        format: arnFormat(
           "kinesis",
           /^stream\/[A-Za-z0-9_.-]{1,128}$/,
           "arn:aws:kinesis:eu-west-1:123456789012:stream/events",
         ),
       }),
-      endpoint: endpoint("Kinesis"),
+      endpoint: endpointField("Kinesis"),
     },
     nullable,
   ),
@@ -160,13 +160,13 @@ const members = {
       auth: awsAuth,
       log_group_arn: f.string("ARN of the log group.", {
         required: true,
-        format: arn(
+        format: arnFormat(
           "logs",
           /^log-group:[A-Za-z0-9_./#-]{1,512}(:\*)?$/,
           "arn:aws:logs:eu-west-1:123456789012:log-group:events",
         ),
       }),
-      endpoint: endpoint("CloudWatch Logs"),
+      endpoint: endpointField("CloudWatch Logs"),
     },
     nullable,
   ),
@@ -192,7 +192,7 @@ const members = {
             /^[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})+$/.test(text) ? undefined : "be a site such as datadoghq.eu",
         },
       }),
-      endpoint: endpoint("the log intake, including its path,"),
+      endpoint: endpointField("the log intake, including its path,"),
     },
     nullable,
   ),
@@ -229,7 +229,7 @@ export const eventTarget = {
     example: { webhook: { url: "https://collector.example.com/events" } } as never,
   }),
   required: true,
-  rules: [exactlyOne(Object.keys(members))],
+  rules: [requireExactlyOne(Object.keys(members))],
 } as const;
 
 export type EventTargetName = keyof typeof members;

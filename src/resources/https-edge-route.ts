@@ -2,7 +2,7 @@ import { canonicalMatch, matchIssue } from "../lib/route-match.ts";
 import { f, notes } from "../schema/fields.ts";
 import type { Issue } from "../schema/fields.ts";
 import { routeMatch } from "../schema/formats.ts";
-import { policyRefusals } from "../policy/document.ts";
+import { policyRefusals } from "../policy/policy-document.ts";
 import { defineResource } from "../schema/resource.ts";
 import { captureField } from "./capture.ts";
 
@@ -40,18 +40,18 @@ export const httpsEdgeRoute = defineResource({
   ],
   taken: "route_exists",
   refusals: ["match_invalid", "login_exclusive", ...policyRefusals],
-  rules: [canonical, oneLogin],
+  rules: [checkCanonical, requireOneLogin],
 });
 
 /** Also applies to restored objects, which were stored under weaker rules. */
-function canonical({ match }: { readonly match: string }): Issue | undefined {
+function checkCanonical({ match }: { readonly match: string }): Issue | undefined {
   const issue = matchIssue(match);
   return issue === undefined ? undefined : { path: "match", message: `must ${issue}`, reason: "match_invalid" };
 }
 
 const logins = ["oauth", "saml", "oidc"];
 
-function oneLogin(doc: Readonly<Record<string, unknown>>): Issue | undefined {
+function requireOneLogin(doc: Readonly<Record<string, unknown>>): Issue | undefined {
   const [, second] = logins.filter((name) => doc[name]);
   if (second === undefined) return undefined;
   return {

@@ -1,6 +1,6 @@
 import { f, notes } from "../schema/fields.ts";
 import type { StringFormat } from "../schema/fields.ts";
-import { oauthScope } from "../schema/login-fields.ts";
+import { oauthScope } from "../schema/login-schema.ts";
 import { reachIssue } from "../lib/reach.ts";
 import { defineResource } from "../schema/resource.ts";
 import { exampleToken, lastUsed } from "./token-fields.ts";

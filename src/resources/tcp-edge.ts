@@ -1,5 +1,5 @@
 import { notes } from "../schema/fields.ts";
-import { policyRefusals } from "../policy/document.ts";
+import { policyRefusals } from "../policy/policy-document.ts";
 import { defineResource } from "../schema/resource.ts";
 import { hostportClaims, hostportRefusals, hostportsField } from "./hostports.ts";
 

@@ -58,16 +58,16 @@ export const tlsCertificate = defineResource({
   refusals: ["certificate_invalid"],
   derive({ certificate_pem, private_key_pem }) {
     const read = readPemCertificates(certificate_pem, maxChain);
-    if (typeof read === "string") return issue("certificate_pem", read);
+    if (typeof read === "string") return makeIssue("certificate_pem", read);
     const leaf = read[0] as X509Certificate;
     const unlinked = read.slice(1).findIndex((issuer, index) => !read[index]?.checkIssued(issuer));
     if (unlinked >= 0)
-      return issue("certificate_pem", `be in order: number ${unlinked + 2} did not issue the one before`);
+      return makeIssue("certificate_pem", `be in order: number ${unlinked + 2} did not issue the one before`);
     const key = readKey(private_key_pem);
-    if (typeof key === "string") return issue("private_key_pem", key);
-    if (!leaf.checkPrivateKey(key)) return issue("private_key_pem", "belong to the first certificate");
+    if (typeof key === "string") return makeIssue("private_key_pem", key);
+    if (!leaf.checkPrivateKey(key)) return makeIssue("private_key_pem", "belong to the first certificate");
     const demand = tlsDemand(certificate_pem, private_key_pem);
-    if (demand !== undefined) return issue("certificate_pem", demand);
+    if (demand !== undefined) return makeIssue("certificate_pem", demand);
     const details = certificateDetails(leaf);
     return {
       ...certificateDoc(details),
@@ -93,6 +93,6 @@ function readKey(pem: string): KeyObject | string {
   }
 }
 
-function issue(path: string, must: string): Issue {
+function makeIssue(path: string, must: string): Issue {
   return { path, message: `must ${must}`, reason: "certificate_invalid" };
 }

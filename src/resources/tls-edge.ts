@@ -1,6 +1,6 @@
 import { notes } from "../schema/fields.ts";
 import type { Issue } from "../schema/fields.ts";
-import { policyEndsTls, policyRefusals } from "../policy/document.ts";
+import { policyEndsTls, policyRefusals } from "../policy/policy-document.ts";
 import { defineResource } from "../schema/resource.ts";
 import { hostportClaims, hostportRefusals, hostportsField, hostportUses } from "./hostports.ts";
 
@@ -18,11 +18,11 @@ export const tlsEdge = defineResource({
   uses: hostportUses,
   taken: "hostport_held",
   refusals: [...hostportRefusals, "module_needs_termination", "backend_needs_http", ...policyRefusals],
-  rules: [passthroughHasNoClientCertificates, oneEndsTls],
+  rules: [passthroughHasNoClientCertificates, requireOneTlsEnd],
 });
 
 /** The rule would require less of the handshake than the edge's modules do. */
-function oneEndsTls(doc: Readonly<Record<string, unknown>>): Issue | undefined {
+function requireOneTlsEnd(doc: Readonly<Record<string, unknown>>): Issue | undefined {
   const policy = doc["traffic_policy"] as { readonly value?: string } | null | undefined;
   const termination = doc["tls_termination"] as { readonly min_version?: string | null } | null | undefined;
   const other = doc["mutual_tls"] ? "mutual_tls" : termination?.min_version && "tls_termination.min_version";

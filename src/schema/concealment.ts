@@ -37,14 +37,14 @@ export function holdsSecret(field: Field, value: unknown): boolean {
 }
 
 /** The form of a secret or sensitive value for readers without access. An unset value is not concealed. */
-export function concealed(field: Field, value: unknown): unknown {
+export function concealValue(field: Field, value: unknown): unknown {
   if (value === null || value === undefined || value === "") return value;
   return typeof value === "string" ? concealmentOf(field).standIn(value) : secretMask;
 }
 
-/** Whether `given` is the concealed form of a value, or contains parts of one. */
-export function isStandIn(field: Field, given: string): boolean {
-  return concealmentOf(field).isStandIn(given);
+/** Whether `text` is the concealed form of a value, or contains parts of one. */
+export function isStandIn(field: Field, text: string): boolean {
+  return concealmentOf(field).isStandIn(text);
 }
 
 function concealmentOf({ sensitive }: Field): Concealment {

@@ -18,21 +18,21 @@ export function checkRules(
 ): void {
   for (const rule of rules) {
     const issue = rule(doc as never);
-    if (issue) add(issues, { ...issue, path: [path, issue.path].filter((part) => part !== "").join(".") });
+    if (issue) addIssue(issues, { ...issue, path: [path, issue.path].filter((part) => part !== "").join(".") });
   }
 }
 
-export function wrong(
+export function addWrong(
   field: Field,
   must: string,
-  given: unknown,
+  value: unknown,
   path: string,
   issues: Issue[],
   reason?: Issue["reason"],
 ): undefined {
   const isHidden = isSealedField(field) || field.writeOnly || isDocument(field);
-  const message = isHidden ? must : `${must}, is ${shown(given)}`;
-  add(issues, { path, message, ...(reason && { reason }) });
+  const message = isHidden ? must : `${must}, is ${renderValue(value)}`;
+  addIssue(issues, { path, message, ...(reason && { reason }) });
   return undefined;
 }
 
@@ -41,13 +41,13 @@ function isDocument(field: Field): boolean {
   return field.type === "string" && field.maxBytes > maxValueBytes;
 }
 
-export function shown(value: unknown): string {
+export function renderValue(value: unknown): string {
   if (Array.isArray(value)) return "a list";
   if (typeof value === "object" && value !== null) return "an object";
   const text = JSON.stringify(value) ?? "absent";
   return text.length > maxShown ? `${text.slice(0, maxShown)}…` : text;
 }
 
-export function add(issues: Issue[], issue: Issue): void {
+export function addIssue(issues: Issue[], issue: Issue): void {
   if (issues.length < maxIssues) issues.push(issue);
 }

@@ -35,7 +35,7 @@ export function objectSchema(fields: Fields, direction: Direction, doc: string):
 function responseSchema(field: Field): JsonSchema {
   const schema = plainSchema(field, "response");
   const nullable = field.nullable || emptyIsNull(field);
-  return described(field, nullable ? orNull(schema) : schema);
+  return addDescription(field, nullable ? orNull(schema) : schema);
 }
 
 /**
@@ -52,7 +52,7 @@ function inputSchema(field: Field): JsonSchema {
 function changeSchema(field: Field): JsonSchema {
   const schema = plainSchema(field, "create");
   const unsets = field.nullable || !field.required;
-  return described(field, unsets ? orNull(schema) : schema);
+  return addDescription(field, unsets ? orNull(schema) : schema);
 }
 
 /** Fields without their own value for "unset". */
@@ -60,7 +60,7 @@ function emptyIsNull(field: Field): boolean {
   return (field.type === "ref" && !field.required) || field.type === "timestamp";
 }
 
-function described(field: Field, schema: JsonSchema): JsonSchema {
+function addDescription(field: Field, schema: JsonSchema): JsonSchema {
   return "$ref" in schema
     ? { description: field.doc, allOf: [schema] }
     : {
@@ -128,13 +128,13 @@ export function schemaRef(name: string): string {
 
 /** Converts a snake_case name to a type name: `https_edge_route` → `HTTPSEdgeRoute`. */
 export function typeName(kind: string): string {
-  const words = kind.split("_").map((word) => (acronyms.has(word) ? word.toUpperCase() : capital(word)));
+  const words = kind.split("_").map((word) => (acronyms.has(word) ? word.toUpperCase() : capitalize(word)));
   return words.join("");
 }
 
 const acronyms = new Set(["https", "tls", "tcp", "ip", "api", "saml", "oidc"]);
 
-function capital(word: string): string {
+function capitalize(word: string): string {
   if (word === "oauth") return "OAuth";
   return word.slice(0, 1).toUpperCase() + word.slice(1);
 }

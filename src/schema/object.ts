@@ -1,7 +1,5 @@
-import type { Doc } from "./doc.ts";
-
 /** One object of an account, as stored and as sent to the data plane. Secrets in `doc` are not sealed. */
-export interface ResourceObject<D = Doc> {
+export interface ResourceObject<D = Readonly<Record<string, unknown>>> {
   readonly kind: string;
   readonly id: string;
   readonly account_id: string;
@@ -14,4 +12,4 @@ export interface ResourceObject<D = Doc> {
 }
 
 /** Where a module can be attached. */
-export type Place = "https_edge" | "https_route" | "tls_edge" | "tcp_edge";
+export type ModulePlace = "https_edge" | "https_route" | "tls_edge" | "tcp_edge";

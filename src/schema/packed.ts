@@ -3,14 +3,7 @@
  * another text that is stored once.
  */
 import type { Doc } from "./doc.ts";
-
-/** Positions of the values, in the order of the texts: field names, or `field.inner`. New ones are added at the end. */
-export interface PackedPaths {
-  /** Strings that come first in `own`, including claimed names, referenced ids and the owner's id. */
-  readonly keys: readonly string[];
-  readonly own: readonly string[];
-  readonly common: readonly string[];
-}
+import type { PackedPaths } from "./packed-paths.ts";
 
 /** Both are JSON lists of values. */
 export interface PackedDoc {
@@ -63,8 +56,8 @@ export function packingOf(paths: PackedPaths, emptyAt: (path: string) => unknown
     }),
     unpack(ownValues, commonValues) {
       const doc: Record<string, unknown> = {};
-      put(doc, own, ownValues);
-      put(doc, common, commonValues);
+      putValues(doc, own, ownValues);
+      putValues(doc, common, commonValues);
       return doc;
     },
     keys: paths.keys.length,
@@ -88,7 +81,7 @@ function valueAt(doc: Doc, { name, inner, empty }: Path): unknown {
   return value === undefined ? empty : value;
 }
 
-function put(doc: Record<string, unknown>, paths: readonly Path[], values: readonly unknown[]): void {
+function putValues(doc: Record<string, unknown>, paths: readonly Path[], values: readonly unknown[]): void {
   const count = Math.min(paths.length, values.length);
   for (let at = 0; at < count; at += 1) {
     const { name, inner } = paths[at] as Path;

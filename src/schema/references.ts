@@ -11,12 +11,12 @@ export interface Reference {
 }
 
 /** All references in `doc`, including those in nested objects, lists and map keys. */
-export function references(fields: Fields, doc: Doc, at = "", found: Reference[] = []): Reference[] {
+export function findReferences(fields: Fields, doc: Doc, at = "", found: Reference[] = []): Reference[] {
   for (const name in fields) {
     const field = fields[name] as Field;
     if (field.live) continue;
     const key = inputName(name, field);
-    collect(field, doc[key], at + key, found);
+    collectReferences(field, doc[key], at + key, found);
   }
   return found;
 }
@@ -42,7 +42,7 @@ function canRefer(field: Field): boolean {
   }
 }
 
-function collect(field: Field, value: unknown, path: string, found: Reference[]): void {
+function collectReferences(field: Field, value: unknown, path: string, found: Reference[]): void {
   if (value === null || value === undefined) return;
   switch (field.type) {
     case "ref":
@@ -52,11 +52,13 @@ function collect(field: Field, value: unknown, path: string, found: Reference[])
       (value as readonly string[]).forEach((id, index) => found.push({ path: `${path}[${index}]`, to: field.to, id }));
       break;
     case "object":
-      references(field.fields, value as Doc, `${path}.`, found);
+      findReferences(field.fields, value as Doc, `${path}.`, found);
       break;
     case "list":
       if (field.of.type === "object" || field.of.type === "ref") {
-        (value as readonly unknown[]).forEach((item, index) => collect(field.of, item, `${path}[${index}]`, found));
+        (value as readonly unknown[]).forEach((item, index) =>
+          collectReferences(field.of, item, `${path}[${index}]`, found),
+        );
       }
       break;
     case "map":

@@ -1,5 +1,5 @@
-import type { Place } from "./object.ts";
-import type { PackedPaths } from "./packed.ts";
+import type { ModulePlace } from "./object.ts";
+import type { PackedPaths } from "./packed-paths.ts";
 import type { RefusalName } from "../lib/errors.ts";
 import type { Fields, Issue, Rule, StoredOf } from "./fields.ts";
 
@@ -7,7 +7,7 @@ import type { Fields, Issue, Rule, StoredOf } from "./fields.ts";
  * A name that at most one object may hold, in its account or, with `global`, on the whole server. `space` separates
  * kinds of names, such as "hostport".
  */
-export interface Claim {
+export interface ObjectClaim {
   readonly space: string;
   readonly name: string;
   readonly global?: boolean;
@@ -41,9 +41,9 @@ export interface ResourceDeclaration<F extends Fields = Fields> {
   readonly doc: string;
   readonly fields: F;
   /** Modules that can be attached to it, in the body and on their own paths. */
-  readonly modulesOn?: Place;
+  readonly modulesOn?: ModulePlace;
   /** Supported operations; others answer 405. Default: all five. */
-  readonly operations?: readonly Operation[];
+  readonly operations?: readonly DeclaredOperation[];
   /**
    * The field (a ref's input name) with the owner's id. The object is deleted with its owner, and belongs to the same
    * account.
@@ -52,7 +52,7 @@ export interface ResourceDeclaration<F extends Fields = Fields> {
   /** Whether the data plane needs it; `referred`: only while another object refers to it. */
   readonly traffic?: boolean | "referred";
   /** Names that it holds. A conflict is refused with `taken` (409 with the holder in `details`). */
-  claims?(doc: StoredOf<F>): readonly Claim[];
+  claims?(doc: StoredOf<F>): readonly ObjectClaim[];
   readonly taken?: RefusalName;
   /** Names that it serves or depends on. Their holder in the account cannot be deleted first (`in_use`). */
   uses?(doc: StoredOf<F>): readonly Use[];
@@ -90,7 +90,7 @@ export interface ResourceDeclaration<F extends Fields = Fields> {
   readonly aliases?: readonly { readonly path: string; readonly listKey: string }[];
 }
 
-export type Operation = "create" | "get" | "list" | "update" | "delete";
+export type DeclaredOperation = "create" | "get" | "list" | "update" | "delete";
 
 export function defineResource<const F extends Fields>(declaration: ResourceDeclaration<F>): ResourceDeclaration<F> {
   return declaration;

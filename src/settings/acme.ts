@@ -6,8 +6,8 @@ import { challengeTypes } from "../acme/challenge-types.ts";
 import { dnsProviderNames, tsigAlgorithms } from "../acme/dns/provider-names.ts";
 import { hostAndPort, hostName, nameServer } from "./kinds/address.ts";
 import { certificates, file } from "./kinds/file.ts";
-import { count } from "./kinds/number.ts";
-import { base64url, emailAddress, oneOf, visible } from "./kinds/text.ts";
+import { countKind } from "./kinds/number.ts";
+import { base64url, emailAddress, oneOf, visibleKind } from "./kinds/text.ts";
 import { httpsUrl } from "./kinds/url.ts";
 import { many, one, optional, toggle } from "./setting.ts";
 import type { ValuesOf } from "./setting.ts";
@@ -38,12 +38,12 @@ const acmeDnsSettings = {
   ),
   acmeDnsKey: optional(
     "Name of the TSIG key (rfc2136), id of the access key (route53), or user (acme-dns).",
-    visible("NAME"),
+    visibleKind("NAME"),
     { needs },
   ),
   acmeDnsSecret: optional(
     "The DNS provider's secret: API token, secret of the key (rfc2136: in base 64), or password.",
-    visible("SECRET"),
+    visibleKind("SECRET"),
     { secret: true, needs },
   ),
   acmeDnsAlgorithm: optional("Algorithm of the TSIG key, for rfc2136.", oneOf(tsigAlgorithms), {
@@ -56,7 +56,7 @@ const acmeDnsSettings = {
     nameServer,
     { needs },
   ),
-  acmeDnsTimeout: one("Maximum wait until all name servers have a new record.", count("SECONDS", 5, 3_600), {
+  acmeDnsTimeout: one("Maximum wait until all name servers have a new record.", countKind("SECONDS", 5, 3_600), {
     default: 180,
   }),
 } as const;
@@ -80,7 +80,7 @@ export const acmeSettings = {
   acmeEmail: optional("E-mail address for messages from the certificate authority.", emailAddress),
   acmeEabKey: optional(
     "Id of the external account, for authorities that require one (external account binding).",
-    visible("ID"),
+    visibleKind("ID"),
     { needs: "acmeEabSecret" },
   ),
   acmeEabSecret: optional("HMAC key of the external account, in base64url.", base64url, {

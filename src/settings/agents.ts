@@ -1,24 +1,24 @@
 /** Read by the commands that run an agent, in addition to the settings of its tunnels. */
 import { duration, hostAllowed, inspectorAddress, keptBytes, proxyUrl, yesOrNo } from "./kinds/agents.ts";
 import { ipAddress } from "./kinds/address.ts";
-import { count } from "./kinds/number.ts";
-import { named, oneOf, text } from "./kinds/text.ts";
+import { countKind } from "./kinds/number.ts";
+import { namedText, oneOf, text } from "./kinds/text.ts";
 import { many, one, optional, toggle } from "./setting.ts";
 
 export const agentSettings = {
   server: optional(
     "Address of the server's agent listener (default: the local server's). If you give several, separated by commas, the agent tries them in turn.",
-    named("HOST:PORT"),
+    namedText("HOST:PORT"),
   ),
   connections: optional(
     "Number of parallel sessions with the server (default: one for each edge, at most 4). With several servers, the sessions start at each server in turn.",
-    count("sessions", 1, 16),
+    countKind("sessions", 1, 16),
   ),
   ca: optional(
     "PEM file with the CA that signs the server's certificate, or `system` for the system's CAs. Default: the local server's CA if the command uses its address, else the system's.",
-    named("FILE"),
+    namedText("FILE"),
   ),
-  authtoken: optional("Agent token (default: the local server's).", named("TOKEN"), {
+  authtoken: optional("Agent token (default: the local server's).", namedText("TOKEN"), {
     flag: "token",
     secret: true,
     also: ["authtoken"],
@@ -50,9 +50,13 @@ export const agentSettings = {
   requireUpstream: toggle(
     "Exit with code 6 if the service is not reachable at start. Without this setting, the agent prints a warning and publishes the URL.",
   ),
-  log: one("Destination of the log: stderr, stdout, false for no log, or a file.", named("stderr|stdout|false|FILE"), {
-    default: "stderr",
-  }),
+  log: one(
+    "Destination of the log: stderr, stdout, false for no log, or a file.",
+    namedText("stderr|stdout|false|FILE"),
+    {
+      default: "stderr",
+    },
+  ),
   inspector: optional(
     "Address of the inspector's local API, on the loopback interface unless you give a host (default: 127.0.0.1:4040, or the next free port).",
     inspectorAddress,

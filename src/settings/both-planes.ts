@@ -1,6 +1,6 @@
 /** Read by both planes. */
 import { nameServer, portRange } from "./kinds/address.ts";
-import { named, oneOf } from "./kinds/text.ts";
+import { namedText, oneOf } from "./kinds/text.ts";
 import { many, one, toggle } from "./setting.ts";
 import type { ValuesOf } from "./setting.ts";
 
@@ -17,7 +17,7 @@ export const bothPlanesSettings = {
     "Name server that resolves the host names of backends, identity providers, webhooks and other outgoing requests; repeatable. Default: the servers and search domains in /etc/resolv.conf. The hosts file always comes first.",
     nameServer,
   ),
-  region: one("Region of this server, shown with agents and servers.", named("NAME"), {
+  region: one("Region of this server, shown with agents and servers.", namedText("NAME"), {
     default: "local",
   }),
   requireDomainProof: one(

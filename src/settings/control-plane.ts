@@ -4,7 +4,7 @@ import { bothPlanesSettings } from "./both-planes.ts";
 import { consoleSettings } from "./console.ts";
 import { eventSettings } from "./events.ts";
 import { hostName, machine, network } from "./kinds/address.ts";
-import { count } from "./kinds/number.ts";
+import { countKind } from "./kinds/number.ts";
 import { origin } from "./kinds/url.ts";
 import { inboxSettings } from "./inbox.ts";
 import { loginSettings } from "./logins.ts";
@@ -44,7 +44,7 @@ export const controlPlaneSettings = {
   ...consoleSettings,
   apiRate: one(
     "Maximum requests per minute for each API key. The server answers further requests with 429.",
-    count("NUMBER"),
+    countKind("NUMBER"),
     {
       default: 60_000,
     },

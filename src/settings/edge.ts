@@ -4,7 +4,7 @@ import { captureSettings } from "./capture.ts";
 import { bothPlanesSettings } from "./both-planes.ts";
 import { ipAddress, network } from "./kinds/address.ts";
 import { patience } from "./kinds/agents.ts";
-import { count } from "./kinds/number.ts";
+import { countKind } from "./kinds/number.ts";
 import { policySettings } from "./policies.ts";
 import { placeSettings } from "./places.ts";
 import { loginSettings } from "./logins.ts";
@@ -47,7 +47,7 @@ export const edgeSettings = {
   ),
   drainDelay: one(
     "Seconds between a stop signal and the end of accepting connections. /readyz reports the stop during this time, so that load balancers choose other servers.",
-    count("SECONDS", 0, 3600),
+    countKind("SECONDS", 0, 3600),
     { default: 5 },
   ),
   ...webhookSettings,

@@ -1,5 +1,5 @@
 /** Read by the delivery of events, in the control plane. */
-import { named } from "./kinds/text.ts";
+import { namedText } from "./kinds/text.ts";
 import { httpsUrl } from "./kinds/url.ts";
 import { optional } from "./setting.ts";
 import type { ValuesOf } from "./setting.ts";
@@ -7,12 +7,15 @@ import type { ValuesOf } from "./setting.ts";
 export const eventSettings = {
   awsAccessKeyId: optional(
     "Id of the server's own AWS key, which assumes the roles of event destinations.",
-    named("ID"),
+    namedText("ID"),
     {
       needs: "awsSecretAccessKey",
     },
   ),
-  awsSecretAccessKey: optional("The server's own AWS key.", named("KEY"), { secret: true, needs: "awsAccessKeyId" }),
+  awsSecretAccessKey: optional("The server's own AWS key.", namedText("KEY"), {
+    secret: true,
+    needs: "awsAccessKeyId",
+  }),
   awsStsEndpoint: optional("Endpoint of AWS's token service (default: the endpoint of each region).", httpsUrl),
 } as const;
 

@@ -1,6 +1,6 @@
 /** Logins of visitors, and the server's own apps at identity providers. Read by the edge. */
 import { certificates } from "./kinds/file.ts";
-import { count } from "./kinds/number.ts";
+import { countKind } from "./kinds/number.ts";
 import { oauthApps } from "./kinds/oauth-apps.ts";
 import { httpUrl } from "./kinds/url.ts";
 import { many, one, optional, toggle } from "./setting.ts";
@@ -21,15 +21,15 @@ export const loginSettings = {
   ),
   loginMaxSessions: one(
     "Maximum logins of an account. A further login ends the one that was unused for longest.",
-    count("NUMBER"),
+    countKind("NUMBER"),
     { default: 100_000 },
   ),
   // Also read by the control plane, which ends logins that no edge reports any more.
-  loginIdleDays: one("Days without use after which a login ends.", count("DAYS"), { default: 30 }),
+  loginIdleDays: one("Days without use after which a login ends.", countKind("DAYS"), { default: 30 }),
   // Also read by the control plane for logins at the console.
   clockSkew: one(
     "Seconds by which the clocks of identity providers may differ from the server's clock.",
-    count("SECONDS", 0, 300),
+    countKind("SECONDS", 0, 300),
     {
       default: 60,
     },

@@ -4,7 +4,7 @@
  */
 import { hostAndPort, hostName, listenAddress, listenAddressOrOff, port } from "./kinds/address.ts";
 import { directory, file } from "./kinds/file.ts";
-import { named, oneOf } from "./kinds/text.ts";
+import { namedText, oneOf } from "./kinds/text.ts";
 import { httpUrl } from "./kinds/url.ts";
 import { many, one, optional } from "./setting.ts";
 
@@ -12,7 +12,7 @@ export const placeSettings = {
   data: one("Directory for all data.", directory, { default: ".postern" }),
   database: one(
     "Database with the configuration: a SQLite file, in the data directory unless the path is absolute, or postgres://….",
-    named("FILE|URL"),
+    namedText("FILE|URL"),
     { default: "postern.db", secret: true },
   ),
   apiListen: one("Address of the management API.", listenAddress, { default: "127.0.0.1:4700" }),

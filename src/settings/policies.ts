@@ -1,7 +1,7 @@
 /** What traffic policies may do and access. Read by the edge. */
 import { certificates } from "./kinds/file.ts";
 import { hostPattern } from "./kinds/address.ts";
-import { count } from "./kinds/number.ts";
+import { countKind } from "./kinds/number.ts";
 import { oneOf } from "./kinds/text.ts";
 import { many, one, optional, toggle } from "./setting.ts";
 
@@ -13,7 +13,7 @@ export const policySettings = {
   ),
   policyRateKeys: one(
     "Maximum keys of all rate limits in traffic policies that an edge stores, about 400 bytes each. Above the maximum, the limit with the most keys discards those unused for longest.",
-    count("NUMBER"),
+    countKind("NUMBER"),
     { default: 250_000 },
   ),
   policyHosts: many(

@@ -2,7 +2,7 @@
  * Declares settings. Each setting is declared once, in this folder: its name, meaning, kind of value and default. The
  * declaring file states who reads it.
  */
-import type { Kind } from "./kinds/kind.ts";
+import type { SettingKind } from "./kinds/kind.ts";
 
 export interface Setting<T> {
   readonly doc: string;
@@ -44,7 +44,7 @@ type Attributes = Partial<
 /** A setting that always has a value. The default is written like an operator's value. */
 export function one<T>(
   doc: string,
-  kind: Kind<T>,
+  kind: SettingKind<T>,
   { default: written, ...more }: Attributes & { readonly default: string | number },
 ): Setting<T> {
   const shownDefault = String(written);
@@ -59,7 +59,7 @@ export function one<T>(
 }
 
 /** An optional setting; `shownDefault` describes the behaviour without it. */
-export function optional<T>(doc: string, kind: Kind<T>, more: Attributes = {}): Setting<T | undefined> {
+export function optional<T>(doc: string, kind: SettingKind<T>, more: Attributes = {}): Setting<T | undefined> {
   return {
     doc,
     placeholder: kind.placeholder,
@@ -69,7 +69,7 @@ export function optional<T>(doc: string, kind: Kind<T>, more: Attributes = {}): 
 }
 
 /** A setting that may be given several times. */
-export function many<T>(doc: string, kind: Kind<T>, more: Attributes = {}): Setting<readonly T[]> {
+export function many<T>(doc: string, kind: SettingKind<T>, more: Attributes = {}): Setting<readonly T[]> {
   return {
     doc,
     placeholder: kind.placeholder,
@@ -126,16 +126,16 @@ export function keyOf(name: string): string {
   return name.replaceAll(/[A-Z]/g, (capital) => `_${capital.toLowerCase()}`);
 }
 
-const trueOrFalse: Kind<boolean> = {
+const trueOrFalse: SettingKind<boolean> = {
   placeholder: "",
-  parse(given) {
-    if (given === "true" || given === "1") return true;
-    if (given === "false" || given === "0") return false;
+  parse(text) {
+    if (text === "true" || text === "1") return true;
+    if (text === "false" || text === "0") return false;
     throw new Error("must be true or false");
   },
 };
 
-function onlyOne<T>(texts: readonly string[] | undefined, kind: Kind<T>, fallback: T): T {
+function onlyOne<T>(texts: readonly string[] | undefined, kind: SettingKind<T>, fallback: T): T {
   if (texts === undefined) return fallback;
   if (texts.length !== 1) throw new Error("may be given only once");
   return kind.parse(texts[0] as string);

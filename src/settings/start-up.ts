@@ -1,8 +1,8 @@
 /** Read only while the platform starts. */
 import { logLevels } from "../lib/log.ts";
 import { maxTokenBytes } from "../lib/tokens.ts";
-import { count } from "./kinds/number.ts";
-import { chosenSecret, named, oneOf } from "./kinds/text.ts";
+import { countKind } from "./kinds/number.ts";
+import { chosenSecret, namedText, oneOf } from "./kinds/text.ts";
 import { one, optional } from "./setting.ts";
 
 /** Values that an operator chooses instead of random ones have at least 160 bits in base 64 (K5). */
@@ -23,7 +23,7 @@ export const firstSecretSettings = {
   ),
   sealingKey: optional(
     "Keys that encrypt stored secrets, 32 bytes in base64 each, newest first (default: the first start creates one in the data directory).",
-    named("KEY"),
+    namedText("KEY"),
     { secret: true },
   ),
 } as const;
@@ -31,17 +31,17 @@ export const firstSecretSettings = {
 export const planeSettings = {
   edges: optional(
     "Threads for traffic, all on the same ports. The system distributes connections among them.",
-    count("NUMBER", 1, 64),
+    countKind("NUMBER", 1, 64),
     { shownDefault: "one less than the number of cores; 1 for dev, and on macOS and Windows" },
   ),
   captureMaxBytes: one(
     "Maximum bytes of captured requests on this server's disk. Beyond it, the account with the most loses its oldest ones.",
-    count("BYTES", 1_000_000, 2 ** 50),
+    countKind("BYTES", 1_000_000, 2 ** 50),
     { default: 1_073_741_824 },
   ),
   watchdogSeconds: one(
     "Restart a thread that does not respond for this long, and log the code that it was executing. 0 disables the watchdog.",
-    count("SECONDS", 0, 3600),
+    countKind("SECONDS", 0, 3600),
     { default: "10" },
   ),
 } as const;

@@ -1,25 +1,25 @@
 /** Read by storage, for the control plane. */
 import { date } from "./kinds/date.ts";
-import { count } from "./kinds/number.ts";
+import { countKind } from "./kinds/number.ts";
 import { one, optional, toggle } from "./setting.ts";
 import type { ValuesOf } from "./setting.ts";
 
 export const quotaSettings = {
   accountMaxObjects: one(
     "Maximum objects of each kind in an account. The server rejects more with 403.",
-    count("NUMBER"),
+    countKind("NUMBER"),
     {
       default: 200_000,
     },
   ),
   ownerMaxObjects: one(
     "Maximum objects of each kind with the same parent, such as routes of an edge or rules of an IP policy. The server rejects more with 403.",
-    count("NUMBER"),
+    countKind("NUMBER"),
     { default: 10_000 },
   ),
   accountMaxBytes: one(
     "Maximum bytes of all objects of an account, as JSON with decrypted secrets. The server rejects more with 403.",
-    count("BYTES"),
+    countKind("BYTES"),
     { default: 268_435_456 },
   ),
 } as const;
@@ -27,7 +27,7 @@ export const quotaSettings = {
 export const storageSettings = {
   historyDays: one(
     "Days to keep revisions: the author, the change, and the state at that time. The server deletes older ones; 0 keeps all.",
-    count("DAYS", 0),
+    countKind("DAYS", 0),
     { default: 365 },
   ),
   noMigrationBackup: toggle(

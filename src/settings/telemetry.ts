@@ -4,9 +4,9 @@
  */
 import { exportCompressions, exportedParts, exportProtocols, samplerNames } from "../lib/telemetry-words.ts";
 import { certificates } from "./kinds/file.ts";
-import { count } from "./kinds/number.ts";
+import { countKind } from "./kinds/number.ts";
 import { exportHeaders, ratio, resourceAttributes } from "./kinds/telemetry.ts";
-import { named, oneOf } from "./kinds/text.ts";
+import { namedText, oneOf } from "./kinds/text.ts";
 import { httpUrl } from "./kinds/url.ts";
 import { many, one, optional } from "./setting.ts";
 import type { ValuesOf } from "./setting.ts";
@@ -35,16 +35,20 @@ export const exportSettings = {
     oneOf(exportCompressions),
     { variable: "OTEL_EXPORTER_OTLP_COMPRESSION", default: "none" },
   ),
-  otlpTimeout: one("Maximum time for a request to the OpenTelemetry collector.", count("MILLISECONDS", 1, 600_000), {
-    variable: "OTEL_EXPORTER_OTLP_TIMEOUT",
-    default: 10_000,
-  }),
+  otlpTimeout: one(
+    "Maximum time for a request to the OpenTelemetry collector.",
+    countKind("MILLISECONDS", 1, 600_000),
+    {
+      variable: "OTEL_EXPORTER_OTLP_TIMEOUT",
+      default: 10_000,
+    },
+  ),
   otlpCa: optional(
     "PEM file with the authorities of the OpenTelemetry collector (default: the system's).",
     certificates,
     { variable: "OTEL_EXPORTER_OTLP_CERTIFICATE" },
   ),
-  otlpServiceName: optional("Name of this service in telemetry.", named("NAME"), {
+  otlpServiceName: optional("Name of this service in telemetry.", namedText("NAME"), {
     variable: "OTEL_SERVICE_NAME",
     shownDefault: "postern for a server, postern-agent for an agent",
   }),
@@ -77,7 +81,7 @@ export const telemetrySettings = {
     variable: "OTEL_TRACES_SAMPLER_ARG",
     default: "1",
   }),
-  otlpMetricInterval: one("Time between two exports of the metrics.", count("MILLISECONDS", 1_000, 3_600_000), {
+  otlpMetricInterval: one("Time between two exports of the metrics.", countKind("MILLISECONDS", 1_000, 3_600_000), {
     variable: "OTEL_METRIC_EXPORT_INTERVAL",
     default: 60_000,
   }),

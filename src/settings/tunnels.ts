@@ -4,22 +4,22 @@
  */
 import { credential, headerField, label, patience, share, yesOrNo } from "./kinds/agents.ts";
 import { country, hostName, network } from "./kinds/address.ts";
-import { count, proxyVersion } from "./kinds/number.ts";
+import { countKind, proxyVersion } from "./kinds/number.ts";
 import { oauthProviderNames } from "./kinds/oauth-apps.ts";
-import { named, oneOf, text } from "./kinds/text.ts";
+import { namedText, oneOf, text } from "./kinds/text.ts";
 import { httpUrl } from "./kinds/url.ts";
 import { many, one, optional, toggle } from "./setting.ts";
 
-const file = named("FILE");
+const file = namedText("FILE");
 
 /** Its address and name. */
 const places = {
   url: optional(
     "Public URL to publish, such as https://app.example.com. The URL stays the same after reconnects.",
-    named("URL"),
+    namedText("URL"),
   ),
-  hostname: optional("Host name of the public URL, instead of the full URL.", named("NAME"), { also: ["domain"] }),
-  subdomain: optional("First part of a host name under the server's domain.", named("NAME")),
+  hostname: optional("Host name of the public URL, instead of the full URL.", namedText("NAME"), { also: ["domain"] }),
+  subdomain: optional("First part of a host name under the server's domain.", namedText("NAME")),
   label: many(
     "Label of a backend tunnel, name=value; repeatable. Edges with a matching backend use the tunnel.",
     label,
@@ -87,12 +87,12 @@ const logins = {
   oidcAllowDomain: many("Domain of e-mail addresses that have access; repeatable.", text, { needs: "oidc" }),
   saml: optional(
     "Require a login with the SAML provider in this metadata file (an EntityDescriptor) or at this https URL. The server fetches the URL regularly. The values to register at the provider are at /.postern/saml of the public URL.",
-    named("FILE|URL"),
+    namedText("FILE|URL"),
   ),
   samlGroup: many("Group of the SAML provider whose members have access; repeatable.", text, { needs: "saml" }),
   samlNameidFormat: optional(
     "Name identifier format of the provider's assertions (default: persistent).",
-    named("URN"),
+    namedText("URN"),
     { needs: "saml" },
   ),
   samlForceAuthn: optional("Ask the provider to request credentials at each login (default: false).", yesOrNo, {
@@ -107,12 +107,12 @@ const mcp = {
   ),
   mcpStdio: optional(
     'Command that starts an MCP server on standard input and output, such as "npx some-server". The agent starts it once for each session, and publishes it over Streamable HTTP.',
-    named("COMMAND"),
+    namedText("COMMAND"),
     { concealed: true },
   ),
   mcpMaxSessions: optional(
     "Maximum number of sessions of the command, each with its own process (default: 20).",
-    count("COUNT", 1, 1000),
+    countKind("COUNT", 1, 1000),
     { needs: "mcpStdio" },
   ),
   mcpIdleTimeout: optional("End a session of the command after this time without a request (default: 30m).", patience, {
@@ -135,18 +135,18 @@ const requests = {
   ),
   verifyWebhook: optional(
     "Accept only webhooks with a valid signature of this provider, such as github.",
-    named("PROVIDER"),
+    namedText("PROVIDER"),
   ),
   verifyWebhookSecret: optional("Secret that the provider signs with.", text, {
     secret: true,
     needs: "verifyWebhook",
   }),
-  uaFilterAllow: many("Regular expression of allowed user agents; repeatable.", named("REGEX")),
-  uaFilterDeny: many("Regular expression of denied user agents; repeatable.", named("REGEX")),
+  uaFilterAllow: many("Regular expression of allowed user agents; repeatable.", namedText("REGEX")),
+  uaFilterDeny: many("Regular expression of denied user agents; repeatable.", namedText("REGEX")),
   requestHeaderAdd: many("Header field to set in requests; repeatable.", headerField, { concealed: true }),
-  requestHeaderRemove: many("Header field to remove from requests; repeatable.", named("NAME")),
+  requestHeaderRemove: many("Header field to remove from requests; repeatable.", namedText("NAME")),
   responseHeaderAdd: many("Header field to set in responses; repeatable.", headerField, { concealed: true }),
-  responseHeaderRemove: many("Header field to remove from responses; repeatable.", named("NAME")),
+  responseHeaderRemove: many("Header field to remove from responses; repeatable.", namedText("NAME")),
   capture: optional(
     "Whether the server captures the requests of this URL, for searches and exports (default: as the account says).",
     yesOrNo,
@@ -158,12 +158,16 @@ const requests = {
   ),
   captureRedactHeader: many(
     "Name of a header field that the server stores as a hash; repeatable. Credentials and cookies always are.",
-    named("NAME"),
+    namedText("NAME"),
     { needs: "capture" },
   ),
-  captureRedactQuery: many("Name of a query parameter that the server stores as a hash; repeatable.", named("NAME"), {
-    needs: "capture",
-  }),
+  captureRedactQuery: many(
+    "Name of a query parameter that the server stores as a hash; repeatable.",
+    namedText("NAME"),
+    {
+      needs: "capture",
+    },
+  ),
   compression: toggle("Compress responses for clients that accept compression."),
   circuitBreaker: optional("Reject requests for a short time when more than this share of them fails with 5xx.", share),
   websocketTcpConverter: toggle("Send the content of WebSockets to the service as plain TCP."),
@@ -194,7 +198,7 @@ export const httpTunnelSettings = {
   ...clientCertificates,
   hostHeader: optional(
     "Host header for the service: rewrite for the service's own name, preserve for the visitor's, or a name.",
-    named("rewrite|preserve|NAME"),
+    namedText("rewrite|preserve|NAME"),
   ),
   upstreamProtocol: one(
     "Protocol of the service. http2 means HTTP/2 with prior knowledge, which gRPC services need.",
@@ -207,7 +211,10 @@ export const httpTunnelSettings = {
 
 export const tcpTunnelSettings = {
   ...places,
-  remoteAddr: optional("HOST:PORT of the public URL, at an address that the account has reserved.", named("HOST:PORT")),
+  remoteAddr: optional(
+    "HOST:PORT of the public URL, at an address that the account has reserved.",
+    namedText("HOST:PORT"),
+  ),
   ...anyConnection,
 } as const;
 

@@ -1,12 +1,12 @@
 /** Read by the module that verifies webhooks, at the edge. */
-import { count } from "./kinds/number.ts";
+import { countKind } from "./kinds/number.ts";
 import { one, toggle } from "./setting.ts";
 import type { ValuesOf } from "./setting.ts";
 
 export const webhookSettings = {
   webhookMaxBytes: one(
     "Maximum bytes of a webhook's body. The server keeps the body in memory until it has verified the signature, and rejects larger ones with 413.",
-    count("BYTES"),
+    countKind("BYTES"),
     { default: 5_242_880 },
   ),
   // Only ids that the signature covers count, because a replayed message can change any other id.

@@ -1,13 +1,13 @@
 /** Codes and tokens of the development identity provider. A code or refresh token works once. */
 import { hash, timingSafeEqual } from "node:crypto";
 import { Lru } from "../lib/collections/lru.ts";
-import type { Person } from "./people.ts";
-import type { Services } from "./provider.ts";
-import { json } from "./reply.ts";
-import type { Asked, Reply } from "./reply.ts";
+import type { Person } from "./sample-people.ts";
+import type { ProviderServices } from "./provider-services.ts";
+import { replyJson } from "./provider-reply.ts";
+import type { ProviderRequest, ProviderReply } from "./provider-reply.ts";
 import { newToken } from "./sign-ins.ts";
 import type { SignIn } from "./sign-ins.ts";
-import { halfHash } from "./signing-key.ts";
+import { computeHalfHash } from "./signing-key.ts";
 
 export const clientId = "postern-dev";
 const maxKept = 1_000;
@@ -31,38 +31,38 @@ export interface Tokens {
   /** Returns a code for the approved request. */
   newCode(code: Code): string;
   /** The token endpoint (RFC 6749 §3.2). */
-  token(asked: Asked): Reply;
-  userinfo(asked: Asked): Reply;
+  token(asked: ProviderRequest): ProviderReply;
+  userinfo(asked: ProviderRequest): ProviderReply;
   /** OpenID Connect Back-Channel Logout 1.0 §2.4. */
   logoutToken(signIn: SignIn): string;
 }
 
-type Needs = Pick<Services, "issuer" | "now" | "keys" | "signIns">;
+type TokenContext = Pick<ProviderServices, "issuer" | "now" | "keys" | "signIns">;
 
-export function makeTokens({ issuer, now, keys, signIns }: Needs, clientSecret: string): Tokens {
+export function makeTokens({ issuer, now, keys, signIns }: TokenContext, clientSecret: string): Tokens {
   const codes = new Lru<string, Code>(maxKept);
   const refreshTokens = new Lru<string, Grant>(maxKept);
   const accessTokens = new Lru<string, Grant>(maxKept);
 
-  const give = (grant: Grant): Reply => {
+  const give = (grant: Grant): ProviderReply => {
     const access = newToken();
     accessTokens.set(access, grant);
     const refresh = newToken();
     refreshTokens.set(refresh, grant);
-    const at = seconds(now());
+    const at = toSeconds(now());
     const claims = {
       iss: issuer,
       aud: clientId,
       sub: grant.person.id,
       iat: at,
       exp: at + tokenSeconds,
-      auth_time: seconds(grant.signIn.at),
+      auth_time: toSeconds(grant.signIn.at),
       sid: sidOf(grant.signIn.id),
-      at_hash: halfHash(access),
+      at_hash: computeHalfHash(access),
       ...(grant.nonce !== null && { nonce: grant.nonce }),
       ...claimsOf(grant.person),
     };
-    return json(200, {
+    return replyJson(200, {
       access_token: access,
       token_type: "Bearer",
       expires_in: tokenSeconds,
@@ -72,14 +72,14 @@ export function makeTokens({ issuer, now, keys, signIns }: Needs, clientSecret: 
     });
   };
 
-  const token = (asked: Asked): Reply => {
+  const token = (asked: ProviderRequest): ProviderReply => {
     const { form } = asked;
-    if (!isClient(asked, clientSecret)) return json(401, { error: "invalid_client" });
+    if (!isClient(asked, clientSecret)) return replyJson(401, { error: "invalid_client" });
     if (form.get("grant_type") === "refresh_token") {
       const given = form.get("refresh_token") ?? "";
       const grant = refreshTokens.get(given);
       refreshTokens.delete(given);
-      if (!grant || !signIns.byId(grant.signIn.id)) return json(400, { error: "invalid_grant" });
+      if (!grant || !signIns.byId(grant.signIn.id)) return replyJson(400, { error: "invalid_grant" });
       return give({ ...grant, nonce: null });
     }
     const code = form.get("code") ?? "";
@@ -92,13 +92,13 @@ export function makeTokens({ issuer, now, keys, signIns }: Needs, clientSecret: 
       now() - grant.madeAt <= codeMs &&
       grant.redirectUri === form.get("redirect_uri") &&
       grant.challenge === challenge;
-    return isGood ? give(grant) : json(400, { error: "invalid_grant" });
+    return isGood ? give(grant) : replyJson(400, { error: "invalid_grant" });
   };
 
-  const userinfo = ({ authorization }: Asked): Reply => {
+  const userinfo = ({ authorization }: ProviderRequest): ProviderReply => {
     const grant = accessTokens.get(/^Bearer (\S+)$/.exec(authorization)?.[1] ?? "");
-    if (!grant || !signIns.byId(grant.signIn.id)) return json(401, { error: "invalid_token" });
-    return json(200, { sub: grant.person.id, ...claimsOf(grant.person) });
+    if (!grant || !signIns.byId(grant.signIn.id)) return replyJson(401, { error: "invalid_token" });
+    return replyJson(200, { sub: grant.person.id, ...claimsOf(grant.person) });
   };
 
   return {
@@ -114,8 +114,8 @@ export function makeTokens({ issuer, now, keys, signIns }: Needs, clientSecret: 
         {
           iss: issuer,
           aud: clientId,
-          iat: seconds(now()),
-          exp: seconds(now()) + 120,
+          iat: toSeconds(now()),
+          exp: toSeconds(now()) + 120,
           jti: newToken(),
           sub: person.id,
           sid: sidOf(id),
@@ -132,7 +132,7 @@ function claimsOf({ name, email, isVerified, groups, id }: Person): object {
 }
 
 /** Basic authentication or form parameters (RFC 6749 §2.3.1). */
-function isClient({ authorization, form }: Asked, secret: string): boolean {
+function isClient({ authorization, form }: ProviderRequest, secret: string): boolean {
   const [, basic] = /^Basic (\S+)$/i.exec(authorization) ?? [];
   const [id = "", ...rest] = basic
     ? Buffer.from(basic, "base64").toString().split(":").map(decodeURIComponent)
@@ -146,6 +146,6 @@ function sidOf(id: string): string {
   return hash("sha256", id, "base64url").slice(0, 22);
 }
 
-function seconds(ms: number): number {
+function toSeconds(ms: number): number {
   return Math.floor(ms / 1000);
 }

@@ -1,10 +1,10 @@
 /** The development identity provider for OpenID Connect: code flow with PKCE, refresh tokens that work once, logout. */
-import { donePage } from "./pages.ts";
+import { renderDonePage } from "./sign-in-pages.ts";
 import { clientId, makeTokens } from "./openid-tokens.ts";
-import type { Services } from "./provider.ts";
-import { json, plain, seeOther } from "./reply.ts";
-import type { Asked, Reply } from "./reply.ts";
-import type { Outcome } from "./sign-ins.ts";
+import type { ProviderServices } from "./provider-services.ts";
+import { replyJson, replyText, seeOther } from "./provider-reply.ts";
+import type { ProviderRequest, ProviderReply } from "./provider-reply.ts";
+import type { SignInResult } from "./sign-ins.ts";
 
 const callbackPath = /^\/oauth2\/callback(?:\/([a-z0-9]{1,32}))?$/;
 
@@ -12,22 +12,22 @@ export interface OpenId {
   readonly clientId: string;
   readonly clientSecret: string;
   /** Returns undefined for a path that it does not serve. */
-  answer(asked: Asked): Reply | undefined;
+  answer(asked: ProviderRequest): ProviderReply | undefined;
 }
 
-export function makeOpenId({ issuer, now, keys, signIns, ours, tell }: Services, clientSecret: string): OpenId {
+export function makeOpenId({ issuer, now, keys, signIns, ours, tell }: ProviderServices, clientSecret: string): OpenId {
   const tokens = makeTokens({ issuer, now, keys, signIns }, clientSecret);
 
-  const authorize = (asked: Asked): Reply => {
+  const authorize = (asked: ProviderRequest): ProviderReply => {
     const given = (name: string): string => asked.query.get(name) ?? "";
     const redirectUri = given("redirect_uri");
     const callback = URL.parse(redirectUri);
     const path = callback ? callbackPath.exec(callback.pathname) : undefined;
     // Only this server's callback gets a code or an error.
     if (!callback || callback.origin !== ours() || !path)
-      return plain(400, "The redirect_uri does not belong to this server.");
-    if (given("client_id") !== clientId) return plain(400, "The client_id is unknown.");
-    const back = (parameters: Readonly<Record<string, string>>): Reply => {
+      return replyText(400, "The redirect_uri does not belong to this server.");
+    if (given("client_id") !== clientId) return replyText(400, "The client_id is unknown.");
+    const back = (parameters: Readonly<Record<string, string>>): ProviderReply => {
       const url = new URL(callback);
       for (const [name, value] of Object.entries({ ...parameters, state: given("state"), iss: issuer })) {
         url.searchParams.set(name, value);
@@ -46,7 +46,7 @@ export function makeOpenId({ issuer, now, keys, signIns, ours, tell }: Services,
       prompts.includes("select_account") ||
       (current !== undefined && now() - current.at >= maxAge * 1000);
     if (prompts.includes("none") && (!current || anew)) return back({ error: "login_required" });
-    const finish = (outcome: Outcome): Reply => {
+    const finish = (outcome: SignInResult): ProviderReply => {
       if (outcome === "denied")
         return back({ error: "access_denied", error_description: "the visitor denied the login" });
       if (outcome === "failed") return back({ error: "server_error", error_description: "on request" });
@@ -71,20 +71,20 @@ export function makeOpenId({ issuer, now, keys, signIns, ours, tell }: Services,
   };
 
   /** OpenID Connect RP-Initiated Logout 1.0 §2. */
-  const endSession = (asked: Asked): Reply => {
+  const endSession = (asked: ProviderRequest): ProviderReply => {
     const current = signIns.of(asked);
     if (current) signIns.end(current);
     const to = asked.query.get("post_logout_redirect_uri") ?? "";
-    if (URL.parse(to)?.origin !== ours()) return donePage("Logged out", "You are logged out here.");
+    if (URL.parse(to)?.origin !== ours()) return renderDonePage("Logged out", "You are logged out here.");
     const url = new URL(to);
     const state = asked.query.get("state");
     if (state !== null) url.searchParams.set("state", state);
     return seeOther(url.href);
   };
 
-  const answers: Readonly<Record<string, (asked: Asked) => Reply>> = {
-    "GET /.well-known/openid-configuration": () => json(200, configurationOf(issuer)),
-    "GET /jwks": () => json(200, { keys: keys.published().map(({ jwk }) => jwk) }),
+  const answers: Readonly<Record<string, (asked: ProviderRequest) => ProviderReply>> = {
+    "GET /.well-known/openid-configuration": () => replyJson(200, configurationOf(issuer)),
+    "GET /jwks": () => replyJson(200, { keys: keys.published().map(({ jwk }) => jwk) }),
     "GET /authorize": authorize,
     "POST /token": tokens.token,
     "GET /userinfo": tokens.userinfo,

@@ -1,9 +1,9 @@
 /** Messages of a SAML identity provider, written and signed (saml-core-2.0-os). */
 import { hash, randomBytes } from "node:crypto";
 import { writeInstant } from "../identity/saml/instant.ts";
-import { bearer, bindings, ds, md, saml, samlp, status } from "../identity/saml/names.ts";
+import { bearer, bindings, ds, md, saml, samlp, status } from "../identity/saml/xml-names.ts";
 import { signEnveloped } from "../identity/saml/signature/sign.ts";
-import { element } from "../identity/saml/xml/write.ts";
+import { writeElement } from "../identity/saml/xml/write.ts";
 import type { Markup } from "../identity/saml/xml/write.ts";
 import type { SignIn } from "./sign-ins.ts";
 import type { SigningKey } from "./signing-key.ts";
@@ -35,16 +35,16 @@ const unspecified = "urn:oasis:names:tc:SAML:2.0:ac:classes:unspecified";
 export function idpMetadata(issuer: string, entityId: string, keys: readonly SigningKey[]): string {
   const service = (name: string, path: string): Markup[] =>
     (["redirect", "post"] as const).map((binding) =>
-      element(name, { Binding: bindings[binding], Location: issuer + path }),
+      writeElement(name, { Binding: bindings[binding], Location: issuer + path }),
     );
   const descriptors = keys.map(({ certificate }) => {
-    const data = element("ds:X509Data", {}, element("ds:X509Certificate", {}, certificate));
-    return element("md:KeyDescriptor", { use: "signing" }, element("ds:KeyInfo", { "xmlns:ds": ds }, data));
+    const data = writeElement("ds:X509Data", {}, writeElement("ds:X509Certificate", {}, certificate));
+    return writeElement("md:KeyDescriptor", { use: "signing" }, writeElement("ds:KeyInfo", { "xmlns:ds": ds }, data));
   });
-  return element(
+  return writeElement(
     "md:EntityDescriptor",
     { "xmlns:md": md, entityID: entityId },
-    element(
+    writeElement(
       "md:IDPSSODescriptor",
       { protocolSupportEnumeration: samlp },
       ...descriptors,
@@ -55,82 +55,90 @@ export function idpMetadata(issuer: string, entityId: string, keys: readonly Sig
 }
 
 /** Returns a signed Response (§3.3.3) with a signed Assertion, or with an error status. */
-export function signedResponse(writer: Writer, to: Addressed, signIn: SignIn | undefined): Markup {
-  const message = element(
+export function writeSignedResponse(writer: Writer, to: Addressed, signIn: SignIn | undefined): Markup {
+  const message = writeElement(
     "samlp:Response",
-    { ...head(writer.now), Destination: to.url, InResponseTo: to.id },
-    element("saml:Issuer", {}, writer.entityId),
+    { ...messageAttributes(writer.now), Destination: to.url, InResponseTo: to.id },
+    writeElement("saml:Issuer", {}, writer.entityId),
     statusOf(signIn ? status.success : responder),
-    signIn && signEnveloped(assertion(writer, to, signIn), writer.key.keyPem),
+    signIn && signEnveloped(writeAssertion(writer, to, signIn), writer.key.keyPem),
   );
   return signEnveloped(message, writer.key.keyPem);
 }
 
 /** §3.7.1; unsigned, because the binding adds the signature. */
 export function logoutRequest(writer: Writer, url: string, { person, id }: SignIn): Markup {
-  return element(
+  return writeElement(
     "samlp:LogoutRequest",
-    { ...head(writer.now), Destination: url, NotOnOrAfter: writeInstant(writer.now + goodMs) },
-    element("saml:Issuer", {}, writer.entityId),
-    element("saml:NameID", { Format: persistent }, person.id),
-    element("samlp:SessionIndex", {}, indexOf(id)),
+    { ...messageAttributes(writer.now), Destination: url, NotOnOrAfter: writeInstant(writer.now + goodMs) },
+    writeElement("saml:Issuer", {}, writer.entityId),
+    writeElement("saml:NameID", { Format: persistent }, person.id),
+    writeElement("samlp:SessionIndex", {}, indexOf(id)),
   );
 }
 
 /** §3.7.2; unsigned. */
 export function logoutResponse(writer: Writer, url: string, inResponseTo: string | undefined): Markup {
-  return element(
+  return writeElement(
     "samlp:LogoutResponse",
-    { ...head(writer.now), Destination: url, InResponseTo: inResponseTo },
-    element("saml:Issuer", {}, writer.entityId),
+    { ...messageAttributes(writer.now), Destination: url, InResponseTo: inResponseTo },
+    writeElement("saml:Issuer", {}, writer.entityId),
     statusOf(status.success),
   );
 }
 
-function assertion({ entityId, now }: Writer, { id, url, service }: Addressed, signIn: SignIn): Markup {
+function writeAssertion({ entityId, now }: Writer, { id, url, service }: Addressed, signIn: SignIn): Markup {
   const until = writeInstant(now + goodMs);
   const { person } = signIn;
   const confirmation = { Recipient: url, NotOnOrAfter: until, InResponseTo: id };
-  return element(
+  return writeElement(
     "saml:Assertion",
-    head(now),
-    element("saml:Issuer", {}, entityId),
-    element(
+    messageAttributes(now),
+    writeElement("saml:Issuer", {}, entityId),
+    writeElement(
       "saml:Subject",
       {},
-      element("saml:NameID", { Format: persistent }, person.id),
-      element("saml:SubjectConfirmation", { Method: bearer }, element("saml:SubjectConfirmationData", confirmation)),
+      writeElement("saml:NameID", { Format: persistent }, person.id),
+      writeElement(
+        "saml:SubjectConfirmation",
+        { Method: bearer },
+        writeElement("saml:SubjectConfirmationData", confirmation),
+      ),
     ),
-    element(
+    writeElement(
       "saml:Conditions",
       { NotBefore: writeInstant(now), NotOnOrAfter: until },
-      element("saml:AudienceRestriction", {}, element("saml:Audience", {}, service)),
+      writeElement("saml:AudienceRestriction", {}, writeElement("saml:Audience", {}, service)),
     ),
-    element(
+    writeElement(
       "saml:AuthnStatement",
       { AuthnInstant: writeInstant(signIn.at), SessionIndex: indexOf(signIn.id) },
-      element("saml:AuthnContext", {}, element("saml:AuthnContextClassRef", {}, unspecified)),
+      writeElement("saml:AuthnContext", {}, writeElement("saml:AuthnContextClassRef", {}, unspecified)),
     ),
-    element(
+    writeElement(
       "saml:AttributeStatement",
       {},
-      attribute("name", [person.name]),
-      attribute("email", person.email === "" ? [] : [person.email]),
-      attribute("groups", person.groups),
+      writeAttribute("name", [person.name]),
+      writeAttribute("email", person.email === "" ? [] : [person.email]),
+      writeAttribute("groups", person.groups),
     ),
   );
 }
 
-function attribute(name: string, values: readonly string[]): Markup | undefined {
+function writeAttribute(name: string, values: readonly string[]): Markup | undefined {
   if (values.length === 0) return undefined;
-  return element("saml:Attribute", { Name: name }, ...values.map((value) => element("saml:AttributeValue", {}, value)));
+  return writeElement(
+    "saml:Attribute",
+    { Name: name },
+    ...values.map((value) => writeElement("saml:AttributeValue", {}, value)),
+  );
 }
 
 function statusOf(code: string): Markup {
-  return element("samlp:Status", {}, element("samlp:StatusCode", { Value: code }));
+  return writeElement("samlp:Status", {}, writeElement("samlp:StatusCode", { Value: code }));
 }
 
-function head(now: number): Readonly<Record<string, string>> {
+function messageAttributes(now: number): Readonly<Record<string, string>> {
   const id = `_${randomBytes(20).toString("hex")}`;
   return { "xmlns:samlp": samlp, "xmlns:saml": saml, ID: id, Version: "2.0", IssueInstant: writeInstant(now) };
 }

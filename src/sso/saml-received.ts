@@ -1,20 +1,20 @@
 /** Reads SAML messages to the development identity provider from both bindings, without verification. */
 import { inflateRawSync } from "node:zlib";
-import { saml } from "../identity/saml/names.ts";
+import { saml } from "../identity/saml/xml-names.ts";
 import { elementsIn, isNamed, textIn, XmlIssue } from "../identity/saml/xml/element.ts";
 import type { XmlElement } from "../identity/saml/xml/element.ts";
-import { readXml } from "../identity/saml/xml/read.ts";
-import type { Asked } from "./reply.ts";
+import { readXml } from "../identity/saml/xml/read-xml.ts";
+import type { ProviderRequest } from "./provider-reply.ts";
 
 const limits = { maxLength: 262_144, maxDepth: 32, maxElements: 500, maxAttributes: 32 };
 
-export interface Received {
+export interface ReceivedSaml {
   readonly message: XmlElement;
   readonly relayState: string | undefined;
 }
 
 /** Senders are not verified, because responses are sent to this server only. Throws `XmlIssue`. */
-export function received({ method, query, form }: Asked): Received {
+export function readReceived({ method, query, form }: ProviderRequest): ReceivedSaml {
   const given = method === "GET" ? query : form;
   const bytes = Buffer.from(given.get("SAMLRequest") ?? given.get("SAMLResponse") ?? "", "base64");
   let text: string;

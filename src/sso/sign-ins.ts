@@ -3,11 +3,11 @@
  */
 import { randomBytes } from "node:crypto";
 import { Lru } from "../lib/collections/lru.ts";
-import { signInPage } from "./pages.ts";
-import { personOf } from "./people.ts";
-import type { Person } from "./people.ts";
-import { plain } from "./reply.ts";
-import type { Asked, Reply } from "./reply.ts";
+import { signInPage } from "./sign-in-pages.ts";
+import { personOf } from "./sample-people.ts";
+import type { Person } from "./sample-people.ts";
+import { replyText } from "./provider-reply.ts";
+import type { ProviderRequest, ProviderReply } from "./provider-reply.ts";
 
 export interface SignIn {
   readonly id: string;
@@ -20,14 +20,14 @@ export interface SignIn {
   readonly services: Set<string>;
 }
 
-export type Outcome = SignIn | "denied" | "failed";
+export type SignInResult = SignIn | "denied" | "failed";
 
-export interface Wanted {
+export interface SignInRequest {
   /** Client that sends the request. */
   readonly client: string;
   /** Whether a logged-in user must log in again. */
   readonly anew: boolean;
-  readonly finish: (outcome: Outcome) => Reply;
+  readonly finish: (outcome: SignInResult) => ProviderReply;
 }
 
 const maxKept = 1_000;
@@ -39,14 +39,14 @@ export function newToken(): string {
 
 export class SignIns {
   readonly #now: () => number;
-  readonly #waiting = new Lru<string, Wanted>(maxKept);
+  readonly #waiting = new Lru<string, SignInRequest>(maxKept);
   readonly #signIns = new Lru<string, SignIn>(maxKept);
 
   constructor(now: () => number) {
     this.#now = now;
   }
 
-  of({ cookie }: Asked): SignIn | undefined {
+  of({ cookie }: ProviderRequest): SignIn | undefined {
     return cookie === "" ? undefined : this.#signIns.get(cookie);
   }
 
@@ -55,7 +55,7 @@ export class SignIns {
   }
 
   /** Continues with the logged-in user, or shows the login page. */
-  want(asked: Asked, wanted: Wanted): Reply {
+  want(asked: ProviderRequest, wanted: SignInRequest): ProviderReply {
     const signIn = this.of(asked);
     if (signIn && !wanted.anew) return wanted.finish(signIn);
     const id = newToken();
@@ -64,17 +64,17 @@ export class SignIns {
   }
 
   /** Handles the form of the login page. */
-  answer(asked: Asked): Reply {
+  answer(asked: ProviderRequest): ProviderReply {
     const id = asked.form.get("request") ?? "";
     const wanted = this.#waiting.get(id);
-    if (!wanted) return plain(400, "This login has expired: start again at the service.");
+    if (!wanted) return replyText(400, "This login has expired: start again at the service.");
     const outcome = asked.form.get("outcome");
     if (outcome !== null) {
       this.#waiting.delete(id);
       return wanted.finish(outcome === "deny" ? "denied" : "failed");
     }
     const person = personOf(asked.form);
-    if (!person) return plain(400, "Enter an id.");
+    if (!person) return replyText(400, "Enter an id.");
     this.#waiting.delete(id);
     const signIn: SignIn = { id: newToken(), person, at: this.#now(), ends: new Map(), services: new Set() };
     this.#signIns.set(signIn.id, signIn);

@@ -62,6 +62,6 @@ function signingKeyOf({ keyPem, certificatePem }: Pick<SigningKey, "keyPem" | "c
 }
 
 /** OpenID Connect Core 1.0 §3.1.3.6: the left half of the hash. */
-export function halfHash(token: string): string {
+export function computeHalfHash(token: string): string {
   return createHash("sha256").update(token).digest().subarray(0, 16).toString("base64url");
 }

@@ -7,11 +7,11 @@ import { gzip } from "node:zlib";
 import type { Clock, Timer } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import type { ExportCompression, ExportProtocol, Signal } from "../lib/telemetry-words.ts";
-import { openOutbound } from "../outbound/client.ts";
-import type { Outbound, OutboundAnswer } from "../outbound/client.ts";
-import { useNameServers } from "../outbound/names/names.ts";
-import { requestOf } from "./envelope.ts";
-import type { Maker } from "./envelope.ts";
+import { openOutbound } from "../outbound/outbound.ts";
+import type { Outbound, OutboundAnswer } from "../outbound/outbound.ts";
+import { useNameServers } from "../outbound/names/resolve-name.ts";
+import { requestOf } from "./otlp-envelope.ts";
+import type { Maker } from "./otlp-envelope.ts";
 import type { BatchDone, SignalBatch, SignalLine } from "./hand-over.ts";
 import { readPartialSuccess } from "./partial-success.ts";
 
@@ -46,7 +46,7 @@ const compressed = promisify(gzip);
 const repeatable = new Set([429, 502, 503, 504]);
 
 export class Exporter implements SignalLine {
-  readonly #lanes: Map<Signal, Lane>;
+  readonly #lanes: Map<Signal, SignalLane>;
   readonly #outbound: Outbound;
 
   constructor(options: ExporterOptions) {
@@ -56,7 +56,7 @@ export class Exporter implements SignalLine {
     this.#lanes = new Map(
       Object.entries(options.urls).map(([signal, url]) => [
         signal as Signal,
-        new Lane(signal as Signal, new URL(url), options, this.#outbound),
+        new SignalLane(signal as Signal, new URL(url), options, this.#outbound),
       ]),
     );
   }
@@ -77,18 +77,18 @@ export class Exporter implements SignalLine {
   }
 }
 
-interface Waiting {
+interface QueuedBatch {
   readonly batch: SignalBatch;
   readonly done: BatchDone;
 }
 
 /** The batches of one signal. */
-class Lane {
+class SignalLane {
   readonly #signal: Signal;
   readonly #url: URL;
   readonly #options: ExporterOptions;
   readonly #outbound: Outbound;
-  #waiting: Waiting[] = [];
+  #waiting: QueuedBatch[] = [];
   #running: Promise<void> | undefined;
   #isFailing = false;
   #isLast = false;
@@ -101,7 +101,7 @@ class Lane {
     this.#outbound = outbound;
   }
 
-  add(waiting: Waiting): void {
+  add(waiting: QueuedBatch): void {
     this.#waiting.push(waiting);
     this.#running ??= this.#run();
   }
@@ -125,16 +125,16 @@ class Lane {
   }
 
   /** Takes the next batches, which fit into one request. */
-  #next(): readonly Waiting[] {
+  #next(): readonly QueuedBatch[] {
     let count = 0;
     for (let bytes = 0; count < this.#waiting.length; count += 1) {
-      bytes += (this.#waiting[count] as Waiting).batch.bytes.length;
+      bytes += (this.#waiting[count] as QueuedBatch).batch.bytes.length;
       if (bytes > requestBytes && count > 0) break;
     }
     return this.#waiting.splice(0, count);
   }
 
-  #settle(batches: readonly Waiting[], dropped: number): void {
+  #settle(batches: readonly QueuedBatch[], dropped: number): void {
     let left = dropped;
     for (const { batch, done } of batches) {
       const lost = Math.min(left, batch.items);
@@ -144,7 +144,7 @@ class Lane {
   }
 
   /** Returns how many items the endpoint rejected. Rejects if none was sent. */
-  async #sendAll(batches: readonly Waiting[]): Promise<number> {
+  async #sendAll(batches: readonly QueuedBatch[]): Promise<number> {
     const body = await this.#bodyOf(batches);
     for (let failures = 1; ; failures += 1) {
       const answer = await this.#attempt(body).catch((error: unknown) => error as Error);
@@ -158,7 +158,7 @@ class Lane {
     }
   }
 
-  async #bodyOf(batches: readonly Waiting[]): Promise<readonly Uint8Array[]> {
+  async #bodyOf(batches: readonly QueuedBatch[]): Promise<readonly Uint8Array[]> {
     const { maker, protocol, compression } = this.#options;
     let pieces = requestOf(
       batches.map(({ batch }) => batch.bytes),

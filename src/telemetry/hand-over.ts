@@ -77,15 +77,15 @@ export function makeHandOver({ signal, line, clock, ...options }: HandOverOption
     away += byteLength;
     line.send(batch, (dropped, memory) => {
       away -= byteLength;
-      count(counts.dropped, signal, dropped);
+      addToCount(counts.dropped, signal, dropped);
       if (memory !== undefined) writer.reuse(memory);
     });
   };
   return {
     add(write, added = 1) {
-      count(counts.made, signal, added);
+      addToCount(counts.made, signal, added);
       if (away + writer.length >= limits.waiting) {
-        count(counts.dropped, signal, added);
+        addToCount(counts.dropped, signal, added);
         return;
       }
       write(writer);
@@ -97,7 +97,7 @@ export function makeHandOver({ signal, line, clock, ...options }: HandOverOption
   };
 }
 
-function count(of: Map<Signal, number>, signal: Signal, added: number): void {
+function addToCount(of: Map<Signal, number>, signal: Signal, added: number): void {
   of.set(signal, (of.get(signal) ?? 0) + added);
 }
 

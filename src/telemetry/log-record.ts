@@ -1,7 +1,7 @@
 /** Log records in the form of OTLP (opentelemetry/proto/logs/v1/logs.proto), written one after another. */
 import type { LogLine } from "../lib/log.ts";
-import { writeAttribute, writeAttributes, writeValue } from "./attributes.ts";
-import type { AttributeValue, Attributes } from "./attributes.ts";
+import { writeAttribute, writeAttributes, writeValue } from "./otlp-attributes.ts";
+import type { AttributeValue, Attributes } from "./otlp-attributes.ts";
 import { longMessage } from "./proto-writer.ts";
 import type { ProtoWriter } from "./proto-writer.ts";
 

@@ -1,5 +1,5 @@
 /** Reads how many items an endpoint rejected although it accepted the request. */
-import type { OutboundAnswer } from "../outbound/client.ts";
+import type { OutboundAnswer } from "../outbound/outbound.ts";
 import { fieldsOf } from "./proto-reader.ts";
 
 export interface PartialSuccess {

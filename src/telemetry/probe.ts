@@ -1,6 +1,6 @@
 /** Tries out whether an endpoint accepts requests. */
 import type { Clock } from "../lib/clock.ts";
-import { openOutbound } from "../outbound/client.ts";
+import { openOutbound } from "../outbound/outbound.ts";
 import type { Signal } from "../lib/telemetry-words.ts";
 import type { ExporterOptions } from "./exporter.ts";
 

@@ -1,6 +1,6 @@
 /** Spans in the form of OTLP (opentelemetry/proto/trace/v1/trace.proto), written one after another. */
-import { writeAttribute, writeAttributes } from "./attributes.ts";
-import type { AttributeValue, Attributes } from "./attributes.ts";
+import { writeAttribute, writeAttributes } from "./otlp-attributes.ts";
+import type { AttributeValue, Attributes } from "./otlp-attributes.ts";
 import { fixed64, lengthDelimited, longMessage, nanoseconds, putFixed64 } from "./proto-writer.ts";
 import type { ProtoWriter } from "./proto-writer.ts";
 import { newSpanId, spanIdBytes, traceIdBytes } from "./trace-context.ts";

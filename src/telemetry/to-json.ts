@@ -2,7 +2,7 @@
 import type { Signal } from "../lib/telemetry-words.ts";
 import { fieldsOf } from "./proto-reader.ts";
 
-type Kind =
+type FieldKind =
   | "text"
   /** Bytes as hexadecimal digits, as OTLP has them for ids. */
   | "id"
@@ -19,10 +19,10 @@ type Kind =
 
 interface Message {
   /** By number. A name that ends with `[]` is a list. */
-  readonly [field: number]: readonly [name: string, kind: Kind];
+  readonly [field: number]: readonly [name: string, kind: FieldKind];
 }
 
-const value: { [field: number]: readonly [string, Kind] } = {
+const value: { [field: number]: readonly [string, FieldKind] } = {
   1: ["stringValue", "text"],
   2: ["boolValue", "boolean"],
   3: ["intValue", "long"],
@@ -86,12 +86,12 @@ const metric: Message = {
 };
 
 const requests: Readonly<Record<Signal, Message>> = {
-  traces: request("resourceSpans[]", "scopeSpans[]", "spans[]", span),
-  metrics: request("resourceMetrics[]", "scopeMetrics[]", "metrics[]", metric),
-  logs: request("resourceLogs[]", "scopeLogs[]", "logRecords[]", record),
+  traces: describeRequest("resourceSpans[]", "scopeSpans[]", "spans[]", span),
+  metrics: describeRequest("resourceMetrics[]", "scopeMetrics[]", "metrics[]", metric),
+  logs: describeRequest("resourceLogs[]", "scopeLogs[]", "logRecords[]", record),
 };
 
-function request(ofResource: string, ofScope: string, items: string, item: Message): Message {
+function describeRequest(ofResource: string, ofScope: string, items: string, item: Message): Message {
   return { 1: [ofResource, { 1: ["resource", resource], 2: [ofScope, { 1: ["scope", scope], 2: [items, item] }] }] };
 }
 
@@ -106,14 +106,14 @@ function objectOf(message: Message, bytes: Uint8Array): Record<string, unknown> 
     const known = message[field];
     if (known === undefined) throw new Error(`render a telemetry message as JSON: field ${field} is unknown`);
     const [name, kind] = known;
-    const rendered = render(kind, number, content ?? new Uint8Array());
+    const rendered = renderField(kind, number, content ?? new Uint8Array());
     if (name.endsWith("[]")) ((object[name.slice(0, -2)] ??= []) as unknown[]).push(rendered);
     else object[name] = rendered;
   }
   return object;
 }
 
-function render(kind: Kind, number: number, content: Uint8Array): unknown {
+function renderField(kind: FieldKind, number: number, content: Uint8Array): unknown {
   if (typeof kind !== "string") return objectOf(kind, content);
   const bytes = Buffer.from(content.buffer, content.byteOffset, content.length);
   const eights = Array.from({ length: bytes.length / 8 }, (_one, at) => 8 * at);

@@ -1,6 +1,6 @@
 /** The position in a trace, as requests carry it (W3C Trace Context). */
 import { randomFillSync } from "node:crypto";
-import { chance as randomBytes } from "../lib/random-bytes.ts";
+import { takeRandomBytes as randomBytes } from "../lib/random-bytes.ts";
 
 /** Ids are lower-case hexadecimal digits. */
 export interface TraceContext {

@@ -4,7 +4,7 @@ import type { MachineClients } from "./machine-clients.ts";
 /** The login that visitors need. */
 export type AskedLogin = AskedCodeLogin | AskedSamlLogin;
 
-interface Asked {
+interface AskedLoginFields {
   /** Logins of one host with the same provider, client and `auth_id` are the same login; "" if none is named. */
   readonly authId: string;
   /** Seconds; 0: no limit. */
@@ -17,7 +17,7 @@ interface Asked {
 }
 
 /** A login with the authorization code flow. */
-export interface AskedCodeLogin extends Asked {
+export interface AskedCodeLogin extends AskedLoginFields {
   /** A provider known by name, or an OpenID Connect issuer. */
   readonly provider:
     | { readonly kind: "oauth"; readonly name: string }
@@ -32,7 +32,7 @@ export interface AskedCodeLogin extends Asked {
 }
 
 /** A login with SAML 2.0. */
-export interface AskedSamlLogin extends Asked {
+export interface AskedSamlLogin extends AskedLoginFields {
   readonly provider: { readonly kind: "saml" };
   /** The provider's EntityDescriptor as XML, and the URL to fetch it from; one of them is "". */
   readonly idpMetadata: string;

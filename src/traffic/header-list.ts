@@ -1,6 +1,6 @@
 import type { FieldBlock } from "../lib/field-block.ts";
 import { isHttpToken } from "../lib/http-token.ts";
-import type { HeaderFields } from "./exchange.ts";
+import type { HeaderFields } from "./header-fields.ts";
 
 export type HeaderPairs = readonly (readonly [name: string, value: string])[];
 

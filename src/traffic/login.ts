@@ -3,8 +3,10 @@
  * a login they are removed from requests, and responses may not set them, because another service on the same host must
  * neither read nor plant one (security I2).
  */
-import type { Exchange, HeaderFields } from "./exchange.ts";
+import type { Exchange } from "./exchange.ts";
+import type { HeaderFields } from "./header-fields.ts";
 import type { Step } from "./step.ts";
+import type { LoginCookies } from "./visitor.ts";
 
 /** Admits logged-in visitors: a login module, or the login of a policy rule. */
 export interface LoginGuard {
@@ -12,50 +14,6 @@ export interface LoginGuard {
   /** Returns what `request` would answer now, without side effects. */
   rehearse(exchange: Exchange): Step | Promise<Step>;
 }
-
-/** A valid login, as policy rules read it. */
-export interface VisitorSession {
-  /** Public ids of the session and its user. */
-  readonly id: string;
-  readonly userId: string;
-  /** Tokens from the provider; each is "" unless the service may receive it. */
-  readonly accessToken: string;
-  readonly refreshToken: string;
-  readonly idToken: string;
-  /** Milliseconds since 1970. */
-  readonly loginAt: number;
-  readonly checkedAt: number;
-  /** When the session ends without further use, milliseconds since 1970. */
-  readonly endsAt: number;
-}
-
-/** The logged-in visitor, as far as variables and reports need it. */
-export interface Visitor {
-  readonly module: string;
-  readonly clientId: string;
-  readonly subject: string;
-  readonly email: string;
-  /** Whether the provider has verified the address. */
-  readonly emailVerified: boolean;
-  readonly name: string;
-  /** Teams, organizations or groups. Present like `session`, if a policy rule requires the login. */
-  readonly groups?: readonly string[];
-  readonly session?: VisitorSession | undefined;
-}
-
-/** A visitor described for a dry run, with the provider's data. */
-export interface DescribedVisitor {
-  readonly email: string;
-  readonly emailVerified: boolean;
-  /** Id at the provider. */
-  readonly id: string;
-  readonly name: string;
-  /** Teams, organizations or groups. */
-  readonly groups: readonly string[];
-}
-
-/** Alternating names and values. */
-export type LoginCookies = readonly string[];
 
 const named = String.raw`__Host-[A-Za-z0-9.]*(?:session\.[0-9a-z]{8}|nonce\.[0-9a-z]{8}\.[\w-]{6})`;
 const form = new RegExp(`^${named}$`);

@@ -2,7 +2,7 @@
 import { f } from "../schema/fields.ts";
 import type { Issue, StringFormat } from "../schema/fields.ts";
 import { scopeExpression } from "./scope-rules.ts";
-import { oauthScope } from "../schema/login-fields.ts";
+import { oauthScope } from "../schema/login-schema.ts";
 import { redirectIssue } from "../lib/redirect-uris.ts";
 
 const visible: StringFormat = {

@@ -3,7 +3,7 @@
  * edge finds that agent without a table. The server itself sees its own id.
  */
 import { hash } from "node:crypto";
-import type { HeaderFields } from "./exchange.ts";
+import type { HeaderFields } from "./header-fields.ts";
 
 /** MCP 2025-11-25, "Session Management". */
 export const mcpSessionField = "mcp-session-id";

@@ -16,7 +16,7 @@ import type { ByteStream } from "../lib/io/byte-stream.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Steps } from "../lib/slices.ts";
 import type { Fields, Issue, StoredOf } from "../schema/fields.ts";
-import type { Place, ResourceObject } from "../schema/object.ts";
+import type { ModulePlace, ResourceObject } from "../schema/object.ts";
 import type { LoginGuard } from "./login.ts";
 import type { InternalAddress } from "../lib/internal-names.ts";
 import type { Signed, WebhookMessage } from "../webhooks/scheme.ts";
@@ -28,7 +28,7 @@ import type { UpstreamPlan } from "./upstream-plan.ts";
 
 /** The phases in which a module can act, in order. `connection` belongs to edges that forward whole connections. */
 export const phases = ["connection", "handshake", "request", "response"] as const;
-export type Phase = (typeof phases)[number];
+export type ModulePhase = (typeof phases)[number];
 
 /** What a module can do. `refuse` ends with an error, `answer` with a response made at the edge. */
 export type Power =
@@ -44,19 +44,19 @@ export interface ModuleDeclaration<F extends Fields = Fields> {
   readonly name: string;
   /** Name of its object in the specification, e.g. `EndpointBackend`. */
   readonly schemaName: string;
-  readonly on: readonly Place[];
+  readonly on: readonly ModulePlace[];
   readonly doc: string;
   /**
    * What the module can do in each phase. Empty for a module that cannot be enforced yet, whose configurations are
    * refused.
    */
-  readonly acts: Readonly<Partial<Record<Phase, readonly Power[]>>>;
+  readonly acts: Readonly<Partial<Record<ModulePhase, readonly Power[]>>>;
   /** Without `enabled`, which every module has. */
   readonly fields: F;
   /** Constraints across fields, as pure functions that return an issue (`path`, `message`) or undefined. */
-  readonly rules?: readonly ((config: StoredOf<F>, place: Place) => Issue | undefined)[];
+  readonly rules?: readonly ((config: StoredOf<F>, place: ModulePlace) => Issue | undefined)[];
   /** Warnings for valid configurations that are probably mistakes. Pure. */
-  doubts?(config: StoredOf<F>, place: Place): readonly Issue[];
+  doubts?(config: StoredOf<F>, place: ModulePlace): readonly Issue[];
   /**
    * For a module with an identity (a key, URLs that others know): creates its read-only and internal fields when the
    * module is set. Later changes preserve them. It is awaited before the write, and the function that it resolves with
@@ -67,8 +67,8 @@ export interface ModuleDeclaration<F extends Fields = Fields> {
    * The part of `compile` that grows with the configuration, for a thread that carries traffic: undefined when nothing
    * of it is left to do. What the steps return must be held until `compile` was called.
    */
-  prepare?(config: StoredOf<F>, place: Place): Preparation | undefined;
-  compile(config: StoredOf<F>, scope: Scope, place: Place): CompiledModule;
+  prepare?(config: StoredOf<F>, place: ModulePlace): Preparation | undefined;
+  compile(config: StoredOf<F>, scope: Scope, place: ModulePlace): CompiledModule;
 }
 
 export interface Preparation {

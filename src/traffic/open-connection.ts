@@ -1,6 +1,6 @@
 /** An admitted connection, as rules see and change it. */
 import type { OwnCertificate } from "../lib/certificates/own-certificate.ts";
-import type { ConnectionFacts, TlsFacts } from "./exchange.ts";
+import type { ConnectionFacts, TlsFacts } from "./connection-facts.ts";
 import type { Handshake } from "./handshake.ts";
 
 export interface OpenConnection {

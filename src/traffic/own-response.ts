@@ -1,7 +1,8 @@
 /** A response made at the edge, as response hooks see and change it. */
 import { Refusal } from "../lib/errors.ts";
 import type { BodyStage } from "./body-stage.ts";
-import type { HeaderFields, ResponseHead } from "./exchange.ts";
+import type { ResponseHead } from "./exchange.ts";
+import type { HeaderFields } from "./header-fields.ts";
 import { HeaderList } from "./header-list.ts";
 import { throughStages } from "./staged-body.ts";
 import type { FixedAnswer } from "./step.ts";

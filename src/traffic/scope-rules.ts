@@ -1,8 +1,8 @@
 /** Rules by which requests of clients need further scopes. */
 import { defineEnvironment } from "../cel/checking/environment.ts";
-import { types } from "../cel/checking/types.ts";
+import { types } from "../cel/checking/cel-types.ts";
 import { standardFunctions } from "../cel/functions/standard.ts";
-import { compile } from "../cel/program.ts";
+import { compileSource } from "../cel/program.ts";
 import type { StringFormat } from "../schema/fields.ts";
 import { JsonIssue, isJsonObject, parseJsonObject } from "../lib/json.ts";
 
@@ -27,14 +27,14 @@ export interface ScopeRule {
 }
 
 const none: ToolCall = { method: "", tool: "" };
-const text = (read: (facts: ScopeFacts) => string) => ({ type: types.string, read });
+const textVariable = (read: (facts: ScopeFacts) => string) => ({ type: types.string, read });
 
 const environment = defineEnvironment({
   variables: {
-    "req.method": text(({ method }) => method),
-    "req.path": text(({ path }) => path),
-    "mcp.method": text(({ call }) => (call ?? none).method),
-    "mcp.tool": text(({ call }) => (call ?? none).tool),
+    "req.method": textVariable(({ method }) => method),
+    "req.path": textVariable(({ path }) => path),
+    "mcp.method": textVariable(({ call }) => (call ?? none).method),
+    "mcp.tool": textVariable(({ call }) => (call ?? none).tool),
   },
   functions: standardFunctions,
   limits: { steps: 10_000 },
@@ -45,7 +45,7 @@ export const scopeExpression: StringFormat = {
   name: "scope-expression",
   example: 'mcp.method == "tools/call" && mcp.tool.startsWith("write_")',
   check(source) {
-    const compiled = compile(source, environment);
+    const compiled = compileSource(source, environment);
     if (!compiled.ok) return `be an expression: ${compiled.issues[0]?.message ?? "it does not compile"}`;
     return compiled.program.type === types.bool ? undefined : "be true or false";
   },
@@ -54,7 +54,7 @@ export const scopeExpression: StringFormat = {
 /** Throws for an expression that `scopeExpression` refuses. */
 export function compileScopeRule(scope: string, source: string): ScopeRule {
   const wrong = scopeExpression.check(source);
-  const compiled = compile(source, environment);
+  const compiled = compileSource(source, environment);
   if (wrong !== undefined || !compiled.ok) throw new Error(`compile the rule of scope "${scope}": it must ${wrong}`);
   const { program } = compiled;
   const readsBody = program.variables.some((name) => name.startsWith("mcp."));

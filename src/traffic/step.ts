@@ -67,22 +67,22 @@ export interface FixedAnswer {
   readonly body: string | Uint8Array;
 }
 
-export function passed(by: string, reason: string, decidedBy?: Step["decidedBy"]): Step {
+export function passStep(by: string, reason: string, decidedBy?: Step["decidedBy"]): Step {
   return Object.freeze({ by, outcome: "passed" as const, reason, ...(decidedBy && { decidedBy }) });
 }
 
-export function changed(by: string, reason: string): Step {
+export function changeStep(by: string, reason: string): Step {
   return Object.freeze({ by, outcome: "changed" as const, reason });
 }
 
-export function skipped(by: string, reason: string, decidedBy?: Step["decidedBy"]): Step {
+export function skipStep(by: string, reason: string, decidedBy?: Step["decidedBy"]): Step {
   return Object.freeze({ by, outcome: "skipped" as const, reason, ...(decidedBy && { decidedBy }) });
 }
 
-export function denied(by: string, error: RefusalName, reason: string, decidedBy?: Step["decidedBy"]): Step {
+export function denyStep(by: string, error: RefusalName, reason: string, decidedBy?: Step["decidedBy"]): Step {
   return Object.freeze({ by, outcome: "denied" as const, reason, answer: { error }, ...(decidedBy && { decidedBy }) });
 }
 
-export function answered(by: string, reason: string, answer: Answer, decidedBy?: Step["decidedBy"]): Step {
+export function answerStep(by: string, reason: string, answer: Answer, decidedBy?: Step["decidedBy"]): Step {
   return Object.freeze({ by, outcome: "answered" as const, reason, answer, ...(decidedBy && { decidedBy }) });
 }

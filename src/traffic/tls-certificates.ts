@@ -1,7 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { certificateExtensions } from "../lib/certificates/certificate-extensions.ts";
 import type { CertificateExtension } from "../lib/certificates/certificate-extensions.ts";
-import type { ServedCertificate, TlsFacts } from "./exchange.ts";
+import type { ServedCertificate, TlsFacts } from "./connection-facts.ts";
 
 /** A certificate, in the form that header fields and variables use. */
 export interface TlsCertificate {
@@ -31,7 +31,7 @@ const ofServer = new WeakMap<ServedCertificate, TlsCertificate>();
 export function clientCertificate(tls: TlsFacts | undefined): TlsCertificate | undefined {
   if (!tls?.clientCertificate) return undefined;
   let certificate = ofClients.get(tls);
-  if (!certificate) ofClients.set(tls, (certificate = parse(tls.clientCertificate)));
+  if (!certificate) ofClients.set(tls, (certificate = parseCertificate(tls.clientCertificate)));
   return certificate;
 }
 
@@ -40,20 +40,20 @@ export function serverCertificate(tls: TlsFacts | undefined): TlsCertificate | u
   const served = tls?.serverCertificate;
   if (!served) return undefined;
   let certificate = ofServer.get(served);
-  if (!certificate) ofServer.set(served, (certificate = parse(served.certificatePem)));
+  if (!certificate) ofServer.set(served, (certificate = parseCertificate(served.certificatePem)));
   return certificate;
 }
 
 /** @param encoded DER, or PEM whose first certificate is used */
-function parse(encoded: Buffer | string): TlsCertificate {
+function parseCertificate(encoded: Buffer | string): TlsCertificate {
   const certificate = new X509Certificate(encoded);
   const { subject, issuer } = certificate.toLegacyObject();
   const names = alternativeNames(certificate.subjectAltName ?? "");
   const of = (type: string): string[] => names.filter((name) => name.type === type).map(({ value }) => value);
   let extensions: readonly CertificateExtension[] | undefined;
   return {
-    subject: attributes(subject),
-    issuer: attributes(issuer),
+    subject: readAttributes(subject),
+    issuer: readAttributes(issuer),
     dnsNames: of("DNS"),
     emailAddresses: of("email"),
     ipAddresses: of("IP Address"),
@@ -69,7 +69,7 @@ function parse(encoded: Buffer | string): TlsCertificate {
   };
 }
 
-function attributes(name: object): Record<string, string> {
+function readAttributes(name: object): Record<string, string> {
   return Object.fromEntries(
     Object.entries(name).map(([attribute, value]: [string, unknown]) => [attribute, String([value].flat()[0])]),
   );

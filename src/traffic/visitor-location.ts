@@ -1,7 +1,7 @@
 /** Location of a visitor. It is looked up when a rule asks for it. */
 import { unknownAddresses } from "../geo/address-book.ts";
 import type { Location } from "../geo/location.ts";
-import type { ConnectionFacts } from "./exchange.ts";
+import type { ConnectionFacts } from "./connection-facts.ts";
 
 export function locationOf({
   source,

@@ -3,13 +3,13 @@ import type { Clock } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
 import type { RefusalName } from "../lib/errors.ts";
 import type { ExchangeCommand, SessionCommand, SessionPulse } from "../routing/planes/messages.ts";
-import { call, CallTimeout, renderMessage } from "./call.ts";
+import { sendRequest, CallTimeout, renderMessage } from "./agent-call.ts";
 import { maxExchangeBytes } from "./exchange-question.ts";
-import type { Heartbeat } from "./heartbeat.ts";
-import type { TunnelLimits } from "./limits.ts";
-import type { AuthMessage } from "./messages.ts";
+import type { Heartbeat } from "./agent-heartbeat.ts";
+import type { TunnelLimits } from "./tunnel-limits.ts";
+import type { AuthMessage } from "./tunnel-messages.ts";
 import type { Mux } from "./mux/mux.ts";
-import { discard } from "./mux/stream.ts";
+import { discard } from "./mux/mux-stream.ts";
 import { WholeReader } from "./whole-reader.ts";
 import { streamType } from "./typed-stream.ts";
 import { parseWireError, wireCode } from "./wire-error.ts";
@@ -21,14 +21,14 @@ interface Reached {
   readonly limits: TunnelLimits;
 }
 
-/** Sends a command or a question to an agent: see `tellAgent` and `askAgent`. */
+/** Sends a command or a question to an agent: see `sendCommand` and `askAgent`. */
 export function commandAgent(
   at: Reached,
   agent: AuthMessage,
   command: SessionCommand | ExchangeCommand,
 ): Promise<string | undefined> {
   if (command.name === "exchange" || command.name === "replay") return askAgent(at, agent, command);
-  return tellAgent(at, agent, command).then(() => undefined);
+  return sendCommand(at, agent, command).then(() => undefined);
 }
 
 /**
@@ -80,12 +80,12 @@ export function askPulse({ mux, clock, limits }: Reached, heartbeat: Heartbeat |
  * Resolves when the agent has accepted the command. Rejects with a `Refusal`: `command_unsupported` if the agent
  * declared no support, `command_timeout`, or `command_failed` with the agent's error.
  */
-function tellAgent(at: Reached, agent: AuthMessage, command: SessionCommand): Promise<void> {
+function sendCommand(at: Reached, agent: AuthMessage, command: SessionCommand): Promise<void> {
   const why = agent.unsupported[command.name];
   if (why !== "") return Promise.reject(new Refusal("command_unsupported", why));
   const question = command.name === "update" ? { Version: command.version, PermitMajorVersion: false } : {};
   return new Promise((resolve, reject) => {
-    call(at.mux, at.clock, streamType[command.name], question, at.limits.commandMs, (error, answer) => {
+    sendRequest(at.mux, at.clock, streamType[command.name], question, at.limits.commandMs, (error, answer) => {
       if (error instanceof CallTimeout) return reject(new Refusal("command_timeout"));
       if (error) return reject(new Refusal("command_failed", `The agent gave no answer: ${error.message}.`));
       const failure = typeof answer["Error"] === "string" ? answer["Error"] : "";
@@ -101,12 +101,12 @@ function tellAgent(at: Reached, agent: AuthMessage, command: SessionCommand): Pr
  */
 export function moveAgentAway({ mux, clock, limits }: Reached, agent: AuthMessage): boolean {
   if (agent.kind !== "postern" || agent.unsupported.restart !== "") return false;
-  call(mux, clock, streamType.restart, { Drain: true }, limits.commandMs, () => {});
+  sendRequest(mux, clock, streamType.restart, { Drain: true }, limits.commandMs, () => {});
   return true;
 }
 
 /** Notifies the agent that a tunnel has ended, and why. Protocol versions before 3 have no such message. */
-export function tellStopped(mux: Mux, agent: AuthMessage, id: string, message: string, reason: RefusalName): void {
+export function notifyStopped(mux: Mux, agent: AuthMessage, id: string, message: string, reason: RefusalName): void {
   const stream = agent.version === "3" ? mux.open() : undefined;
   if (!stream) return;
   stream.receiver = discard;

@@ -1,7 +1,7 @@
 /** A parsed bind request. It is parsed and its proof checked once, however often the bind is repeated. */
 import { openOptions } from "./bind-options.ts";
 import type { JsonObject } from "./json-message.ts";
-import { parseBind } from "./messages.ts";
+import { parseBind } from "./tunnel-messages.ts";
 import type { Proofs } from "./proofs.ts";
 import type { BindRequest } from "./server-hooks.ts";
 

@@ -3,7 +3,7 @@
  * agent would publish something other than the user requested.
  */
 import { Refusal } from "../lib/errors.ts";
-import { member } from "./json-message.ts";
+import { readMember } from "./json-message.ts";
 import type { JsonObject } from "./json-message.ts";
 
 /** Known members, in lower case. */
@@ -32,47 +32,47 @@ const publicBinding = "public";
 const internalBinding = "internal";
 
 /** Throws `agent_option_unsupported` if an unknown member of `holder` has a value. */
-export function demandKnown(holder: JsonObject, kind: keyof typeof known): void {
+export function requireKnown(holder: JsonObject, kind: keyof typeof known): void {
   for (const [name, value] of Object.entries(holder)) {
-    if (known[kind].has(name.toLowerCase()) || asksNothing(value)) continue;
-    throw unsupported(name, "it is unknown here");
+    if (known[kind].has(name.toLowerCase()) || isDefaultValue(value)) continue;
+    throw refuseField(name, "it is unknown here");
   }
 }
 
 /** Throws `agent_option_unsupported` for unsupported values in the `Extra` of a bind. */
-export function demandDone(extra: JsonObject): void {
-  demandKnown(extra, "extra");
-  const bindings = member(extra, "Bindings");
-  if (!asksNothing(bindings)) {
+export function requireSupported(extra: JsonObject): void {
+  requireKnown(extra, "extra");
+  const bindings = readMember(extra, "Bindings");
+  if (!isDefaultValue(bindings)) {
     const listed: readonly unknown[] = Array.isArray(bindings) ? bindings : [bindings];
     const other = listed.find((one) => one !== publicBinding && one !== internalBinding);
     if (other !== undefined) {
-      throw unsupported(
+      throw refuseField(
         "Bindings",
         `${JSON.stringify(other).slice(0, 100)} is not supported, only "${publicBinding}" and "${internalBinding}"`,
       );
     }
   }
-  const pooling = member(extra, "PoolingEnabled");
-  if (!asksNothing(pooling) && pooling !== true) throw unsupported("PoolingEnabled", "it must be true or false");
-  if (!asksNothing(member(extra, "IPPolicyRef"))) {
-    throw unsupported("IPPolicyRef", "send the networks in IPRestriction, or configure the policy on an edge's route");
+  const pooling = readMember(extra, "PoolingEnabled");
+  if (!isDefaultValue(pooling) && pooling !== true) throw refuseField("PoolingEnabled", "it must be true or false");
+  if (!isDefaultValue(readMember(extra, "IPPolicyRef"))) {
+    throw refuseField("IPPolicyRef", "send the networks in IPRestriction, or configure the policy on an edge's route");
   }
 }
 
 /** Whether agents send the value by default. */
-function asksNothing(value: unknown): boolean {
+function isDefaultValue(value: unknown): boolean {
   if (Array.isArray(value)) return value.length === 0;
   if (typeof value === "object" && value !== null) return Object.keys(value).length === 0;
   return value === undefined || value === null || value === "" || value === false || value === 0;
 }
 
-function unsupported(name: string, why: string): Refusal {
+function refuseField(name: string, why: string): Refusal {
   return new Refusal("agent_option_unsupported", `open or change a tunnel with "${name.slice(0, 100)}": ${why}`);
 }
 
 /** Whether the requested bindings include this one. */
 export function isBoundTo(extra: JsonObject, binding: typeof publicBinding | typeof internalBinding): boolean {
-  const bindings = member(extra, "Bindings");
+  const bindings = readMember(extra, "Bindings");
   return (Array.isArray(bindings) ? (bindings as readonly unknown[]) : [bindings]).includes(binding);
 }

@@ -2,7 +2,7 @@
  * The Opts of a bind. Agents send the Opts of our response when they reconnect, which requests the same name again.
  * Secrets in them are returned in the protocol's sealed form (agent-protocol, "Options of a tunnel").
  */
-import { member, memberKey } from "./json-message.ts";
+import { readMember, memberKey } from "./json-message.ts";
 import type { JsonObject } from "./json-message.ts";
 import type { Proofs } from "./proofs.ts";
 import { isJsonObject } from "../lib/json.ts";
@@ -29,14 +29,14 @@ export function openOptions(options: JsonObject, proofs: Proofs, accountId: stri
     const sealed = holder[place.sealed];
     if (typeof sealed !== "string" || sealed === "" || holder[place.clear]) return holder;
     const text = proofs.unseal(`${accountId} ${place.option}`, sealed);
-    return text === undefined ? holder : { ...without(holder, place.sealed), [place.clear]: text };
+    return text === undefined ? holder : { ...omitMember(holder, place.sealed), [place.clear]: text };
   });
 }
 
 /** Returns the options for the response: as requested, with the assigned name and without plain-text secrets. */
 export function echoOptions(
   options: JsonObject,
-  given: { readonly url: string; readonly hostname: string; readonly address: string; readonly proto: string },
+  place: { readonly url: string; readonly hostname: string; readonly address: string; readonly proto: string },
   proofs: Proofs,
   accountId: string,
 ): JsonObject {
@@ -45,13 +45,13 @@ export function echoOptions(
       const clear = holder[place.clear];
       if (typeof clear !== "string" || clear === "") return holder;
       const sealed = proofs.seal(`${accountId} ${place.option}`, clear);
-      return { ...without(holder, place.clear), [place.sealed]: sealed };
+      return { ...omitMember(holder, place.clear), [place.sealed]: sealed };
     }),
   };
-  const nameKey = given.proto === "tcp" ? "Addr" : "Hostname";
-  echoed[memberKey(options, nameKey) ?? nameKey] = given.proto === "tcp" ? given.address : given.hostname;
+  const nameKey = place.proto === "tcp" ? "Addr" : "Hostname";
+  echoed[memberKey(options, nameKey) ?? nameKey] = place.proto === "tcp" ? place.address : place.hostname;
   const urlKey = memberKey(options, "URL");
-  if (urlKey !== undefined) echoed[urlKey] = given.url;
+  if (urlKey !== undefined) echoed[urlKey] = place.url;
   return echoed;
 }
 
@@ -69,7 +69,7 @@ function replaceSecrets(
       continue;
     }
     const listKey = memberKey(holder, place.list) ?? place.list;
-    const list = member(holder, place.list);
+    const list = readMember(holder, place.list);
     if (!Array.isArray(list)) continue;
     const replaced = list.map((one: unknown) => (isJsonObject(one) ? replace(one, place) : one));
     result = { ...result, [key]: { ...holder, [listKey]: replaced } };
@@ -77,6 +77,6 @@ function replaceSecrets(
   return result;
 }
 
-function without(object: JsonObject, name: string): JsonObject {
+function omitMember(object: JsonObject, name: string): JsonObject {
   return Object.fromEntries(Object.entries(object).filter(([key]) => key !== name));
 }

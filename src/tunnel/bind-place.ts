@@ -24,23 +24,23 @@ export function readPlace(options: JsonObject, proto: BindRequest["proto"]): Bin
   const address = textMember(options, "Addr", maxName);
   if (proto === "tcp") {
     const misplaced = nameMembers.find((name) => textMember(options, name, maxName) !== "");
-    if (misplaced) throw foreign(misplaced, proto);
-    return { hostname: "", subdomain: "", address: one("Addr", address, "URL", url.host) };
+    if (misplaced) throw refuseForeign(misplaced, proto);
+    return { hostname: "", subdomain: "", address: requireSame("Addr", address, "URL", url.host) };
   }
-  if (address !== "") throw foreign("Addr", proto);
-  const named = one("URL", url.hostname, "Hostname", one("Hostname", hostname, "Domain", domain));
+  if (address !== "") throw refuseForeign("Addr", proto);
+  const named = requireSame("URL", url.hostname, "Hostname", requireSame("Hostname", hostname, "Domain", domain));
   if (named === "") return { hostname: "", subdomain, address: "" };
   // A reconnecting agent sends the Hostname of our response together with the Subdomain that produced it.
   if (subdomain !== "" && !named.toLowerCase().startsWith(`${subdomain.toLowerCase()}.`)) {
-    throw contradiction("Subdomain", subdomain, "Hostname", named);
+    throw refuseContradiction("Subdomain", subdomain, "Hostname", named);
   }
   return { hostname: named, subdomain: "", address: "", ...(url.port === undefined ? {} : { port: url.port }) };
 }
 
 /** Returns the value that both give, or the only one given. */
-function one(name: string, value: string, otherName: string, other: string): string {
+function requireSame(name: string, value: string, otherName: string, other: string): string {
   const same = value.toLowerCase().replace(/\.$/, "") === other.toLowerCase().replace(/\.$/, "");
-  if (value !== "" && other !== "" && !same) throw contradiction(name, value, otherName, other);
+  if (value !== "" && other !== "" && !same) throw refuseContradiction(name, value, otherName, other);
   return value === "" ? other : value;
 }
 
@@ -65,11 +65,11 @@ export function readUrl(
   };
 }
 
-function contradiction(name: string, value: string, otherName: string, other: string): Refusal {
+function refuseContradiction(name: string, value: string, otherName: string, other: string): Refusal {
   return new Refusal("agent_request_invalid", `"${name}" is "${value}", but "${otherName}" is "${other}".`);
 }
 
-function foreign(name: string, proto: string): Refusal {
+function refuseForeign(name: string, proto: string): Refusal {
   return new Refusal(
     "agent_option_unsupported",
     `open a ${proto} tunnel with "${name}": only other protocols support it`,

@@ -1,10 +1,10 @@
 /** One connection of an agent to the server: sends requests and accepts the streams that the server opens. */
 import type { Socket } from "node:net";
-import { letGo } from "../lib/boundary.ts";
+import { runUnattended } from "../lib/boundary.ts";
 import { WindowReserve } from "../lib/io/receive-window.ts";
 import { UnusedStream } from "../lib/io/lost-stream.ts";
 import type { SessionCommand } from "../routing/planes/messages.ts";
-import { answer, AnsweredStreams, call, CallTimeout, maxMessageBytes } from "./call.ts";
+import { sendResponse, AnsweredStreams, sendRequest, CallTimeout, maxMessageBytes } from "./agent-call.ts";
 import type {
   BoundTunnel,
   ClientBind,
@@ -15,13 +15,13 @@ import type {
   ServerCount,
 } from "./client-hooks.ts";
 import { answerExchange } from "./exchange-question.ts";
-import { Heartbeat, HeartbeatEcho } from "./heartbeat.ts";
+import { Heartbeat, HeartbeatEcho } from "./agent-heartbeat.ts";
 import { countMember, JsonReceiver, objectMember, textMember } from "./json-message.ts";
 import type { JsonObject } from "./json-message.ts";
 import { errorCode, ProtocolViolation } from "./mux/frame.ts";
 import { Mux } from "./mux/mux.ts";
-import { discard } from "./mux/stream.ts";
-import type { MuxStream } from "./mux/stream.ts";
+import { discard } from "./mux/mux-stream.ts";
+import type { MuxStream } from "./mux/mux-stream.ts";
 import { ProxyHeaderReceiver } from "./proxy-header.ts";
 import type { ProxiedHeader } from "./proxy-header.ts";
 import { maxTimesBytes } from "./request-times.ts";
@@ -127,7 +127,7 @@ export class ClientConnection {
     const agreed = Math.min(countMember(extra, "MuxWindow"), maxWindow);
     const { windowBudget = usualWindowBudget } = this.#options;
     if (agreed > 0) mux.windows.allow(agreed, new WindowReserve(windowBudget));
-    const told = {
+    const accepted = {
       clientId: textMember(reply, "ClientId", maxText),
       cookie: textMember(extra, "Cookie", maxText),
       accountName: textMember(extra, "AccountName", maxText),
@@ -148,7 +148,7 @@ export class ClientConnection {
       () => mux.fail(new ProtocolViolation(errorCode.protocol, "the server no longer answers")),
     );
     return {
-      ...told,
+      ...accepted,
       get roundTripMs() {
         return mux.windows.roundTripMs;
       },
@@ -266,7 +266,7 @@ export class ClientConnection {
     answerMs: number,
     done: (error: Error | undefined, reply: JsonObject) => void,
   ): void {
-    call(this.#mux, this.#options.clock, type, question, answerMs, (error, reply) => {
+    sendRequest(this.#mux, this.#options.clock, type, question, answerMs, (error, reply) => {
       if (error instanceof CallTimeout) return done(new Error(`The server gave ${error.message}.`), {});
       if (error) return done(error, {});
       const failure = reply["Error"];
@@ -302,7 +302,7 @@ export class ClientConnection {
       case streamType.restart:
         this.#read(stream, (message) => {
           if (message["Drain"] !== true) return this.#command(stream, { name: "restart" });
-          answer(stream, {});
+          sendResponse(stream, {});
           this.#handlers.moveAway?.();
         });
         return;
@@ -362,12 +362,12 @@ export class ClientConnection {
   #command(stream: MuxStream, command: SessionCommand): void {
     const done = this.#handlers.command(command).then(() => ({}));
     const reply = done.catch((error: unknown) => ({ Error: error instanceof Error ? error.message : String(error) }));
-    const answered = reply.then((body) => answer(stream, body));
-    letGo("message", answered, () => stream.abort());
+    const answered = reply.then((body) => sendResponse(stream, body));
+    runUnattended("message", answered, () => stream.abort());
   }
 }
 
-function countsOf(told: JsonObject): ServerCount {
-  const edges = Math.max(1, countMember(told, "Edges"));
-  return { edges, nodes: countMember(told, "Nodes"), edgeSet: textMember(told, "EdgeSet", maxText) };
+function countsOf(message: JsonObject): ServerCount {
+  const edges = Math.max(1, countMember(message, "Edges"));
+  return { edges, nodes: countMember(message, "Nodes"), edgeSet: textMember(message, "EdgeSet", maxText) };
 }

@@ -1,7 +1,7 @@
 /** The agent's side of its inbox: opens it, counts what waits, holds and releases the deliveries. */
 import type { Socket } from "node:net";
 import type { Clock } from "../lib/clock.ts";
-import type { AgentInboxAnswer, AgentInboxVerb, AgentInboxWebhook } from "../routing/planes/inbox.ts";
+import type { AgentInboxAnswer, AgentInboxVerb, AgentInboxWebhook } from "../routing/planes/inbox-questions.ts";
 import { askOnce } from "./client-question.ts";
 import { countMember, textMember } from "./json-message.ts";
 import { streamType } from "./typed-stream.ts";

@@ -1,7 +1,7 @@
 /** A question of an agent on a connection without a session. */
 import type { Socket } from "node:net";
 import type { Clock } from "../lib/clock.ts";
-import { call } from "./call.ts";
+import { sendRequest } from "./agent-call.ts";
 import { textMember } from "./json-message.ts";
 import type { JsonObject } from "./json-message.ts";
 import { errorCode } from "./mux/frame.ts";
@@ -28,7 +28,7 @@ export function askOnce(
         closed: (error) => reject(error ?? new Error("the server closed the connection")),
       },
     );
-    call(mux, clock, type, question, timeoutMs, (error, reply) => {
+    sendRequest(mux, clock, type, question, timeoutMs, (error, reply) => {
       try {
         const refused = textMember(reply, "Error", maxText);
         if (error) reject(error);

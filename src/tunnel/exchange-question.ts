@@ -1,13 +1,13 @@
 /** The agent's side of requests for captured traffic (agent-protocol, "Captured requests at agents"). */
-import { letGo } from "../lib/boundary.ts";
+import { runUnattended } from "../lib/boundary.ts";
 import { Refusal } from "../lib/errors.ts";
 import { agentRefusals } from "../lib/errors/agents.ts";
 import type { AgentRefusal } from "../lib/errors/agents.ts";
 import type { ExchangeCommand } from "../routing/planes/messages.ts";
 import { textMember } from "./json-message.ts";
 import type { JsonObject } from "./json-message.ts";
-import type { MuxStream } from "./mux/stream.ts";
-import { discard } from "./mux/stream.ts";
+import type { MuxStream } from "./mux/mux-stream.ts";
+import { discard } from "./mux/mux-stream.ts";
 import { streamType } from "./typed-stream.ts";
 
 /** Maximum size of a response, bytes: two bodies in base64, and their heads. */
@@ -48,7 +48,7 @@ export function answerExchange(
       if (!(error instanceof Refusal)) bug(error);
       stream.abort();
     });
-  letGo("message", answered, () => stream.abort());
+  runUnattended("message", answered, () => stream.abort());
 }
 
 function isAgentRefusal(error: unknown): error is Refusal & { readonly reason: AgentRefusal } {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { seededRandom } from "../../test/support/random.ts";
 import type { Random } from "../../test/support/random.ts";
-import { countMember, JsonEnd, JsonReceiver, member, objectMember, textMember } from "./json-message.ts";
+import { countMember, JsonEnd, JsonReceiver, readMember, objectMember, textMember } from "./json-message.ts";
 
 describe("the end of a JSON object", () => {
   const text = ' \n{"a":"}{\\"}","b":{"c":[{"d":"\\\\"}]},"é":"\\u007d"}\n{"next":1}';
@@ -60,10 +60,10 @@ describe("a JSON message", () => {
   });
 
   it("a JSON message returns members by name in any case, preferring the exact name", () => {
-    assert.equal(member({ authtoken: 1, AuthToken: 2 }, "AuthToken"), 2);
-    assert.equal(member({ Authtoken: 1 }, "AuthToken"), 1);
-    assert.equal(member({}, "toString"), undefined);
-    assert.equal(member(JSON.parse('{"__proto__":{"x":1}}') as never, "x"), undefined);
+    assert.equal(readMember({ authtoken: 1, AuthToken: 2 }, "AuthToken"), 2);
+    assert.equal(readMember({ Authtoken: 1 }, "AuthToken"), 1);
+    assert.equal(readMember({}, "toString"), undefined);
+    assert.equal(readMember(JSON.parse('{"__proto__":{"x":1}}') as never, "x"), undefined);
   });
 
   it("D9: a JSON message lists its members once, however many of them are read", () => {
@@ -75,7 +75,7 @@ describe("a JSON message", () => {
         return Reflect.ownKeys(target);
       },
     });
-    for (let index = 0; index < 1_000; index += 1) assert.equal(member(message, `member${index}`), index);
+    for (let index = 0; index < 1_000; index += 1) assert.equal(readMember(message, `member${index}`), index);
     assert.equal(lists, 1);
   });
 

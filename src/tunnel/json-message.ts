@@ -133,7 +133,7 @@ export class JsonReceiver implements ByteReceiver {
 }
 
 /** Returns a member by its name in any case, because SDKs use different spellings (§4). */
-export function member(object: JsonObject, name: string): unknown {
+export function readMember(object: JsonObject, name: string): unknown {
   if (Object.hasOwn(object, name)) return object[name];
   const key = memberKey(object, name);
   return key === undefined ? undefined : object[key];
@@ -161,7 +161,7 @@ const keysOf = new WeakMap<JsonObject, Map<string, string>>();
 
 /** Returns a string member, "" if absent or null. Throws `Refusal` if it has another type or is too long. */
 export function textMember(object: JsonObject, name: string, maxBytes: number): string {
-  const value = member(object, name) ?? "";
+  const value = readMember(object, name) ?? "";
   if (typeof value !== "string") throw new Refusal("agent_request_invalid", `"${name}" is not a string.`);
   if (Buffer.byteLength(value) > maxBytes) {
     throw new Refusal("agent_request_invalid", `"${name}" is longer than ${maxBytes} bytes.`);
@@ -171,7 +171,7 @@ export function textMember(object: JsonObject, name: string, maxBytes: number): 
 
 /** Returns an object member, empty if absent or null. */
 export function objectMember(object: JsonObject, name: string): JsonObject {
-  const value = member(object, name) ?? {};
+  const value = readMember(object, name) ?? {};
   if (typeof value !== "object" || Array.isArray(value)) {
     throw new Refusal("agent_request_invalid", `"${name}" is not an object.`);
   }
@@ -180,7 +180,7 @@ export function objectMember(object: JsonObject, name: string): JsonObject {
 
 /** Returns a whole number of 0 or more, 0 if absent or null. */
 export function countMember(object: JsonObject, name: string): number {
-  const value = member(object, name) ?? 0;
+  const value = readMember(object, name) ?? 0;
   if (typeof value !== "number" || !(value >= 0)) {
     throw new Refusal("agent_request_invalid", `"${name}" is not a number of 0 or more.`);
   }

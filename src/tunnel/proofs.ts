@@ -3,7 +3,7 @@
  * sealed values under the server's key, so they remain valid after a restart.
  */
 import { createCipheriv, createDecipheriv, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
-import { derivedId } from "../lib/ids.ts";
+import { deriveId } from "../lib/ids.ts";
 
 const nonceLength = 12;
 const tagLength = 16;
@@ -35,8 +35,8 @@ export function makeProofs(secret: Buffer): Proofs {
     return hash.digest();
   };
   const sealKey = mac("seal key");
-  const proves = (given: string, expected: string): boolean => {
-    const bytes = Buffer.from(given);
+  const proves = (proof: string, expected: string): boolean => {
+    const bytes = Buffer.from(proof);
     const wanted = Buffer.from(expected);
     return bytes.length === wanted.length && timingSafeEqual(bytes, wanted);
   };
@@ -49,7 +49,7 @@ export function makeProofs(secret: Buffer): Proofs {
     tunnelToken,
     provesTunnel: (given, accountId, tunnelId) => proves(given, tunnelToken(accountId, tunnelId)),
     labelledId(clientId, request, ordinal) {
-      return derivedId("tn", clientId, mac("labelled", clientId, request, String(ordinal)));
+      return deriveId("tn", clientId, mac("labelled", clientId, request, String(ordinal)));
     },
     seal(purpose, text) {
       const nonce = randomBytes(nonceLength);

@@ -2,7 +2,7 @@
 import type { ByteReceiver } from "../lib/io/byte-stream.ts";
 import { textMember } from "./json-message.ts";
 import type { JsonObject } from "./json-message.ts";
-import type { MuxStream } from "./mux/stream.ts";
+import type { MuxStream } from "./mux/mux-stream.ts";
 import type { ProxyHeader } from "./server-hooks.ts";
 
 /** The header on the agent's side. */

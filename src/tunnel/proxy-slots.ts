@@ -2,12 +2,12 @@
  * Limits proxied streams per session (A3), and unaccepted streams per tunnel (A5), because more would block or end the
  * session. Further connections wait, and the tunnels take turns.
  */
-import { contain, reportFailure } from "../lib/boundary.ts";
+import { runContained, reportFailure } from "../lib/boundary.ts";
 import type { ByteStream } from "../lib/io/byte-stream.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 import { initialWindow } from "./mux/frame.ts";
 import type { Mux } from "./mux/mux.ts";
-import type { MuxStream, StreamWatcher } from "./mux/stream.ts";
+import type { MuxStream, StreamWatcher } from "./mux/mux-stream.ts";
 import { renderProxyHeader } from "./proxy-header.ts";
 import type { NoStream, PendingStream, ProxyHeader, TakeStream } from "./server-hooks.ts";
 
@@ -128,15 +128,15 @@ export class ProxySlots {
     this.#waitingCount -= slots.waiting.size;
     const waiting = [...slots.waiting];
     slots.waiting.clear();
-    for (const waiter of waiting) give(waiter.take, undefined, "tunnel_gone");
+    for (const waiter of waiting) passStream(waiter.take, undefined, "tunnel_gone");
   }
 
   /** See `AgentSession.openProxy`. */
   open(header: ProxyHeader, take: TakeStream): PendingStream | undefined {
     const slots = this.#tunnels.get(header.tunnelId);
-    if (!slots || this.#mux.over) give(take, undefined, "tunnel_gone");
+    if (!slots || this.#mux.over) passStream(take, undefined, "tunnel_gone");
     else if (slots.waiting.size === 0 && this.#hasRoom(slots)) this.#start(slots, header, take);
-    else if (this.#waitingCount >= this.#limits.maxWaiting) give(take, undefined, "tunnel_busy");
+    else if (this.#waitingCount >= this.#limits.maxWaiting) passStream(take, undefined, "tunnel_busy");
     else return this.#wait(slots, header, take);
     return undefined;
   }
@@ -197,7 +197,7 @@ export class ProxySlots {
     while (fruitless < hungry.size && !this.#isFull()) {
       const slots = hungry.values().next().value as TunnelSlots;
       hungry.delete(slots);
-      const waiter = this.#hasRoom(slots) ? first(slots.waiting) : undefined;
+      const waiter = this.#hasRoom(slots) ? firstOf(slots.waiting) : undefined;
       if (waiter) slots.waiting.delete(waiter);
       if (slots.waiting.size > 0) hungry.add(slots);
       if (waiter) {
@@ -207,7 +207,7 @@ export class ProxySlots {
           this.#start(slots, waiter.header, waiter.take);
         } catch (error) {
           reportFailure("stream", error);
-          give(waiter.take, undefined, "tunnel_gone");
+          passStream(waiter.take, undefined, "tunnel_gone");
         }
       } else {
         fruitless += 1;
@@ -242,7 +242,7 @@ export class ProxySlots {
 
   #start(slots: TunnelSlots, header: ProxyHeader, take: TakeStream): void {
     const stream = this.#mux.open();
-    if (!stream) return give(take, undefined, "tunnel_gone");
+    if (!stream) return passStream(take, undefined, "tunnel_gone");
     const text = renderProxyHeader(header);
     this.#openCount += 1;
     this.#heldCount += 1;
@@ -251,7 +251,7 @@ export class ProxySlots {
     slots.unaccepted.set(stream, this.#clock.monotonic());
     stream.writeLatin1(text);
     if (header.preamble) stream.write(header.preamble);
-    give(take, stream);
+    passStream(take, stream);
   }
 
   /** Waits time out and silent streams become accepted without an event on the session, so a timer is needed. */
@@ -270,23 +270,23 @@ export class ProxySlots {
     for (const slots of this.#hungry ?? []) {
       for (const waiter of slots.waiting) {
         if (waiter.until > now) break;
-        if (this.withdraw(waiter)) give(waiter.take, undefined, "tunnel_busy");
+        if (this.withdraw(waiter)) passStream(waiter.take, undefined, "tunnel_busy");
       }
     }
   }
 }
 
-function first<T>(set: ReadonlySet<T>): T | undefined {
+function firstOf<T>(set: ReadonlySet<T>): T | undefined {
   return set.values().next().value;
 }
 
 /** If a taker throws, only its stream ends. The session and other waiting connections continue. */
-function give(take: TakeStream, stream: ByteStream | undefined, why?: NoStream): void {
+function passStream(take: TakeStream, stream: ByteStream | undefined, why?: NoStream): void {
   try {
     take(stream, why);
   } catch (error) {
     reportFailure("stream", error);
     stream?.abort();
-    contain("stream", () => take(undefined, "tunnel_gone"));
+    runContained("stream", () => take(undefined, "tunnel_gone"));
   }
 }

@@ -1,7 +1,7 @@
 /**
  * Request times at the edge, for agents that request them (agent-protocol, "Between Postern's own agent and server").
  */
-import { AnsweredStreams } from "./call.ts";
+import { AnsweredStreams } from "./agent-call.ts";
 import type { Mux } from "./mux/mux.ts";
 import { streamType } from "./typed-stream.ts";
 
@@ -44,14 +44,14 @@ export class TimesTeller {
     // The request times must not slow down a congested connection.
     const stream = this.#mux.outbox.jammed ? undefined : this.#mux.open();
     if (!stream) return;
-    stream.write(rendered(lines));
+    stream.write(encodeTimes(lines));
     stream.end();
     this.#told.add(stream);
   }
 }
 
 /** Returns the content of a stream with request times: its type and ASCII lines. */
-function rendered(lines: string): Buffer {
+function encodeTimes(lines: string): Buffer {
   const bytes = Buffer.allocUnsafe(4 + lines.length);
   bytes.writeUInt32BE(streamType.requestTimes);
   bytes.latin1Write(lines, 4);

@@ -1,7 +1,7 @@
 /** Interface between the protocol's server side and the register of agents (the edge). */
 import type { ByteStream } from "../lib/io/byte-stream.ts";
 import type { RefusalName } from "../lib/errors.ts";
-import type { AgentInboxAnswer, AgentInboxVerb, AgentInboxWebhook } from "../routing/planes/inbox.ts";
+import type { AgentInboxAnswer, AgentInboxVerb, AgentInboxWebhook } from "../routing/planes/inbox-questions.ts";
 import type { AgentCommand } from "../routing/planes/messages.ts";
 import type { GatewayLogin } from "./gateway-login.ts";
 
@@ -72,7 +72,7 @@ export interface TunnelChange {
 }
 
 /** Whether the agents of sessions answered the liveness check. */
-export type Asked = ReadonlyMap<AgentSession, boolean>;
+export type LivenessAnswers = ReadonlyMap<AgentSession, boolean>;
 
 /** State of the name's claim across the repetitions of one bind, used by the register. */
 export interface BindProgress {
@@ -142,7 +142,7 @@ export interface ServerHooks {
     session: AgentSession,
     id: string,
     request: BindRequest,
-    asked: Asked,
+    asked: LivenessAnswers,
     progress?: BindProgress,
   ): Bound | { readonly ask: AgentSession } | Unclaimed;
   /** The bind is not repeated, because its agent has disconnected. */

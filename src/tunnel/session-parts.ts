@@ -1,6 +1,6 @@
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
-import type { TunnelLimits } from "./limits.ts";
+import type { TunnelLimits } from "./tunnel-limits.ts";
 import type { Mux } from "./mux/mux.ts";
 import type { Proofs } from "./proofs.ts";
 import type { ServerHooks } from "./server-hooks.ts";

@@ -7,7 +7,7 @@ import type { Clock, Timer } from "../lib/clock.ts";
 export class SharedTimers {
   readonly stepMs: number;
   readonly #clock: Clock;
-  readonly #steps = new Map<number, Step>();
+  readonly #steps = new Map<number, TimerStep>();
 
   constructor(clock: Clock, stepMs: number) {
     this.#clock = clock;
@@ -22,13 +22,13 @@ export class SharedTimers {
     if (!step) {
       // Node rounds down by up to a millisecond.
       const timer = this.#clock.after(Math.ceil(number * this.stepMs - now) + 1, () => step?.end(true));
-      this.#steps.set(number, (step = new Step(timer, () => this.#steps.delete(number))));
+      this.#steps.set(number, (step = new TimerStep(timer, () => this.#steps.delete(number))));
     }
     return step.add(run);
   }
 }
 
-class Step {
+class TimerStep {
   readonly #timer: Timer;
   readonly #over: () => void;
   readonly #due = new Set<SharedTimer>();
@@ -60,9 +60,9 @@ class Step {
 
 class SharedTimer implements Timer {
   readonly run: () => void;
-  readonly #step: Step;
+  readonly #step: TimerStep;
 
-  constructor(step: Step, run: () => void) {
+  constructor(step: TimerStep, run: () => void) {
     this.#step = step;
     this.run = run;
   }

@@ -1,6 +1,6 @@
 /** Every stream starts with four bytes for its purpose (agent-protocol, "Streams"). */
 import type { ByteReceiver } from "../lib/io/byte-stream.ts";
-import type { MuxStream } from "./mux/stream.ts";
+import type { MuxStream } from "./mux/mux-stream.ts";
 
 export const streamType = {
   auth: 0,

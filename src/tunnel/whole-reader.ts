@@ -1,6 +1,6 @@
 import type { ByteReceiver } from "../lib/io/byte-stream.ts";
 import { GatheredBytes } from "../lib/gathered-bytes.ts";
-import type { MuxStream } from "./mux/stream.ts";
+import type { MuxStream } from "./mux/mux-stream.ts";
 
 /**
  * Reads a stream to its end. Calls `done` once with all bytes, or with undefined if the stream was cut or is too long.

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createHmac, randomBytes } from "node:crypto";
 import { describe, it } from "node:test";
-import { hmac, isSame } from "./hmac.ts";
+import { hmacScheme, isSame } from "./hmac.ts";
 
 describe("a signature with a shared secret", () => {
   it("I6: a signature with a shared secret is compared whole, in one spelling of its encoding", () => {
@@ -31,7 +31,7 @@ describe("a signature with a shared secret", () => {
   });
 
   it("I6: a signature with a shared secret is found among at most sixteen", () => {
-    const scheme = hmac("x-signature", { pairs: { signature: "v1", timestamp: "t" }, over: "{time}.{body}" });
+    const scheme = hmacScheme("x-signature", { pairs: { signature: "v1", timestamp: "t" }, over: "{time}.{body}" });
     const body = Buffer.from("{}");
     const right = createHmac("sha256", "secret").update(`1000.{}`).digest("hex");
     const verify = (wrong: number): unknown => {

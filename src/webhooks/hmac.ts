@@ -1,6 +1,6 @@
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
-import { defaultToleranceSeconds, single, staleness } from "./scheme.ts";
-import type { Sample, Scheme, WebhookMessage } from "./scheme.ts";
+import { defaultToleranceSeconds, readSingle, checkStaleness } from "./scheme.ts";
+import type { WebhookSample, Scheme, WebhookMessage } from "./scheme.ts";
 import { parseTime } from "../lib/rfc3339.ts";
 
 /** Describes a signature with a shared secret over parts of the request. Default: hex HMAC-SHA256 of the body. */
@@ -37,7 +37,7 @@ export interface HmacOptions {
 /** Maximum number of signatures, more than any key rotation needs. */
 const maxSignatures = 16;
 
-export function hmac(header: string, options: HmacOptions = {}): Scheme {
+export function hmacScheme(header: string, options: HmacOptions = {}): Scheme {
   const { pairs, prefix = "", separator, encoding = "hex", toleranceSeconds = defaultToleranceSeconds } = options;
   const parts = (options.over ?? "{body}").split(/(\{\w+\})/).filter((part) => part !== "");
   const timed = options.timestamp !== undefined || pairs?.timestamp !== undefined;
@@ -56,23 +56,23 @@ export function hmac(header: string, options: HmacOptions = {}): Scheme {
 
     verify(secret, message, now) {
       const { headers } = message;
-      const found = single(headers, header);
+      const found = readSingle(headers, header);
       if ("wrong" in found) return found.wrong;
       const read = readSignatures(found.value, prefix, separator, pairs);
       if (read.signatures.length === 0) return `the header ${header} holds no signature`;
       let { time } = read;
       if (options.timestamp !== undefined) {
-        const stamp = single(headers, options.timestamp);
+        const stamp = readSingle(headers, options.timestamp);
         if ("wrong" in stamp) return stamp.wrong;
         time = stamp.value;
       }
       if (timed) {
-        const stale = staleness(readTime(time, options.time), now, toleranceSeconds);
+        const stale = checkStaleness(readTime(time, options.time), now, toleranceSeconds);
         if (stale) return stale;
       }
       let id = "";
       if (options.id !== undefined) {
-        const given = single(headers, options.id);
+        const given = readSingle(headers, options.id);
         if ("wrong" in given) return given.wrong;
         id = given.value;
       }
@@ -82,7 +82,7 @@ export function hmac(header: string, options: HmacOptions = {}): Scheme {
       return holds ? undefined : "the signature is another";
     },
 
-    sign(sample: Sample) {
+    sign(sample: WebhookSample) {
       const time = timed ? writeTime(sample.now, options.time) : "";
       const id = options.id === undefined ? "" : (sample.id ?? `msg_${sample.now.toString(36)}`);
       const signature = digest(sample.secret, sample, time, id).toString(encoding);

@@ -8,7 +8,7 @@ export interface WebhookMessage {
 }
 
 /** Inputs for signing a sample. */
-export interface Sample {
+export interface WebhookSample {
   readonly secret: string;
   readonly body: Buffer;
   readonly url: string;
@@ -37,7 +37,7 @@ export interface Scheme {
    * @param now milliseconds since 1970
    */
   verify(secret: string, message: WebhookMessage, now: number): string | undefined | Promise<string | undefined>;
-  sign(sample: Sample): Signed;
+  sign(sample: WebhookSample): Signed;
   /**
    * Returns the id of a verified message if the signature covers one. It is the same in every delivery of the message.
    */
@@ -47,14 +47,14 @@ export interface Scheme {
 }
 
 /** Returns the only value of a header that must not be repeated, or the problem (control I6). */
-export function single(headers: WebhookMessage["headers"], name: string): { value: string } | { wrong: string } {
+export function readSingle(headers: WebhookMessage["headers"], name: string): { value: string } | { wrong: string } {
   const values = headers.getAll(name);
   if (values.length === 1) return { value: values[0] as string };
   return { wrong: values.length === 0 ? `the header ${name} is missing` : `the header ${name} occurs twice` };
 }
 
 /** Returns the problem of a time that must be near `now`; both in milliseconds. */
-export function staleness(at: number, now: number, toleranceSeconds: number): string | undefined {
+export function checkStaleness(at: number, now: number, toleranceSeconds: number): string | undefined {
   if (!Number.isFinite(at)) return "the timestamp cannot be read";
   if (Math.abs(now - at) <= toleranceSeconds * 1000) return undefined;
   return `the timestamp is ${Math.round(Math.abs(now - at) / 1000)} s ${at < now ? "old" : "ahead"}, at most ${toleranceSeconds} s are allowed`;

@@ -3,8 +3,8 @@ import { createSign } from "node:crypto";
 import { describe, it } from "node:test";
 import { createSelfSigned } from "../lib/certificates/x509.ts";
 import { systemClock } from "../lib/clock.ts";
-import type { Outbound } from "../outbound/client.ts";
-import { download, sns } from "./sns.ts";
+import type { Outbound } from "../outbound/outbound.ts";
+import { downloadCertificate, snsScheme } from "./sns.ts";
 
 const now = Date.UTC(2026, 10, 20, 12, 0, 0);
 const signer = await createSelfSigned({ names: ["sns.amazonaws.com"], now, days: 10, keyType: "rsa" });
@@ -34,7 +34,7 @@ function signed(fields: Readonly<Record<string, string>>): Record<string, string
 
 function setUp(fetch: (url: string) => Promise<string> = async () => signer.certificatePem) {
   const fetched: string[] = [];
-  const scheme = sns((url) => {
+  const scheme = snsScheme((url) => {
     fetched.push(url);
     return fetch(url);
   });
@@ -169,8 +169,8 @@ describe("the download of a signing certificate", () => {
       send: () => Promise.resolve({ status, headers: {}, body: Buffer.from("pem"), text: "pem", address: "192.0.2.1" }),
       close: () => {},
     });
-    assert.equal(await download(certificateUrl, answering(200)), "pem");
-    await assert.rejects(download(certificateUrl, answering(302)), /the answer is 302/);
-    await assert.rejects(download(certificateUrl, answering(500)), /the answer is 500/);
+    assert.equal(await downloadCertificate(certificateUrl, answering(200)), "pem");
+    await assert.rejects(downloadCertificate(certificateUrl, answering(302)), /the answer is 302/);
+    await assert.rejects(downloadCertificate(certificateUrl, answering(500)), /the answer is 500/);
   });
 });

@@ -1,9 +1,9 @@
-import { sameWork } from "../lib/heartbeat.ts";
+import { captureWork } from "../lib/heartbeat.ts";
 import { createVerify, X509Certificate } from "node:crypto";
 import { systemClock } from "../lib/clock.ts";
-import { openOutbound } from "../outbound/client.ts";
-import type { Outbound } from "../outbound/client.ts";
-import { staleness } from "./scheme.ts";
+import { openOutbound } from "../outbound/outbound.ts";
+import type { Outbound } from "../outbound/outbound.ts";
+import { checkStaleness } from "./scheme.ts";
 import type { Scheme } from "./scheme.ts";
 import { parseJson } from "./special.ts";
 import { parseTime } from "../lib/rfc3339.ts";
@@ -31,16 +31,16 @@ const certificateUrl =
 export type FetchCertificate = (url: string) => Promise<string>;
 
 /** @param fetchCertificate called only for SNS URLs; limits its own size and time */
-export function sns(fetchCertificate: FetchCertificate = (url) => download(url)): Scheme {
+export function snsScheme(fetchCertificate: FetchCertificate = (url) => downloadCertificate(url)): Scheme {
   const certificates = makeCache(fetchCertificate);
   return {
     isClaimed: () => true,
     async verify(_secret, { body }, now) {
-      const here = sameWork();
+      const inSameWork = captureWork();
       const claim = readClaim(body, now);
       if (typeof claim === "string") return claim;
       const { signed, version, signature } = claim;
-      const certificate = here(await certificates.get(claim.url, now));
+      const certificate = inSameWork(await certificates.get(claim.url, now));
       if (!certificate) return "the signing certificate could not be fetched";
       if (now < certificate.validFromDate.getTime() || now > certificate.validToDate.getTime()) {
         return "the signing certificate is not valid now";
@@ -84,7 +84,7 @@ function readClaim(
     if (typeof value !== "string") return `the body's ${name} is not a string`;
     signed += `${name}\n${value}\n`;
   }
-  const stale = staleness(parseTime(String(message["Timestamp"])) ?? Number.NaN, now, toleranceSeconds);
+  const stale = checkStaleness(parseTime(String(message["Timestamp"])) ?? Number.NaN, now, toleranceSeconds);
   if (stale) return stale;
   const { SignatureVersion: version, Signature: signature, SigningCertURL: url } = message;
   if (typeof url !== "string" || !certificateUrl.test(url)) return "SigningCertURL is not an SNS URL";
@@ -131,7 +131,7 @@ function makeCache(fetchCertificate: FetchCertificate) {
 let kept: Outbound | undefined;
 
 /** Created on first use, because few servers accept SNS messages. */
-function ownOutbound(): Outbound {
+function makeOutbound(): Outbound {
   kept ??= openOutbound({
     purpose: "webhooks",
     clock: systemClock,
@@ -144,9 +144,9 @@ function ownOutbound(): Outbound {
 }
 
 /** Returns the text at `url` if the status is 200 (control I7). */
-export async function download(url: string, outbound = ownOutbound()): Promise<string> {
-  const here = sameWork();
-  const { status, text } = here(await outbound.send({ method: "GET", url: new URL(url) }));
+export async function downloadCertificate(url: string, outbound = makeOutbound()): Promise<string> {
+  const inSameWork = captureWork();
+  const { status, text } = inSameWork(await outbound.send({ method: "GET", url: new URL(url) }));
   if (status !== 200) throw new Error(`fetch "${url}": the answer is ${status}`);
   return text;
 }

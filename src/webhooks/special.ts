@@ -1,19 +1,19 @@
 /** Schemes of single providers that the table cannot describe. */
-import { sameWork } from "../lib/heartbeat.ts";
+import { captureWork } from "../lib/heartbeat.ts";
 import { createHmac, createPrivateKey, createSign, createVerify } from "node:crypto";
 import { escape } from "node:querystring";
 import { byText } from "./form.ts";
 import { isSame } from "./hmac.ts";
-import { defaultToleranceSeconds, single, staleness } from "./scheme.ts";
+import { defaultToleranceSeconds, readSingle, checkStaleness } from "./scheme.ts";
 import type { Scheme, WebhookMessage } from "./scheme.ts";
-import { ecdsaPublicKey } from "./secrets.ts";
+import { ecdsaPublicKey } from "./secret-formats.ts";
 
 /** The header contains the secret itself. It proves the sender, but not the content. */
-export function sharedToken(header: string): Scheme {
+export function sharedTokenScheme(header: string): Scheme {
   return {
     isClaimed: (headers) => headers.getAll(header).length > 0,
     verify(secret, { headers }) {
-      const found = single(headers, header);
+      const found = readSingle(headers, header);
       if ("wrong" in found) return found.wrong;
       return isSame(found.value, "utf8", Buffer.from(secret)) ? undefined : "the token is another";
     },
@@ -25,7 +25,7 @@ export function sharedToken(header: string): Scheme {
 export const basicCredentials: Scheme = {
   isClaimed: (headers) => headers.getAll("authorization").length > 0,
   verify(secret, { headers }) {
-    const found = single(headers, "authorization");
+    const found = readSingle(headers, "authorization");
     if ("wrong" in found) return found.wrong;
     const encoded = /^basic +([A-Za-z0-9+/]+={0,2})$/i.exec(found.value)?.[1];
     if (encoded === undefined) return "the header authorization is not Basic";
@@ -46,12 +46,12 @@ const sendgridHeaders = {
 export const sendgrid: Scheme = {
   isClaimed: (headers) => headers.getAll(sendgridHeaders.signature).length > 0,
   verify(secret, { headers, body }, now) {
-    const found = single(headers, sendgridHeaders.signature);
+    const found = readSingle(headers, sendgridHeaders.signature);
     if ("wrong" in found) return found.wrong;
-    const time = single(headers, sendgridHeaders.time);
+    const time = readSingle(headers, sendgridHeaders.time);
     if ("wrong" in time) return time.wrong;
     const at = /^[0-9]{1,12}$/.test(time.value) ? Number(time.value) * 1000 : Number.NaN;
-    const stale = staleness(at, now, defaultToleranceSeconds);
+    const stale = checkStaleness(at, now, defaultToleranceSeconds);
     if (stale) return stale;
     const check = createVerify("sha256").update(time.value).update(body);
     if (!/^[A-Za-z0-9+/]+={0,2}$/.test(found.value)) return "the signature is not base64";
@@ -75,7 +75,7 @@ export const mailgun: Scheme = {
     if (typeof given !== "string" || typeof token !== "string" || !["string", "number"].includes(typeof timestamp)) {
       return "the body holds no signature";
     }
-    const stale = staleness(Number(timestamp) * 1000, now, defaultToleranceSeconds);
+    const stale = checkStaleness(Number(timestamp) * 1000, now, defaultToleranceSeconds);
     if (stale) return stale;
     const expected = createHmac("sha256", secret)
       .update(`${String(timestamp)}${token}`)
@@ -122,13 +122,13 @@ export const contentful: Scheme = {
   isClaimed: (headers) => headers.getAll(contentfulHeaders.signature).length > 0,
   verify(secret, message, now) {
     const { headers } = message;
-    const found = single(headers, contentfulHeaders.signature);
+    const found = readSingle(headers, contentfulHeaders.signature);
     if ("wrong" in found) return found.wrong;
-    const list = single(headers, contentfulHeaders.names);
+    const list = readSingle(headers, contentfulHeaders.names);
     if ("wrong" in list) return list.wrong;
-    const time = single(headers, contentfulHeaders.time);
+    const time = readSingle(headers, contentfulHeaders.time);
     if ("wrong" in time) return time.wrong;
-    const stale = staleness(
+    const stale = checkStaleness(
       /^[0-9]{1,15}$/.test(time.value) ? Number(time.value) : Number.NaN,
       now,
       contentfulToleranceSeconds,
@@ -138,7 +138,7 @@ export const contentful: Scheme = {
     if (!names.includes(contentfulHeaders.time)) return "the timestamp is not signed";
     const fields: string[] = [];
     for (const name of names.toSorted(byText)) {
-      const value = single(headers, name);
+      const value = readSingle(headers, name);
       if ("wrong" in value) return value.wrong;
       fields.push(`${name}:${value.value.trim()}`);
     }
@@ -170,11 +170,11 @@ function graphcmsDigest(secret: string, body: Buffer, environment: string, time:
 export const graphcms: Scheme = {
   isClaimed: (headers) => headers.getAll("gcms-signature").length > 0,
   verify(secret, { headers, body }, now) {
-    const found = single(headers, "gcms-signature");
+    const found = readSingle(headers, "gcms-signature");
     if ("wrong" in found) return found.wrong;
     const [, signature, environment, time] = /^sign=([^,]+), ?env=([^,]*), ?t=([0-9]{1,15})$/.exec(found.value) ?? [];
     if (signature === undefined || environment === undefined) return "the header gcms-signature cannot be read";
-    const stale = staleness(Number(time), now, defaultToleranceSeconds);
+    const stale = checkStaleness(Number(time), now, defaultToleranceSeconds);
     if (stale) return stale;
     const expected = graphcmsDigest(secret, body, environment, Number(time));
     return isSame(signature, "base64", expected) ? undefined : "the signature is another";
@@ -190,11 +190,15 @@ export function withBodyTime(scheme: Scheme, toleranceSeconds: number): Scheme {
   return {
     ...scheme,
     async verify(secret, message, now) {
-      const here = sameWork();
-      const wrong = here(await scheme.verify(secret, message, now));
+      const inSameWork = captureWork();
+      const wrong = inSameWork(await scheme.verify(secret, message, now));
       if (wrong) return wrong;
       const { webhookTimestamp } = (parseJson(message.body) ?? {}) as { webhookTimestamp?: unknown };
-      return staleness(typeof webhookTimestamp === "number" ? webhookTimestamp : Number.NaN, now, toleranceSeconds);
+      return checkStaleness(
+        typeof webhookTimestamp === "number" ? webhookTimestamp : Number.NaN,
+        now,
+        toleranceSeconds,
+      );
     },
     sign(sample) {
       const event = (parseJson(sample.body) ?? {}) as object;

@@ -2,20 +2,20 @@
 import { createHash, createHmac } from "node:crypto";
 import { byText, formPairs } from "./form.ts";
 import { isSame } from "./hmac.ts";
-import { single } from "./scheme.ts";
+import { readSingle } from "./scheme.ts";
 import type { Scheme, WebhookMessage } from "./scheme.ts";
 
 type Signable = Pick<WebhookMessage, "method" | "url" | "body">;
 
 /** Returns names and values concatenated, sorted by name. */
-function sortedPairs(body: Buffer): string {
+function joinSortedPairs(body: Buffer): string {
   return formPairs(body.toString())
     .toSorted(([one, first], [other, second]) => byText(one, other) || byText(first, second))
     .map(([name, value]) => name + value)
     .join("");
 }
 
-function overUrl(header: string, hash: "sha1" | "sha256", text: (message: Signable) => string | undefined): Scheme {
+function urlScheme(header: string, hash: "sha1" | "sha256", text: (message: Signable) => string | undefined): Scheme {
   const digest = (secret: string, message: Signable): Buffer | undefined => {
     const signed = text(message);
     return signed === undefined ? undefined : createHmac(hash, secret).update(signed).digest();
@@ -23,7 +23,7 @@ function overUrl(header: string, hash: "sha1" | "sha256", text: (message: Signab
   return {
     isClaimed: (headers) => headers.getAll(header).length > 0,
     verify(secret, message) {
-      const found = single(message.headers, header);
+      const found = readSingle(message.headers, header);
       if ("wrong" in found) return found.wrong;
       const expected = digest(secret, message);
       if (!expected) return "the body does not match the hash in the URL";
@@ -34,7 +34,7 @@ function overUrl(header: string, hash: "sha1" | "sha256", text: (message: Signab
 }
 
 /** Mandrill: URL and sorted form. */
-export const mailchimp = overUrl("x-mandrill-signature", "sha1", ({ url, body }) => url + sortedPairs(body));
+export const mailchimp = urlScheme("x-mandrill-signature", "sha1", ({ url, body }) => url + joinSortedPairs(body));
 
 const bodyHash = /[?&]bodySHA256=([^&#]*)/;
 
@@ -42,9 +42,9 @@ const bodyHash = /[?&]bodySHA256=([^&#]*)/;
  * For a form, the parameters are signed after the URL. Any other body is signed by its SHA-256 in the URL, which is
  * then required.
  */
-const twilioBase = overUrl("x-twilio-signature", "sha1", ({ url, body }) => {
+const twilioBase = urlScheme("x-twilio-signature", "sha1", ({ url, body }) => {
   const claimed = bodyHash.exec(url)?.[1];
-  if (claimed === undefined) return url + sortedPairs(body);
+  if (claimed === undefined) return url + joinSortedPairs(body);
   return isSame(claimed, "hex", createHash("sha256").update(body).digest()) ? url : undefined;
 });
 
@@ -68,32 +68,32 @@ const plivoText = ({ method, url, body }: Signable, nonce: string): string => {
     .toSorted(([one, first], [other, second]) => byText(one, other) || byText(first, second))
     .map(([name, value]) => `${name}=${value}`)
     .join("&");
-  const form = method === "GET" ? "" : sortedPairs(body);
+  const form = method === "GET" ? "" : joinSortedPairs(body);
   const start = query === "" && form === "" ? "" : "?";
   const dot = query === "" || form === "" ? "" : ".";
   return `${base}${start}${query}${dot}${form}.${nonce}`;
 };
 
-export const plivoV3 = plivo("x-plivo-signature-v3", "x-plivo-signature-v3-nonce", plivoText);
+export const plivoV3 = plivoScheme("x-plivo-signature-v3", "x-plivo-signature-v3-nonce", plivoText);
 /** The same with the key of the main account, for messages of a sub-account. */
-export const plivoMainV3 = plivo("x-plivo-signature-ma-v3", "x-plivo-signature-v3-nonce", plivoText);
+export const plivoMainV3 = plivoScheme("x-plivo-signature-ma-v3", "x-plivo-signature-v3-nonce", plivoText);
 
 /** Plivo, version 2: URL without query, nonce. */
-export const plivoV2 = plivo(
+export const plivoV2 = plivoScheme(
   "x-plivo-signature-v2",
   "x-plivo-signature-v2-nonce",
   ({ url }, nonce) => url.split("?", 1)[0] + nonce,
 );
 
-function plivo(header: string, nonceHeader: string, text: (message: Signable, nonce: string) => string): Scheme {
+function plivoScheme(header: string, nonceHeader: string, text: (message: Signable, nonce: string) => string): Scheme {
   const digest = (secret: string, message: Signable, nonce: string): Buffer =>
     createHmac("sha256", secret).update(text(message, nonce)).digest();
   return {
     isClaimed: (headers) => headers.getAll(header).length > 0,
     verify(secret, message) {
-      const found = single(message.headers, header);
+      const found = readSingle(message.headers, header);
       if ("wrong" in found) return found.wrong;
-      const nonce = single(message.headers, nonceHeader);
+      const nonce = readSingle(message.headers, nonceHeader);
       if ("wrong" in nonce) return nonce.wrong;
       const expected = digest(secret, message, nonce.value);
       const holds = found.value.split(",", 16).some((one) => isSame(one.trim(), "base64", expected));

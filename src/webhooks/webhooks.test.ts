@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { createHmac, generateKeyPairSync } from "node:crypto";
 import { describe, it } from "node:test";
-import { answerChallenge, answerHandshake } from "./challenge.ts";
-import { demandIssue } from "./options.ts";
+import { answerChallenge, answerHandshake } from "./webhook-challenge.ts";
+import { findDemandIssue } from "./webhook-demands.ts";
 import { topicOf } from "./sns.ts";
-import { providerNamed, providers } from "./providers.ts";
-import { secretIssue } from "./secrets.ts";
-import { sign, unsigned, verifyWebhook } from "./verify.ts";
+import { providerNamed, providers } from "./webhook-providers.ts";
+import { secretIssue } from "./secret-formats.ts";
+import { signSample, explainUnsigned, verifyWebhook } from "./webhook-verification.ts";
 
 const now = Date.UTC(2026, 10, 20, 12, 0, 0);
 const url = "https://hooks.example.com/in?b=2&a=1%2F";
@@ -76,7 +76,7 @@ describe("webhook signatures", () => {
     it(`I6: the check of webhook signatures: ${provider} verifies only what its sender signed`, async () => {
       const { signing, verifying, other } = secretsOf(provider);
       const body = formSigners.has(provider) ? "To=1&From=%2B2&To=0" : '{"event":"ä","n":1}';
-      const signed = sign(provider, { secret: signing, body: Buffer.from(body), url, now });
+      const signed = signSample(provider, { secret: signing, body: Buffer.from(body), url, now });
       const sent = signed.body ?? Buffer.from(body);
       const to = { url: signed.url ?? url };
       assert.equal(await verify(provider, verifying, signed.headers, sent, to), undefined);
@@ -105,8 +105,8 @@ describe("webhook signatures", () => {
   }
 
   it("the check of webhook signatures detects an unsigned request by its header alone", () => {
-    assert.match(unsigned("github", headersOf({})) ?? "", /the signature is missing/);
-    assert.equal(unsigned("github", headersOf({ "x-hub-signature-256": "x" })), undefined);
+    assert.match(explainUnsigned("github", headersOf({})) ?? "", /the signature is missing/);
+    assert.equal(explainUnsigned("github", headersOf({ "x-hub-signature-256": "x" })), undefined);
   });
 
   it("the check of webhook signatures finds providers in any case and by alternative names", () => {
@@ -127,14 +127,15 @@ describe("webhook signatures", () => {
     ] as const) {
       const { signing, other } = secretsOf(provider);
       const sample = { body: Buffer.from(body), url, now };
-      const one = sign(provider, { ...sample, secret: signing }).headers;
-      const two = sign(provider, { ...sample, secret: other }).headers;
+      const one = signSample(provider, { ...sample, secret: signing }).headers;
+      const two = signSample(provider, { ...sample, secret: other }).headers;
       const separator = provider === "svix" ? " " : ",";
       const both = { ...one, [header]: `${two[header]}${separator}${one[header]?.replace(/^t=\d+,/, "")}` };
       assert.equal(await verify(provider, signing, both, body), undefined, provider);
     }
     const docusign =
-      sign("docusign", { secret: "s", body: Buffer.from(body), url, now }).headers["x-docusign-signature-1"] ?? "";
+      signSample("docusign", { secret: "s", body: Buffer.from(body), url, now }).headers["x-docusign-signature-1"] ??
+      "";
     assert.equal(
       await verify("docusign", "s", { "x-docusign-signature-1": "AAAA", "x-docusign-signature-2": docusign }, body),
       undefined,
@@ -151,7 +152,7 @@ describe("webhook signatures", () => {
         assert.equal((await verifyWebhook(provider, "s", message, now)).wrong, undefined);
         const strict = (await verifyWebhook(provider, "s", message, now, true)).wrong;
         assert.equal(strict === undefined, scheme.isOlder !== true, provider);
-        assert.equal(unsigned(provider, message.headers, true) === undefined, scheme.isOlder !== true);
+        assert.equal(explainUnsigned(provider, message.headers, true) === undefined, scheme.isOlder !== true);
       }
       assert.ok(
         schemes.some(({ isOlder }) => isOlder),
@@ -163,7 +164,7 @@ describe("webhook signatures", () => {
   it("webhook options must be supported by the provider", () => {
     const topic = "arn:aws:sns:eu-west-1:123456789012:orders";
     const issue = (provider: string, newestSignatureOnly: boolean, snsTopics: readonly string[]) =>
-      demandIssue(provider, { newestSignatureOnly, snsTopics })?.path;
+      findDemandIssue(provider, { newestSignatureOnly, snsTopics })?.path;
     assert.equal(issue("hubspot", true, []), undefined);
     assert.equal(issue("github", true, []), "newest_signature_only");
     assert.equal(issue("sns", false, [topic]), undefined);
@@ -174,7 +175,7 @@ describe("webhook signatures", () => {
   });
 
   it("the check of webhook signatures rejects a signature list with two times", async () => {
-    const { headers } = sign("stripe", { secret: "s", body: Buffer.from("{}"), url, now });
+    const { headers } = signSample("stripe", { secret: "s", body: Buffer.from("{}"), url, now });
     const value = `${headers["stripe-signature"]},t=${Math.floor(now / 1000)}`;
     assert.match((await verify("stripe", "s", { "stripe-signature": value }, "{}")) ?? "", /timestamp cannot be read/);
   });
@@ -313,17 +314,20 @@ describe("webhook signatures that providers publish", () => {
 describe("webhook signatures over more than the body", () => {
   it("webhook signatures over more than the body: HubSpot version 3 covers method and URL, with or without decoding of the documented characters", async () => {
     const sample = { secret: "s", body: Buffer.from("{}"), url, now };
-    const { headers } = sign("hubspot", sample);
+    const { headers } = signSample("hubspot", sample);
     assert.notEqual(await verify("hubspot", "s", headers, "{}", { url: `${url}x` }), undefined);
     assert.notEqual(await verify("hubspot", "s", headers, "{}", { method: "PUT" }), undefined);
-    const decoded = sign("hubspot", { ...sample, url: url.replace("%2F", "/") }).headers;
+    const decoded = signSample("hubspot", { ...sample, url: url.replace("%2F", "/") }).headers;
     assert.equal(await verify("hubspot", "s", decoded, "{}"), undefined);
   });
 
   it("webhook signatures over more than the body: Square covers the URL; Box accepts either key", async () => {
     const sample = { secret: "s", body: Buffer.from("{}"), url, now };
-    assert.notEqual(await verify("square", "s", sign("square", sample).headers, "{}", { url: `${url}x` }), undefined);
-    const { "box-signature-primary": signature = "", ...rest } = sign("box", sample).headers;
+    assert.notEqual(
+      await verify("square", "s", signSample("square", sample).headers, "{}", { url: `${url}x` }),
+      undefined,
+    );
+    const { "box-signature-primary": signature = "", ...rest } = signSample("box", sample).headers;
     assert.equal(await verify("box", "s", { ...rest, "box-signature-secondary": signature }, "{}"), undefined);
     const both = { ...rest, "box-signature-primary": "AAAA", "box-signature-secondary": signature };
     assert.equal(await verify("box", "s", both, "{}"), undefined);
@@ -331,7 +335,7 @@ describe("webhook signatures over more than the body", () => {
 
   it("webhook signatures over more than the body: Twilio signs JSON by its hash in the URL, which must be that of the body", async () => {
     const body = '{"a":1}';
-    const signed = sign("twilio", { secret: "s", body: Buffer.from(body), url, now });
+    const signed = signSample("twilio", { secret: "s", body: Buffer.from(body), url, now });
     assert.match(signed.url ?? "", /&bodySHA256=[0-9a-f]{64}$/);
     assert.equal(await verify("twilio", "s", signed.headers, body, { url: signed.url ?? "" }), undefined);
     assert.match(
@@ -341,7 +345,7 @@ describe("webhook signatures over more than the body", () => {
   });
 
   it("Contentful covers the headers that it names, and requires its time among them", async () => {
-    const { headers } = sign("contentful", {
+    const { headers } = signSample("contentful", {
       secret: secretsOf("contentful").signing,
       body: Buffer.from("{}"),
       url,
@@ -415,7 +419,7 @@ describe("the secret of a webhook provider", () => {
         if (secret.length > 5) assert.equal(issue?.includes(secret), false, "the secret is repeated");
         if (provider === "sns" || provider === "sendgrid") continue;
         const sample = { secret, body: Buffer.from("{}"), url, now };
-        assert.throws(() => sign(provider, sample), /^Error: the secret must/, `${provider} ${secret}`);
+        assert.throws(() => signSample(provider, sample), /^Error: the secret must/, `${provider} ${secret}`);
       }
       if (provider !== "sns") assert.equal(secretIssue(provider, secretsOf(provider).verifying), undefined, provider);
     }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { seededRandom } from "../../test/support/random.ts";
-import { binaryHead, closeFrame, pongFrame } from "./frames.ts";
+import { binaryHead, closeFrame, pongFrame } from "./websocket-frames.ts";
 import { FrameBoundary } from "./frame-boundary.ts";
 
 const masked = Buffer.from([0x82, 0x83, 1, 2, 3, 4, 5, 6, 7]);

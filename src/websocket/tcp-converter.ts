@@ -2,7 +2,7 @@ import { reportFailure } from "../lib/boundary.ts";
 import type { ByteReceiver, ByteStream } from "../lib/io/byte-stream.ts";
 import { LostStream } from "../lib/io/lost-stream.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
-import { binaryHead, closeCodes, closeFrame, FrameReader, pongFrame } from "./frames.ts";
+import { binaryHead, closeCodes, closeFrame, FrameReader, pongFrame } from "./websocket-frames.ts";
 
 /** Maximum time for a client to respond to a close, milliseconds. */
 const closeTimeoutMs = 5000;

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { after, before, describe, it } from "node:test";
 import { parseJoinCode } from "../../src/lib/join-code.ts";
-import type { Joined, Upward } from "../../src/routing/planes/messages.ts";
+import type { AgentJoined, Upward } from "../../src/routing/planes/messages.ts";
 import { startApi, withStore } from "../support/api.ts";
 import type { Body, TestApi } from "../support/api.ts";
 import { makeManualClock } from "../support/clock.ts";
@@ -26,7 +26,7 @@ for (const database of databases) {
     const invite = (body: Body = {}): Promise<Body> => api.ok("POST", "/agent_invitations", body);
     const hashOf = (code: string): string => createHash("sha256").update(parseJoinCode(code).secret).digest("hex");
     /** What the edge `at` is answered. */
-    const join = async (secretHash: string, name = "laptop", at = 0): Promise<Joined | null | undefined> => {
+    const join = async (secretHash: string, name = "laptop", at = 0): Promise<AgentJoined | null | undefined> => {
       const edge = api.edges[at] as TestApi["edge"];
       const call = (calls += 1);
       edge.send({ type: "join", call, secretHash, name, ip: "192.0.2.9" } satisfies Upward);

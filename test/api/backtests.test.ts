@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
-import { backtestRunner } from "../../src/backtest/start.ts";
+import { backtestRunner } from "../../src/backtest/start-backtest.ts";
 import { CaptureStore } from "../../src/capture/store/capture-store.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { errorCode } from "../../src/lib/errors.ts";

@@ -11,7 +11,7 @@ import { systemClock } from "../../src/lib/clock.ts";
 import { silentLog } from "../../src/lib/log.ts";
 import { modules } from "../../src/modules/index.ts";
 import { resources } from "../../src/resources/index.ts";
-import { openStore } from "../../src/storage/opening/open.ts";
+import { openStore } from "../../src/storage/opening/open-store.ts";
 import { startApi } from "../support/api.ts";
 import type { TestApi } from "../support/api.ts";
 import { databases, postgresTool } from "../support/postgres.ts";

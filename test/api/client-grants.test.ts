@@ -2,9 +2,12 @@
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
 import { after, before, describe, it } from "node:test";
-import type { AuthorizationAnswer, AuthorizationQuestion } from "../../src/identity/machines/questions.ts";
-import { pendingGrant } from "../../src/identity/sessions/grant.ts";
-import { cookieHash } from "../../src/identity/sessions/session.ts";
+import type {
+  AuthorizationAnswer,
+  AuthorizationQuestion,
+} from "../../src/identity/machines/authorization-questions.ts";
+import { makePendingGrant } from "../../src/identity/sessions/grant.ts";
+import { cookieHash } from "../../src/identity/sessions/login-session.ts";
 import { newId } from "../../src/lib/ids.ts";
 import type { Downward } from "../../src/routing/planes/messages.ts";
 import { startApi } from "../support/api.ts";
@@ -68,7 +71,7 @@ for (const database of databases) {
         idToken: "",
         maximumDuration: 0,
         inactivityTimeout: 0,
-        grant: pendingGrant(latest),
+        grant: makePendingGrant(latest),
       };
       const browser = { userAgent: "curl/8.0", address: "192.0.2.1", publicUrl: resource };
       await answered("login_stored", (call) => api.edge.send({ type: "login", call, session, browser }));

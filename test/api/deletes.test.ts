@@ -1,7 +1,7 @@
 /** What is in use is not deleted: every reference of every declaration, and names that are served. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { modulesOf, resourceNamed, resources } from "../../src/api/operation/declarations.ts";
+import { modulesOf, resourceNamed, resources } from "../../src/api/operation/resource-declarations.ts";
 import { describedOperations } from "../../src/api/operations.ts";
 import { errorCode } from "../../src/lib/errors.ts";
 import type { Field, Fields } from "../../src/schema/fields.ts";

@@ -6,7 +6,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import type { ValidateFunction } from "ajv/dist/2020.js";
 import { describeApi } from "../../src/api/description/openapi.ts";
 import { describedOperations } from "../../src/api/operations.ts";
-import { resourceOfId } from "../../src/api/operation/declarations.ts";
+import { resourceOfId } from "../../src/api/operation/resource-declarations.ts";
 import { startApi } from "../support/api.ts";
 import type { Body } from "../support/api.ts";
 import { root } from "../support/command.ts";

@@ -1,8 +1,8 @@
 /** How accounts verify names outside of the server's domain, and what they can do before that. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { lapseMs } from "../../src/api/domain-proof/checker.ts";
-import { makeResolveTxt } from "../../src/api/domain-proof/resolver.ts";
+import { lapseMs } from "../../src/api/domain-proof/domain-checks.ts";
+import { makeResolveTxt } from "../../src/api/domain-proof/resolve-txt.ts";
 import { errorCode } from "../../src/lib/errors.ts";
 import { startApi } from "../support/api.ts";
 import type { Body, TestApi } from "../support/api.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { errorCode } from "../../src/lib/errors.ts";
-import { verifyWebhook } from "../../src/webhooks/verify.ts";
+import { verifyWebhook } from "../../src/webhooks/webhook-verification.ts";
 import { startApi } from "../support/api.ts";
 import type { Body, TestApi } from "../support/api.ts";
 import { eventually } from "../support/eventually.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { packWebhooks } from "../../src/edge/http/inbox-line.ts";
 import { newId } from "../../src/lib/ids.ts";
-import type { InboxOutcome } from "../../src/traffic/inbox.ts";
+import type { InboxOutcome } from "../../src/traffic/stored-request.ts";
 import { startApi } from "../support/api.ts";
 import type { Body, TestApi } from "../support/api.ts";
 import { movableClock } from "../support/clock.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { describedOperations } from "../../src/api/operations.ts";
 import { errorCode } from "../../src/lib/errors.ts";
-import { maxPolicyBytes } from "../../src/policy/document.ts";
+import { maxPolicyBytes } from "../../src/policy/policy-document.ts";
 import type { Field, Fields } from "../../src/schema/fields.ts";
 import { startApi } from "../support/api.ts";
 import type { Body, TestApi } from "../support/api.ts";

@@ -1,8 +1,8 @@
 /** The control plane's records of logins that edges report, and which edges it informs. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { cookieHash } from "../../src/identity/sessions/session.ts";
-import type { SessionRecord } from "../../src/identity/sessions/session.ts";
+import { cookieHash } from "../../src/identity/sessions/login-session.ts";
+import type { SessionRecord } from "../../src/identity/sessions/login-session.ts";
 import type { Downward } from "../../src/routing/planes/messages.ts";
 import { newId } from "../../src/lib/ids.ts";
 import { startApi } from "../support/api.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, describe, it } from "node:test";
 import { issuerTag } from "../../src/identity/browser/realm.ts";
-import { oauthProviders } from "../../src/identity/oauth/providers.ts";
+import { oauthProviders } from "../../src/identity/oauth/oauth-providers.ts";
 import { catalogue } from "../../src/lib/errors.ts";
 import { startApi } from "../support/api.ts";
 import type { TestApi } from "../support/api.ts";

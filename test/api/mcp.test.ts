@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { errorCode } from "../../src/lib/errors.ts";
-import { protocolVersions } from "../../src/mcp/client.ts";
+import { protocolVersions } from "../../src/mcp/mcp-client.ts";
 import { answerAsEdge, send, startApi } from "../support/api.ts";
 import type { Body, TestApi } from "../support/api.ts";
 import { connectMcp, planIn } from "../support/mcp-client.ts";

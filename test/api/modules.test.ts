@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
 import { after, before, describe, it } from "node:test";
-import { modulesOf, resources } from "../../src/api/operation/declarations.ts";
+import { modulesOf, resources } from "../../src/api/operation/resource-declarations.ts";
 import { errorCode } from "../../src/lib/errors.ts";
 import { modules } from "../../src/modules/index.ts";
 import { createAuthority } from "../../src/lib/certificates/x509.ts";

@@ -5,7 +5,7 @@ import { errorCode } from "../../src/lib/errors.ts";
 import { startApi } from "../support/api.ts";
 import type { TestApi } from "../support/api.ts";
 import { databases } from "../support/postgres.ts";
-import { policyExamples } from "../../src/policy/examples.ts";
+import { policyExamples } from "../../src/policy/policy-examples.ts";
 
 describe("policies that are checked", () => {
   let api: TestApi;

@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { after, before, describe, it } from "node:test";
 import { describedOperations } from "../../src/api/operations.ts";
-import { html, prose } from "../../src/api/description/reference/html.ts";
+import { html, renderProse } from "../../src/api/description/reference/html.ts";
 import { catalogue, errorCode } from "../../src/lib/errors.ts";
 import type { RefusalName } from "../../src/lib/errors.ts";
 import { startApi } from "../support/api.ts";
@@ -96,7 +96,7 @@ describe("the reference page", () => {
       html`<b>${'<i a="1">&'}</b>${html`<u>${1}</u>`}`.html,
       "<b>&lt;i a=&quot;1&quot;&gt;&amp;</b><u>1</u>",
     );
-    assert.equal(prose("a `<b>` & c").html, "a <code>&lt;b&gt;</code> &amp; c");
+    assert.equal(renderProse("a `<b>` & c").html, "a <code>&lt;b&gt;</code> &amp; c");
   });
 });
 

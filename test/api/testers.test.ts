@@ -4,7 +4,7 @@ import { after, before, describe, it } from "node:test";
 import { startApi } from "../support/api.ts";
 import type { TestApi } from "../support/api.ts";
 import { databases } from "../support/postgres.ts";
-import { verifyWebhook } from "../../src/webhooks/verify.ts";
+import { verifyWebhook } from "../../src/webhooks/webhook-verification.ts";
 
 describe("the testers of the API", () => {
   let api: TestApi;

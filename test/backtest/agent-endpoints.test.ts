@@ -1,7 +1,7 @@
 /** Backtests of requests to the endpoints that agents publish: the agent's options are those of its tunnel. */
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, it } from "node:test";
-import type { CapturedRequest } from "../../src/capture/record.ts";
+import type { CapturedRequest } from "../../src/capture/captured-request.ts";
 import { startTestEdge } from "../support/edge.ts";
 import type { TestEdge } from "../support/edge.ts";
 import { eventually } from "../support/eventually.ts";

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { stringify } from "yaml";
-import type { CapturedRequest } from "../../src/capture/record.ts";
+import type { CapturedRequest } from "../../src/capture/captured-request.ts";
 import { modules } from "../../src/modules/index.ts";
 import { actions } from "../../src/policy/actions/index.ts";
 import type { Doc } from "../../src/schema/doc.ts";

@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { listFunctions } from "../../src/cel/functions/lists.ts";
+import { listFunctions } from "../../src/cel/functions/list-functions.ts";
 import { standardFunctions } from "../../src/cel/functions/standard.ts";
 import { stringFunctions } from "../../src/cel/functions/strings.ts";
 import {

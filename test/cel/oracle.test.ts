@@ -14,14 +14,14 @@ import {
 } from "@bufbuild/cel";
 import { strings } from "@bufbuild/cel/ext";
 import { defineEnvironment } from "../../src/cel/checking/environment.ts";
-import { types } from "../../src/cel/checking/types.ts";
+import { types } from "../../src/cel/checking/cel-types.ts";
 import { standardFunctions } from "../../src/cel/functions/standard.ts";
 import { stringFunctions } from "../../src/cel/functions/strings.ts";
-import { compile } from "../../src/cel/program.ts";
-import { Failure } from "../../src/cel/values/failure.ts";
+import { compileSource } from "../../src/cel/program.ts";
+import { CelFailure } from "../../src/cel/values/cel-failure.ts";
 import { mapGet, mapKeys } from "../../src/cel/values/map.ts";
-import { kindOf, TypeValue, Uint } from "../../src/cel/values/values.ts";
-import type { Value } from "../../src/cel/values/values.ts";
+import { kindOf, TypeValue, Uint } from "../../src/cel/values/cel-values.ts";
+import type { Value } from "../../src/cel/values/cel-values.ts";
 import { randomExpression } from "./random-expression.ts";
 
 const count = 3000;
@@ -54,8 +54,8 @@ const theirGiven = {
 };
 
 /** Returns comparable plain data that includes kinds. */
-function ours(value: Value | Failure): unknown {
-  if (value instanceof Failure) return "failed";
+function ours(value: Value | CelFailure): unknown {
+  if (value instanceof CelFailure) return "failed";
   if (value instanceof Uint) return `${value.value}u`;
   if (value instanceof TypeValue) return `type ${value.name}`;
   switch (kindOf(value)) {
@@ -102,10 +102,13 @@ describe("random expressions", () => {
     let values = 0;
     for (let seed = 1; seed <= count; seed += 1) {
       const source = randomExpression(seed);
-      const compiled = compile(source, environment, { isLoose: true });
+      const compiled = compileSource(source, environment, { isLoose: true });
       assert.ok(compiled.ok, `${source}: ${compiled.ok ? "" : compiled.issues[0]?.message}`);
       const result = compiled.program.evaluate(given);
-      assert.ok(!(result instanceof Failure && result.message.includes("broke off")), `${source}: ${inspect(result)}`);
+      assert.ok(
+        !(result instanceof CelFailure && result.message.includes("broke off")),
+        `${source}: ${inspect(result)}`,
+      );
       const [mine, other] = [ours(result), askThem(source)];
       if (mine !== "failed") values += 1;
       if (inspect(mine, { depth: 9 }) !== inspect(other, { depth: 9 }))
@@ -119,8 +122,8 @@ describe("random expressions", () => {
     let accepted = 0;
     for (let seed = 1; seed <= count; seed += 1) {
       const source = randomExpression(seed);
-      const checked = compile(source, environment);
-      const loose = compile(source, environment, { isLoose: true });
+      const checked = compileSource(source, environment);
+      const loose = compileSource(source, environment, { isLoose: true });
       if (!checked.ok || !loose.ok) continue;
       accepted += 1;
       const results = [checked, loose].map(({ program }) => ours(program.evaluate(given)));
@@ -133,13 +136,13 @@ describe("random expressions", () => {
   it("random expressions return the same value or exhaust the budget, however small it is", () => {
     let ended = 0;
     for (let seed = 1; seed <= count; seed += 1) {
-      const compiled = compile(randomExpression(seed), environment, { isLoose: true });
+      const compiled = compileSource(randomExpression(seed), environment, { isLoose: true });
       assert.ok(compiled.ok);
       const whole = compiled.program.evaluate(given);
       const budget = { steps: seed % 40 };
       const bounded = compiled.program.evaluate(given, budget);
       assert.ok(budget.steps >= 0);
-      if (bounded instanceof Failure && bounded.isFinal) ended += 1;
+      if (bounded instanceof CelFailure && bounded.isFinal) ended += 1;
       else assert.deepEqual(ours(bounded), ours(whole), compiled.program.source);
     }
     assert.ok(ended > count / 20, `only ${ended} were ended`);

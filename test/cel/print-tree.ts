@@ -1,11 +1,11 @@
 /** Prints our tree in the form of cel-go (`ToDebugString`), with macros and chains expanded as in cel-go. */
 import type { CheckedTree } from "../../src/cel/checking/checked.ts";
 import type { Loop, Node } from "../../src/cel/syntax/tree.ts";
-import { typeText } from "../../src/cel/checking/types.ts";
-import type { Type } from "../../src/cel/checking/types.ts";
+import { typeText } from "../../src/cel/checking/cel-types.ts";
+import type { Type } from "../../src/cel/checking/cel-types.ts";
 import { escapes } from "../../src/cel/functions/strings.ts";
-import { kindOf, Uint } from "../../src/cel/values/values.ts";
-import type { Value } from "../../src/cel/values/values.ts";
+import { kindOf, Uint } from "../../src/cel/values/cel-values.ts";
+import type { Value } from "../../src/cel/values/cel-values.ts";
 
 /** A node of cel-go's output: text with its children, and its annotation. */
 type Spread =

@@ -3,10 +3,10 @@ import { tests as checking } from "@bufbuild/cel-spec/testdata/checking.js";
 import { tests as conformance } from "@bufbuild/cel-spec/testdata/conformance.js";
 import { tests as parsing } from "@bufbuild/cel-spec/testdata/parsing.js";
 import { Dictionary } from "../../src/cel/values/map.ts";
-import { listOf, mapOf, nullable, typeOf, types } from "../../src/cel/checking/types.ts";
-import type { Type } from "../../src/cel/checking/types.ts";
-import { TypeValue, Uint } from "../../src/cel/values/values.ts";
-import type { Value } from "../../src/cel/values/values.ts";
+import { listOf, mapOf, nullableType, typeOf, types } from "../../src/cel/checking/cel-types.ts";
+import type { Type } from "../../src/cel/checking/cel-types.ts";
+import { TypeValue, Uint } from "../../src/cel/values/cel-values.ts";
+import type { Value } from "../../src/cel/values/cel-values.ts";
 import { messageType } from "./spec-messages.ts";
 
 export type Json = Readonly<Record<string, unknown>>;
@@ -104,7 +104,7 @@ export function typeFrom(json: Json): Type {
     case "primitive":
       return primitives[value] as Type;
     case "wrapper":
-      return nullable(primitives[value] as Type);
+      return nullableType(primitives[value] as Type);
     case "wellKnown":
       return value === "TIMESTAMP" ? types.timestamp : value === "DURATION" ? types.duration : types.dyn;
     case "listType":

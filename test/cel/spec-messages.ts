@@ -1,8 +1,8 @@
 /** Declarations that the checking cases assume. cel-go's test defines them, but the data do not. */
-import { define, member, overload } from "../../src/cel/checking/declarations.ts";
-import type { FunctionDeclaration } from "../../src/cel/checking/declarations.ts";
-import { listOf, mapOf, nullable, objectType, types } from "../../src/cel/checking/types.ts";
-import type { Type } from "../../src/cel/checking/types.ts";
+import { defineFunction, defineMember, defineOverload } from "../../src/cel/checking/function-declarations.ts";
+import type { FunctionDeclaration } from "../../src/cel/checking/function-declarations.ts";
+import { listOf, mapOf, nullableType, objectType, types } from "../../src/cel/checking/cel-types.ts";
+import type { Type } from "../../src/cel/checking/cel-types.ts";
 
 const { int, dyn, string, bool, bytes, double, uint, timestamp, duration } = types;
 
@@ -22,15 +22,15 @@ function testMessage(name: string): Type {
     map_string_string: mapOf(string, string),
     map_int64_nested_type: mapOf(int, objectType(name.replace(/TestAllTypes$/, "NestedTestAllTypes"), {})),
     nestedgroup: objectType(`${name}.NestedGroup`, { nested_id: int }),
-    single_bool_wrapper: nullable(bool),
-    single_bytes_wrapper: nullable(bytes),
-    single_double_wrapper: nullable(double),
-    single_float_wrapper: nullable(double),
-    single_int32_wrapper: nullable(int),
-    single_int64_wrapper: nullable(int),
-    single_string_wrapper: nullable(string),
-    single_uint32_wrapper: nullable(uint),
-    single_uint64_wrapper: nullable(uint),
+    single_bool_wrapper: nullableType(bool),
+    single_bytes_wrapper: nullableType(bytes),
+    single_double_wrapper: nullableType(double),
+    single_float_wrapper: nullableType(double),
+    single_int32_wrapper: nullableType(int),
+    single_int64_wrapper: nullableType(int),
+    single_string_wrapper: nullableType(string),
+    single_uint32_wrapper: nullableType(uint),
+    single_uint64_wrapper: nullableType(uint),
   });
 }
 
@@ -38,7 +38,7 @@ const known: Readonly<Record<string, Type>> = {
   "google.protobuf.Struct": mapOf(string, dyn),
   "google.protobuf.ListValue": listOf(dyn),
   "google.protobuf.Value": dyn,
-  "google.protobuf.Int32Value": nullable(int),
+  "google.protobuf.Int32Value": nullableType(int),
 };
 
 export function messageType(name: string): Type {
@@ -57,12 +57,12 @@ export const defaultNames: Readonly<Record<string, Type>> = {
 };
 
 export const defaultFunctions: readonly FunctionDeclaration[] = [
-  define(
+  defineFunction(
     "fg_s",
-    overload("fg_s_0", [], string, () => ""),
+    defineOverload("fg_s_0", [], string, () => ""),
   ),
-  define(
+  defineFunction(
     "fi_s_s",
-    member("fi_s_s_0", [string], string, (text: string) => text),
+    defineMember("fi_s_s_0", [string], string, (text: string) => text),
   ),
 ];

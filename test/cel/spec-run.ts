@@ -1,20 +1,20 @@
 /** Runs a case of the specification, and returns the difference. */
 import { inspect } from "node:util";
-import { check } from "../../src/cel/checking/check.ts";
-import { parse } from "../../src/cel/syntax/parse.ts";
-import { compile } from "../../src/cel/program.ts";
-import { define, member, overload } from "../../src/cel/checking/declarations.ts";
-import type { FunctionDeclaration } from "../../src/cel/checking/declarations.ts";
+import { checkTree } from "../../src/cel/checking/check-tree.ts";
+import { parseExpression } from "../../src/cel/syntax/parser.ts";
+import { compileSource } from "../../src/cel/program.ts";
+import { defineFunction, defineMember, defineOverload } from "../../src/cel/checking/function-declarations.ts";
+import type { FunctionDeclaration } from "../../src/cel/checking/function-declarations.ts";
 import { defineEnvironment } from "../../src/cel/checking/environment.ts";
 import type { Environment, VariableDeclaration } from "../../src/cel/checking/environment.ts";
-import { equal } from "../../src/cel/values/equal.ts";
-import { Failure } from "../../src/cel/values/failure.ts";
+import { equalValues } from "../../src/cel/values/equal.ts";
+import { CelFailure } from "../../src/cel/values/cel-failure.ts";
 import { issueText } from "../../src/cel/syntax/issue.ts";
-import { defaultLimits } from "../../src/cel/values/limits.ts";
-import { Run } from "../../src/cel/values/run.ts";
-import type { Type } from "../../src/cel/checking/types.ts";
-import { kindOf } from "../../src/cel/values/values.ts";
-import type { Value } from "../../src/cel/values/values.ts";
+import { defaultLimits } from "../../src/cel/values/cel-limits.ts";
+import { Run } from "../../src/cel/values/budget.ts";
+import type { Type } from "../../src/cel/checking/cel-types.ts";
+import { kindOf } from "../../src/cel/values/cel-values.ts";
+import type { Value } from "../../src/cel/values/cel-values.ts";
 import { refusedSooner } from "./left-out.ts";
 import { printKinds, printTypes } from "./print-tree.ts";
 import { typeFrom, valueFrom } from "./spec-cases.ts";
@@ -53,11 +53,11 @@ function environmentOf(
 function functionFrom(name: string, json: Json): FunctionDeclaration {
   const overloads = (json["overloads"] as readonly Json[]).map((one) => {
     const parameters = ((one["params"] as readonly Json[] | undefined) ?? []).map(typeFrom);
-    const declare = one["isInstanceFunction"] === true ? member : overload;
-    const unbound = (): Failure => new Failure("not bound");
+    const declare = one["isInstanceFunction"] === true ? defineMember : defineOverload;
+    const unbound = (): CelFailure => new CelFailure("not bound");
     return declare(String(one["overloadId"]), parameters, typeFrom(one["resultType"] as Json), unbound);
   });
-  return define(name, ...overloads);
+  return defineFunction(name, ...overloads);
 }
 
 function bindingsOf(original: Json): Activation {
@@ -69,7 +69,7 @@ function bindingsOf(original: Json): Activation {
 export function differenceOf(one: SpecCase, functions: readonly FunctionDeclaration[]): string | undefined {
   const { original, expression } = one;
   const environment = environmentOf(one, functions);
-  const compiled = compile(expression, environment, { isLoose: original["disableCheck"] === true });
+  const compiled = compileSource(expression, environment, { isLoose: original["disableCheck"] === true });
   const wantsFailure = original["evalError"] !== undefined;
   if (!compiled.ok) {
     // A failed evaluation does not justify rejecting an expression that cel-go accepts.
@@ -77,7 +77,7 @@ export function differenceOf(one: SpecCase, functions: readonly FunctionDeclarat
     return mayRefuse ? undefined : compiled.issues.map(issueText).join("; ");
   }
   const result = compiled.program.evaluate(bindingsOf(original));
-  if (result instanceof Failure) return wantsFailure ? undefined : result.message;
+  if (result instanceof CelFailure) return wantsFailure ? undefined : result.message;
   if (wantsFailure) return `it is ${inspect(result)} and must fail`;
   const wanted = original["value"] === undefined ? true : valueFrom(original["value"] as Json);
   return isSame(result, wanted) ? undefined : `it is ${inspect(result)} and must be ${inspect(wanted)}`;
@@ -87,7 +87,7 @@ export function differenceOf(one: SpecCase, functions: readonly FunctionDeclarat
 function isSame(one: Value, other: Value): boolean {
   if (kindOf(one) !== kindOf(other)) return false;
   if (typeof one === "number") return Object.is(one, other) || one === other;
-  return equal(one, other, bigRun()) === true;
+  return equalValues(one, other, bigRun()) === true;
 }
 
 function bigRun(): Run {
@@ -98,7 +98,7 @@ function bigRun(): Run {
 
 /** Returns the difference from cel-go's tree or rejection. */
 export function parseDifference({ expression, ast }: SpecCase): string | undefined {
-  const parsed = parse(expression);
+  const parsed = parseExpression(expression);
   if (!parsed.ok) return ast === undefined ? undefined : parsed.issues.map(issueText).join("; ");
   return ast === undefined ? "it is read" : firstDifference(printKinds(parsed.tree.root), ast);
 }
@@ -109,8 +109,8 @@ export function checkDifference(
   functions: readonly FunctionDeclaration[],
   names?: Readonly<Record<string, Type>>,
 ): string | undefined {
-  const parsed = parse(one.expression);
-  const checked = parsed.ok ? check(parsed.tree, environmentOf(one, functions, names)) : parsed;
+  const parsed = parseExpression(one.expression);
+  const checked = parsed.ok ? checkTree(parsed.tree, environmentOf(one, functions, names)) : parsed;
   if (!checked.ok) {
     return one.checkedAst === undefined || one.error !== undefined
       ? undefined

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { operations } from "../../sdk/src/index.ts";
 import { apiCommand, wordsOf } from "../../src/cli/commands/api.ts";
-import { describeOperation } from "../../src/cli/api/description.ts";
+import { describeOperation } from "../../src/cli/api/packed-description.ts";
 import { errorCode } from "../../src/lib/errors.ts";
 import { startApi } from "../support/api.ts";
 import type { TestApi } from "../support/api.ts";

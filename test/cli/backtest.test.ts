@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { backtestRunner } from "../../src/backtest/start.ts";
+import { backtestRunner } from "../../src/backtest/start-backtest.ts";
 import { CaptureStore } from "../../src/capture/store/capture-store.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { silentLog } from "../../src/lib/log.ts";

@@ -121,9 +121,9 @@ describe("the bundle", () => {
     assert.equal(start().file, join(clone, "src/main.ts"));
     symlinkSync(target, bundler);
     assert.match(start().file, /\.cache\/postern/);
-    writeFileSync(join(clone, "src/storage/opening/open.ts"), "export const broken = ;\n");
+    writeFileSync(join(clone, "src/storage/opening/open-store.ts"), "export const broken = ;\n");
     assert.equal(start().file, join(clone, "src/main.ts"));
-    writeFileSync(join(clone, "src/storage/opening/open.ts"), "export const nothing = 1;\n");
+    writeFileSync(join(clone, "src/storage/opening/open-store.ts"), "export const nothing = 1;\n");
   });
 
   it("the bundle's threads leave their compiled code to the next start, even if their process is killed", () => {

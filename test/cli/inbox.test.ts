@@ -4,7 +4,7 @@ import { spawn } from "node:child_process";
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { verifyWebhook } from "../../src/webhooks/verify.ts";
+import { verifyWebhook } from "../../src/webhooks/webhook-verification.ts";
 import { root, startCommand } from "../support/command.ts";
 import type { Running } from "../support/command.ts";
 import { eventually } from "../support/eventually.ts";

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { describe, it } from "node:test";
 import { WebSocket, WebSocketServer } from "ws";
 import { errorCode } from "../../src/lib/errors.ts";
-import { sign } from "../../src/webhooks/verify.ts";
+import { signSample } from "../../src/webhooks/webhook-verification.ts";
 import { startCommand } from "../support/command.ts";
 import { dialPort, readToEnd } from "../support/connections.ts";
 import { eventually } from "../support/eventually.ts";
@@ -346,7 +346,7 @@ describe("the inspector of an agent", { timeout: 120_000 }, () => {
     const one = await start(...flags, "--url", "https://hooks.localhost");
     const body = '{"type":"ping"}';
     const then = Date.now() - 100_000;
-    const { headers } = sign("slack", { secret: "s3cret", body: Buffer.from(body), url: one.url, now: then });
+    const { headers } = signSample("slack", { secret: "s3cret", body: Buffer.from(body), url: one.url, now: then });
     const came = await inspected.platform.request(`${one.url}/in`, {
       method: "POST",
       body,

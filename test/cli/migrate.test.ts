@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, it } from "node:test";
-import { tablesOf } from "../../src/storage/inbox/tables.ts";
+import { tablesOf } from "../../src/storage/inbox/inbox-tables.ts";
 import { startBalancer } from "../support/balancer.ts";
 import { freePorts, root, runCommand, startCommand } from "../support/command.ts";
 import { eventually } from "../support/eventually.ts";

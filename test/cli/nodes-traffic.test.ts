@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { connect as connectTls } from "node:tls";
-import type { TunnelStatus } from "../../src/agent/tunnel.ts";
+import type { TunnelStatus } from "../../src/agent/tunnel-options.ts";
 import { createAuthority, issueLeaf } from "../../src/lib/certificates/x509.ts";
 import { startCommitProxy } from "../storage/commit-proxy.ts";
 import { protocols } from "../support/http-client.ts";

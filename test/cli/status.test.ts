@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { collectState } from "../../src/cli/status/collect.ts";
 import type { ServerState } from "../../src/cli/status/collect.ts";
-import { judge, worst } from "../../src/cli/status/judge.ts";
+import { judgeServer, worstLevel } from "../../src/cli/status/judge-server.ts";
 import { createAuthority, issueLeaf } from "../../src/lib/certificates/x509.ts";
 import { Postern } from "../../sdk/src/index.ts";
 import { root } from "../support/command.ts";
@@ -128,8 +128,8 @@ describe("postern status", { timeout: 120_000 }, () => {
       [{ disk: { freeBytes: 90, totalBytes: 100 } }, "fine", /\(90 %\)/],
     ];
     for (const [change, level, message] of cases) {
-      const checks = judge({ ...state, ...change }, Date.now());
-      assert.equal(worst(checks), level, JSON.stringify(checks));
+      const checks = judgeServer({ ...state, ...change }, Date.now());
+      assert.equal(worstLevel(checks), level, JSON.stringify(checks));
       assert.match(checks.map((one) => one.message).join("\n"), message);
     }
   });

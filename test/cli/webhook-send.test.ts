@@ -4,8 +4,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { errorCode } from "../../src/lib/errors.ts";
-import { providers } from "../../src/webhooks/providers.ts";
-import { sign } from "../../src/webhooks/verify.ts";
+import { providers } from "../../src/webhooks/webhook-providers.ts";
+import { signSample } from "../../src/webhooks/webhook-verification.ts";
 import { runSharedCommand } from "../support/shared-command.ts";
 import { startPlatform } from "../support/platform.ts";
 import type { ApiBody, TestPlatform } from "../support/platform.ts";
@@ -115,7 +115,7 @@ describe("postern webhook send", () => {
     it(`the signature of postern webhook send is accepted by the edge as ${provider}`, async () => {
       const sample = { secret: secretsOf(provider).signing, body: Buffer.from(bodyOf(provider)) };
       const to = url(pathOf(provider));
-      const signed = sign(provider, { ...sample, url: to, now: Date.now() });
+      const signed = signSample(provider, { ...sample, url: to, now: Date.now() });
       const { headers, body = sample.body } = signed;
       const passed = await platform.request(signed.url ?? to, { method: "POST", headers, body });
       assert.deepEqual([passed.status, passed.text], [200, "taken"]);

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { describe, it } from "node:test";
 import { Ajv2019 } from "ajv/dist/2019.js";
-import { labels, run } from "../../scripts/release/image.ts";
+import { makeLabels, run } from "../../scripts/release/image.ts";
 import { sourceDateEpoch, version } from "../../scripts/release/paths.ts";
 import { checkSettings, deployText, deployYaml } from "../support/deploy-files.ts";
 import type { Variables } from "../support/deploy-files.ts";
@@ -108,7 +108,7 @@ describe("deploy/Dockerfile", () => {
       `--interval=${seconds(Interval)} --timeout=${seconds(Timeout)} --start-period=${seconds(StartPeriod)} --retries=${Retries}`,
     );
     assert.deepEqual(["CMD", ...(JSON.parse(command ?? "") as string[])], Test);
-    const stated = labels(sourceDateEpoch());
+    const stated = makeLabels(sourceDateEpoch());
     for (const [, name = "", value] of argument("LABEL").matchAll(/(\S+)="(.*?)"/g)) assert.equal(value, stated[name]);
     assert.ok(text.includes(`dist/postern-${version}-linux-x64`));
   });

@@ -1,7 +1,7 @@
 /** A separate process for descriptors.test.ts: a listener that echoes, in a process without free file descriptors. */
 import { closeSync, openSync } from "node:fs";
 import { startListener } from "../../src/edge/listeners/listener.ts";
-import { defaultListenerLimits } from "../../src/edge/listeners/limits.ts";
+import { defaultListenerLimits } from "../../src/edge/listeners/listener-limits.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { silentLog } from "../../src/lib/log.ts";
 import { makeMetrics } from "../../src/lib/metrics.ts";

@@ -1,8 +1,8 @@
 /** When access tokens of clients end at an edge, to the millisecond. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { cookieHash, newAccessToken } from "../../src/identity/sessions/session.ts";
-import type { SessionRecord } from "../../src/identity/sessions/session.ts";
+import { cookieHash, newAccessToken } from "../../src/identity/sessions/login-session.ts";
+import type { SessionRecord } from "../../src/identity/sessions/login-session.ts";
 import { host, routeId, startEdgeWithAgent } from "../support/edge-with-agent.ts";
 import type { EdgeWithAgent } from "../support/edge-with-agent.ts";
 import { protocols } from "../support/http-client.ts";

@@ -9,7 +9,7 @@ import type { LogoutInput, LogoutOutcome } from "../../src/identity/saml/logout/
 import type { IdpMetadata } from "../../src/identity/saml/metadata/idp-metadata.ts";
 import { makeRelay, requestIdOf } from "../../src/identity/saml/requests/relay.ts";
 import type { Delivery } from "../../src/identity/saml/transport/incoming.ts";
-import type { Outgoing } from "../../src/identity/saml/transport/outgoing.ts";
+import type { Outgoing } from "../../src/identity/saml/transport/outgoing-message.ts";
 import { algorithms, formBody, idpEntityId, makeProviderKeys, persistent, signXml } from "../support/saml-idp.ts";
 import {
   entityId,

@@ -5,7 +5,7 @@ import { describe, it } from "node:test";
 import { inflateRawSync } from "node:zlib";
 import { makeAuthnRequest } from "../../src/identity/saml/requests/authn-request.ts";
 import { requestIdOf, readRelay } from "../../src/identity/saml/requests/relay.ts";
-import type { Outgoing } from "../../src/identity/saml/transport/outgoing.ts";
+import type { Outgoing } from "../../src/identity/saml/transport/outgoing-message.ts";
 import { algorithms, makeProviderKeys, persistent } from "../support/saml-idp.ts";
 import { acsUrl, entityId, flowId, metadataOf, now, relayKey, routeId } from "../support/saml-login.ts";
 import { everyNode, findDom, parseDom, SignedXml } from "../support/xml-crypto.ts";

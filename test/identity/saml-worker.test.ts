@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { errorCode } from "../../src/lib/errors.ts";
-import { startIdentityWorker } from "../../src/identity/worker/client.ts";
+import { startIdentityWorker } from "../../src/identity/worker/worker-client.ts";
 import { makeLog } from "../../src/lib/log.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { derOf, formBody, makeProviderKeys, metadataXml, persistent } from "../support/saml-idp.ts";

@@ -2,15 +2,15 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { importCaddy } from "../../src/import/caddy/import-caddy.ts";
-import { caddyKeys, caddyRows } from "../../src/import/caddy/keys.ts";
+import { caddyKeys, caddyRows } from "../../src/import/caddy/caddy-keys.ts";
 import { importCloudflared } from "../../src/import/cloudflared/import-cloudflared.ts";
-import { cloudflaredKeys } from "../../src/import/cloudflared/keys.ts";
-import { frpcKeys } from "../../src/import/frp/client-keys.ts";
+import { cloudflaredKeys } from "../../src/import/cloudflared/cloudflared-keys.ts";
+import { frpcKeys } from "../../src/import/frp/frpc-keys.ts";
 import { importFrp } from "../../src/import/frp/import-frp.ts";
-import { frpsKeys } from "../../src/import/frp/server-keys.ts";
+import { frpsKeys } from "../../src/import/frp/frps-keys.ts";
 import type { KeyRow } from "../../src/import/ledger/ledger.ts";
 import { importPangolin } from "../../src/import/pangolin/import-pangolin.ts";
-import { pangolinKeys } from "../../src/import/pangolin/keys.ts";
+import { pangolinKeys } from "../../src/import/pangolin/pangolin-keys.ts";
 import type { Imported } from "../../src/import/report/report.ts";
 
 type Tree = Readonly<Record<string, unknown>>;

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { debianPackagePath } from "../../scripts/release/debian-package.ts";
 import { npmPackagePath } from "../../scripts/release/npm-package.ts";
-import { commit, executablePath } from "../../scripts/release/paths.ts";
+import { readCommit, executablePath } from "../../scripts/release/paths.ts";
 import { findExecutable } from "../support/programs.ts";
 import { built, emptyPlace, output, skipWithoutPackaging } from "./artifacts.ts";
 import { makeDebianRoot } from "./debian-root.ts";
@@ -29,7 +29,7 @@ async function upgradeWithData(installed: Installed, data: string, upgrade: () =
   const { id } = await before.call("POST", "/reserved_domains", { domain: "kept.example.com" });
   await before.stop();
   upgrade();
-  assert.equal(version(), commit());
+  assert.equal(version(), readCommit());
   const after = await startInstalledServer(installed, data);
   assert.equal((await after.call("GET", `/reserved_domains/${String(id)}`))["domain"], "kept.example.com");
   await after.stop();

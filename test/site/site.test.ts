@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
-import { anchorOf, brokenLinks, siteLink } from "../../scripts/site/links.ts";
+import { anchorOf, findBrokenLinks, siteLink } from "../../scripts/site/links.ts";
 import { faultsOfBlocks } from "../../scripts/site/code-blocks.ts";
 import { faultsOfPictures, pictures } from "../../scripts/site/pictures.ts";
 import { branch, repository } from "../../scripts/site/repository.ts";
@@ -67,7 +67,7 @@ describe("the documentation site", () => {
       `<h2 id="part"></h2><a href="/guides/a#part"></a><a class="x" href="b#no"></a>`,
     );
     writeFileSync(join(folder, "guides/b.html"), `<a href="/nowhere"></a><a href="https://example.org/"></a>`);
-    assert.deepEqual([...brokenLinks(folder)].sort(), [
+    assert.deepEqual([...findBrokenLinks(folder)].sort(), [
       "guides/a.html: the link b#no names no section of guides/b.html",
       "guides/b.html: the link /nowhere leads to no page",
     ]);

@@ -7,7 +7,7 @@ import type { ModuleDeclaration } from "../../src/traffic/module.ts";
 import { f } from "../../src/schema/fields.ts";
 import { defineResource } from "../../src/schema/resource.ts";
 import type { ResourceDeclaration } from "../../src/schema/resource.ts";
-import type { StoreOptions } from "../../src/storage/opening/open.ts";
+import type { StoreOptions } from "../../src/storage/opening/open-store.ts";
 import type { Store, StoredObject, WriteContext } from "../../src/storage/store.ts";
 
 const common = { operations: [], doc: "For tests." } as const;

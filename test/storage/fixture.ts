@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after } from "node:test";
 import type { Log, LogFields } from "../../src/lib/log.ts";
-import { openStore } from "../../src/storage/opening/open.ts";
-import type { StoreOptions } from "../../src/storage/opening/open.ts";
+import { openStore } from "../../src/storage/opening/open-store.ts";
+import type { StoreOptions } from "../../src/storage/opening/open-store.ts";
 import type { Store } from "../../src/storage/store.ts";
 import { optionsFor } from "./declarations.ts";
 

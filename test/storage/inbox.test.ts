@@ -7,17 +7,17 @@ import { tmpdir } from "node:os";
 import { inboxPayload } from "../../src/lib/inbox-payload.ts";
 import { silentLog } from "../../src/lib/log.ts";
 import { accountSealersWith, newDataKey } from "../../src/storage/sealing/sealing.ts";
-import type { InboxEngine, InboxStep } from "../../src/storage/inbox/engine.ts";
+import type { InboxEngine, InboxStep } from "../../src/storage/inbox/inbox-engine.ts";
 import { InboxQueries } from "../../src/storage/inbox/inbox-queries.ts";
 import { InboxStore, leaseMs } from "../../src/storage/inbox/inbox-store.ts";
-import type { ClaimedMessage, NewMessage, Verdict } from "../../src/storage/inbox/messages.ts";
+import type { ClaimedMessage, NewMessage, DeliveryVerdict } from "../../src/storage/inbox/inbox-messages.ts";
 import { postgresEngine } from "../../src/storage/inbox/postgres-engine.ts";
 import { sqliteEngine } from "../../src/storage/inbox/sqlite-engine.ts";
 import { databases } from "../support/postgres.ts";
 
 const sealers = accountSealersWith([newDataKey()]);
 const accountId = "ac_1";
-const delivered: Verdict = { is: "delivered", retainMs: 3_600_000 };
+const delivered: DeliveryVerdict = { is: "delivered", retainMs: 3_600_000 };
 const result = { status: 200, error: undefined, durationMs: 1 };
 
 function message(id: string, more: Partial<NewMessage> = {}): NewMessage {
@@ -147,7 +147,7 @@ for (const database of databases) {
               deliveries += 1;
               if (!firsts.includes(name)) firsts.push(name);
             }
-            const verdict: Verdict = !isFault
+            const verdict: DeliveryVerdict = !isFault
               ? delivered
               : reply === "cut"
                 ? { is: "retry", afterMs: 0 }

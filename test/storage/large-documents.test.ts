@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { openDatabase, openStore } from "../../src/storage/opening/open.ts";
+import { openDatabase, openStore } from "../../src/storage/opening/open-store.ts";
 import { pagesOfRows } from "../../src/storage/rows/rows.ts";
 import { databases } from "../support/postgres.ts";
 import { contextFor, defaultAccount, optionsFor } from "./declarations.ts";

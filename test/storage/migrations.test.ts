@@ -7,7 +7,7 @@ import { sql } from "kysely";
 import { systemClock } from "../../src/lib/clock.ts";
 import { silentLog } from "../../src/lib/log.ts";
 import type { Database } from "../../src/storage/database/database.ts";
-import { migrate, migrations, pendingSteps } from "../../src/storage/opening/migrations.ts";
+import { migrateTables, migrations, findPendingSteps } from "../../src/storage/opening/migrations.ts";
 import type { Migration } from "../../src/storage/opening/migrations.ts";
 import { openPostgres } from "../../src/storage/postgres/postgres.ts";
 import { openSqlite } from "../../src/storage/sqlite/sqlite.ts";
@@ -53,14 +53,14 @@ for (const database of databases) {
         },
       };
       await assert.rejects(
-        migrate(opened, [...migrations, half], { at }),
+        migrateTables(opened, [...migrations, half], { at }),
         /step "9001-add-a-column" failed and was rolled back/,
       );
       assert.equal(await exists(opened, "note from objects"), false);
       assert.equal(await exists(opened, "id from notes"), false);
-      await migrate(opened, [...migrations, addColumn], { at });
+      await migrateTables(opened, [...migrations, addColumn], { at });
       assert.equal(await exists(opened, "note from objects"), true);
-      await migrate(opened, [...migrations, addColumn], { at });
+      await migrateTables(opened, [...migrations, addColumn], { at });
       const rows = await opened.reads.selectFrom("objects").select("id").where("id", "=", user.id).execute();
       assert.equal(rows.length, 1);
       await opened.close();
@@ -78,9 +78,9 @@ for (const database of databases) {
           await transaction.insertInto("migrations").values({ name: addColumn.name, at }).execute();
         },
       };
-      await assert.rejects(migrate(opened, [...migrations, unnoted], { at }), /failed and was rolled back/);
+      await assert.rejects(migrateTables(opened, [...migrations, unnoted], { at }), /failed and was rolled back/);
       assert.equal(await exists(opened, "id from notes"), false);
-      await migrate(opened, [...migrations, addColumn], { at });
+      await migrateTables(opened, [...migrations, addColumn], { at });
       assert.equal(await exists(opened, "id from notes"), true);
       await opened.close();
       await place.drop();
@@ -90,11 +90,11 @@ for (const database of databases) {
       const place = await database.create();
       await (await open(place.url)).close();
       const opened = await openDatabase(database.name, place.url);
-      await migrate(opened, [...migrations, addColumn], { at });
+      await migrateTables(opened, [...migrations, addColumn], { at });
       const holders = () => opened.reads.selectFrom("head").select("holder").execute();
       const before = await holders();
       await assert.rejects(
-        migrate(opened, migrations, { at }),
+        migrateTables(opened, migrations, { at }),
         /^Error: open database: it was written by a newer version of Postern \(step "9001-add-a-column"/,
       );
       await opened.close();
@@ -131,7 +131,7 @@ for (const database of databases) {
         assert.equal(statSync(backup).mode & 0o777, 0o600);
 
         const copy = await openSqlite(backup, silentLog);
-        assert.deepEqual(await pendingSteps(copy, migrations), [lastStep]);
+        assert.deepEqual(await findPendingSteps(copy, migrations), [lastStep]);
         await copy.close();
         const restored = await open(backup, { dataDirectory, noMigrationBackup: true });
         assert.equal(restored.get(defaultAccount(restored), "user", place.id)?.doc["name"], "before");
@@ -148,7 +148,7 @@ for (const database of databases) {
         await (await open(place.url, { dataDirectory, version: "9.9.9" })).close();
         const opened = await openDatabase(database.name, place.url);
         await assert.rejects(
-          pendingSteps(opened, migrations.slice(0, -1), "9.9.8"),
+          findPendingSteps(opened, migrations.slice(0, -1), "9.9.8"),
           new RegExp(
             `by a newer version of Postern \\(version 9.9.9, step "${lastStep}"\\), and this is version 9.9.8. ` +
               `Start version 9.9.9, or restore "/.*.before-${lastStep}", the backup from before the migration$`,
@@ -166,7 +166,7 @@ for (const database of databases) {
         mkdirSync(join(`${base}.before-${lastStep}`, "taken"), { recursive: true });
         await assert.rejects(open(place.url, { dataDirectory }), /back up the database .* --no-migration-backup/);
         const opened = await openDatabase(database.name, place.url);
-        assert.deepEqual(await pendingSteps(opened, migrations), [lastStep]);
+        assert.deepEqual(await findPendingSteps(opened, migrations), [lastStep]);
         await opened.close();
         await (await open(place.url, { dataDirectory, noMigrationBackup: true })).close();
         assert.deepEqual(readdirSync(`${base}.before-${lastStep}`), ["taken"]);

@@ -1,8 +1,8 @@
 /** Compares the rule of names in the database with `mayHave`, for random claims of two nodes. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { mayHave, sharesName } from "../../src/directory/names.ts";
-import type { Claim, NameDecision, NameHolder } from "../../src/directory/names.ts";
+import { mayHave, sharesName } from "../../src/directory/name-claims.ts";
+import type { NameClaim, NameDecision, NameHolder } from "../../src/directory/name-claims.ts";
 import { siblingOf } from "../../src/lib/plain-names.ts";
 import type { Presence } from "../../src/storage/cluster/presence.ts";
 import { databases } from "../support/postgres.ts";
@@ -28,7 +28,7 @@ interface Tunnel {
 class Model {
   readonly #holders = new Map<string, NameHolder[]>(names.map((name) => [name, []]));
 
-  decide(claim: Claim): NameDecision {
+  decide(claim: NameClaim): NameDecision {
     return mayHave(claim, this.at(claim.name), this.at(siblingOf(claim.name)));
   }
 
@@ -40,7 +40,7 @@ class Model {
     return this.at(name).find(({ tunnelId }) => tunnelId === id);
   }
 
-  grant({ name, tunnelId, accountId, pool }: Claim): void {
+  grant({ name, tunnelId, accountId, pool }: NameClaim): void {
     const state = this.at(name).find((one) => one.tunnelId === tunnelId)?.state ?? "granted";
     this.#put(name, { tunnelId, accountId, pool, state }, () => true);
   }
@@ -88,7 +88,7 @@ if (postgres) {
         if (act < 0.55) {
           const others = [...model.at(name), ...model.at(siblingOf(name))].map(({ tunnelId }) => tunnelId);
           const replaces = others.filter(() => random() < 0.6);
-          const claim: Claim = { name, tunnelId: id, accountId, pool: random.pick(pools), replaces };
+          const claim: NameClaim = { name, tunnelId: id, accountId, pool: random.pick(pools), replaces };
           const expected = model.decide(claim);
           const decided = await presence.claim(id, { ...claim });
           assert.equal(decided, expected, `seed ${seed}, step ${step}: ${JSON.stringify(claim)}`);

@@ -10,7 +10,7 @@ import type { ResourceDeclaration } from "../../src/schema/resource.ts";
 import type { Job } from "../../src/storage/cluster/jobs.ts";
 import { CommitInDoubt } from "../../src/storage/database/database.ts";
 import type { Database } from "../../src/storage/database/database.ts";
-import { openStoreOn } from "../../src/storage/opening/open.ts";
+import { openStoreOn } from "../../src/storage/opening/open-store.ts";
 import { openPostgres } from "../../src/storage/postgres/postgres.ts";
 import type { Commit, Store } from "../../src/storage/store.ts";
 import { nodesHolder, takeOverForNodes } from "../../src/storage/commits/take-over.ts";

@@ -7,7 +7,7 @@ import type { ResourceDeclaration } from "../../src/schema/resource.ts";
 import { isSealedField } from "../../src/schema/concealment.ts";
 import type { PackedObjects } from "../../src/schema/packed.ts";
 import type { Fields } from "../../src/schema/fields.ts";
-import { openStore } from "../../src/storage/opening/open.ts";
+import { openStore } from "../../src/storage/opening/open-store.ts";
 import { closedAtEnd } from "./fixture.ts";
 import type { Store } from "../../src/storage/store.ts";
 import { kindsOf } from "../../src/storage/rows/kinds.ts";

@@ -9,7 +9,7 @@ import { Refusal } from "../../src/lib/errors.ts";
 import { silentLog } from "../../src/lib/log.ts";
 import { CommitInDoubt } from "../../src/storage/database/database.ts";
 import type { Database } from "../../src/storage/database/database.ts";
-import { openStoreOn } from "../../src/storage/opening/open.ts";
+import { openStoreOn } from "../../src/storage/opening/open-store.ts";
 import { openPostgres } from "../../src/storage/postgres/postgres.ts";
 import { openSqlite } from "../../src/storage/sqlite/sqlite.ts";
 import type { Change, Store, StoredObject } from "../../src/storage/store.ts";

@@ -9,11 +9,11 @@ import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
 import { urlOf } from "../../bin/bundled.ts";
 import type { Refusal } from "../../src/lib/errors.ts";
-import type { openStore as openStoreOf } from "../../src/storage/opening/open.ts";
+import type { openStore as openStoreOf } from "../../src/storage/opening/open-store.ts";
 import { create, defaultAccount, optionsFor } from "./declarations.ts";
 
 /** Like servers, starts from the bundle if the bundle is up to date with the sources. */
-const { openStore } = (await import(urlOf("src/storage/opening/open.ts"))) as {
+const { openStore } = (await import(urlOf("src/storage/opening/open-store.ts"))) as {
   readonly openStore: typeof openStoreOf;
 };
 

@@ -4,7 +4,7 @@ import { connect as connectTls } from "node:tls";
 import { forward } from "../../src/agent/forward.ts";
 import { parseUpstream } from "../../src/agent/upstream.ts";
 import { systemClock } from "../../src/lib/clock.ts";
-import { connectSession } from "../../src/tunnel/client.ts";
+import { connectSession } from "../../src/tunnel/connect-session.ts";
 import type { BoundTunnel, ClientBind, ClientOptions, ClientSession } from "../../src/tunnel/client-hooks.ts";
 import type { TestEdge } from "./edge.ts";
 

@@ -15,7 +15,7 @@ import { resources } from "../../src/resources/index.ts";
 import type { Downward, Link, Upward } from "../../src/routing/planes/messages.ts";
 import { controlPlaneSettings } from "../../src/settings/control-plane.ts";
 import { defaultsOf } from "../../src/settings/setting.ts";
-import { openStore } from "../../src/storage/opening/open.ts";
+import { openStore } from "../../src/storage/opening/open-store.ts";
 import type { Store } from "../../src/storage/store.ts";
 import { startBalancer } from "./request-balancer.ts";
 import { anyNode, nodeCount, untilAtAll } from "./node-count.ts";

@@ -7,8 +7,8 @@ import { connect as connectTls } from "node:tls";
 import { stringify } from "yaml";
 import { createAuthority, issueLeaf } from "../../src/lib/certificates/x509.ts";
 import type { EdgeOptions } from "../../src/edge/edge-options.ts";
-import type { AgentEndpoint } from "../../src/routing/planes/questions.ts";
-import { sign } from "../../src/webhooks/verify.ts";
+import type { AgentEndpoint } from "../../src/routing/planes/edge-questions.ts";
+import { signSample } from "../../src/webhooks/webhook-verification.ts";
 import { dialPort, freePort, readToEnd, visit } from "./connections.ts";
 import { startTestEdge } from "./edge.ts";
 import type { TestEdge } from "./edge.ts";
@@ -194,7 +194,7 @@ export async function startBusyEdge(more: Partial<EdgeOptions> = {}): Promise<Bu
   };
   const cookie = session.cookie.join("=");
   const body = Buffer.from('{"hook":1}');
-  const { headers: hook } = sign("slack", { secret, body, url: `https://${host}/hook`, now: clock.now() });
+  const { headers: hook } = signSample("slack", { secret, body, url: `https://${host}/hook`, now: clock.now() });
   const requests: readonly (readonly [name: string, options: Partial<AskOptions>])[] = [
     ["plain", {}],
     ["upload", { method: "POST", body: Buffer.alloc(100_000, "x"), path: "/upload" }],

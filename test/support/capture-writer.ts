@@ -4,7 +4,7 @@
  */
 import { writeSync } from "node:fs";
 import { CaptureStore } from "../../src/capture/store/capture-store.ts";
-import type { CapturedRequest } from "../../src/capture/record.ts";
+import type { CapturedRequest } from "../../src/capture/captured-request.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { silentLog } from "../../src/lib/log.ts";
 import { randomBytes } from "node:crypto";

@@ -1,9 +1,9 @@
 /** Records that a capture store has written, without an edge that served their requests. */
-import { Part } from "../../src/capture/format/byte-writer.ts";
+import { TextPart } from "../../src/capture/format/byte-writer.ts";
 import { connectionText, decisionText, stepText } from "../../src/capture/format/facts.ts";
 import { linesOf } from "../../src/capture/format/head-lines.ts";
 import { ConnectionPart, RecordWriter } from "../../src/capture/format/record-writer.ts";
-import type { CapturedRequest } from "../../src/capture/record.ts";
+import type { CapturedRequest } from "../../src/capture/captured-request.ts";
 import { noteOf } from "../../src/capture/rule.ts";
 import type { WritingRule } from "../../src/capture/rule.ts";
 import type { CaptureStore } from "../../src/capture/store/capture-store.ts";
@@ -20,7 +20,7 @@ export function storeRecord(store: Pick<CaptureStore, "take">, record: CapturedR
     steps.map((step) => stepText(step)),
   );
   const writer = new RecordWriter();
-  writer.add(new ConnectionPart(connectionText(record.connection)), new Part(text), {
+  writer.add(new ConnectionPart(connectionText(record.connection)), new TextPart(text), {
     requestId: { write: (bytes, at) => at + bytes.latin1Write(id, at) },
     receivedAt: record.receivedAt / 1000,
     durationMs: record.durationMs,

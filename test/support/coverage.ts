@@ -1,6 +1,6 @@
 /** Inputs for generated tests: inputs that the declarations accept, and inputs that the API must reject. */
 import type { Field, Fields } from "../../src/schema/fields.ts";
-import { exampleInput, exampleValue } from "../../src/api/operation/examples.ts";
+import { exampleInput, exampleValue } from "../../src/api/operation/example-ids.ts";
 import { maxShown } from "../../src/schema/issues.ts";
 import { inputName } from "../../src/schema/doc.ts";
 

@@ -6,7 +6,7 @@ import { systemClock } from "../../src/lib/clock.ts";
 import { silentLog } from "../../src/lib/log.ts";
 import { makeMetrics } from "../../src/lib/metrics.ts";
 import type { Downward, Upward } from "../../src/routing/planes/messages.ts";
-import type { EdgeAnswer, EdgeQuestion } from "../../src/routing/planes/questions.ts";
+import type { EdgeAnswer, EdgeQuestion } from "../../src/routing/planes/edge-questions.ts";
 import type { ResourceObject } from "../../src/schema/object.ts";
 import { edgeSettings } from "../../src/settings/edge.ts";
 import { defaultsOf } from "../../src/settings/setting.ts";

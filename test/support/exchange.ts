@@ -2,7 +2,8 @@
 import { streamOf } from "../../src/traffic/body-stage.ts";
 import type { Transform } from "node:stream";
 import { Refusal } from "../../src/lib/errors.ts";
-import type { ConnectionFacts, Exchange, RequestHead } from "../../src/traffic/exchange.ts";
+import type { Exchange, RequestHead } from "../../src/traffic/exchange.ts";
+import type { ConnectionFacts } from "../../src/traffic/connection-facts.ts";
 import { HeaderList } from "../../src/traffic/header-list.ts";
 import type { HeaderPairs } from "../../src/traffic/header-list.ts";
 import type { CompiledModule } from "../../src/traffic/module.ts";

@@ -3,9 +3,9 @@ import { WindowReserve } from "../../src/lib/io/receive-window.ts";
 import { once } from "node:events";
 import { connect, createServer } from "node:net";
 import type { AddressInfo, Server, Socket } from "node:net";
-import { uploadReserveBytes, defaultLimits } from "../../src/edge/http/context.ts";
-import type { FinishedExchange, HttpContext, HttpLimits } from "../../src/edge/http/context.ts";
-import { makeCounters } from "../../src/edge/http/counters.ts";
+import { uploadReserveBytes, defaultLimits } from "../../src/edge/http/http-context.ts";
+import type { FinishedExchange, HttpContext, HttpLimits } from "../../src/edge/http/http-context.ts";
+import { makeCounters } from "../../src/edge/http/http-counters.ts";
 import { Moments } from "../../src/lib/moments.ts";
 import { logFailuresTo } from "../../src/lib/boundary.ts";
 import { Deadlines } from "../../src/lib/deadlines.ts";
@@ -17,10 +17,10 @@ import { discardingReceiver } from "../../src/lib/io/byte-stream.ts";
 import type { ByteStream } from "../../src/lib/io/byte-stream.ts";
 import { makeLog } from "../../src/lib/log.ts";
 import { socketStream } from "../../src/lib/io/socket-stream.ts";
-import type { TlsFacts } from "../../src/traffic/exchange.ts";
+import type { TlsFacts } from "../../src/traffic/connection-facts.ts";
 import type { CompiledModule } from "../../src/traffic/module.ts";
-import { passed } from "../../src/traffic/step.ts";
-import type { CompiledRoute, Site } from "../../src/routing/sites/compiled.ts";
+import { passStep } from "../../src/traffic/step.ts";
+import type { CompiledRoute, Site } from "../../src/routing/sites/compiled-site.ts";
 import { makeManualClock } from "./clock.ts";
 import type { ManualClock } from "./clock.ts";
 
@@ -111,7 +111,7 @@ export async function startFront(answer: Answerer, options: FrontOptions = {}): 
     id: "edghtsrt_1",
     revision: 1,
     mark: 0,
-    matched: passed("router", "matched the route"),
+    matched: passStep("router", "matched the route"),
     problem: undefined,
     request: modules.filter((module) => "request" in module),
     response: modules.filter((module) => "response" in module),

@@ -3,7 +3,7 @@ import { host } from "./busy-edge.ts";
 import type { BusyEdge } from "./busy-edge.ts";
 import { block, flags, frame as h2Frame, preface, settings } from "./h2-frames.ts";
 import { filtered, fromService, overTls, underPolicy } from "./hostile-families.ts";
-import { frameType as types } from "../../src/http2/frames.ts";
+import { frameType as types } from "../../src/http2/http2-frames.ts";
 import { auth, question } from "./raw-agent.ts";
 
 /** Sends an input of this share, 0 to 1, of the largest that is read. */

@@ -1,11 +1,11 @@
 /** A compiled route that requires a login with GitHub, without sockets. The test defines the providers' responses. */
 import { after } from "node:test";
-import type { TellLogin } from "../../src/identity/sessions/events.ts";
+import type { TellLogin } from "../../src/identity/sessions/login-events.ts";
 import { unknownIdentity } from "../../src/identity/calls/identity.ts";
-import type { LoginJobs } from "../../src/identity/jobs/jobs.ts";
-import { cookieHash } from "../../src/identity/sessions/session.ts";
-import type { SessionRecord } from "../../src/identity/sessions/session.ts";
-import type { LoginSettings } from "../../src/identity/browser/settings.ts";
+import type { LoginJobs } from "../../src/identity/jobs/login-jobs.ts";
+import { cookieHash } from "../../src/identity/sessions/login-session.ts";
+import type { SessionRecord } from "../../src/identity/sessions/login-session.ts";
+import type { LoginSettings } from "../../src/identity/browser/login-settings.ts";
 import { modulesWith } from "../../src/modules/index.ts";
 import { defaultsOf } from "../../src/settings/setting.ts";
 import { webhookSettings } from "../../src/settings/webhooks.ts";

@@ -2,9 +2,9 @@
 import { once } from "node:events";
 import { connect } from "node:tls";
 import type { TLSSocket } from "node:tls";
-import { flag, frameType as types, preface } from "../../src/http2/frames.ts";
+import { flag, frameType as types, preface } from "../../src/http2/http2-frames.ts";
 
-export { errorCode as codes, frameType as types, preface } from "../../src/http2/frames.ts";
+export { errorCode as codes, frameType as types, preface } from "../../src/http2/http2-frames.ts";
 export const flags = { none: 0, ...flag } as const;
 
 export interface Frame {

@@ -7,21 +7,21 @@ import type { AddressInfo } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import { createServer } from "../../src/lib/http.ts";
 import { makeAgentRegistry } from "../../src/edge/agents/registry.ts";
-import { defaultAgentLimits } from "../../src/edge/agents/tunnels/limits.ts";
+import { defaultAgentLimits } from "../../src/edge/agents/tunnels/agent-limits.ts";
 import { makeRequestUpstreams } from "../../src/edge/upstreams/request-upstreams.ts";
-import { uploadReserveBytes, defaultLimits } from "../../src/edge/http/context.ts";
-import type { FinishedExchange, HttpContext, HttpLimits } from "../../src/edge/http/context.ts";
-import { makeCounters } from "../../src/edge/http/counters.ts";
+import { uploadReserveBytes, defaultLimits } from "../../src/edge/http/http-context.ts";
+import type { FinishedExchange, HttpContext, HttpLimits } from "../../src/edge/http/http-context.ts";
+import { makeCounters } from "../../src/edge/http/http-counters.ts";
 import { Moments } from "../../src/lib/moments.ts";
 import { Deadlines } from "../../src/lib/deadlines.ts";
 import { Roster } from "../../src/lib/collections/roster.ts";
-import { serveHttp2 } from "../../src/edge/http2/connection.ts";
+import { serveHttp2 } from "../../src/edge/http2/serve-http2.ts";
 import { silentLog } from "../../src/lib/log.ts";
 import { createAuthority, issueLeaf } from "../../src/lib/certificates/x509.ts";
-import { passed } from "../../src/traffic/step.ts";
+import { passStep } from "../../src/traffic/step.ts";
 import type { CompiledModule } from "../../src/traffic/module.ts";
-import type { CompiledRoute, Site } from "../../src/routing/sites/compiled.ts";
-import { makeRoutingTable } from "../../src/routing/table.ts";
+import type { CompiledRoute, Site } from "../../src/routing/sites/compiled-site.ts";
+import { makeRoutingTable } from "../../src/routing/routing-table.ts";
 import { makeManualClock } from "./clock.ts";
 import type { ManualClock } from "./clock.ts";
 
@@ -130,7 +130,7 @@ function siteOf(name: string, port: number, request: readonly CompiledModule[]):
     id: `edghtsrt_${name}`,
     revision: 1,
     mark: 0,
-    matched: passed("router", "matched everything"),
+    matched: passStep("router", "matched everything"),
     problem: undefined,
     request,
     response: [],

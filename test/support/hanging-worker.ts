@@ -1,7 +1,7 @@
 /** A worker thread with a heartbeat. It hangs when it gets work; see `watchThread`. */
 import { parentPort, workerData } from "node:worker_threads";
 import { setTimeout as delay } from "node:timers/promises";
-import { beat, resumed, workOn } from "../../src/lib/heartbeat.ts";
+import { startHeartbeat, resumeMark, workOn } from "../../src/lib/heartbeat.ts";
 import type { Heart } from "../../src/lib/heartbeat.ts";
 
 export interface HangingWork {
@@ -10,10 +10,10 @@ export interface HangingWork {
   readonly waits: boolean;
 }
 
-beat(workerData as Heart);
+startHeartbeat(workerData as Heart);
 parentPort?.on("message", ({ mark, waits }: HangingWork) => {
   workOn(mark);
-  if (waits) void delay(1).then(resumed(neverEnds));
+  if (waits) void delay(1).then(resumeMark(neverEnds));
   else neverEnds();
   workOn(0);
 });

@@ -1,6 +1,6 @@
 /** Makes our own agent store its requests, as in `postern http --inspector`, without a separate process. */
-import type { AgentOptions } from "../../src/agent/agent.ts";
-import type { TunnelOptions } from "../../src/agent/tunnel.ts";
+import type { AgentOptions } from "../../src/agent/agent-options.ts";
+import type { TunnelOptions } from "../../src/agent/tunnel-options.ts";
 import { parseUpstream } from "../../src/agent/upstream.ts";
 import { Inspector } from "../../src/inspector/inspector.ts";
 import { keepExchanges } from "../../src/inspector/kept-exchanges.ts";

@@ -1,15 +1,15 @@
 /** Logins on an edge without a provider: a key that seals flows, and one session that is valid at the site "edge". */
-import type { LoginJobs } from "../../src/identity/jobs/jobs.ts";
-import { makeLogins } from "../../src/identity/engine.ts";
-import type { LoginContext } from "../../src/identity/guard/context.ts";
-import type { TellLogin } from "../../src/identity/sessions/events.ts";
-import type { Logins } from "../../src/identity/engine.ts";
+import type { LoginJobs } from "../../src/identity/jobs/login-jobs.ts";
+import { makeLogins } from "../../src/identity/login-engine.ts";
+import type { LoginContext } from "../../src/identity/guard/login-context.ts";
+import type { TellLogin } from "../../src/identity/sessions/login-events.ts";
+import type { Logins } from "../../src/identity/login-engine.ts";
 import { realmOf } from "../../src/identity/browser/realm.ts";
 import type { RealmParts } from "../../src/identity/browser/realm.ts";
-import { docOf, sessionKind } from "../../src/identity/sessions/records.ts";
-import { cookieHash, newSessionCookie } from "../../src/identity/sessions/session.ts";
-import type { SessionRecord } from "../../src/identity/sessions/session.ts";
-import type { LoginSettings } from "../../src/identity/browser/settings.ts";
+import { docOf, sessionKind } from "../../src/identity/sessions/session-records.ts";
+import { cookieHash, newSessionCookie } from "../../src/identity/sessions/login-session.ts";
+import type { SessionRecord } from "../../src/identity/sessions/login-session.ts";
+import type { LoginSettings } from "../../src/identity/browser/login-settings.ts";
 import type { ResourceObject } from "../../src/schema/object.ts";
 import type { PackedObjects } from "../../src/schema/packed.ts";
 import { kindsOf } from "../../src/storage/rows/kinds.ts";
@@ -17,7 +17,7 @@ import { storedKinds } from "../../src/storage/opening/stored-kinds.ts";
 import type { Clock } from "../../src/lib/clock.ts";
 import { silentLog } from "../../src/lib/log.ts";
 import { makeMetrics } from "../../src/lib/metrics.ts";
-import { timestamp } from "../../src/lib/clock.ts";
+import { formatTimestamp } from "../../src/lib/clock.ts";
 
 export const flowKeyObject = (now: number) => ({
   kind: "login_key",
@@ -27,8 +27,8 @@ export const flowKeyObject = (now: number) => ({
   doc: {
     purpose: "flow",
     key: Buffer.alloc(32, 7).toString("base64url"),
-    made_at: timestamp(now),
-    used_from: timestamp(now),
+    made_at: formatTimestamp(now),
+    used_from: formatTimestamp(now),
   },
 });
 
@@ -119,7 +119,7 @@ export function snapshotOf(records: readonly SessionRecord[], more: object = {})
   if (!packing) throw new Error("pack sessions: their kind is not declared so");
   const commons: { account_id: string; text: string }[] = [];
   const objects = records.map((record) => {
-    const doc = { ...docOf(record), last_active: timestamp(record.lastActive), ...more };
+    const doc = { ...docOf(record), last_active: formatTimestamp(record.lastActive), ...more };
     const { own, common } = packing.pack(doc);
     commons.push({ account_id: record.accountId, text: common });
     return `${commons.length - 1} ${record.id} ${own}\n`;
@@ -170,7 +170,7 @@ export function sessionOf(
     inactivityTimeout: 0,
     ...change,
   };
-  const doc = { ...docOf(record), last_active: timestamp(record.lastActive) };
+  const doc = { ...docOf(record), last_active: formatTimestamp(record.lastActive) };
   const object = { kind: "application_session", id: record.id, account_id: record.accountId, revision: 1, doc };
   return { object, cookie: [sessionCookie, value] };
 }

@@ -1,5 +1,5 @@
 /** Configuration as an edge receives it: the objects for tests of routing and traffic. */
-import { fingerprint, hashToken, newToken, tokenPrefixes } from "../../src/lib/tokens.ts";
+import { fingerprintToken, hashToken, newToken, tokenPrefixes } from "../../src/lib/tokens.ts";
 import type { ResourceObject } from "../../src/schema/object.ts";
 
 const account = "ac_1";
@@ -12,7 +12,7 @@ function object(kind: string, id: string, doc: Record<string, unknown>): Resourc
 export function newCredential(id = "cr_1"): { readonly token: string; readonly object: ResourceObject } {
   const token = newToken(tokenPrefixes.agent);
   const doc = {
-    fingerprint: fingerprint(token),
+    fingerprint: fingerprintToken(token),
     token_hash: hashToken(token).toString("hex"),
     acl: [],
     owner_id: null,

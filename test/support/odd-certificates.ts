@@ -3,16 +3,16 @@ import { generateKeyPairSync, sign } from "node:crypto";
 import type { KeyObject } from "node:crypto";
 import {
   bitString,
-  boolean,
-  context,
+  encodeBoolean,
+  encodeContext,
   contextPrimitive,
-  der,
-  integer,
+  encodeDer,
+  encodeInteger,
   octetString,
-  oid,
-  sequence,
+  encodeOid,
+  encodeSequence,
   tag,
-  time,
+  encodeTime,
 } from "../../src/lib/certificates/der.ts";
 
 export interface OddCertificate {
@@ -41,10 +41,10 @@ export interface OddOptions {
 let serial = 0;
 const day = 86_400_000;
 const algorithms = {
-  "ec sha256": sequence(oid("1.2.840.10045.4.3.2")),
-  "ec sha1": sequence(oid("1.2.840.10045.4.1")),
-  "rsa sha256": sequence(oid("1.2.840.113549.1.1.11"), der(tag.null)),
-  "rsa sha1": sequence(oid("1.2.840.113549.1.1.5"), der(tag.null)),
+  "ec sha256": encodeSequence(encodeOid("1.2.840.10045.4.3.2")),
+  "ec sha1": encodeSequence(encodeOid("1.2.840.10045.4.1")),
+  "rsa sha256": encodeSequence(encodeOid("1.2.840.113549.1.1.11"), encodeDer(tag.null)),
+  "rsa sha1": encodeSequence(encodeOid("1.2.840.113549.1.1.5"), encodeDer(tag.null)),
 } as const;
 
 export function oddCertificate(options: OddOptions): OddCertificate {
@@ -54,17 +54,17 @@ export function oddCertificate(options: OddOptions): OddCertificate {
   const algorithm = algorithms[`${signer.asymmetricKeyType === "rsa" ? "rsa" : "ec"} ${hash}`];
   const now = Date.now();
   serial += 1;
-  const toBeSigned = sequence(
-    context(0, integer(2)),
-    integer(serial),
+  const toBeSigned = encodeSequence(
+    encodeContext(0, encodeInteger(2)),
+    encodeInteger(serial),
     algorithm,
     commonName(issuer?.name ?? name),
-    sequence(time(options.notBefore ?? now - day), time(options.notAfter ?? now + day)),
+    encodeSequence(encodeTime(options.notBefore ?? now - day), encodeTime(options.notAfter ?? now + day)),
     commonName(name),
     publicKey.export({ type: "spki", format: "der" }),
-    context(3, sequence(...extensions)),
+    encodeContext(3, encodeSequence(...extensions)),
   );
-  const whole = sequence(toBeSigned, algorithm, bitString(sign(hash, toBeSigned, signer)));
+  const whole = encodeSequence(toBeSigned, algorithm, bitString(sign(hash, toBeSigned, signer)));
   const lines = whole.toString("base64").match(/.{1,64}/g) ?? [];
   return {
     name,
@@ -81,8 +81,8 @@ function keyPair(kind: NonNullable<OddOptions["key"]>): KeyPair {
 
 /** Returns `CA:TRUE`, with the maximum number of authorities between this one and a leaf. */
 export function authorityConstraints(pathLength?: number): Buffer {
-  const parts = [boolean(true), ...(pathLength === undefined ? [] : [integer(pathLength)])];
-  return extension("2.5.29.19", sequence(...parts), true);
+  const parts = [encodeBoolean(true), ...(pathLength === undefined ? [] : [encodeInteger(pathLength)])];
+  return extension("2.5.29.19", encodeSequence(...parts), true);
 }
 
 /**
@@ -96,17 +96,20 @@ export function keyUsage(...bits: readonly number[]): Buffer {
 }
 
 export function extendedUsage(purpose: "clientAuth" | "serverAuth"): Buffer {
-  return extension("2.5.29.37", sequence(oid(purpose === "clientAuth" ? "1.3.6.1.5.5.7.3.2" : "1.3.6.1.5.5.7.3.1")));
+  return extension(
+    "2.5.29.37",
+    encodeSequence(encodeOid(purpose === "clientAuth" ? "1.3.6.1.5.5.7.3.2" : "1.3.6.1.5.5.7.3.1")),
+  );
 }
 
 export function dnsNames(...names: readonly string[]): Buffer {
-  return extension("2.5.29.17", sequence(...names.map((name) => contextPrimitive(2, Buffer.from(name)))));
+  return extension("2.5.29.17", encodeSequence(...names.map((name) => contextPrimitive(2, Buffer.from(name)))));
 }
 
 /** Returns constraints for the names of certificates below. */
 export function permittedNames(name: string): Buffer {
-  const subtree = sequence(contextPrimitive(2, Buffer.from(name)));
-  return extension("2.5.29.30", sequence(context(0, subtree)), true);
+  const subtree = encodeSequence(contextPrimitive(2, Buffer.from(name)));
+  return extension("2.5.29.30", encodeSequence(encodeContext(0, subtree)), true);
 }
 
 /** Returns an unknown critical extension. */
@@ -115,9 +118,11 @@ export function unknownCritical(): Buffer {
 }
 
 function extension(id: string, value: Buffer, critical = false): Buffer {
-  return sequence(oid(id), ...(critical ? [boolean(true)] : []), octetString(value));
+  return encodeSequence(encodeOid(id), ...(critical ? [encodeBoolean(true)] : []), octetString(value));
 }
 
 function commonName(text: string): Buffer {
-  return sequence(der(tag.set, sequence(oid("2.5.4.3"), der(tag.utf8String, Buffer.from(text)))));
+  return encodeSequence(
+    encodeDer(tag.set, encodeSequence(encodeOid("2.5.4.3"), encodeDer(tag.utf8String, Buffer.from(text)))),
+  );
 }

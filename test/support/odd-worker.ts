@@ -1,7 +1,7 @@
 /** A worker thread whose calls misbehave. */
 import { parentPort } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";
-import { serveCalls } from "../../src/identity/worker/serve.ts";
+import { serveCalls } from "../../src/identity/worker/serve-calls.ts";
 
 export const oddCalls = {
   echo: (input: unknown) => input,

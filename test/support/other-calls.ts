@@ -2,10 +2,10 @@
 import { packWebhooks } from "../../src/edge/http/inbox-line.ts";
 import { errorCode } from "../../src/lib/errors.ts";
 import type { Downward, Upward } from "../../src/routing/planes/messages.ts";
-import type { EdgeAnswer, EdgeQuestion } from "../../src/routing/planes/questions.ts";
-import { resourceNamed } from "../../src/api/operation/declarations.ts";
+import type { EdgeAnswer, EdgeQuestion } from "../../src/routing/planes/edge-questions.ts";
+import { resourceNamed } from "../../src/api/operation/resource-declarations.ts";
 import { newId } from "../../src/lib/ids.ts";
-import type { ReceivedWebhook } from "../../src/traffic/inbox.ts";
+import type { ReceivedWebhook } from "../../src/traffic/stored-request.ts";
 import type { TestApi } from "./api.ts";
 import { eventually } from "./eventually.ts";
 import type { World } from "./world.ts";

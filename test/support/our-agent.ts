@@ -1,7 +1,7 @@
 /** Our own agent as `postern http` runs it: it reconnects automatically and reports its state. */
 import { startAgent } from "../../src/agent/agent.ts";
-import type { AgentOptions, AgentStatus } from "../../src/agent/agent.ts";
-import type { TunnelOptions, TunnelStatus } from "../../src/agent/tunnel.ts";
+import type { AgentOptions, AgentStatus } from "../../src/agent/agent-options.ts";
+import type { TunnelOptions, TunnelStatus } from "../../src/agent/tunnel-options.ts";
 import type { AgentEnd } from "../../src/agent/end.ts";
 import type { WatchedRequest } from "../../src/agent/request-watch.ts";
 import { parseUpstream } from "../../src/agent/upstream.ts";

@@ -1,16 +1,17 @@
 /** One policy action alone: compiled as in a policy, attached to a place, and run on an exchange. */
-import { compile } from "../../src/cel/program.ts";
+import { compileSource } from "../../src/cel/program.ts";
 import { defineEnvironment } from "../../src/cel/checking/environment.ts";
-import { mapOf, types } from "../../src/cel/checking/types.ts";
+import { mapOf, types } from "../../src/cel/checking/cel-types.ts";
 import { standardFunctions } from "../../src/cel/functions/standard.ts";
 import { issueText } from "../../src/cel/syntax/issue.ts";
-import type { ActionDeclaration, ActionOutcome, CompiledAction, Phase } from "../../src/policy/language/action.ts";
-import { PolicyContext } from "../../src/policy/language/context.ts";
-import type { PolicyPlace, PolicyServices } from "../../src/policy/language/context.ts";
+import type { ActionDeclaration, ActionOutcome, CompiledAction } from "../../src/policy/language/action.ts";
+import type { Phase } from "../../src/policy/language/phase.ts";
+import { PolicyContext } from "../../src/policy/language/policy-context.ts";
+import type { PolicyPlace, PolicyServices } from "../../src/policy/language/policy-context.ts";
 import { compileTemplate } from "../../src/policy/language/template.ts";
 import { CompileBudget } from "../../src/cel/syntax/compile-budget.ts";
 import { compilePattern } from "../../src/cel/values/regex.ts";
-import { parseFields } from "../../src/schema/parse.ts";
+import { parseFields } from "../../src/schema/parse-fields.ts";
 import type { Exchange } from "../../src/traffic/exchange.ts";
 import { makeManualClock } from "./clock.ts";
 import type { ManualClock } from "./clock.ts";
@@ -100,7 +101,7 @@ function compiled(
     template: (text, at) =>
       compileTemplate(text, environment, (issue) => void faults.push(`${at} ${issueText(issue)}`)),
     expression(source, at, result) {
-      const one = compile(source, environment, result && { result });
+      const one = compileSource(source, environment, result && { result });
       if (one.ok) return one.program;
       faults.push(...one.issues.map((issue) => `${at} ${issueText(issue)}`));
       return undefined;

@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import type { Answer, Step } from "../../src/traffic/step.ts";
 import type { Exchange } from "../../src/traffic/exchange.ts";
-import { compilePolicy } from "../../src/policy/compile.ts";
+import { compilePolicy } from "../../src/policy/compile-policy.ts";
 import { policyHooks } from "../../src/policy/hooks.ts";
-import { defaultPolicyServices } from "../../src/policy/language/context.ts";
-import type { PolicyServices } from "../../src/policy/language/context.ts";
+import { defaultPolicyServices } from "../../src/policy/language/policy-context.ts";
+import type { PolicyServices } from "../../src/policy/language/policy-context.ts";
 import { makeManualClock } from "./clock.ts";
 
 export interface PolicyOutcome {

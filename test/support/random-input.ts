@@ -1,5 +1,5 @@
 /** Random inputs from the declarations. Most are accepted; rules across fields reject the others. */
-import { exampleValue } from "../../src/api/operation/examples.ts";
+import { exampleValue } from "../../src/api/operation/example-ids.ts";
 import type { Field, Fields } from "../../src/schema/fields.ts";
 import { inputName } from "../../src/schema/doc.ts";
 import type { Random } from "./random.ts";

@@ -2,9 +2,9 @@
 import { systemClock } from "../../src/lib/clock.ts";
 import type { Clock } from "../../src/lib/clock.ts";
 import type { ModuleDeclaration } from "../../src/traffic/module.ts";
-import type { CompiledRoute, ConnectionSite, RoutingTable, Site } from "../../src/routing/sites/compiled.ts";
+import type { CompiledRoute, ConnectionSite, RoutingTable, Site } from "../../src/routing/sites/compiled-site.ts";
 import type { Problem } from "../../src/routing/planes/messages.ts";
-import { makeRoutingTable } from "../../src/routing/table.ts";
+import { makeRoutingTable } from "../../src/routing/routing-table.ts";
 import type { ResourceObject } from "../../src/schema/object.ts";
 
 /** Returns a routing table, filled object by object as by the control plane. */

@@ -3,7 +3,7 @@ import type { Clock } from "../../src/lib/clock.ts";
 import { silentLog } from "../../src/lib/log.ts";
 import { modules } from "../../src/modules/index.ts";
 import { resources } from "../../src/resources/index.ts";
-import { openStore } from "../../src/storage/opening/open.ts";
+import { openStore } from "../../src/storage/opening/open-store.ts";
 import type { Store } from "../../src/storage/store.ts";
 import { databases } from "./postgres.ts";
 

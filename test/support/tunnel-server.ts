@@ -10,9 +10,9 @@ import { Refusal } from "../../src/lib/errors.ts";
 import { silentLog } from "../../src/lib/log.ts";
 import { createAuthority, issueLeaf } from "../../src/lib/certificates/x509.ts";
 import type { KeyedCertificate } from "../../src/lib/certificates/x509.ts";
-import type { AgentInboxAnswer } from "../../src/routing/planes/inbox.ts";
-import { makeAgentServer } from "../../src/tunnel/server.ts";
-import type { AgentServer, AgentServerOptions } from "../../src/tunnel/server.ts";
+import type { AgentInboxAnswer } from "../../src/routing/planes/inbox-questions.ts";
+import { makeAgentServer } from "../../src/tunnel/agent-server.ts";
+import type { AgentServer, AgentServerOptions } from "../../src/tunnel/agent-server.ts";
 import type {
   AgentSession,
   AuthRequest,

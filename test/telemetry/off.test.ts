@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { globSync } from "node:fs";
 import { importsOf } from "../../scripts/imports.ts";
-import { telemetryPlan } from "../../src/cli/telemetry/plan.ts";
+import { telemetryPlan } from "../../src/cli/telemetry/telemetry-plan.ts";
 import { defaultsOf } from "../../src/settings/setting.ts";
 import { telemetrySettings } from "../../src/settings/telemetry.ts";
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { parseUpstream } from "../../src/agent/upstream.ts";
-import type { TunnelOptions, TunnelStatus } from "../../src/agent/tunnel.ts";
+import type { TunnelOptions, TunnelStatus } from "../../src/agent/tunnel-options.ts";
 import { startPlatform } from "../support/platform.ts";
 import type { TestPlatform } from "../support/platform.ts";
 import { startHttpService } from "../support/services.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { connect } from "node:tls";
-import type { ConnectionTrace, EdgeQuestion } from "../../src/routing/planes/questions.ts";
+import type { ConnectionTrace, EdgeQuestion } from "../../src/routing/planes/edge-questions.ts";
 import { connectAgent } from "../support/agents.ts";
 import type { TestAgent } from "../support/agents.ts";
 import { freePort, readToEnd, visit } from "../support/connections.ts";

@@ -4,7 +4,7 @@ import { connect } from "node:net";
 import { after, before, describe, it } from "node:test";
 import { runAtOnce } from "../../src/lib/slices.ts";
 import { errorCode } from "../../src/lib/errors.ts";
-import { packNetworks } from "../../src/geo/networks.ts";
+import { packNetworks } from "../../src/geo/network-set.ts";
 import { connectAgent } from "../support/agents.ts";
 import { freePort, readToEnd } from "../support/connections.ts";
 import { host, startEdgeWithAgent } from "../support/edge-with-agent.ts";

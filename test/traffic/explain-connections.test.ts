@@ -5,7 +5,7 @@ import { connectAgent } from "../support/agents.ts";
 import type { TestAgent } from "../support/agents.ts";
 import { startTestEdge } from "../support/edge.ts";
 import type { TestEdge } from "../support/edge.ts";
-import type { EdgeQuestion, ExplanationReport } from "../../src/routing/planes/questions.ts";
+import type { EdgeQuestion, ExplanationReport } from "../../src/routing/planes/edge-questions.ts";
 import { connectionEdge, newCredential } from "../support/objects.ts";
 
 let edge: TestEdge;

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { errorCode } from "../../src/lib/errors.ts";
-import type { ExplanationReport, RequestTrace } from "../../src/routing/planes/questions.ts";
-import { sign } from "../../src/webhooks/verify.ts";
+import type { ExplanationReport, RequestTrace } from "../../src/routing/planes/edge-questions.ts";
+import { signSample } from "../../src/webhooks/webhook-verification.ts";
 import { connectAgent } from "../support/agents.ts";
 import type { TestAgent } from "../support/agents.ts";
 import { host, startEdgeWithAgent } from "../support/edge-with-agent.ts";
@@ -228,7 +228,7 @@ function joined([name, value]: readonly [string, string]): string {
 function randomRequest(random: Random): Described {
   const body = random.pick(["", "", '{"a":1}']);
   const paths = ["/", "/a", "/a/", "/a/b", "/a/b/c", "/ab", "/A", "/a/../a/./b", "/%61", "/a%2fb", "/x%00", "//a"];
-  const signed = sign("github", { secret: "s", body: Buffer.from(body), url: "", now: 0 }).headers;
+  const signed = signSample("github", { secret: "s", body: Buffer.from(body), url: "", now: 0 }).headers;
   const some = (headers: Readonly<Record<string, string>>, share: number) => (random() < share ? headers : {});
   const type = random.pick(["text/html", "image/png", "text/event-stream"]);
   const text = type === "text/event-stream" ? "data: text\nid: 1\n\n".repeat(60) : "text ".repeat(200);

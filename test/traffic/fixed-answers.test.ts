@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it, mock } from "node:test";
 import type { CompiledModule } from "../../src/traffic/module.ts";
-import { answered } from "../../src/traffic/step.ts";
+import { answerStep } from "../../src/traffic/step.ts";
 import { userAgentFilter } from "../../src/modules/user-agent-filter.ts";
 import { startEdgeWithAgent } from "../support/edge-with-agent.ts";
 import type { EdgeWithAgent } from "../support/edge-with-agent.ts";
@@ -17,7 +17,7 @@ describe("a response of the edge's own", () => {
 
   /** As a login module answers: sets one cookie and expires another. */
   const answerWith = (headers: Readonly<Record<string, string | readonly string[]>>): void => {
-    const step = answered("user_agent_filter", "for a test", { status: 303, headers, body: "" });
+    const step = answerStep("user_agent_filter", "for a test", { status: 303, headers, body: "" });
     const compile = mock.method(userAgentFilter, "compile", (): CompiledModule => ({ request: () => step }));
     fixture.route({ user_agent_filter: { enabled: true, allow: [], deny: [] } });
     compile.mock.restore();

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { after, before, describe, it } from "node:test";
-import type { ExplanationReport } from "../../src/routing/planes/questions.ts";
+import type { ExplanationReport } from "../../src/routing/planes/edge-questions.ts";
 import { host, startEdgeWithAgent } from "../support/edge-with-agent.ts";
 import type { EdgeWithAgent } from "../support/edge-with-agent.ts";
 import { protocols } from "../support/http-client.ts";

@@ -4,7 +4,7 @@ import { connect as connectHttp2 } from "node:http2";
 import { once } from "node:events";
 import { after, before, describe, it } from "node:test";
 import type { TLSSocket } from "node:tls";
-import { sign } from "../../src/webhooks/verify.ts";
+import { signSample } from "../../src/webhooks/webhook-verification.ts";
 import { host, startEdgeWithAgent } from "../support/edge-with-agent.ts";
 import type { EdgeWithAgent } from "../support/edge-with-agent.ts";
 import { protocols } from "../support/http-client.ts";
@@ -24,7 +24,8 @@ after(() => fixture.stop());
 
 const heldBytes = (): number => Number(/^postern_http_held_bytes (\d+)$/m.exec(metrics.render())?.[1]);
 const signed = (): Readonly<Record<string, string>> =>
-  sign("github", { secret: "s", body: Buffer.from(body), url: `https://${host}/`, now: fixture.clock.now() }).headers;
+  signSample("github", { secret: "s", body: Buffer.from(body), url: `https://${host}/`, now: fixture.clock.now() })
+    .headers;
 
 interface Started {
   send(text: string): void;

@@ -3,7 +3,7 @@ import { Transform } from "node:stream";
 import { describe, it } from "node:test";
 import { errorCode } from "../../src/lib/errors.ts";
 import type { CompiledModule } from "../../src/traffic/module.ts";
-import { answered, denied, passed } from "../../src/traffic/step.ts";
+import { answerStep, denyStep, passStep } from "../../src/traffic/step.ts";
 import { answering, eventually, ok, withFront } from "../support/front.ts";
 import type { FrontOptions } from "../support/front.ts";
 
@@ -180,7 +180,7 @@ describe("the site of a request", () => {
 
 describe("modules", () => {
   const note = (by: string, order: string[]): CompiledModule => ({
-    request: () => (order.push(by), passed(by, "ok")),
+    request: () => (order.push(by), passStep(by, "ok")),
   });
 
   it("modules act in order, synchronously or later, and an answer ends the exchange", async () => {
@@ -189,10 +189,10 @@ describe("modules", () => {
       request: async () => {
         await new Promise((resolve) => setImmediate(resolve));
         order.push("later");
-        return passed("later", "ok");
+        return passStep("later", "ok");
       },
     };
-    const end: CompiledModule = { request: () => denied("end", "source_denied", "the reason") };
+    const end: CompiledModule = { request: () => denyStep("end", "source_denied", "the reason") };
     await withFront(
       echoHead,
       { modules: [note("one", order), later, note("two", order), end, note("never", order)] },
@@ -218,7 +218,7 @@ describe("modules", () => {
       "adds a header that would break the message",
       (exchange) => {
         exchange.request.headers.append("x", "a\r\nb: c");
-        return passed("x", "ok");
+        return passStep("x", "ok");
       },
     ],
   ] satisfies [string, Required<CompiledModule>["request"]][]) {
@@ -249,7 +249,7 @@ describe("modules", () => {
       const broken: CompiledModule = {
         response({ response }) {
           if (response) response.status = status;
-          return passed("broken", "ok");
+          return passStep("broken", "ok");
         },
       };
       await withFront(answering(ok("body")), { modules: [broken] }, async (_front, client) => {
@@ -260,7 +260,7 @@ describe("modules", () => {
 
   it("modules may answer with their own response", async () => {
     const own: CompiledModule = {
-      request: () => answered("own", "fixed", { status: 418, headers: { "x-mine": "a" }, body: "short" }),
+      request: () => answerStep("own", "fixed", { status: 418, headers: { "x-mine": "a" }, body: "short" }),
     };
     await withFront(echoHead, { modules: [own] }, async (_front, client) => {
       const received = await client.send(get).until("short");
@@ -277,14 +277,14 @@ describe("modules", () => {
       { status: 101, headers: {}, body: "" },
     ];
     for (const answer of answers) {
-      const own: CompiledModule = { request: () => answered("own", "fixed", answer) };
+      const own: CompiledModule = { request: () => answerStep("own", "fixed", answer) };
       await withFront(echoHead, { modules: [own] }, async (_front, client) => {
         assert.match(await client.send(get).until(errorCode("route_broken")), /^HTTP\/1\.1 500 /);
       });
     }
     const framing = { "Transfer-Encoding": "chunked", "Content-Length": "9", Connection: "x", "X-Mine": "a" };
     const own: CompiledModule = {
-      request: () => answered("own", "fixed", { status: 200, headers: framing, body: "four" }),
+      request: () => answerStep("own", "fixed", { status: 200, headers: framing, body: "four" }),
     };
     await withFront(echoHead, { modules: [own] }, async (_front, client) => {
       const received = await client.send(get).until("four");
@@ -301,12 +301,12 @@ describe("modules", () => {
         headers.delete("cookie");
         headers.append("x-added", "a");
         headers.set("x-set", "b");
-        return passed("edits", "ok");
+        return passStep("edits", "ok");
       },
       response({ response }) {
         response?.headers.set("x-response", "c");
         if (response) response.status = 203;
-        return passed("edits", "ok");
+        return passStep("edits", "ok");
       },
     };
     await withFront(echoHead, { modules: [edits] }, async (_front, client) => {
@@ -323,7 +323,7 @@ describe("modules", () => {
     const reader: CompiledModule = {
       request: async (exchange) => {
         bodies.push((await exchange.body(1024)).toString());
-        return passed("reader", "ok");
+        return passStep("reader", "ok");
       },
     };
     await withFront(
@@ -347,7 +347,7 @@ describe("modules", () => {
   });
 
   it("W7: a chunked body is refused as soon as it exceeds the limit of a module", async () => {
-    const reader: CompiledModule = { request: async (exchange) => (await exchange.body(10), passed("reader", "ok")) };
+    const reader: CompiledModule = { request: async (exchange) => (await exchange.body(10), passStep("reader", "ok")) };
     await withFront(echoHead, { modules: [reader] }, async (front, client) => {
       client.send(
         "POST / HTTP/1.1\r\nHost: a.example.com\r\nTransfer-Encoding: chunked\r\n\r\n14\r\n01234567890123456789\r\n",
@@ -364,7 +364,7 @@ describe("modules", () => {
           () =>
             new Transform({ transform: (bytes: Buffer, _, done) => done(null, bytes.toString().replaceAll(from, to)) }),
         );
-        return passed("stage", "ok");
+        return passStep("stage", "ok");
       },
     });
     await withFront(
@@ -384,7 +384,7 @@ describe("modules", () => {
     const broken: CompiledModule = {
       response({ response }) {
         response?.transform(() => new Transform({ transform: (_bytes, _, done) => done(new Error("broken")) }));
-        return passed("broken", "ok");
+        return passStep("broken", "ok");
       },
     };
     await withFront(answering(ok("hello")), { modules: [broken] }, async (front, client) => {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, afterEach, before, describe, it } from "node:test";
 import { createServer } from "../../src/lib/http.ts";
 import type { Exchange } from "../../src/traffic/exchange.ts";
-import { passed } from "../../src/traffic/step.ts";
+import { passStep } from "../../src/traffic/step.ts";
 import type { Step } from "../../src/traffic/step.ts";
 import { block, codes, flags, frame, RawH2, settings, types, uint32 } from "../support/h2-frames.ts";
 import type { Frame } from "../support/h2-frames.ts";
@@ -25,7 +25,7 @@ before(async () => {
   });
   const undecided = new Promise<Step>(() => {});
   const hold = {
-    request: ({ request }: Exchange) => (request.path === "/held" ? undecided : passed("hold", "let go")),
+    request: ({ request }: Exchange) => (request.path === "/held" ? undecided : passStep("hold", "let go")),
   };
   server = await startH2Server(upstream, { request: [hold] });
 });

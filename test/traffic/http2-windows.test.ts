@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { ServerResponse } from "node:http";
 import { after, before, it } from "node:test";
-import { uploadReserveBytes } from "../../src/edge/http/context.ts";
+import { uploadReserveBytes } from "../../src/edge/http/http-context.ts";
 import { createServer } from "../../src/lib/http.ts";
 import { flags, frame, RawH2, types } from "../support/h2-frames.ts";
 import { startH2Server } from "../support/h2-server.ts";

@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { generateKeyPairSync } from "node:crypto";
 import { after, before, describe, it } from "node:test";
-import { deliveryIds } from "../../src/webhooks/delivery.ts";
-import { providers } from "../../src/webhooks/providers.ts";
+import { deliveryIds } from "../../src/webhooks/delivery-facts.ts";
+import { providers } from "../../src/webhooks/webhook-providers.ts";
 import type { Signed } from "../../src/webhooks/scheme.ts";
-import { sign, verifyWebhook } from "../../src/webhooks/verify.ts";
+import { signSample, verifyWebhook } from "../../src/webhooks/webhook-verification.ts";
 import { startInboxWorld } from "../support/inbox-world.ts";
 import type { InboxWorld, ReceivedRequest } from "../support/inbox-world.ts";
 
@@ -64,7 +64,7 @@ describe("an inbox of each provider", { timeout: 240_000 }, () => {
     const inBody = members?.[0]?.split(".").reduceRight<unknown>((value, name) => ({ [name]: value }), id) as object;
     const url = `https://${world.host}/${provider}`;
     const body = Buffer.from(JSON.stringify({ type: "made", provider, ...inBody }));
-    const made: Signed = sign(provider, { secret: secretsOf(provider).signing, now, url, body, id });
+    const made: Signed = signSample(provider, { secret: secretsOf(provider).signing, now, url, body, id });
     // A signed id is in a field of the signature.
     return { url, body, ...made, headers: { ...(field !== undefined && { [field]: id }), ...made.headers } };
   };

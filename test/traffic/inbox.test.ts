@@ -1,7 +1,7 @@
 /** The inbox of a route: webhooks are stored, acknowledged, and delivered when the service is there. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { sign } from "../../src/webhooks/verify.ts";
+import { signSample } from "../../src/webhooks/webhook-verification.ts";
 import { errorCode } from "../../src/lib/errors.ts";
 import { maxInboxBody } from "../../src/traffic/parts/inbox-fields.ts";
 import { eventually } from "../support/eventually.ts";
@@ -37,7 +37,7 @@ for (const database of databases) {
       });
       const body = '{"zen":"Keep it logically awesome."}';
       const url = `https://${host}/late/hook?a=b`;
-      const { headers } = sign(provider, { secret, body: Buffer.from(body), url, now: Date.now() });
+      const { headers } = signSample(provider, { secret, body: Buffer.from(body), url, now: Date.now() });
       const answer = await post("/late/hook?a=b", body, { ...headers, "x-github-event": "ping" });
       assert.equal(answer.status, 202);
       assert.equal(answer.text, "");
@@ -94,7 +94,7 @@ for (const database of databases) {
       const before = world.received.length;
       const send = async (body: string, id: string) => {
         const url = `https://${world.host}/twice`;
-        const { headers } = sign("github", { secret, body: Buffer.from(body), url, now: Date.now() });
+        const { headers } = signSample("github", { secret, body: Buffer.from(body), url, now: Date.now() });
         const answer = await post("/twice", body, { ...headers, "x-github-delivery": id });
         assert.equal(answer.status, 200);
         assert.equal(answer.text, "taken");
@@ -146,7 +146,7 @@ for (const database of databases) {
       const agent = await world.startAgent();
       const body = '{"id":"evt_9","type":"invoice.paid"}';
       const url = `https://${world.host}/dying`;
-      const { headers } = sign("stripe", { secret, body: Buffer.from(body), url, now: Date.now() });
+      const { headers } = signSample("stripe", { secret, body: Buffer.from(body), url, now: Date.now() });
       const id = (await post("/dying", body, headers)).headers["postern-inbox-id"] as string;
       const state = async () => (await world.ok("GET", `/inbox_messages/${id}`)).state as string;
       await eventually(state, (now) => now === "dead");

@@ -2,13 +2,13 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { it } from "node:test";
-import { defaultAgentLimits } from "../../src/edge/agents/tunnels/limits.ts";
-import { defaultSpliceLimits } from "../../src/edge/connections/limits.ts";
-import { defaultLimits } from "../../src/edge/http/context.ts";
+import { defaultAgentLimits } from "../../src/edge/agents/tunnels/agent-limits.ts";
+import { defaultSpliceLimits } from "../../src/edge/connections/splice-limits.ts";
+import { defaultLimits } from "../../src/edge/http/http-context.ts";
 import { maxStreams } from "../../src/edge/http2/stream-set.ts";
-import { defaultListenerLimits } from "../../src/edge/listeners/limits.ts";
+import { defaultListenerLimits } from "../../src/edge/listeners/listener-limits.ts";
 import { edgeSettings } from "../../src/settings/edge.ts";
-import { defaultTunnelLimits } from "../../src/tunnel/limits.ts";
+import { defaultTunnelLimits } from "../../src/tunnel/tunnel-limits.ts";
 import { root } from "../support/command.ts";
 
 const guide = readFileSync(`${root}docs/guides/limits.md`, "utf8");

@@ -4,7 +4,7 @@ import { it } from "node:test";
 import { createServer } from "../../src/lib/http.ts";
 import type { FieldTable } from "../../src/http1/field-table.ts";
 import type { Exchange } from "../../src/traffic/exchange.ts";
-import { passed } from "../../src/traffic/step.ts";
+import { passStep } from "../../src/traffic/step.ts";
 import { RawH2, types } from "../support/h2-frames.ts";
 import { withFront } from "../support/front.ts";
 import type { Answerer } from "../support/front.ts";
@@ -16,7 +16,7 @@ it("D3: a request over HTTP/2 that lasts holds nothing of the block that short o
     name: "ip_restriction",
     request(exchange: Exchange) {
       fields = exchange.request.headers as FieldTable;
-      return passed("ip_restriction", "seen");
+      return passStep("ip_restriction", "seen");
     },
   } as const;
   const server = await startH2Server(
@@ -43,7 +43,7 @@ it("D3: a request over HTTP/1.1 that lasts holds nothing of the block that it wa
   const seeing = {
     request(exchange: Exchange) {
       fields = exchange.request.headers as FieldTable;
-      return passed("ip_restriction", "seen");
+      return passStep("ip_restriction", "seen");
     },
   };
   const answer: Answerer = ({ socket }) =>

@@ -4,7 +4,7 @@ import { connect as connectHttp2 } from "node:http2";
 import { once } from "node:events";
 import { after, before, describe, it } from "node:test";
 import { errorCode } from "../../src/lib/errors.ts";
-import { sign } from "../../src/webhooks/verify.ts";
+import { signSample } from "../../src/webhooks/webhook-verification.ts";
 import { host, startEdgeWithAgent } from "../support/edge-with-agent.ts";
 import type { EdgeWithAgent } from "../support/edge-with-agent.ts";
 import { RawH2, types } from "../support/h2-frames.ts";
@@ -133,7 +133,7 @@ for (const protocol of protocols) {
     const verify = (provider: string, secret: string) =>
       fixture.route({ webhook_verification: { enabled: true, provider, secret } });
     const signed = (provider: string, secret: string, content = body) =>
-      sign(provider, { secret, body: content, url: `https://${host}/`, now: fixture.clock.now() }).headers;
+      signSample(provider, { secret, body: content, url: `https://${host}/`, now: fixture.clock.now() }).headers;
     const post = (headers: Readonly<Record<string, string | readonly string[]>>, content: string | Buffer = body) =>
       fixture.ask(protocol, { method: "POST", headers, body: content });
 

@@ -1,10 +1,10 @@
 /** Faulty modules: their route is closed and reported, and all other routes continue (security R6). */
 import assert from "node:assert/strict";
 import { after, before, it, mock } from "node:test";
-import { beat, newHeart, workOf } from "../../src/lib/heartbeat.ts";
+import { startHeartbeat, newHeart, workOf } from "../../src/lib/heartbeat.ts";
 import { errorCode } from "../../src/lib/errors.ts";
 import type { CompiledModule } from "../../src/traffic/module.ts";
-import { passed } from "../../src/traffic/step.ts";
+import { passStep } from "../../src/traffic/step.ts";
 import { userAgentFilter } from "../../src/modules/user-agent-filter.ts";
 import type { Problem } from "../../src/routing/planes/messages.ts";
 import { startEdgeWithAgent } from "../support/edge-with-agent.ts";
@@ -26,7 +26,7 @@ const filter = { user_agent_filter: { enabled: true, allow: [], deny: [] } };
 const fail = (): never => {
   throw new Error("secret detail");
 };
-const fine = passed("user_agent_filter", "nothing is wrong");
+const fine = passStep("user_agent_filter", "nothing is wrong");
 
 const hooks: Record<string, CompiledModule> = {
   "throws at the request": { request: fail },
@@ -86,7 +86,7 @@ for (const protocol of protocols) {
 
   it(`R6: the site of a running hook over ${protocol} is noted for the watchdog, and only while it runs`, async () => {
     const heart = newHeart();
-    beat(heart);
+    startHeartbeat(heart);
     const noted: number[] = [];
     const note = () => {
       noted.push(workOf(heart));

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { after, before, describe, it } from "node:test";
 import { errorCode } from "../../src/lib/errors.ts";
-import { sign } from "../../src/webhooks/verify.ts";
+import { signSample } from "../../src/webhooks/webhook-verification.ts";
 import { host, startEdgeWithAgent } from "../support/edge-with-agent.ts";
 import type { EdgeWithAgent } from "../support/edge-with-agent.ts";
 import { protocols } from "../support/http-client.ts";
@@ -39,7 +39,8 @@ function verifyByRule(fixture: EdgeWithAgent, provider: string, more: object = {
 type Fields = Readonly<Record<string, string>>;
 
 function signed(fixture: EdgeWithAgent, provider: string, body: string): Fields {
-  return sign(provider, { secret, body: Buffer.from(body), url: `https://${host}/`, now: fixture.clock.now() }).headers;
+  return signSample(provider, { secret, body: Buffer.from(body), url: `https://${host}/`, now: fixture.clock.now() })
+    .headers;
 }
 
 const codeOf = ({ headers }: Asked): unknown => headers["postern-error-code"];

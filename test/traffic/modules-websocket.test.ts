@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
 import { after, before, describe, it } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
-import { HttpExchange } from "../../src/edge/http/exchange.ts";
+import { HttpExchange } from "../../src/edge/http/http-exchange.ts";
 import { errorCode } from "../../src/lib/errors.ts";
 import { connectAgent } from "../support/agents.ts";
 import type { TestAgent } from "../support/agents.ts";

@@ -8,7 +8,7 @@ import type { EdgeWithAgent } from "../support/edge-with-agent.ts";
 import { eventually } from "../support/eventually.ts";
 import { protocols } from "../support/http-client.ts";
 import type { Asked } from "../support/http-client.ts";
-import { openOutbound } from "../../src/outbound/client.ts";
+import { openOutbound } from "../../src/outbound/outbound.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { startHttpService } from "../support/services.ts";
 

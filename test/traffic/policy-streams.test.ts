@@ -4,7 +4,7 @@ import { gunzipSync, gzipSync } from "node:zlib";
 import type { ServerResponse } from "node:http";
 import { after, before, describe, it } from "node:test";
 import { errorCode } from "../../src/lib/errors.ts";
-import type { StepReport } from "../../src/routing/planes/questions.ts";
+import type { StepReport } from "../../src/routing/planes/edge-questions.ts";
 import { startEdgeWithAgent } from "../support/edge-with-agent.ts";
 import type { EdgeWithAgent } from "../support/edge-with-agent.ts";
 import { protocols } from "../support/http-client.ts";

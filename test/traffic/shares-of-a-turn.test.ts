@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { CompiledModule } from "../../src/traffic/module.ts";
-import { denied } from "../../src/traffic/step.ts";
+import { denyStep } from "../../src/traffic/step.ts";
 import { answering, ok, startFront } from "../support/front.ts";
 import type { FrontOptions } from "../support/front.ts";
 import { RawH2, types } from "../support/h2-frames.ts";
@@ -20,7 +20,7 @@ function costly(order: string[]): CompiledModule {
       order.push(request.path);
       const end = performance.now() + costMs;
       while (performance.now() < end);
-      return denied("test", "source_denied", "denied after some work");
+      return denyStep("test", "source_denied", "denied after some work");
     },
   };
 }

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { errorCode } from "../../src/lib/errors.ts";
 import type { CompiledModule } from "../../src/traffic/module.ts";
-import { passed } from "../../src/traffic/step.ts";
+import { passStep } from "../../src/traffic/step.ts";
 import type { Step } from "../../src/traffic/step.ts";
 import { answering, eventually, ok, withFront } from "../support/front.ts";
 
@@ -41,12 +41,12 @@ describe("a slow response hook", () => {
       client.send(get("/one"));
       await eventually(() => hook.asked() === 1);
       assert.equal(client.received, "");
-      hook.decide(passed("slow", "decided"));
+      hook.decide(passStep("slow", "decided"));
       const received = await client.until(body);
       assert.match(received, /^HTTP\/1\.1 200 OK\r\n/);
       client.clear().send(get("/two"));
       await eventually(() => hook.asked() === 2);
-      hook.decide(passed("slow", "decided"));
+      hook.decide(passStep("slow", "decided"));
       await client.until(body);
     });
   });
@@ -71,7 +71,7 @@ describe("a slow response hook", () => {
       await eventually(() => hook.asked() === 1);
       client.socket.destroy();
       await eventually(() => front.finished.length === 1);
-      hook.decide(passed("slow", "decided"));
+      hook.decide(passStep("slow", "decided"));
       await eventually(() => front.context.counters.openExchanges === 0);
     });
   });

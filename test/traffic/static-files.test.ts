@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { startPlatform } from "../support/platform.ts";
 import type { TestPlatform } from "../support/platform.ts";
-import { parseTargets } from "../../src/agent/targets.ts";
+import { parseTargets } from "../../src/agent/parse-targets.ts";
 
 describe("a directory that an agent publishes", { timeout: 120_000 }, () => {
   const outside = mkdtempSync(join(tmpdir(), "postern-files-"));

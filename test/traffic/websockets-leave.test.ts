@@ -6,7 +6,7 @@ import { buffer as readBuffer } from "node:stream/consumers";
 import { connect as connectTls } from "node:tls";
 import type { Socket } from "node:net";
 import { WebSocket } from "ws";
-import { binaryHead, closeFrame } from "../../src/websocket/frames.ts";
+import { binaryHead, closeFrame } from "../../src/websocket/websocket-frames.ts";
 import { connectAgent } from "../support/agents.ts";
 import { host, startEdgeWithAgent } from "../support/edge-with-agent.ts";
 import type { EdgeWithAgent } from "../support/edge-with-agent.ts";

@@ -10,7 +10,7 @@ import type { ByteStream } from "../../src/lib/io/byte-stream.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import type { Clock } from "../../src/lib/clock.ts";
 import { errorCode } from "../../src/lib/errors.ts";
-import { connectSession } from "../../src/tunnel/client.ts";
+import { connectSession } from "../../src/tunnel/connect-session.ts";
 import type { ClientHandlers, ClientOptions, ClientSession } from "../../src/tunnel/client-hooks.ts";
 import type { ProxiedHeader } from "../../src/tunnel/proxy-header.ts";
 import { makeManualClock } from "../support/clock.ts";

@@ -7,7 +7,7 @@ import type { TLSSocket } from "node:tls";
 import { systemClock } from "../../src/lib/clock.ts";
 import { Refusal } from "../../src/lib/errors.ts";
 import type { ExchangeCommand } from "../../src/routing/planes/messages.ts";
-import { connectSession } from "../../src/tunnel/client.ts";
+import { connectSession } from "../../src/tunnel/connect-session.ts";
 import type { AnswerExchange } from "../../src/tunnel/exchange-question.ts";
 import { maxExchangeBytes } from "../../src/tunnel/exchange-question.ts";
 import type { AgentSession } from "../../src/tunnel/server-hooks.ts";

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useId } from "preact/hooks";
 import { Bars, Lines } from "./marks.tsx";
-import type { Line } from "./marks.tsx";
+import type { ChartLine } from "./marks.tsx";
 import { axisOf, axisText, roundTop, stepText } from "./scale.ts";
 import type { Times } from "./scale.ts";
 import "./charts.css";
@@ -12,7 +12,7 @@ interface ChartProps {
   /** The value over all steps. */
   readonly figure: ComponentChildren;
   readonly kind: "bars" | "lines";
-  readonly lines: readonly Line[];
+  readonly lines: readonly ChartLine[];
   readonly times: Times;
   /** Shown without any value. */
   readonly empty: string;

@@ -1,6 +1,6 @@
 /** Bars and lines of a chart, as SVG in a square of 100 by 100 that is stretched to the chart's size. */
 
-export interface Line {
+export interface ChartLine {
   readonly name: string;
   /** One per step; null: no value. */
   readonly values: readonly (number | null)[];
@@ -11,7 +11,7 @@ export interface Line {
 export type Colour = "accent" | "info" | "warn" | "bad";
 
 export interface MarksProps {
-  readonly lines: readonly Line[];
+  readonly lines: readonly ChartLine[];
   /** Value at the upper edge. */
   readonly top: number;
 }

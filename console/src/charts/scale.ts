@@ -16,11 +16,11 @@ export function axisOf(top: number): readonly number[] {
 /** `950`, `12.4 k`, `3.1 M`. */
 export function countText(count: number): string {
   if (count < 10_000) return count.toLocaleString("en");
-  if (count < 1_000_000) return `${trimmed(count / 1_000)} k`;
-  return count < 1_000_000_000 ? `${trimmed(count / 1_000_000)} M` : `${trimmed(count / 1_000_000_000)} G`;
+  if (count < 1_000_000) return `${trimNumber(count / 1_000)} k`;
+  return count < 1_000_000_000 ? `${trimNumber(count / 1_000_000)} M` : `${trimNumber(count / 1_000_000_000)} G`;
 }
 
-function trimmed(number: number): string {
+function trimNumber(number: number): string {
   return number.toFixed(number < 100 ? 1 : 0).replace(/\.0$/, "");
 }
 

@@ -1,7 +1,7 @@
 /** The API as this page calls it: through the SDK, with a session instead of a key. */
 import { signal } from "@preact/signals";
 import { Postern, PosternConnectionError, PosternError, operations } from "../../../sdk/src/index.ts";
-import { camel } from "../../../sdk/src/client.ts";
+import { toCamelCase } from "../../../sdk/src/client.ts";
 import type { FetchAnswer, FetchInit } from "../../../sdk/src/index.ts";
 
 export interface Session {
@@ -46,7 +46,7 @@ export type Json = null | boolean | number | string | readonly Json[] | { readon
 export type JsonObject = Readonly<Record<string, Json>>;
 export type ApiObject = JsonObject & { readonly id: string };
 
-async function send(url: string, init: FetchInit): Promise<FetchAnswer> {
+async function sendRequest(url: string, init: FetchInit): Promise<FetchAnswer> {
   const answer = await fetch(url, {
     ...init,
     headers: { ...init.headers, "postern-console-token": session.value?.page_token ?? "" },
@@ -63,11 +63,11 @@ function noteEnd({ status }: FetchAnswer): void {
 
 /** Shows the login if the session has ended. Does nothing while the server does not answer. */
 export async function checkSession(): Promise<void> {
-  const answer = await ask("GET").catch(() => undefined);
+  const answer = await askServer("GET").catch(() => undefined);
   if (answer) noteEnd(answer);
 }
 
-export const postern = new Postern({ baseUrl: location.origin, fetch: send });
+export const postern = new Postern({ baseUrl: location.origin, fetch: sendRequest });
 
 type Method = (...args: readonly unknown[]) => unknown;
 
@@ -76,12 +76,12 @@ export function methodOf(operationId: string): Method {
   const found = operations.find(({ id }) => id === operationId);
   if (!found) throw new Error(`there is no operation ${operationId}`);
   let group = postern as unknown as Record<string, unknown>;
-  for (const word of found.group) group = group[camel(word)] as Record<string, unknown>;
-  return group[camel(found.verb)] as Method;
+  for (const word of found.group) group = group[toCamelCase(word)] as Record<string, unknown>;
+  return group[toCamelCase(found.verb)] as Method;
 }
 
 /** Calls an operation that returns one object. */
-export async function call(operationId: string, ...args: readonly unknown[]): Promise<ApiObject> {
+export async function callOperation(operationId: string, ...args: readonly unknown[]): Promise<ApiObject> {
   return (await methodOf(operationId)(...args)) as ApiObject;
 }
 
@@ -106,7 +106,7 @@ export function isGone(error: unknown): boolean {
 }
 
 /** Logs in with the cookie, or once with the code of a link. An invitation stays in the address until it is accepted. */
-export async function begin(): Promise<void> {
+export async function beginSession(): Promise<void> {
   const code = /^#code=([0-9a-z]+)$/.exec(location.hash)?.[1];
   invitation.value = /^#invite=([0-9a-z]+)$/.exec(location.hash)?.[1];
   const asked = /^#authorize=([\w-]+)$/.exec(location.hash)?.[1];
@@ -116,7 +116,7 @@ export async function begin(): Promise<void> {
   if (refused !== undefined) whyOut.value = refusals[refused] ?? "The login failed. Start again.";
   // Remove the code from the browser's history first.
   if (code !== undefined || refused !== undefined || asked !== undefined) history.replaceState(undefined, "", "#/");
-  session.value = code === undefined ? await known() : await logIn({ code });
+  session.value = code === undefined ? await findSession() : await logIn({ code });
 }
 
 const connectionName = "connection";
@@ -135,16 +135,16 @@ const refusals: Readonly<Record<string, string>> = {
 };
 
 /** Switches to another account of the same person. Rejects with the server's error. */
-export async function move(accountId: string): Promise<void> {
-  const answer = await ask("POST", { account_id: accountId });
+export async function moveToAccount(accountId: string): Promise<void> {
+  const answer = await askServer("POST", { account_id: accountId });
   if (!answer.ok) throw new Error(((await answer.json()) as { readonly msg: string }).msg);
   session.value = (await answer.json()) as Session;
 }
 
 export async function logIn(by: { readonly code: string } | { readonly api_key: string }): Promise<Session | null> {
-  const answer = await ask("POST", by);
+  const answer = await askServer("POST", by);
   if (!answer.ok) {
-    const before = await known();
+    const before = await findSession();
     if (before) return before;
     whyOut.value = ((await answer.json()) as { readonly msg: string }).msg;
     return null;
@@ -154,7 +154,7 @@ export async function logIn(by: { readonly code: string } | { readonly api_key: 
 }
 
 /** Sends a request that opens a session, such as a login with a passkey. Rejects with a sentence. */
-export async function enter(path: string, body: object): Promise<void> {
+export async function enterWith(path: string, body: object): Promise<void> {
   session.value = (await sendToConsole(path, body)) as unknown as Session;
   whyOut.value = "";
 }
@@ -167,19 +167,19 @@ export async function sendToConsole(path: string, body: object): Promise<JsonObj
     body: JSON.stringify(body),
   }).catch(() => undefined);
   if (!answer) throw new Error("The server does not answer. Try again.");
-  if (!answer.ok) throw new Error(sentence(((await answer.json()) as { readonly msg: string }).msg));
+  if (!answer.ok) throw new Error(toSentence(((await answer.json()) as { readonly msg: string }).msg));
   return (await answer.json()) as JsonObject;
 }
 
 export async function logOut(): Promise<void> {
-  await ask("DELETE");
+  await askServer("DELETE");
   whyOut.value = "You are logged out.";
   session.value = null;
 }
 
 /** Returns the cookie's session, or null and the ways to log in. */
-export async function known(): Promise<Session | null> {
-  const answer = await ask("GET");
+export async function findSession(): Promise<Session | null> {
+  const answer = await askServer("GET");
   if (answer.ok) return (await answer.json()) as Session;
   const { details } = (await answer.json()) as { readonly details?: Readonly<Record<string, string>> };
   const { login_title: title, login_url: url } = details ?? {};
@@ -188,7 +188,7 @@ export async function known(): Promise<Session | null> {
   return null;
 }
 
-function ask(method: string, body?: object): Promise<Response> {
+function askServer(method: string, body?: object): Promise<Response> {
   return fetch("/console/session", {
     method,
     headers: {
@@ -212,14 +212,16 @@ export function explainError(error: unknown): {
   }
   if (!(error instanceof PosternError)) return { message: (error as Error).message, fields: {} };
   const fields = Object.fromEntries(
-    Object.entries(error.details).flatMap(([name, text]) => (name === "operation_id" ? [] : [[name, sentence(text)]])),
+    Object.entries(error.details).flatMap(([name, text]) =>
+      name === "operation_id" ? [] : [[name, toSentence(text)]],
+    ),
   );
   // The server names the operation first, which people at a form have not called.
-  return { message: sentence(error.message.replace(/^[a-z]+[A-Z]\w*: /, "")), fields };
+  return { message: toSentence(error.message.replace(/^[a-z]+[A-Z]\w*: /, "")), fields };
 }
 
 /** Begins with a capital letter, unless it begins with a name in quotes, and ends with a full stop. */
-function sentence(text: string): string {
+function toSentence(text: string): string {
   const trimmed = text.trim();
   return `${trimmed.charAt(0).toUpperCase()}${trimmed.slice(1)}${/[.!?]$/.test(trimmed) ? "" : "."}`;
 }

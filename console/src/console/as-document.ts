@@ -7,9 +7,9 @@ import type { Description, Kind, Schema } from "./description.ts";
 const unchanged: Json = { $unchanged: true };
 
 /** Returns a document as YAML, see `documentOf`. */
-export function asDocument(...given: Parameters<typeof documentOf>): string | undefined {
-  const document = documentOf(...given);
-  const [kind] = given;
+export function asDocument(...parameters: Parameters<typeof documentOf>): string | undefined {
+  const document = documentOf(...parameters);
+  const [kind] = parameters;
   return document && `objects:\n  ${kind.name}:\n    NAME: ${JSON.stringify(document.objects[kind.name]?.["NAME"])}\n`;
 }
 
@@ -25,10 +25,10 @@ export function documentOf(
   const held = api.components.schemas["Document"]?.properties?.["objects"]?.properties ?? {};
   if (!(kind.name in held)) return undefined;
   const { properties = {}, required = [] } = kind.createSchema ?? {};
-  const given = object ? (inputOf(object, kind.createSchema ?? {}, resolve) as Readonly<Record<string, Json>>) : {};
+  const shown = object ? (inputOf(object, kind.createSchema ?? {}, resolve) as Readonly<Record<string, Json>>) : {};
   const fields: Record<string, Json> = { ...ownersOf(kind, parents) };
   for (const [name, schema] of Object.entries(properties)) {
-    const value = input[name] ?? given[name];
+    const value = input[name] ?? shown[name];
     if (value !== undefined) fields[name] = object ? withoutSecrets(value, resolve(schema), resolve) : value;
     // Values that the API never returns cannot be copied.
     else if (object && required.includes(name)) fields[name] = unchanged;

@@ -2,15 +2,15 @@
 import { useEffect, useState } from "preact/hooks";
 import { Dialog, Failure, Tag, TextInput } from "../ui/elements.tsx";
 import { Diff } from "../ui/diff.tsx";
-import { call, explainError } from "./api.ts";
+import { callOperation, explainError } from "./api.ts";
 import type { ApiObject, JsonObject } from "./api.ts";
 import { asDocument, documentOf } from "./as-document.ts";
 import { TryOnTraffic } from "./backtest.tsx";
 import { Copies } from "./copies.tsx";
 import type { Description, Kind } from "./description.ts";
 import { titleOf } from "./description.ts";
-import { conceal, textOf } from "./field-text.ts";
-import { fieldsOf, isOvertaken, newFieldsOf, patchOf, tried, write } from "./writes.ts";
+import { concealSecrets, textOf } from "./field-text.ts";
+import { fieldsOf, isOvertaken, newFieldsOf, patchOf, previewWrite, writeObject } from "./writes.ts";
 import type { Change, Tried } from "./writes.ts";
 
 interface ReviewProps {
@@ -36,7 +36,7 @@ export function Review({ change, description, onFaults, onDone, onClose }: Revie
   const patch = patchOf(object && fieldsOf(object, kind, description), input);
   const schema = (object ? kind.updateSchema : kind.createSchema) ?? kind.shown;
   const concealed = (fields: JsonObject | undefined, known: JsonObject | undefined): JsonObject | undefined =>
-    fields && (conceal(fields, known, schema, description) as JsonObject);
+    fields && (concealSecrets(fields, known, schema, description) as JsonObject);
   const expected = answer?.object;
   const wanted =
     expected &&
@@ -46,7 +46,7 @@ export function Review({ change, description, onFaults, onDone, onClose }: Revie
   useEffect(() => {
     let isStale = false;
     setAnswer(undefined);
-    void tried(change, base, patch).then(
+    void previewWrite(change, base, patch).then(
       (found) => !isStale && setAnswer(found),
       (failure: unknown) => {
         const { message, fields } = explainError(failure);
@@ -61,13 +61,13 @@ export function Review({ change, description, onFaults, onDone, onClose }: Revie
     };
   }, [change, base]);
   const readTheirs = async (): Promise<void> => {
-    if (object && kind.get !== undefined) setTheirs(await call(kind.get, ...change.parents, object.id));
+    if (object && kind.get !== undefined) setTheirs(await callOperation(kind.get, ...change.parents, object.id));
   };
 
   const apply = async (): Promise<void> => {
     setBusy(true);
     try {
-      onDone(await write(change, base, patch, reason));
+      onDone(await writeObject(change, base, patch, reason));
     } catch (failure) {
       const { message, fields } = explainError(failure);
       setError(message);
@@ -176,7 +176,7 @@ function Consequences({ answer }: { readonly answer: Tried | undefined }) {
           <p>This change also affects:</p>
           <ul class="also">
             {answer.also.map((text) => (
-              <li key={text}>{consequence(text)}</li>
+              <li key={text}>{renderConsequence(text)}</li>
             ))}
           </ul>
         </div>
@@ -186,7 +186,7 @@ function Consequences({ answer }: { readonly answer: Tried | undefined }) {
 }
 
 /** Formats `create reserved_domain shop.example` for people. */
-function consequence(text: string) {
+function renderConsequence(text: string) {
   const [, action, kind, rest = ""] = /^(create|update|delete) (\w+) ?(.*)$/.exec(text) ?? [];
   if (action === undefined || kind === undefined) return text;
   return (

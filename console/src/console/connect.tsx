@@ -5,7 +5,7 @@ import { Failed } from "./parts.tsx";
 import { OpenedLink } from "./opened-link.tsx";
 import { useData } from "./use-data.ts";
 
-interface Asked {
+interface ConnectRequest {
   /** The name of the application, which it chose itself. */
   readonly client: string;
   readonly destination: string;
@@ -23,7 +23,7 @@ const meanings: Readonly<Record<string, string>> = {
 
 export function Connect({ request }: { readonly request: string }) {
   const found = useData(
-    () => sendToConsole("application", { request }) as Promise<unknown> as Promise<Asked>,
+    () => sendToConsole("application", { request }) as Promise<unknown> as Promise<ConnectRequest>,
     [request],
   );
   return (
@@ -38,7 +38,7 @@ export function Connect({ request }: { readonly request: string }) {
   );
 }
 
-function Confirm({ request, asked }: { readonly request: string; readonly asked: Asked }) {
+function Confirm({ request, asked }: { readonly request: string; readonly asked: ConnectRequest }) {
   const { client, destination, scopes, possible_scopes: possible, resource, account } = asked;
   const [error, setError] = useState("");
   const [isBusy, setBusy] = useState(false);

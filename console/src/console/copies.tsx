@@ -1,6 +1,6 @@
 /** Shows a call of the API as equivalent commands. */
 import { Copy } from "../ui/elements.tsx";
-import { apiCommand, curl, quoted } from "../ui/shell.ts";
+import { apiCommand, renderCurl, quoteForShell } from "../ui/shell.ts";
 
 interface CopiesProps {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
@@ -12,9 +12,9 @@ interface CopiesProps {
 
 export function Copies({ method, path, body, yaml }: CopiesProps) {
   const text = body && JSON.stringify(body);
-  const command = curl(`${location.origin}${path}`, method, [
+  const command = renderCurl(`${location.origin}${path}`, method, [
     `-H "Authorization: Bearer $POSTERN_API_KEY" -H 'Service-Version: 2'`,
-    ...(text === undefined ? [] : [`-H 'Content-Type: application/json' --data-raw ${quoted(text)}`]),
+    ...(text === undefined ? [] : [`-H 'Content-Type: application/json' --data-raw ${quoteForShell(text)}`]),
   ]);
   const cli = apiCommand(method, path, text);
   return (

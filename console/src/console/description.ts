@@ -71,15 +71,15 @@ export interface Description {
 
 let loading: Promise<Description> | undefined;
 
-export function describe(): Promise<Description> {
-  loading ??= load().catch((error: unknown) => {
+export function loadDescription(): Promise<Description> {
+  loading ??= fetchDescription().catch((error: unknown) => {
     loading = undefined;
     throw error;
   });
   return loading;
 }
 
-async function load(): Promise<Description> {
+async function fetchDescription(): Promise<Description> {
   const api = (await methodOf("getOpenAPI")()) as OpenApi;
   const { schemas } = api.components;
   const resolve = (schema: Schema): Schema => {
@@ -119,7 +119,7 @@ async function load(): Promise<Description> {
         [role]: item.operationId,
         shown,
         doc: shown.description ?? before.doc,
-        ...(role === "list" && { operatorOnly: refuses(item, errorCodes.operator_only) }),
+        ...(role === "list" && { operatorOnly: mayRefuse(item, errorCodes.operator_only) }),
         ...(body && role === "create" && { createSchema: resolve(body) }),
         ...(body && role === "update" && { updateSchema: resolve(body) }),
       });
@@ -127,7 +127,7 @@ async function load(): Promise<Description> {
   }
   for (const kind of kinds.values()) {
     const start = `${kind.path}/{id}/`;
-    const told = Object.entries(api.paths).flatMap(([path, items]) => {
+    const operations = Object.entries(api.paths).flatMap(([path, items]) => {
       const item = path.startsWith(start) && path.lastIndexOf("/") === start.length - 1 ? items["post"] : undefined;
       // A command that requires input has a separate view.
       const { required = [] } = item?.requestBody?.content?.["application/json"]?.schema ?? {};
@@ -135,13 +135,13 @@ async function load(): Promise<Description> {
         item?.tags?.[0] === kind.name && required.length === 0 && item.operationId.startsWith(path.slice(start.length));
       return item && isIts ? [{ name: path.slice(start.length), operationId: item.operationId }] : [];
     });
-    kinds.set(kind.name, { ...kind, commands: told });
+    kinds.set(kind.name, { ...kind, commands: operations });
   }
   return { api, kinds: new Map([...kinds].filter(([, kind]) => kind.get !== undefined)), resolve };
 }
 
 /** Whether the operation may fail with the code. */
-function refuses({ responses }: PathItem, code: string): boolean {
+function mayRefuse({ responses }: PathItem, code: string): boolean {
   return Object.values(responses).some(({ description }) => description?.split(", ").includes(code));
 }
 
@@ -183,14 +183,14 @@ export function inputOf(object: Json, schema: Schema, resolve: Description["reso
   const input: Record<string, Json> = {};
   for (const [name, given] of Object.entries(schema.properties)) {
     const field = resolve(given);
-    const value = fields[name] ?? referred(fields, name);
+    const value = fields[name] ?? resolveReference(fields, name);
     if (value === undefined) continue;
     input[name] = field.properties ? inputOf(value, field, resolve) : value;
   }
   return input;
 }
 
-function referred(fields: Readonly<Record<string, Json>>, name: string): Json | undefined {
+function resolveReference(fields: Readonly<Record<string, Json>>, name: string): Json | undefined {
   const idOf = (value: Json | undefined): Json => (value as { readonly id?: string } | null)?.id ?? null;
   if (name.endsWith("_id")) {
     const value = fields[name.slice(0, -3)];

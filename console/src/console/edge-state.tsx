@@ -2,12 +2,12 @@
 import { useState } from "preact/hooks";
 import type { HTTPSEdge, Ref, ReservedDomain } from "../../../sdk/src/index.ts";
 import { Tag } from "../ui/elements.tsx";
-import { call, postern } from "./api.ts";
+import { callOperation, postern } from "./api.ts";
 import type { ApiObject } from "./api.ts";
 import { kindOfId, titleOf } from "./description.ts";
 import type { Description } from "./description.ts";
 import { labelOf } from "./label.ts";
-import { configurationChanges, useEvery } from "./live.ts";
+import { configurationChanges, useEvery } from "./live-changes.ts";
 import { Failed } from "./parts.tsx";
 import { linkTo } from "./router.ts";
 import { useData } from "./use-data.ts";
@@ -25,9 +25,9 @@ export function EdgeState({ edge, description }: Props) {
   const [asked, setAsked] = useState(0);
   useEvery(everyMs, () => setAsked((count) => count + 1), []);
   const on = [edge.id, asked, configurationChanges.value];
-  const hosts = unique((edge.hostports ?? []).map((one) => one.replace(/:\d+$/, "")));
+  const hosts = uniqueTexts((edge.hostports ?? []).map((one) => one.replace(/:\d+$/, "")));
   const domains = useData(() => domainsOf(hosts), on);
-  const ids = unique(edge.routes.flatMap(({ backend }) => (backend ? [backend.backend.id] : [])));
+  const ids = uniqueTexts(edge.routes.flatMap(({ backend }) => (backend ? [backend.backend.id] : [])));
   const backends = useData(() => Promise.all(ids.map((id) => backendOf(id, description))), on);
   if (hosts.length + ids.length === 0) return null;
   return (
@@ -38,7 +38,7 @@ export function EdgeState({ edge, description }: Props) {
           hosts.map((host) => (
             <li key={host} class="row">
               <span class="mono cut grow">{host}</span>
-              <CertificateState domain={covering(host, domains.value ?? [])} />
+              <CertificateState domain={findCovering(host, domains.value ?? [])} />
             </li>
           ))}
         {backends.value?.map((one) => (
@@ -88,7 +88,7 @@ function Serving({ tunnels }: { readonly tunnels: readonly Ref[] }) {
   );
 }
 
-function unique(texts: readonly string[]): readonly string[] {
+function uniqueTexts(texts: readonly string[]): readonly string[] {
   return [...new Set(texts)].slice(0, most);
 }
 
@@ -99,7 +99,7 @@ async function domainsOf(hosts: readonly string[]): Promise<readonly ReservedDom
     .items;
 }
 
-function covering(host: string, domains: readonly ReservedDomain[]): ReservedDomain | undefined {
+function findCovering(host: string, domains: readonly ReservedDomain[]): ReservedDomain | undefined {
   return domains.find(({ domain }) => domain === host) ?? domains.find(({ domain }) => domain === wildcardOf(host));
 }
 
@@ -117,7 +117,7 @@ interface Backend {
 
 async function backendOf(id: string, description: Description): Promise<Backend> {
   const kind = kindOfId(id, description) ?? "";
-  const object = (await call(description.kinds.get(kind)?.get ?? "", id)) as ApiObject;
+  const object = (await callOperation(description.kinds.get(kind)?.get ?? "", id)) as ApiObject;
   const tunnels = object["tunnels"] as unknown;
   return { id, kind, label: labelOf(object), tunnels: Array.isArray(tunnels) ? (tunnels as Ref[]) : undefined };
 }

@@ -3,11 +3,11 @@ import { useState } from "preact/hooks";
 import type { HTTPSEdge } from "../../../sdk/src/index.ts";
 import { asOf, atRevision, postern } from "./api.ts";
 import type { Description } from "./description.ts";
-import { newestOf } from "./lists.ts";
+import { loadNewest } from "./lists.ts";
 import type { ListPage } from "./lists.ts";
 import { EdgeState } from "./edge-state.tsx";
 import { Gone } from "./gone.tsx";
-import { configurationChanges } from "./live.ts";
+import { configurationChanges } from "./live-changes.ts";
 import { Edit } from "./objects.tsx";
 import { Failed, Head, ListFilter } from "./parts.tsx";
 import { Route } from "./route.tsx";
@@ -37,13 +37,13 @@ function List({ description }: Props) {
   const [more, setMore] = useState<readonly ListPage[]>([]);
   const first = useData(async () => {
     setMore([]);
-    return kind && (await newestOf(kind, description, asked, edgesOnPage));
+    return kind && (await loadNewest(kind, description, asked, edgesOnPage));
   }, [asked, configurationChanges.value, atRevision.value]);
   const pages = first.value ? [first.value, ...more] : [];
   const edges = pages.flatMap(({ items }) => items) as unknown as readonly HTTPSEdge[];
   const before = pages.at(-1)?.nextBeforeId;
   const load = async (): Promise<void> => {
-    if (kind) setMore([...more, await newestOf(kind, description, asked, edgesOnPage, { before })]);
+    if (kind) setMore([...more, await loadNewest(kind, description, asked, edgesOnPage, { before })]);
   };
   return (
     <section class="column" aria-label="Edges">

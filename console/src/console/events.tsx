@@ -4,7 +4,7 @@ import type { EventDestination } from "../../../sdk/src/index.ts";
 import { Copy, Tag, Time } from "../ui/elements.tsx";
 import type { Tone } from "../ui/format.ts";
 import { postern } from "./api.ts";
-import { configurationChanges, useEvery } from "./live.ts";
+import { configurationChanges, useEvery } from "./live-changes.ts";
 import { Failed, Head, Id } from "./parts.tsx";
 import { linkTo, place } from "./router.ts";
 import { useData } from "./use-data.ts";
@@ -140,7 +140,7 @@ function Tail({ id, asked }: { readonly id: string; readonly asked: number }) {
                     Copy
                   </Copy>
                 </div>
-                <pre class="sunken">{pretty(one.body)}</pre>
+                <pre class="sunken">{indentJson(one.body)}</pre>
               </div>
             </details>
           </li>
@@ -150,7 +150,7 @@ function Tail({ id, asked }: { readonly id: string; readonly asked: number }) {
   );
 }
 
-function pretty(body: string): string {
+function indentJson(body: string): string {
   try {
     return JSON.stringify(JSON.parse(body), undefined, 2);
   } catch {

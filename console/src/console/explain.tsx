@@ -8,7 +8,7 @@ import { Copies } from "./copies.tsx";
 import type { Description } from "./description.ts";
 import { Reference } from "./reference.tsx";
 import { Failed, Head, Outcome } from "./parts.tsx";
-import { RequestFields, askedOf, nothingDescribed } from "./request-form.tsx";
+import { RequestFields, toDescribedRequest, nothingDescribed } from "./request-form.tsx";
 import { place } from "./router.ts";
 import { Steps } from "./steps.tsx";
 import { useData } from "./use-data.ts";
@@ -22,7 +22,7 @@ export function Explain({ description }: { readonly description: Description }) 
   const chosen = edge || edges.value?.[0]?.id || "";
   const ask = async (): Promise<void> => {
     try {
-      setAnswer(await postern.edges.https.explain(chosen, askedOf(described)));
+      setAnswer(await postern.edges.https.explain(chosen, toDescribedRequest(described)));
       setError("");
     } catch (failure) {
       setAnswer(undefined);
@@ -63,7 +63,9 @@ export function Explain({ description }: { readonly description: Description }) 
         </div>
         <RequestFields value={described} onChange={setDescribed} />
         <div class="row">
-          {chosen !== "" && <Copies method="POST" path={`/edges/https/${chosen}/explain`} body={askedOf(described)} />}
+          {chosen !== "" && (
+            <Copies method="POST" path={`/edges/https/${chosen}/explain`} body={toDescribedRequest(described)} />
+          )}
           <span class="grow" />
           <button type="submit" class="primary" disabled={chosen === ""}>
             Explain

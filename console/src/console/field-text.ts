@@ -3,14 +3,14 @@ import type { Json, JsonObject } from "./api.ts";
 import type { Description, Schema } from "./description.ts";
 
 /** Hides secrets, but shows which of them are new. */
-export function conceal(value: Json, known: Json | undefined, schema: Schema, description: Description): Json {
+export function concealSecrets(value: Json, known: Json | undefined, schema: Schema, description: Description): Json {
   if (schema["x-secret"] && typeof value === "string" && value !== "")
     return known === undefined || value === known ? "(secret)" : "(another secret)";
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) {
     const before = Array.isArray(known) ? (known as readonly Json[]) : [];
     const of = description.resolve(schema.items ?? {});
-    return (value as readonly Json[]).map((one, at) => conceal(one, before[at], of, description));
+    return (value as readonly Json[]).map((one, at) => concealSecrets(one, before[at], of, description));
   }
   const before = (typeof known === "object" && known !== null ? known : {}) as JsonObject;
   return Object.fromEntries(
@@ -18,7 +18,7 @@ export function conceal(value: Json, known: Json | undefined, schema: Schema, de
       const field =
         schema.properties?.[name] ??
         (typeof schema.additionalProperties === "object" ? schema.additionalProperties : {});
-      return [name, conceal(one, before[name], description.resolve(field), description)];
+      return [name, concealSecrets(one, before[name], description.resolve(field), description)];
     }),
   );
 }

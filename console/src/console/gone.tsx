@@ -4,7 +4,7 @@ import { titleOf } from "./description.ts";
 import type { Kind } from "./description.ts";
 import { linkTo } from "./router.ts";
 import { SourceOf } from "./sources.tsx";
-import { plural } from "./views.ts";
+import { pluralName } from "./views.ts";
 
 export function Gone({ kind, id }: { readonly kind: Kind; readonly id: string }) {
   const title = titleOf(kind.name);
@@ -34,7 +34,7 @@ export function Gone({ kind, id }: { readonly kind: Kind; readonly id: string })
         </>
       )}
       <a class="button" href={kind.name === "https_edge" ? "#/edges" : linkTo("objects", kind.name)}>
-        {`All ${plural(kind.name)}`}
+        {`All ${pluralName(kind.name)}`}
       </a>
     </div>
   );

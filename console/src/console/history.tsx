@@ -5,7 +5,7 @@ import { apiCommand } from "../ui/shell.ts";
 import { Copy, Dialog, Tag, Time } from "../ui/elements.tsx";
 import { authorText, loadAuthors } from "./history/authors.ts";
 import { daysOf } from "./history/entries.ts";
-import type { Entry } from "./history/entries.ts";
+import type { HistoryEntry } from "./history/entries.ts";
 import { isUndoable, namesIn, sentenceOf } from "./history/sentence.ts";
 import type { Names } from "./history/sentence.ts";
 import "./history/history.css";
@@ -13,9 +13,9 @@ import { atRevision, explainError, postern } from "./api.ts";
 import type { Json } from "./api.ts";
 import { textOf } from "./field-text.ts";
 import { titleOf } from "./description.ts";
-import { configurationChanges } from "./live.ts";
+import { configurationChanges } from "./live-changes.ts";
 import { Failed, Head, Id } from "./parts.tsx";
-import { go, place } from "./router.ts";
+import { goTo, place } from "./router.ts";
 import { useData } from "./use-data.ts";
 
 export function History() {
@@ -100,7 +100,7 @@ async function loadEdgeNames(): Promise<readonly (readonly [id: string, name: st
 }
 
 interface ItemProps {
-  readonly entry: Entry;
+  readonly entry: HistoryEntry;
   /** The last revision that changed the configuration; undefined if only some are shown. */
   readonly newest: number | undefined;
   readonly names: Names;
@@ -160,7 +160,7 @@ function One({ revision: { revision, operation, changes }, isOpen, isLast, onRol
           type="button"
           onClick={() => {
             atRevision.value = revision;
-            go("edges");
+            goTo("edges");
           }}
         >
           Show the state at this revision

@@ -33,7 +33,7 @@ export function Backlog({ tick }: { readonly tick: number }) {
       )}
       {counts.length > 1 && (
         <svg role="img" aria-label={`Backlog: ${counts.join(", ")}`} width={width} height={height}>
-          <polyline fill="none" stroke="currentColor" points={points(counts)} />
+          <polyline fill="none" stroke="currentColor" points={linePoints(counts)} />
         </svg>
       )}
       <Failed error={error} />
@@ -41,7 +41,7 @@ export function Backlog({ tick }: { readonly tick: number }) {
   );
 }
 
-function points(counts: readonly number[]): string {
+function linePoints(counts: readonly number[]): string {
   const top = Math.max(1, ...counts);
   return counts
     .map((count, at) => `${(at * width) / (counts.length - 1)},${height - 2 - (count * (height - 4)) / top}`)

@@ -23,7 +23,7 @@ export function Payload({ id }: { readonly id: string }) {
       </button>
     );
   }
-  const json = value && formatted(value);
+  const json = value && formatJson(value);
   return (
     <section class="column tight" aria-label="Payload">
       <h3>Payload</h3>
@@ -44,7 +44,7 @@ export function Comparison({ ids }: { readonly ids: readonly [string, string] })
     async () => await Promise.all(ids.map((id) => postern.inboxMessages.payload.get(id))),
     ids,
   );
-  const [before, after] = (value ?? []).map((one) => `${fieldsText(one)}\n\n${formatted(one) ?? bodyText(one)}`);
+  const [before, after] = (value ?? []).map((one) => `${fieldsText(one)}\n\n${formatJson(one) ?? bodyText(one)}`);
   return (
     <article class="column" aria-label="Comparison">
       <h2>Differences</h2>
@@ -70,7 +70,7 @@ function bodyText({ is_base64: isBase64, body }: InboxPayload): string {
 }
 
 /** Returns the body in lines if it is JSON. */
-function formatted({ is_base64: isBase64, body }: InboxPayload): string | undefined {
+function formatJson({ is_base64: isBase64, body }: InboxPayload): string | undefined {
   if (isBase64) return undefined;
   try {
     return JSON.stringify(JSON.parse(body), undefined, 2);

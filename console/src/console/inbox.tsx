@@ -8,9 +8,9 @@ import { Backlog } from "./inbox-backlog.tsx";
 import { Comparison } from "./inbox-payload.tsx";
 import type { Description } from "./description.ts";
 import { Message } from "./inbox-message.tsx";
-import { useEvery } from "./live.ts";
+import { useEvery } from "./live-changes.ts";
 import { Failed, Head, ListFilter } from "./parts.tsx";
-import { go, place } from "./router.ts";
+import { goTo, place } from "./router.ts";
 import { useData, useSettled } from "./use-data.ts";
 
 const states = ["waiting", "blocked", "sending", "dead", "delivered", "refused", "discarded"] as const;
@@ -173,7 +173,7 @@ function Actions({ filter, chosen, done }: ActionsProps) {
         </>
       )}
       {first !== undefined && second !== undefined && chosen.size === 2 && (
-        <button type="button" class="tiny" onClick={() => go(`inbox/${first}/${second}`)}>
+        <button type="button" class="tiny" onClick={() => goTo(`inbox/${first}/${second}`)}>
           Compare 2 chosen
         </button>
       )}
@@ -194,7 +194,7 @@ function Row({ message, isOpen, isChosen, onToggle }: RowProps) {
   return (
     <li class="arrives row pickable">
       <input type="checkbox" aria-label={`Choose ${id}`} checked={isChosen} onChange={onToggle} />
-      <button type="button" class="grow" aria-current={isOpen} onClick={() => go(`inbox/${id}`)}>
+      <button type="button" class="grow" aria-current={isOpen} onClick={() => goTo(`inbox/${id}`)}>
         <Tag tone={tones[state] ?? ""}>{state}</Tag>
         <span class="mono method">{method}</span>
         <span class="mono cut grow" title={path}>

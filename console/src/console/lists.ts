@@ -29,7 +29,7 @@ export function filterOf(text: string, kind: Kind, { resolve }: Description): st
   return conditions.slice(0, mostFields).join(" || ");
 }
 
-interface Wanted {
+interface ListQuery {
   readonly parents?: readonly string[];
   /** Position of the next page of results. */
   readonly before?: string | undefined;
@@ -38,12 +38,12 @@ interface Wanted {
 }
 
 /** Returns one page of the newest objects of a kind that contain the text. */
-export async function newestOf(
+export async function loadNewest(
   kind: Kind,
   description: Description,
   text: string,
   limit: number,
-  { parents = [], before, isNow = false }: Wanted = {},
+  { parents = [], before, isNow = false }: ListQuery = {},
 ): Promise<ListPage> {
   const filter = filterOf(text, kind, description);
   if (filter === "") return { items: [], nextBeforeId: undefined };

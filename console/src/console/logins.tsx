@@ -5,7 +5,7 @@ import { Copy, Tag, Time } from "../ui/elements.tsx";
 import { explainError, postern } from "./api.ts";
 import { titleOf } from "./description.ts";
 import { edgesWith } from "./edge-pages.ts";
-import { useEvery } from "./live.ts";
+import { useEvery } from "./live-changes.ts";
 import { Failed, Head } from "./parts.tsx";
 import { linkTo } from "./router.ts";
 import { useData } from "./use-data.ts";

@@ -9,16 +9,16 @@ import { Skeleton } from "../ui/elements.tsx";
 import { Icon, Logo } from "../ui/icon.tsx";
 import { startTheme } from "../ui/theme.ts";
 import { startVisible } from "../ui/visible.ts";
-import { atRevision, begin, connection, invitation, isPast, session, whyOut } from "./api.ts";
+import { atRevision, beginSession, connection, invitation, isPast, session, whyOut } from "./api.ts";
 import { Connect } from "./connect.tsx";
-import { describe, titleOf } from "./description.ts";
+import { loadDescription, titleOf } from "./description.ts";
 import type { Description } from "./description.ts";
 import { Edges } from "./edges.tsx";
 import { Events } from "./events.tsx";
 import { Explain } from "./explain.tsx";
 import { History } from "./history.tsx";
-import { handleKey, isSearching } from "./keys.ts";
-import { liveState, startLive, stopLive } from "./live.ts";
+import { handleKey, isSearching } from "./keyboard.ts";
+import { liveState, startLive, stopLive } from "./live-changes.ts";
 import { New, NewInPlace, One } from "./objects.tsx";
 import { Table } from "./table.tsx";
 import { Logins } from "./logins.tsx";
@@ -32,8 +32,8 @@ import { Publish } from "./publish/publish.tsx";
 import { Published } from "./published.tsx";
 import { NewObject } from "./reference.tsx";
 import { useName } from "./names.ts";
-import { goInstead, place } from "./router.ts";
-import type { Place } from "./router.ts";
+import { replacePlace, place } from "./router.ts";
+import type { PagePlace } from "./router.ts";
 import { Search } from "./search.tsx";
 import { SignIn } from "./sign-in.tsx";
 import { Traffic } from "./traffic.tsx";
@@ -59,14 +59,14 @@ function Page() {
 }
 
 /** Whether a view shows the state at the selected revision. Other views show the current state, or create something. */
-function showsPast({ view, rest: [name = "", id] }: Place, description: Description | undefined): boolean {
+function showsPast({ view, rest: [name = "", id] }: PagePlace, description: Description | undefined): boolean {
   if (view === "edges") return true;
   return view === "objects" && id !== "new" && isPast(description?.kinds.get(name)?.get);
 }
 
 function Shell() {
   const [opens, setOpens] = useState(false);
-  const description = useData(describe, []);
+  const description = useData(loadDescription, []);
   const { view, rest } = place.value;
   useEffect(() => {
     setOpens(false);
@@ -204,7 +204,7 @@ interface NestedProps {
 function Nested({ name, id, description }: NestedProps) {
   const href = useName(id, description)?.href;
   useEffect(() => {
-    if (href !== undefined) goInstead(href.slice(2));
+    if (href !== undefined) replacePlace(href.slice(2));
   }, [href]);
   return (
     <p class="empty">
@@ -218,7 +218,7 @@ startVisible();
 document.addEventListener("keydown", handleKey);
 const target = document.querySelector("#page");
 if (target) render(<Page />, target);
-begin().catch(() => {
+beginSession().catch(() => {
   whyOut.value = "The server does not answer. Reload the page when the server is back.";
   session.value = null;
 });

@@ -5,17 +5,17 @@ import { Icon } from "../ui/icon.tsx";
 import type { Description } from "./description.ts";
 import { Agents } from "./overview/agents.tsx";
 import { Doc, Head, ListFilter } from "./parts.tsx";
-import { givenRoles } from "./people/roles.ts";
-import { kindsInGroups, nav } from "./views.ts";
+import { assignableRoles } from "./people/roles.ts";
+import { kindsInGroups, buildMenu } from "./views.ts";
 import type { MenuItem } from "./views.ts";
 
 export function Part({ path, description }: { readonly path: string; readonly description: Description }) {
-  const part = nav(description).find((one) => one.path === path);
+  const part = buildMenu(description).find((one) => one.path === path);
   if (!part) return null;
   return (
     <section class="column" aria-label={part.name}>
       <Head title={part.name} {...(part.doc !== undefined && { doc: part.doc })}>
-        {path === "access" && givenRoles().length > 0 && (
+        {path === "access" && assignableRoles().length > 0 && (
           <a class="button primary" href="#/people/invite">
             Invite a colleague
           </a>

@@ -6,7 +6,7 @@ import type { ApiObject } from "./api.ts";
 import { kindOfId } from "./description.ts";
 import type { Description } from "./description.ts";
 import { labelOf } from "./label.ts";
-import { configurationChanges } from "./live.ts";
+import { configurationChanges } from "./live-changes.ts";
 import { linkTo } from "./router.ts";
 
 export interface Named {

@@ -2,7 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { Command, Dialog } from "../ui/elements.tsx";
 import type { ApiObject, Json, JsonObject } from "./api.ts";
-import { atRevision, call, isPast, readOptions } from "./api.ts";
+import { atRevision, callOperation, isPast, readOptions } from "./api.ts";
 import { asDocument } from "./as-document.ts";
 import { Review, pathOf } from "./change.tsx";
 import { fieldsOf } from "./writes.ts";
@@ -12,7 +12,7 @@ import { titleOf } from "./description.ts";
 import type { Description, Schema } from "./description.ts";
 import { Fields, FormName } from "./form.tsx";
 import { labelOf } from "./label.ts";
-import { configurationChanges, every, rereadMs } from "./live.ts";
+import { configurationChanges, repeatWhileVisible, rereadMs } from "./live-changes.ts";
 import { Gone } from "./gone.tsx";
 import { Invitation } from "./invite.tsx";
 import { Value } from "./named.tsx";
@@ -22,7 +22,7 @@ import { PolicyProtocol, protocolOf } from "./policy/policy-field.tsx";
 import { CertificateProgress } from "./certificate-progress.tsx";
 import { Pulse } from "./pulse.tsx";
 import { Commands, UsedBy } from "./related.tsx";
-import { go, goInstead, linkTo, place } from "./router.ts";
+import { goTo, replacePlace, linkTo, place } from "./router.ts";
 import type { KindProps } from "./table.tsx";
 import { Tester } from "./testers.tsx";
 import { useData } from "./use-data.ts";
@@ -30,14 +30,17 @@ import { useData } from "./use-data.ts";
 /** Shows one object and its form. */
 export function One({ kind, description, parents = [], id }: KindProps & { readonly id: string }) {
   const data = useData(
-    () => call(kind.get ?? "", ...parents, id, readOptions(kind.get ?? "")),
+    () => callOperation(kind.get ?? "", ...parents, id, readOptions(kind.get ?? "")),
     [kind.name, id, atRevision.value, configurationChanges.value],
   );
   const [deletes, setDeletes] = useState(false);
   const [edits, setEdits] = useState(false);
   const isNow = !isPast(kind.get);
   const comesByItself = kind.create === undefined;
-  useEffect(() => (comesByItself && isNow ? every(rereadMs, data.again) : undefined), [comesByItself, isNow]);
+  useEffect(
+    () => (comesByItself && isNow ? repeatWhileVisible(rereadMs, data.again) : undefined),
+    [comesByItself, isNow],
+  );
   // Edits in progress are preserved, and the page reports that the object was deleted.
   const isGone = data.isGone && !edits && !deletes;
   const object = isGone ? undefined : data.value;
@@ -102,7 +105,7 @@ export function One({ kind, description, parents = [], id }: KindProps & { reado
         <Review
           change={{ kind, parents, object, input: null }}
           description={description}
-          onDone={() => go(`objects/${kind.name}`)}
+          onDone={() => goTo(`objects/${kind.name}`)}
           onClose={() => setDeletes(false)}
         />
       )}
@@ -250,7 +253,7 @@ export function New({ kind, description }: KindProps) {
         reviews={review === "now"}
         onDone={(answer) => {
           if (answer && shownOnce.some((name) => typeof answer[name] === "string")) setMade(answer);
-          else goInstead(next ?? (answer ? `objects/${kind.name}/${answer.id}` : `objects/${kind.name}`));
+          else replacePlace(next ?? (answer ? `objects/${kind.name}/${answer.id}` : `objects/${kind.name}`));
         }}
       />
     </section>

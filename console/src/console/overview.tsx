@@ -7,7 +7,7 @@ import { Icon } from "../ui/icon.tsx";
 import { visitedUrl } from "../ui/visited-url.ts";
 import { postern } from "./api.ts";
 import { titleOf } from "./description.ts";
-import { configurationChanges, trafficChanges, useEvery } from "./live.ts";
+import { configurationChanges, trafficChanges, useEvery } from "./live-changes.ts";
 import { Agents } from "./overview/agents.tsx";
 import { Checklist } from "./overview/checklist.tsx";
 import { DeadLetters } from "./overview/dead-letters.tsx";
@@ -46,7 +46,7 @@ export function Overview() {
     async () => (await postern.requests.list({ limit: 1 }).page()).items,
     [trafficChanges.value],
   );
-  const troubles = useData(latestTroubles, [trafficChanges.value]);
+  const troubles = useData(loadLatestTroubles, [trafficChanges.value]);
   const { value } = counts;
   // While another period loads, the previous one remains visible.
   const shown = history.value;
@@ -206,7 +206,7 @@ function deciderOf({ steps }: Request): string | undefined {
 const troublesShown = 8;
 
 /** Returns the newest requests that were denied or failed. The server searches all stored requests for each outcome. */
-async function latestTroubles(): Promise<readonly Request[]> {
+async function loadLatestTroubles(): Promise<readonly Request[]> {
   const pages = await Promise.all(
     ["denied", "failed"].map((outcome) => postern.requests.list({ limit: troublesShown, outcome }).page()),
   );

@@ -2,7 +2,7 @@
 import { Tag } from "../ui/elements.tsx";
 import { postern } from "./api.ts";
 import { titleOf } from "./description.ts";
-import { configurationChanges, useEvery } from "./live.ts";
+import { configurationChanges, useEvery } from "./live-changes.ts";
 import { Failed } from "./parts.tsx";
 import { linkOf } from "./related.tsx";
 import { linkTo } from "./router.ts";

@@ -6,9 +6,9 @@ import { clockText, statusTone } from "../ui/format.ts";
 import { curlWithAuthority } from "../ui/shell.ts";
 import { postern } from "./api.ts";
 import { Back } from "./history.tsx";
-import { trafficChanges, useEvery } from "./live.ts";
+import { trafficChanges, useEvery } from "./live-changes.ts";
 import { Failed, Head } from "./parts.tsx";
-import { go, linkTo, place } from "./router.ts";
+import { goTo, linkTo, place } from "./router.ts";
 import { useData } from "./use-data.ts";
 import { StartAgent } from "./publish/start-agent.tsx";
 
@@ -106,7 +106,7 @@ export function Published({ edgeId }: { readonly edgeId: string }) {
           revision={revision - 1}
           onClose={(isDone) => {
             setGoesBack(false);
-            if (isDone) go("overview");
+            if (isDone) goTo("overview");
           }}
         />
       )}

@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import type { TunnelSessionPulse } from "../../../sdk/src/index.ts";
 import { Tag, Time } from "../ui/elements.tsx";
 import { explainError, postern } from "./api.ts";
-import { useEvery } from "./live.ts";
+import { useEvery } from "./live-changes.ts";
 import { Failed } from "./parts.tsx";
 
 const everyMs = 5_000;
@@ -28,7 +28,7 @@ export function Pulse({ id }: { readonly id: string }) {
       {latency === null ? (
         <Tag tone="warn">does not answer</Tag>
       ) : (
-        <Tag tone="good">{`answers in ${text(latency)}`}</Tag>
+        <Tag tone="good">{`answers in ${formatMs(latency)}`}</Tag>
       )}
       <span class="muted">
         last heard <Time at={heardAt} />
@@ -37,6 +37,6 @@ export function Pulse({ id }: { readonly id: string }) {
   );
 }
 
-function text(ms: number): string {
+function formatMs(ms: number): string {
   return `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`;
 }

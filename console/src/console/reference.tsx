@@ -7,7 +7,7 @@ import type { ApiObject, Json } from "./api.ts";
 import { titleOf } from "./description.ts";
 import type { Description, Kind } from "./description.ts";
 import { labelOf } from "./label.ts";
-import { newestOf } from "./lists.ts";
+import { loadNewest } from "./lists.ts";
 import { useData, useSettled } from "./use-data.ts";
 
 interface NewObjectProps {
@@ -117,7 +117,7 @@ async function objectsOf(
   const pages = kinds.map(async (name) => {
     const kind = description.kinds.get(name);
     if (kind?.list === undefined || kind.parents > 0) return undefined;
-    return await newestOf(kind, description, text, 50, { isNow: true });
+    return await loadNewest(kind, description, text, 50, { isNow: true });
   });
   const found = (await Promise.all(pages)).filter((page) => page !== undefined);
   return {

@@ -6,12 +6,12 @@ import type { ApiObject } from "./api.ts";
 import type { Description, Kind } from "./description.ts";
 import { titleOf } from "./description.ts";
 import { labelOf } from "./label.ts";
-import { configurationChanges } from "./live.ts";
+import { configurationChanges } from "./live-changes.ts";
 import { Name } from "./named.tsx";
 import { Failed } from "./parts.tsx";
 import { linkTo } from "./router.ts";
 import { useData } from "./use-data.ts";
-import { plural } from "./views.ts";
+import { pluralName } from "./views.ts";
 
 interface RelatedProps {
   readonly kind: Kind;
@@ -37,9 +37,9 @@ export function UsedBy({ kind, description, id }: RelatedProps) {
   return (
     <>
       {belonging.value?.map(({ kind: other, field, items }) => (
-        <section key={other.name} class="panel" aria-label={plural(other.name)}>
+        <section key={other.name} class="panel" aria-label={pluralName(other.name)}>
           <header>
-            <h2 class="grow">{plural(other.name)}</h2>
+            <h2 class="grow">{pluralName(other.name)}</h2>
             {other.create !== undefined && atRevision.value === undefined && (
               <a class="button" href={`${linkTo("objects", other.name, "new")}?${field}=${id}`}>
                 Add
@@ -97,7 +97,7 @@ export function linkOf({
   return edge === id ? linkTo("edges", edge) : linkTo("edges", edge, id);
 }
 
-interface Part {
+interface RelatedList {
   readonly kind: Kind;
   /** Field that contains the owner's id. */
   readonly field: string;
@@ -105,7 +105,7 @@ interface Part {
 }
 
 /** Returns the kinds that are named after the owner's kind and must refer to it. */
-function partsOf(owner: Kind, id: string, { kinds }: Description): readonly Part[] {
+function partsOf(owner: Kind, id: string, { kinds }: Description): readonly RelatedList[] {
   return [...kinds.values()].flatMap((kind) => {
     if (kind.list === undefined || kind.parents > 0 || !kind.name.startsWith(`${owner.name}_`)) return [];
     return Object.entries(kind.createSchema?.properties ?? {}).flatMap(([field, schema]) =>
@@ -116,7 +116,7 @@ function partsOf(owner: Kind, id: string, { kinds }: Description): readonly Part
   });
 }
 
-async function itemsOf({ kind, filter }: Part): Promise<readonly ApiObject[]> {
+async function itemsOf({ kind, filter }: RelatedList): Promise<readonly ApiObject[]> {
   const listing = methodOf(kind.list ?? "")({ limit: most, filter, ...readOptions(kind.list ?? "") }) as {
     page(): Promise<{ items: readonly ApiObject[] }>;
   };

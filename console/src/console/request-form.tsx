@@ -1,7 +1,7 @@
 /** Fields that describe a request that is not sent. */
 import { TextArea, TextInput } from "../ui/elements.tsx";
 
-export interface Described {
+export interface RequestDraft {
   readonly method: string;
   readonly path: string;
   readonly source: string;
@@ -10,10 +10,10 @@ export interface Described {
   readonly email: string;
 }
 
-export const nothingDescribed: Described = { method: "GET", path: "/", source: "", fields: "", email: "" };
+export const nothingDescribed: RequestDraft = { method: "GET", path: "/", source: "", fields: "", email: "" };
 
 /** Returns the request in the API's format. */
-export function askedOf({ method, path, source, fields, email }: Described) {
+export function toDescribedRequest({ method, path, source, fields, email }: RequestDraft) {
   const headers = fields
     .split("\n")
     .filter((line) => line.includes(":"))
@@ -28,12 +28,12 @@ export function askedOf({ method, path, source, fields, email }: Described) {
 }
 
 interface RequestFieldsProps {
-  readonly value: Described;
-  onChange(value: Described): void;
+  readonly value: RequestDraft;
+  onChange(value: RequestDraft): void;
 }
 
 export function RequestFields({ value, onChange }: RequestFieldsProps) {
-  const set = (change: Partial<Described>): void => onChange({ ...value, ...change });
+  const set = (change: Partial<RequestDraft>): void => onChange({ ...value, ...change });
   return (
     <>
       <div class="row">

@@ -8,7 +8,7 @@ import { Review } from "./change.tsx";
 import { titleOf } from "./description.ts";
 import type { Description, Kind, Schema } from "./description.ts";
 import { Fields } from "./form.tsx";
-import { configurationChanges } from "./live.ts";
+import { configurationChanges } from "./live-changes.ts";
 import { Doc, Failed, Id } from "./parts.tsx";
 import { PolicyRoute } from "./policy/at-the-edge.ts";
 import { linkTo } from "./router.ts";

@@ -1,17 +1,17 @@
 /** Current place in the page: the fragment of its address. */
 import { signal } from "@preact/signals";
 
-export interface Place {
+export interface PagePlace {
   readonly view: string;
   readonly rest: readonly string[];
   readonly query: URLSearchParams;
 }
 
-export const place = signal<Place>(read());
+export const place = signal<PagePlace>(readPlace());
 
-addEventListener("hashchange", () => (place.value = read()));
+addEventListener("hashchange", () => (place.value = readPlace()));
 
-function read(): Place {
+function readPlace(): PagePlace {
   const [path = "", query = ""] = location.hash.replace(/^#\/?/, "").split("?");
   const [view = "", ...rest] = path.split("/").map(decodeURIComponent);
   return {
@@ -21,12 +21,12 @@ function read(): Place {
   };
 }
 
-export function go(path: string): void {
+export function goTo(path: string): void {
   location.hash = `#/${path}`;
 }
 
 /** Replaces the current view, such as a submitted form, in the browser's history. */
-export function goInstead(path: string): void {
+export function replacePlace(path: string): void {
   location.replace(`#/${path}`);
 }
 

@@ -8,11 +8,11 @@ import { logOut } from "./api.ts";
 import type { Description } from "./description.ts";
 import { kindOfId, titleOf } from "./description.ts";
 import { labelOf } from "./label.ts";
-import { isSearching } from "./keys.ts";
-import { newestOf } from "./lists.ts";
-import { go } from "./router.ts";
-import { linkToService, nameOf, newestServices } from "./services/services.ts";
-import { kindsInGroups, nav } from "./views.ts";
+import { isSearching } from "./keyboard.ts";
+import { loadNewest } from "./lists.ts";
+import { goTo } from "./router.ts";
+import { linkToService, nameOf, loadNewestServices } from "./services/services.ts";
+import { kindsInGroups, buildMenu } from "./views.ts";
 
 interface Hit {
   readonly key: string;
@@ -50,7 +50,7 @@ export function Search({ description }: { readonly description: Description }) {
       const add = (hits: readonly Hit[]): void => {
         if (!isStale) setFound((before) => [...before, ...hits].slice(0, mostHits));
       };
-      void find(text.trim(), description, () => isStale, add).then(() => !isStale && setLooking(false));
+      void findObjects(text.trim(), description, () => isStale, add).then(() => !isStale && setLooking(false));
     }, 200);
     return () => {
       isStale = true;
@@ -60,7 +60,7 @@ export function Search({ description }: { readonly description: Description }) {
   const words = text.trim().toLowerCase().split(/\s+/);
   const fits = ({ name }: Hit): boolean => words.every((word) => name.toLowerCase().includes(word));
   const hits = [
-    ...known(description)
+    ...listKnown(description)
       .filter(fits)
       .slice(0, text.trim() === "" ? 12 : 8),
     ...found,
@@ -127,43 +127,43 @@ export function Search({ description }: { readonly description: Description }) {
 }
 
 /** Returns actions and views. */
-function known(description: Description): readonly Hit[] {
+function listKnown(description: Description): readonly Hit[] {
   const action = (name: string, open: () => void): Hit => ({ key: name, name, of: "Action", icon: Zap, open });
   const view = (path: string, name: string, of: string): Hit => ({
     key: path,
     name,
     of,
     icon: ArrowRight,
-    open: () => go(path),
+    open: () => goTo(path),
   });
   const kinds = kindsInGroups(description).flatMap(({ items }) => items);
   const creatable = [...description.kinds.values()].filter((kind) => kind.create !== undefined && kind.parents === 0);
   return [
-    action("Publish a service", () => go("publish")),
-    action("Invite an agent", () => go("invite")),
-    action("Explain a request", () => go("explain")),
-    action("Undo a change", () => go("history")),
-    ...nav(description).flatMap((part) => [
+    action("Publish a service", () => goTo("publish")),
+    action("Invite an agent", () => goTo("invite")),
+    action("Explain a request", () => goTo("explain")),
+    action("Undo a change", () => goTo("history")),
+    ...buildMenu(description).flatMap((part) => [
       view(part.path, part.name, "Page"),
       ...part.items.map(({ path, name }) => view(path, name, part.name)),
     ]),
     action("Switch between light and dark", toggleTheme),
     action("Log out", () => void logOut()),
     ...kinds
-      .filter(({ path }) => !nav(description).some((part) => part.items.some((item) => item.path === path)))
+      .filter(({ path }) => !buildMenu(description).some((part) => part.items.some((item) => item.path === path)))
       .map(({ path, name }) => view(path, name, "All objects")),
     ...creatable.map(({ name }): Hit => ({
       key: `new ${name}`,
       name: `New ${titleOf(name)}`,
       of: "Action",
       icon: Plus,
-      open: () => go(`objects/${name}/new`),
+      open: () => goTo(`objects/${name}/new`),
     })),
   ];
 }
 
 /** Reports results as they are found. Stops if there are enough, or the user starts another search. */
-async function find(
+async function findObjects(
   text: string,
   description: Description,
   isOver: () => boolean,
@@ -175,17 +175,17 @@ async function find(
     name,
     of,
     icon: Boxes,
-    open: () => go(path),
+    open: () => goTo(path),
   });
   const own = /^[a-z]+_[0-9a-z]{20,}$/.test(text) ? kindOfId(text, description) : undefined;
   if (own === "https_edge") return found([object(`edges/${text}`, text, titleOf(own))]);
   if (own !== undefined) return found([object(`objects/${own}/${text}`, text, titleOf(own))]);
   if (text.startsWith("req_")) return found([object(`traffic/${text}`, text, "Request")]);
   // A key that may not list some kind of service finds no services.
-  const services = (await newestServices(text, most, description).catch(() => undefined))?.services ?? [];
+  const services = (await loadNewestServices(text, most, description).catch(() => undefined))?.services ?? [];
   found(
     services.slice(0, most).map((one) => {
-      const open = (): void => go(linkToService(one).slice(2));
+      const open = (): void => goTo(linkToService(one).slice(2));
       return { key: `service ${one.id}`, name: nameOf(one), of: "Service", icon: Globe, open };
     }),
   );
@@ -195,7 +195,7 @@ async function find(
     for (let kind = kinds.shift(); kind && left > 0 && !isOver(); kind = kinds.shift()) {
       const { name } = kind;
       // Kinds that the key may not list have no results.
-      const page = await newestOf(kind, description, text, most).catch(() => undefined);
+      const page = await loadNewest(kind, description, text, most).catch(() => undefined);
       const items = page?.items ?? [];
       left -= items.length;
       found(

@@ -68,14 +68,14 @@ function seriesOf({ service_id: id, name, reason, reason_text: text, series }: G
 }
 
 /** Returns one value less another, step by step, at least 0. */
-export function minus(
+export function subtractSeries(
   values: readonly (number | null)[],
-  ...others: readonly (readonly (number | null)[])[]
+  ...subtracted: readonly (readonly (number | null)[])[]
 ): readonly number[] {
   return values.map((value, at) =>
     Math.max(
       0,
-      others.reduce((rest, one) => rest - (one[at] ?? 0), value ?? 0),
+      subtracted.reduce((rest, one) => rest - (one[at] ?? 0), value ?? 0),
     ),
   );
 }

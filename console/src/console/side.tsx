@@ -3,12 +3,12 @@ import { LogOut, Search } from "lucide";
 import { useState } from "preact/hooks";
 import { ThemeButton } from "../ui/elements.tsx";
 import { Icon, Logo } from "../ui/icon.tsx";
-import { logOut, move, session } from "./api.ts";
+import { logOut, moveToAccount, session } from "./api.ts";
 import type { Description } from "./description.ts";
-import { isSearching } from "./keys.ts";
+import { isSearching } from "./keyboard.ts";
 import { Failed } from "./parts.tsx";
 import { place } from "./router.ts";
-import { nav } from "./views.ts";
+import { buildMenu } from "./views.ts";
 import type { MenuItem } from "./views.ts";
 
 export function Side({ description }: { readonly description: Description | undefined }) {
@@ -43,7 +43,7 @@ function MenuList({ description }: { readonly description: Description | undefin
   return (
     <nav class="menu-list" aria-label="Views">
       <ul>
-        {nav(description, path).map((part) => {
+        {buildMenu(description, path).map((part) => {
           const isOpen = part.path === path || part.items.some((item) => item.path === path);
           return (
             <li key={part.path} class={isOpen ? "open" : ""}>
@@ -73,7 +73,7 @@ function Accounts() {
   const { accounts = [], account_id: own } = session.value ?? {};
   const [error, setError] = useState("");
   if (accounts.length < 2) return null;
-  const go = (id: string): void => void move(id).catch((failure: Error) => setError(failure.message));
+  const go = (id: string): void => void moveToAccount(id).catch((failure: Error) => setError(failure.message));
   return (
     <>
       <select class="account" aria-label="Account" value={own} onChange={(event) => go(event.currentTarget.value)}>

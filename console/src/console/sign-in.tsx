@@ -2,14 +2,24 @@
 import { useEffect, useState } from "preact/hooks";
 import { Command, TextInput } from "../ui/elements.tsx";
 import { Logo } from "../ui/icon.tsx";
-import { connection, enter, known, logIn, passkeyOrigin, provider, sendToConsole, session, whyOut } from "./api.ts";
+import {
+  connection,
+  enterWith,
+  findSession,
+  logIn,
+  passkeyOrigin,
+  provider,
+  sendToConsole,
+  session,
+  whyOut,
+} from "./api.ts";
 import { hasPasskeys, usePasskey } from "./people/passkey.ts";
 
 export function SignIn() {
   const [key, setKey] = useState("");
   const [isBusy, setBusy] = useState(false);
   // After a log-out the page does not know the ways to log in.
-  useEffect(() => void known().catch(() => undefined), []);
+  useEffect(() => void findSession().catch(() => undefined), []);
   const submit = async (): Promise<void> => {
     setBusy(true);
     try {
@@ -76,7 +86,7 @@ function PasskeyLogin({ origin }: { readonly origin: string }) {
     try {
       const { options } = await sendToConsole("passkey/options", {});
       const response = await usePasskey(options as never);
-      await enter("passkey", { response });
+      await enterWith("passkey", { response });
     } catch (failure) {
       whyOut.value = (failure as Error).message;
       setBusy(false);

@@ -1,14 +1,14 @@
 /** Objects that no form creates: their origin, and how to create one. */
 import { Command } from "../ui/elements.tsx";
 
-interface Source {
+interface CodeSource {
   readonly text: string;
   readonly command?: string;
 }
 
 const agent = "npx postern http 3000";
 
-const sources: Readonly<Record<string, Source>> = {
+const sources: Readonly<Record<string, CodeSource>> = {
   endpoint: { text: "Each public URL has an endpoint. To publish the service on port 3000:", command: agent },
   tunnel: {
     text: "Tunnels exist while their agent is connected. To publish the service on port 3000:",

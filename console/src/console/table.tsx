@@ -7,15 +7,15 @@ import { atRevision, explainError, isPast } from "./api.ts";
 import { titleOf } from "./description.ts";
 import type { Description, Kind, Schema } from "./description.ts";
 import { labelOf } from "./label.ts";
-import { newestOf } from "./lists.ts";
-import { configurationChanges, every, rereadMs } from "./live.ts";
+import { loadNewest } from "./lists.ts";
+import { configurationChanges, repeatWhileVisible, rereadMs } from "./live-changes.ts";
 import { Value } from "./named.tsx";
 import { Doc, Failed, Head, ListFilter, valueText } from "./parts.tsx";
 import { linkTo } from "./router.ts";
 import { Moment, moments } from "./moment.tsx";
 import { SourceOf } from "./sources.tsx";
 import { useSettled } from "./use-data.ts";
-import { plural } from "./views.ts";
+import { pluralName } from "./views.ts";
 
 const rowHeight = 36;
 /** Rows that are rendered together, and number of rows beyond the edges of the screen. */
@@ -52,7 +52,7 @@ function columnsOf({ name: kindName, shown }: Kind, { resolve }: Description): r
   return fitting.map(([name]) => name).slice(0, maxColumns);
 }
 
-interface Listed {
+interface LoadedPage {
   readonly items: readonly ApiObject[];
   readonly next: string | undefined;
 }
@@ -60,7 +60,7 @@ interface Listed {
 export function Table({ kind, description, parents = [] }: KindProps) {
   const [text, setText] = useState("");
   const asked = useSettled(text.trim());
-  const [listed, setListed] = useState<Listed>({ items: [], next: undefined });
+  const [listed, setListed] = useState<LoadedPage>({ items: [], next: undefined });
   const [state, setState] = useState<"loading" | "ready">("loading");
   const [error, setError] = useState("");
   const loading = useRef(0);
@@ -68,7 +68,7 @@ export function Table({ kind, description, parents = [] }: KindProps) {
     loading.current += 1;
     const own = loading.current;
     try {
-      const { items, nextBeforeId } = await newestOf(kind, description, asked, pageSize, { parents, before });
+      const { items, nextBeforeId } = await loadNewest(kind, description, asked, pageSize, { parents, before });
       if (own !== loading.current) return;
       setListed((old) => ({ items: before === undefined ? items : [...old.items, ...items], next: nextBeforeId }));
       setError("");
@@ -84,10 +84,10 @@ export function Table({ kind, description, parents = [] }: KindProps) {
     void load();
     // Objects that change automatically have no revision. A user on a later page stays there.
     if (kind.create !== undefined || isOld) return undefined;
-    return every(rereadMs, () => void (count.current <= pageSize && load()));
+    return repeatWhileVisible(rereadMs, () => void (count.current <= pageSize && load()));
   }, [kind.name, asked, parents.join(), atRevision.value, configurationChanges.value]);
   const columns = columnsOf(kind, description);
-  const title = plural(kind.name);
+  const title = pluralName(kind.name);
   return (
     <section class="list-view" aria-label={title}>
       <Head title={title} doc={kind.doc}>
@@ -151,7 +151,7 @@ function createHelp(operationId: string): string {
 
 interface RowsProps extends KindProps {
   readonly columns: readonly string[];
-  readonly listed: Listed;
+  readonly listed: LoadedPage;
   onMore(): void;
 }
 

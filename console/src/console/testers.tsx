@@ -10,7 +10,7 @@ import type { Description, Kind } from "./description.ts";
 import { Name, WithNames } from "./named.tsx";
 import { Failed } from "./parts.tsx";
 
-interface Question {
+interface TesterForm {
   readonly title: string;
   readonly label: string;
   readonly example: string;
@@ -21,7 +21,7 @@ interface Question {
   ask(id: string, text: string, also: string): Promise<Verdict>;
 }
 
-const questions: Readonly<Record<string, Question>> = {
+const questions: Readonly<Record<string, TesterForm>> = {
   ip_policy: {
     title: "Is an address allowed?",
     label: "Address",

@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Page, Request } from "../../../sdk/src/index.ts";
 import { explainError, postern } from "./api.ts";
-import { trafficChanges } from "./live.ts";
+import { trafficChanges } from "./live-changes.ts";
 
 export interface Requests {
   /** Newest first; undefined while the first ones are loading. */
@@ -108,12 +108,12 @@ async function loadNewest(list: List): Promise<void> {
     before = page.nextBeforeId;
     list.incomplete = page.incomplete;
     if (fresh.length < page.items.length) {
-      keep(list, [...added, ...known], list.earlier);
+      keepItems(list, [...added, ...known], list.earlier);
       return;
     }
     if (before === undefined || known.length === 0) break;
   }
-  keep(list, added, before);
+  keepItems(list, added, before);
 }
 
 async function loadEarlier(list: List): Promise<void> {
@@ -121,10 +121,10 @@ async function loadEarlier(list: List): Promise<void> {
   if (list.earlier === undefined || known.length >= mostRequests) return;
   const page = await pageOf(list, list.earlier);
   list.incomplete = page.incomplete;
-  keep(list, [...known, ...page.items], page.nextBeforeId);
+  keepItems(list, [...known, ...page.items], page.nextBeforeId);
 }
 
-function keep(list: List, items: readonly Request[], earlier: string | undefined): void {
+function keepItems(list: List, items: readonly Request[], earlier: string | undefined): void {
   list.items = items.slice(0, mostRequests);
   list.earlier = items.length > mostRequests ? list.items.at(-1)?.id : earlier;
 }

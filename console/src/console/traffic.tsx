@@ -9,7 +9,7 @@ import { postern } from "./api.ts";
 import { titleOf } from "./description.ts";
 import type { Description } from "./description.ts";
 import { Failed, Head, ListFilter } from "./parts.tsx";
-import { go, place } from "./router.ts";
+import { goTo, place } from "./router.ts";
 import { Histogram } from "./traffic-histogram.tsx";
 import { Trace } from "./trace.tsx";
 import { mostRequests, useRequests } from "./traffic-list.ts";
@@ -159,7 +159,7 @@ function Row({ request, isChosen }: { readonly request: Request; readonly isChos
   const { id, method, host, path, status_code, ended_at, duration_ms } = request;
   const decider = request.steps.findLast((one) => one.outcome === "denied")?.by;
   return (
-    <button type="button" aria-current={isChosen} onClick={() => go(`traffic/${id}`)}>
+    <button type="button" aria-current={isChosen} onClick={() => goTo(`traffic/${id}`)}>
       <Tag tone={statusTone(status_code)}>{status_code === 0 ? "none" : status_code}</Tag>
       <span class="mono method">{method}</span>
       <span class="mono cut grow" title={`${host}${path}`}>

@@ -1,7 +1,7 @@
 /** Loads the data of a component. */
 import { useEffect, useState } from "preact/hooks";
 import { explainError, isGone } from "./api.ts";
-import { liveState } from "./live.ts";
+import { liveState } from "./live-changes.ts";
 
 export interface Data<T> {
   /** The last loaded value, even while a newer one is loading. */

@@ -178,7 +178,7 @@ const kindGroups: readonly (readonly [title: string, ...kinds: string[]])[] = [
 ];
 
 /** @param open path of the open list of objects, which the menu shows below "All objects" if it has no other place */
-export function nav(description: Description | undefined, open?: string): readonly MenuPart[] {
+export function buildMenu(description: Description | undefined, open?: string): readonly MenuPart[] {
   const kinds = kindsOf(description);
   const found = parts.map((part) => ({
     ...part,
@@ -223,7 +223,7 @@ function kindsOf(description: Description | undefined): readonly Kind[] {
 }
 
 function itemOf({ name, doc }: Kind): MenuItem {
-  return { path: name === "https_edge" ? "edges" : `objects/${name}`, name: plural(name), doc };
+  return { path: name === "https_edge" ? "edges" : `objects/${name}`, name: pluralName(name), doc };
 }
 
 /** Whether the logged-in user may list objects of the kind. */
@@ -234,6 +234,6 @@ function mayList({ name, operatorOnly }: Kind): boolean {
   return kinds.length === 0 || kinds.includes("type:*") || kinds.includes(`type:${name}`);
 }
 
-export function plural(name: string): string {
+export function pluralName(name: string): string {
   return `${titleOf(name)}s`.replace(/([^aeiou])ys$/, "$1ies").replace(/sss$/, "sses");
 }

@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import type { Explanation, HTTPSEdge, SignedWebhook } from "../../../sdk/src/index.ts";
 import { Copy, TextArea, TextInput } from "../ui/elements.tsx";
-import { curl, curlHeader, piped, quoted, withAuthority } from "../ui/shell.ts";
+import { renderCurl, curlHeader, pipeTo, quoteForShell, withAuthority } from "../ui/shell.ts";
 import { explainError, postern } from "./api.ts";
 import { bodyOf } from "./description.ts";
 import type { Description } from "./description.ts";
@@ -164,14 +164,14 @@ export function Webhooks({ description }: { readonly description: Description })
 
 function curlOf({ url, headers, body }: SignedWebhook): string {
   const fields = headers.map(({ name, value }) => curlHeader(name, value));
-  return withAuthority(curl(url, "POST", [...fields, `--data-raw ${quoted(body)}`]));
+  return withAuthority(renderCurl(url, "POST", [...fields, `--data-raw ${quoteForShell(body)}`]));
 }
 
 function sendCommand(provider: string, body: string, url: string): string {
   const send = `npx postern webhook send ${provider} --secret "$WEBHOOK_SECRET"`;
   // A body that begins with "@" would name a file.
-  if (body.startsWith("@")) return piped(body, `${send} --data @- ${quoted(url)}`);
-  return `${send} --data ${quoted(body)} ${quoted(url)}`;
+  if (body.startsWith("@")) return pipeTo(body, `${send} --data @- ${quoteForShell(url)}`);
+  return `${send} --data ${quoteForShell(body)} ${quoteForShell(url)}`;
 }
 
 interface WebhookPlace {

@@ -1,7 +1,7 @@
 /** One write: rehearsed at the server first, then executed. */
 import { PosternError, answerOf, errorCodes } from "../../../sdk/src/index.ts";
 import type { Answer } from "../../../sdk/src/index.ts";
-import { call } from "./api.ts";
+import { callOperation } from "./api.ts";
 import type { ApiObject, Json, JsonObject } from "./api.ts";
 import { inputOf } from "./description.ts";
 import type { Description, Kind } from "./description.ts";
@@ -22,17 +22,20 @@ export interface Change {
  * @param patch changed fields
  * @param reason for the history; "": none
  */
-export async function write(
+export async function writeObject(
   { kind, parents, object, input }: Change,
   base: ApiObject | undefined,
   patch: JsonObject,
   reason: string,
 ): Promise<ApiObject | undefined> {
   const options = { ...(reason !== "" && { reason }), ...(base && { ifMatch: base }), waitSeconds: 2 };
-  if (input === null) return void (await call(kind.remove ?? "", ...parents, object?.id, options));
+  if (input === null) return void (await callOperation(kind.remove ?? "", ...parents, object?.id, options));
   if (!object)
-    return await call(kind.create ?? "", ...parents, input, { ...options, idempotencyKey: crypto.randomUUID() });
-  return await call(kind.update ?? "", ...parents, object.id, patch, options);
+    return await callOperation(kind.create ?? "", ...parents, input, {
+      ...options,
+      idempotencyKey: crypto.randomUUID(),
+    });
+  return await callOperation(kind.update ?? "", ...parents, object.id, patch, options);
 }
 
 /** Whether another user has changed the object in the meantime. */
@@ -49,7 +52,7 @@ export interface Tried {
 }
 
 /** Returns the server's preview of the write. Nothing is changed. */
-export async function tried(
+export async function previewWrite(
   { kind, parents, object, input }: Change,
   base: ApiObject | undefined,
   patch: JsonObject,
@@ -58,12 +61,12 @@ export async function tried(
   if (input === null) {
     let also: readonly string[] = [];
     const onAnswer = (answer: Answer): void => void (also = answer.also);
-    await call(kind.remove ?? "", ...parents, object?.id, { ...options, onAnswer });
+    await callOperation(kind.remove ?? "", ...parents, object?.id, { ...options, onAnswer });
     return { warnings: [], also };
   }
   const found = object
-    ? await call(kind.update ?? "", ...parents, object.id, patch, options)
-    : await call(kind.create ?? "", ...parents, input, options);
+    ? await callOperation(kind.update ?? "", ...parents, object.id, patch, options)
+    : await callOperation(kind.create ?? "", ...parents, input, options);
   const { warnings, also } = answerOf(found);
   return { object: found, warnings, also };
 }
@@ -74,9 +77,9 @@ export function fieldsOf(object: ApiObject, kind: Kind, { resolve }: Description
 }
 
 /** Returns a new object as the server would create it: given fields and meaningful defaults. */
-export function newFieldsOf(object: ApiObject, given: JsonObject, kind: Kind, { resolve }: Description): JsonObject {
+export function newFieldsOf(object: ApiObject, present: JsonObject, kind: Kind, { resolve }: Description): JsonObject {
   const whole = inputOf(object, kind.createSchema ?? {}, resolve) as JsonObject;
-  return Object.fromEntries(Object.entries(whole).filter(([name, value]) => name in given || saysSomething(value)));
+  return Object.fromEntries(Object.entries(whole).filter(([name, value]) => name in present || saysSomething(value)));
 }
 
 function saysSomething(value: Json): boolean {

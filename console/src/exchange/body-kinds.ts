@@ -3,7 +3,7 @@ import { hexOf } from "./hex.ts";
 import { fieldOf } from "./model.ts";
 import type { Headers } from "./model.ts";
 
-export type Shown =
+export type ShownBody =
   | { readonly kind: "empty" }
   | { readonly kind: "text"; readonly text: string; readonly of: string }
   | { readonly kind: "pairs"; readonly of: string; readonly pairs: readonly (readonly [string, string])[] }
@@ -25,14 +25,14 @@ const codings = new Map<string, CompressionFormat>([
 ]);
 
 /** @param isCut whether the end was not captured */
-export async function readBody(body: Uint8Array<ArrayBuffer>, headers: Headers, isCut: boolean): Promise<Shown> {
+export async function readBody(body: Uint8Array<ArrayBuffer>, headers: Headers, isCut: boolean): Promise<ShownBody> {
   if (body.length === 0) return { kind: "empty" };
   const coding = (fieldOf(headers, "content-encoding") ?? "identity").trim().toLowerCase();
   let plain = body;
   if (coding !== "identity") {
     const format = codings.get(coding);
     if (!format) return asBytes(body, `encoded as ${coding}, which browsers cannot decode`);
-    plain = await undone(body, format);
+    plain = await decompressBody(body, format);
     if (plain.length === 0) return asBytes(body, `is no ${coding}`);
   }
   const type = fieldOf(headers, "content-type") ?? "";
@@ -54,7 +54,10 @@ export async function readBody(body: Uint8Array<ArrayBuffer>, headers: Headers, 
 }
 
 /** Decodes as much as possible, because a cut body ends in the middle. */
-async function undone(body: Uint8Array<ArrayBuffer>, format: CompressionFormat): Promise<Uint8Array<ArrayBuffer>> {
+async function decompressBody(
+  body: Uint8Array<ArrayBuffer>,
+  format: CompressionFormat,
+): Promise<Uint8Array<ArrayBuffer>> {
   const pieces: Uint8Array[] = [];
   try {
     const reader = new Blob([body]).stream().pipeThrough(new DecompressionStream(format)).getReader();
@@ -123,6 +126,6 @@ export function readEvents(text: string): StreamEvent[] {
     });
 }
 
-function asBytes(bytes: Uint8Array, why: string): Shown {
+function asBytes(bytes: Uint8Array, why: string): ShownBody {
   return { kind: "bytes", text: hexOf(bytes), why };
 }

@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { Copy, Tabs, Tag } from "../ui/elements.tsx";
 import { bytesText } from "../ui/format.ts";
 import { readBody } from "./body-kinds.ts";
-import type { Shown } from "./body-kinds.ts";
+import type { ShownBody } from "./body-kinds.ts";
 import { GrpcMessages, Parts } from "./contents.tsx";
 import { bodyOf } from "./model.ts";
 import type { Message } from "./model.ts";
@@ -13,7 +13,7 @@ const ways = ["Pretty", "Raw"] as const;
 export function Body({ message, title }: { readonly message: Message; readonly title: string }) {
   const [way, setWay] = useState<(typeof ways)[number]>("Pretty");
   /** Undefined while it is decoded. */
-  const [shown, setShown] = useState<Shown>();
+  const [shown, setShown] = useState<ShownBody>();
   const { bytes, kept, cut, ended } = message.body;
   useEffect(() => {
     let isStale = false;
@@ -53,7 +53,7 @@ export function Body({ message, title }: { readonly message: Message; readonly t
   );
 }
 
-function Read({ shown }: { readonly shown: Shown }) {
+function Read({ shown }: { readonly shown: ShownBody }) {
   switch (shown.kind) {
     case "empty":
       return <p class="muted small">Empty.</p>;

@@ -4,9 +4,9 @@ import { Tag, Time } from "../ui/elements.tsx";
 import { bytesText } from "../ui/format.ts";
 import { hexOf } from "./hex.ts";
 import { bytesOf } from "./model.ts";
-import type { Grpc, Part, RpcCall, WebSocketMessage } from "./model.ts";
+import type { Grpc, BodyPart, RpcCall, WebSocketMessage } from "./model.ts";
 
-export function Parts({ parts }: { readonly parts: readonly Part[] }) {
+export function Parts({ parts }: { readonly parts: readonly BodyPart[] }) {
   return (
     <ol class="events box" aria-label="Parts">
       {parts.map(({ name, file_name, content_type, bytes, text, cut }, at) => (

@@ -10,7 +10,7 @@ export interface Sizes {
 export type Headers = Readonly<Record<string, readonly string[]>>;
 
 /** A part of a multipart body. */
-export interface Part {
+export interface BodyPart {
   readonly name: string;
   readonly file_name?: string;
   readonly content_type?: string;
@@ -49,7 +49,7 @@ export interface Message {
   readonly proto: string;
   readonly headers: Headers;
   readonly trailers?: Headers;
-  readonly parts?: readonly Part[];
+  readonly parts?: readonly BodyPart[];
   readonly grpc?: Grpc;
   readonly body: Sizes;
   /** Head and body in base64; absent in lists. */
@@ -79,7 +79,7 @@ export interface RpcCall {
   readonly answered: boolean;
 }
 
-export interface Exchange {
+export interface ShownExchange {
   readonly id: string;
   readonly tunnel_name: string;
   readonly remote_addr: string;

@@ -2,10 +2,10 @@
 import { Tag } from "../ui/elements.tsx";
 import { Body } from "./body.tsx";
 import { cookiesOf, fieldOf, queryOf, valuesOf } from "./model.ts";
-import type { Exchange, Headers } from "./model.ts";
+import type { ShownExchange, Headers } from "./model.ts";
 
 interface SidesProps {
-  readonly exchange: Exchange;
+  readonly exchange: ShownExchange;
   /** Reveals credentials. Without it, they remain hidden. */
   readonly onReveal?: (() => void) | undefined;
 }

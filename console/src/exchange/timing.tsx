@@ -2,9 +2,9 @@
 import { durationText } from "../ui/format.ts";
 import { Fact } from "./fact.tsx";
 import { msOf } from "./model.ts";
-import type { Exchange } from "./model.ts";
+import type { ShownExchange } from "./model.ts";
 
-interface Part {
+interface TimingPart {
   readonly name: string;
   /** Style of the bar, by the meaning of the part. */
   readonly kind: "edge" | "tunnel" | "connect" | "wait" | "receive";
@@ -12,13 +12,13 @@ interface Part {
 }
 
 /** Shows the known parts one after another. */
-export function TimingBar({ exchange }: { readonly exchange: Exchange }) {
+export function TimingBar({ exchange }: { readonly exchange: ShownExchange }) {
   const parts = partsOf(exchange);
   const total = parts.reduce((sum, { ms }) => sum + ms, 0);
   if (total === 0) return null;
   let at = 0;
   return (
-    <svg class="times" viewBox="0 0 100 4" preserveAspectRatio="none" role="img" aria-label={spoken(parts)}>
+    <svg class="times" viewBox="0 0 100 4" preserveAspectRatio="none" role="img" aria-label={describeParts(parts)}>
       {parts.map(({ kind, ms }) => {
         const x = (at / total) * 100;
         at += ms;
@@ -29,7 +29,7 @@ export function TimingBar({ exchange }: { readonly exchange: Exchange }) {
 }
 
 /** Shows the same as numbers. */
-export function TimingFacts({ exchange }: { readonly exchange: Exchange }) {
+export function TimingFacts({ exchange }: { readonly exchange: ShownExchange }) {
   const { timing, first_byte, duration, outcome } = exchange;
   const first = timing?.first_byte ?? first_byte;
   return (
@@ -49,18 +49,18 @@ export function TimingFacts({ exchange }: { readonly exchange: Exchange }) {
   );
 }
 
-function partsOf({ timing, first_byte, duration, outcome }: Exchange): Part[] {
+function partsOf({ timing, first_byte, duration, outcome }: ShownExchange): TimingPart[] {
   const names = [
     ["Edge", "edge", timing?.edge],
     ["Tunnel", "tunnel", timing?.tunnel],
     ["Connect", "connect", timing?.connect || undefined],
     ["Upstream", "wait", timing?.upstream],
   ] as const;
-  const parts: Part[] = names.flatMap(([name, kind, ns]) => (ns == null ? [] : [{ name, kind, ms: msOf(ns) }]));
+  const parts: TimingPart[] = names.flatMap(([name, kind, ns]) => (ns == null ? [] : [{ name, kind, ms: msOf(ns) }]));
   if (first_byte === null || outcome === "open") return parts;
   return [...parts, { name: "Receiving", kind: "receive", ms: Math.max(0, msOf(duration) - msOf(first_byte)) }];
 }
 
-function spoken(parts: readonly Part[]): string {
+function describeParts(parts: readonly TimingPart[]): string {
   return parts.map(({ name, ms }) => `${name} ${durationText(ms)}`).join(", ");
 }

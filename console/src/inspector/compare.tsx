@@ -3,16 +3,17 @@ import { useEffect, useState } from "preact/hooks";
 import { Diff } from "../ui/diff.tsx";
 import { readBody } from "../exchange/body-kinds.ts";
 import { bodyOf } from "../exchange/model.ts";
-import type { Exchange, Message } from "../exchange/model.ts";
-import { attempt, whole } from "./store.ts";
+import type { ShownExchange, Message } from "../exchange/model.ts";
+import { showErrors, loadWhole } from "./store.ts";
 
-export function Compare({ one, otherId }: { readonly one: Exchange; readonly otherId: string }) {
+export function Compare({ one, otherId }: { readonly one: ShownExchange; readonly otherId: string }) {
   const [texts, setTexts] = useState<readonly Texts[]>();
   useEffect(() => {
-    void attempt(async () => {
-      const other = await whole(otherId, false);
+    void showErrors(async () => {
+      const other = await loadWhole(otherId, false);
       // The earlier exchange is on the left.
-      const both = one.start <= other.start ? [await whole(one.id, false), other] : [other, await whole(one.id, false)];
+      const both =
+        one.start <= other.start ? [await loadWhole(one.id, false), other] : [other, await loadWhole(one.id, false)];
       setTexts(await Promise.all(both.map(textsOf)));
     });
   }, [one.id, otherId]);
@@ -34,7 +35,7 @@ interface Texts {
   readonly response: string;
 }
 
-async function textsOf({ request, response }: Exchange): Promise<Texts> {
+async function textsOf({ request, response }: ShownExchange): Promise<Texts> {
   return {
     request: `${request.method} ${request.uri}\n${await textOf(request)}`,
     response: response ? `${response.status}\n${await textOf(response)}` : "(none)",

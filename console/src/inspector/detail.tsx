@@ -7,22 +7,22 @@ import { Compare } from "./compare.tsx";
 import { EditReplay } from "./edit-replay.tsx";
 import { RpcCalls, WebSocketMessages } from "../exchange/contents.tsx";
 import { Fact } from "../exchange/fact.tsx";
-import { curlOf, download, harOf } from "./export.ts";
+import { curlOf, downloadFile, harOf } from "./export-exchange.ts";
 import { Outcome } from "./list.tsx";
 import { msOf } from "../exchange/model.ts";
-import type { Exchange } from "../exchange/model.ts";
+import type { ShownExchange } from "../exchange/model.ts";
 import {
-  attempt,
+  showErrors,
   comparedId,
   exchanges,
   isForgotten,
   isRevealed,
-  replay,
-  reveal,
-  select,
+  replayExchange,
+  revealSecrets,
+  selectExchange,
   selected,
   tunnels,
-  whole,
+  loadWhole,
 } from "./store.ts";
 import { Sides } from "../exchange/sides.tsx";
 import { TimingBar, TimingFacts } from "../exchange/timing.tsx";
@@ -38,7 +38,7 @@ export function Detail() {
     <article class="detail">
       <header class="column">
         <div class="row">
-          <button type="button" class="back plain" onClick={() => select(undefined)}>
+          <button type="button" class="back plain" onClick={() => selectExchange(undefined)}>
             ‹ All requests
           </button>
           <Outcome exchange={exchange} />
@@ -51,7 +51,7 @@ export function Detail() {
       </header>
       {isForgotten.value && <p class="notice">The agent keeps the last 500 requests, and has deleted this one.</p>}
       {exchange.rpc && <RpcCalls calls={exchange.rpc} duration={durationText(msOf(exchange.duration))} />}
-      {!isForgotten.value && <Sides exchange={exchange} onReveal={reveal} />}
+      {!isForgotten.value && <Sides exchange={exchange} onReveal={revealSecrets} />}
       {exchange.websocket && <WebSocketMessages {...exchange.websocket} />}
       {edits && <EditReplay exchange={exchange} onClose={() => setEdits(false)} />}
       {comparedId.value !== undefined && <CompareDialog exchange={exchange} />}
@@ -59,7 +59,7 @@ export function Detail() {
   );
 }
 
-function CompareDialog({ exchange }: { readonly exchange: Exchange }) {
+function CompareDialog({ exchange }: { readonly exchange: ShownExchange }) {
   return (
     <Dialog title="Two requests compared" onClose={() => (comparedId.value = undefined)}>
       <Compare one={exchange} otherId={comparedId.value ?? ""} />
@@ -67,13 +67,13 @@ function CompareDialog({ exchange }: { readonly exchange: Exchange }) {
   );
 }
 
-function Actions({ exchange, onEdit }: { readonly exchange: Exchange; onEdit(): void }) {
+function Actions({ exchange, onEdit }: { readonly exchange: ShownExchange; onEdit(): void }) {
   const { id, tunnel_name } = exchange;
-  const others = exchanges.value.filter((one) => one.id !== id).slice(0, 100);
+  const comparable = exchanges.value.filter((one) => one.id !== id).slice(0, 100);
   const elsewhere = tunnels.value.filter(({ name }) => name !== tunnel_name);
   const signs = tunnels.value.find(({ name }) => name === tunnel_name)?.config.signs;
   const send = (tunnel?: string): void =>
-    void attempt(() => replay(id, tunnel === undefined ? {} : { tunnel_name: tunnel }));
+    void showErrors(() => replayExchange(id, tunnel === undefined ? {} : { tunnel_name: tunnel }));
   return (
     <div class="row">
       <button type="button" class="primary" onClick={() => send()} title="r">
@@ -95,7 +95,7 @@ function Actions({ exchange, onEdit }: { readonly exchange: Exchange; onEdit(): 
       <Copy kind="" text={() => curlOf(exchange, tunnels.value)}>
         Copy as curl
       </Copy>
-      <button type="button" onClick={() => void attempt(() => save(exchange))}>
+      <button type="button" onClick={() => void showErrors(() => saveExchange(exchange))}>
         Download HAR
       </button>
       <select
@@ -104,25 +104,25 @@ function Actions({ exchange, onEdit }: { readonly exchange: Exchange; onEdit(): 
         onChange={(event) => (comparedId.value = event.currentTarget.value || undefined)}
       >
         <option value="">Compare with …</option>
-        {others.map((one) => (
+        {comparable.map((one) => (
           <option key={one.id} value={one.id}>
             {`${one.request.method} ${one.request.uri} ${one.response?.status_code ?? ""}${one.id === exchange.replay_of ? " (original)" : ""}`}
           </option>
         ))}
       </select>
-      <button type="button" aria-pressed={isRevealed.value} onClick={reveal} title="s">
+      <button type="button" aria-pressed={isRevealed.value} onClick={revealSecrets} title="s">
         {isRevealed.value ? "Hide credentials" : "Show credentials"}
       </button>
     </div>
   );
 }
 
-async function save(exchange: Exchange): Promise<void> {
-  const all = [await whole(exchange.id, isRevealed.value)];
-  download(`postern-${exchange.id}.har`, "application/json", harOf(all, tunnels.value));
+async function saveExchange(exchange: ShownExchange): Promise<void> {
+  const all = [await loadWhole(exchange.id, isRevealed.value)];
+  downloadFile(`postern-${exchange.id}.har`, "application/json", harOf(all, tunnels.value));
 }
 
-function Facts({ exchange }: { readonly exchange: Exchange }) {
+function Facts({ exchange }: { readonly exchange: ShownExchange }) {
   const { start, remote_addr, remote_country, tunnel_name, outcome, fault, passed, replay_of } = exchange;
   return (
     <div class="column timing">
@@ -142,7 +142,7 @@ function Facts({ exchange }: { readonly exchange: Exchange }) {
         )}
         {replay_of !== undefined && (
           <Fact name="Repeats">
-            <button type="button" class="plain tiny mono" onClick={() => select(replay_of)}>
+            <button type="button" class="plain tiny mono" onClick={() => selectExchange(replay_of)}>
               {replay_of}
             </button>
           </Fact>

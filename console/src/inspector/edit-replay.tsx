@@ -2,12 +2,12 @@
 import { useState } from "preact/hooks";
 import { Dialog, TextArea, TextInput } from "../ui/elements.tsx";
 import { base64Of, bodyOf } from "../exchange/model.ts";
-import type { Exchange } from "../exchange/model.ts";
+import type { ShownExchange } from "../exchange/model.ts";
 import type { ReplayEdits } from "./tunnels.ts";
-import { attempt, replay, whole } from "./store.ts";
+import { showErrors, replayExchange, loadWhole } from "./store.ts";
 
 interface Props {
-  readonly exchange: Exchange;
+  readonly exchange: ShownExchange;
   onClose(): void;
 }
 
@@ -30,7 +30,7 @@ export function EditReplay({ exchange, onClose }: Props) {
       ...(headers && { headers }),
       ...(body !== before && { body: base64Of(new TextEncoder().encode(body)) }),
     };
-    await replay(exchange.id, edits);
+    await replayExchange(exchange.id, edits);
     onClose();
   };
   return (
@@ -39,7 +39,7 @@ export function EditReplay({ exchange, onClose }: Props) {
         class="column"
         onSubmit={(event) => {
           event.preventDefault();
-          void attempt(send);
+          void showErrors(send);
         }}
       >
         <div class="row">
@@ -65,9 +65,9 @@ export function EditReplay({ exchange, onClose }: Props) {
   );
 }
 
-async function headersOf(text: string, exchange: Exchange): Promise<Record<string, string[]>> {
+async function headersOf(text: string, exchange: ShownExchange): Promise<Record<string, string[]>> {
   const lines = text.split("\n").filter((line) => line.trim() !== "");
-  const secrets = text.includes(hidden) ? (await whole(exchange.id, true)).request.headers : {};
+  const secrets = text.includes(hidden) ? (await loadWhole(exchange.id, true)).request.headers : {};
   const headers: Record<string, string[]> = {};
   for (const line of lines) {
     const at = line.indexOf(":");

@@ -3,14 +3,14 @@ import { Tag } from "../ui/elements.tsx";
 import { countryName, countryText, flagOf } from "../ui/country.ts";
 import { clockText, durationText, statusTone } from "../ui/format.ts";
 import { VirtualList } from "../ui/virtual-list.tsx";
-import { callsOf, emptyFilter } from "./filter.ts";
-import type { Filter } from "./filter.ts";
+import { callsOf, emptyFilter } from "./exchange-filter.ts";
+import type { Filter } from "./exchange-filter.ts";
 import { rpcText } from "../exchange/contents.tsx";
 import { fieldOf, msOf } from "../exchange/model.ts";
-import type { Exchange } from "../exchange/model.ts";
-import { comparedId, exchanges, filter, lookFor, select, selectedId, shown, tunnels } from "./store.ts";
+import type { ShownExchange } from "../exchange/model.ts";
+import { comparedId, exchanges, filter, searchText, selectExchange, selectedId, shown, tunnels } from "./store.ts";
 
-const set = (change: Partial<Filter>): void => {
+const setFilter = (change: Partial<Filter>): void => {
   filter.value = { ...filter.value, ...change };
 };
 const valueOf = (event: Event): string => (event.currentTarget as HTMLInputElement).value;
@@ -29,8 +29,8 @@ export function Filters() {
         placeholder="Text in headers and bodies  /"
         value={text}
         onInput={(event) => {
-          set({ text: valueOf(event) });
-          lookFor(valueOf(event));
+          setFilter({ text: valueOf(event) });
+          searchText(valueOf(event));
         }}
       />
       <input
@@ -39,15 +39,15 @@ export function Filters() {
         placeholder="Path"
         size={9}
         value={path}
-        onInput={(event) => set({ path: valueOf(event) })}
+        onInput={(event) => setFilter({ path: valueOf(event) })}
       />
-      <select aria-label="Method" value={method} onChange={(event) => set({ method: valueOf(event) })}>
+      <select aria-label="Method" value={method} onChange={(event) => setFilter({ method: valueOf(event) })}>
         <option value="">Method</option>
         {methods.map((one) => (
           <option key={one}>{one}</option>
         ))}
       </select>
-      <select aria-label="Status" value={status} onChange={(event) => set({ status: valueOf(event) })}>
+      <select aria-label="Status" value={status} onChange={(event) => setFilter({ status: valueOf(event) })}>
         <option value="">Status</option>
         {["2xx", "3xx", "4xx", "5xx"].map((one) => (
           <option key={one}>{one}</option>
@@ -56,7 +56,7 @@ export function Filters() {
       <select
         aria-label="Slower than"
         value={String(slowerThan)}
-        onChange={(event) => set({ slowerThan: Number(valueOf(event)) })}
+        onChange={(event) => setFilter({ slowerThan: Number(valueOf(event)) })}
       >
         <option value="0">Duration</option>
         {[50, 200, 1_000, 5_000].map((ms) => (
@@ -64,7 +64,7 @@ export function Filters() {
         ))}
       </select>
       {calls.length > 0 && (
-        <select aria-label="Call" value={call} onChange={(event) => set({ call: valueOf(event) })}>
+        <select aria-label="Call" value={call} onChange={(event) => setFilter({ call: valueOf(event) })}>
           <option value="">MCP call</option>
           {calls.map((one) => (
             <option key={one}>{one}</option>
@@ -72,7 +72,7 @@ export function Filters() {
         </select>
       )}
       {tunnels.value.length > 1 && (
-        <select aria-label="Tunnel" value={tunnel} onChange={(event) => set({ tunnel: valueOf(event) })}>
+        <select aria-label="Tunnel" value={tunnel} onChange={(event) => setFilter({ tunnel: valueOf(event) })}>
           <option value="">Tunnel</option>
           {tunnels.value.map(({ name }) => (
             <option key={name}>{name}</option>
@@ -96,7 +96,7 @@ export function List() {
           type="button"
           onClick={() => {
             filter.value = emptyFilter;
-            lookFor("");
+            searchText("");
           }}
         >
           Show all
@@ -116,7 +116,7 @@ export function List() {
   );
 }
 
-function Row({ exchange }: { readonly exchange: Exchange }) {
+function Row({ exchange }: { readonly exchange: ShownExchange }) {
   const { id, request, start, duration, replay_of, outcome, tunnel_name, remote_country } = exchange;
   const isSelected = selectedId.value === id;
   const calls = rpcText(exchange.rpc);
@@ -127,7 +127,7 @@ function Row({ exchange }: { readonly exchange: Exchange }) {
       aria-current={isSelected}
       onClick={(event) => {
         if ((event.metaKey || event.ctrlKey) && selectedId.value !== undefined) comparedId.value = id;
-        else select(id);
+        else selectExchange(id);
       }}
     >
       <Outcome exchange={exchange} />
@@ -154,7 +154,7 @@ function Row({ exchange }: { readonly exchange: Exchange }) {
   );
 }
 
-export function Outcome({ exchange: { response, outcome } }: { readonly exchange: Exchange }) {
+export function Outcome({ exchange: { response, outcome } }: { readonly exchange: ShownExchange }) {
   if (outcome === "unreadable") return <Tag tone="bad">unreadable</Tag>;
   if (outcome === "cut") return <Tag tone="bad">{response ? `${response.status_code} cut` : "cut"}</Tag>;
   if (!response) return <Tag>waits</Tag>;

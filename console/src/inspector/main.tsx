@@ -7,27 +7,27 @@ import "./inspector.css";
 import { Command, Failure, ThemeButton } from "../ui/elements.tsx";
 import { Logo } from "../ui/icon.tsx";
 import type { Live } from "../ui/live.ts";
-import { curl, curlWithAuthority } from "../ui/shell.ts";
+import { renderCurl, curlWithAuthority } from "../ui/shell.ts";
 import { startTheme } from "../ui/theme.ts";
 import { startVisible } from "../ui/visible.ts";
 import { Detail, isEditing } from "./detail.tsx";
-import { download, harOf } from "./export.ts";
+import { downloadFile, harOf } from "./export-exchange.ts";
 import { Filters, List } from "./list.tsx";
 import {
-  attempt,
-  clear,
+  showErrors,
+  clearExchanges,
   exchanges,
   failure,
   isPaused,
-  replay,
-  reveal,
-  select,
+  replayExchange,
+  revealSecrets,
+  selectExchange,
   selectedId,
   shown,
   startStore,
   togglePause,
   tunnels,
-  whole,
+  loadWhole,
 } from "./store.ts";
 import { visitedUrl } from "../ui/visited-url.ts";
 
@@ -55,10 +55,10 @@ function Top({ live }: { readonly live: Live }) {
       <button type="button" class="plain" aria-pressed={isPaused.value} onClick={togglePause} title="p">
         {isPaused.value ? "Go on" : "Pause"}
       </button>
-      <button type="button" class="plain" onClick={() => void attempt(saveAll)}>
+      <button type="button" class="plain" onClick={() => void showErrors(saveAll)}>
         HAR
       </button>
-      <button type="button" class="plain" onClick={clear}>
+      <button type="button" class="plain" onClick={clearExchanges}>
         Clear
       </button>
       <ThemeButton />
@@ -89,8 +89,8 @@ function Tunnels() {
 }
 
 async function saveAll(): Promise<void> {
-  const all = await Promise.all(shown.value.slice(0, 100).map(({ id }) => whole(id, false)));
-  download("postern.har", "application/json", harOf(all, tunnels.value));
+  const all = await Promise.all(shown.value.slice(0, 100).map(({ id }) => loadWhole(id, false)));
+  downloadFile("postern.har", "application/json", harOf(all, tunnels.value));
 }
 
 function Main() {
@@ -125,7 +125,7 @@ function Nothing() {
 
 /** A server below localhost is on this machine, and its certificate comes from its own CA. */
 function curlOf(url: string): string {
-  return URL.parse(url)?.hostname.endsWith(".localhost") === true ? curlWithAuthority(url) : curl(url);
+  return URL.parse(url)?.hostname.endsWith(".localhost") === true ? curlWithAuthority(url) : renderCurl(url);
 }
 
 /** Keys with a function outside of text fields. */
@@ -136,15 +136,15 @@ function handleKey(event: KeyboardEvent): void {
   const id = selectedId.value;
   const actions: Record<string, () => void> = {
     "/": () => document.querySelector<HTMLElement>("#filter-text")?.focus(),
-    ArrowDown: () => move(1),
-    j: () => move(1),
-    ArrowUp: () => move(-1),
-    k: () => move(-1),
-    Escape: () => select(undefined),
+    ArrowDown: () => moveSelection(1),
+    j: () => moveSelection(1),
+    ArrowUp: () => moveSelection(-1),
+    k: () => moveSelection(-1),
+    Escape: () => selectExchange(undefined),
     p: togglePause,
-    r: () => id !== undefined && void attempt(() => replay(id)),
+    r: () => id !== undefined && void showErrors(() => replayExchange(id)),
     e: () => id !== undefined && isEditing.open(),
-    s: () => id !== undefined && reveal(),
+    s: () => id !== undefined && revealSecrets(),
   };
   const action = actions[event.key];
   if (!action) return;
@@ -152,12 +152,12 @@ function handleKey(event: KeyboardEvent): void {
   action();
 }
 
-function move(step: number): void {
+function moveSelection(step: number): void {
   const ids = shown.value.map(({ id }) => id);
   const at = ids.indexOf(selectedId.value ?? "");
   const next = ids[Math.max(0, Math.min(ids.length - 1, at + step))];
   if (next === undefined) return;
-  select(next);
+  selectExchange(next);
   document.querySelector<HTMLElement>(`#request-${next}`)?.focus();
 }
 

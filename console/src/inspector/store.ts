@@ -2,19 +2,19 @@
 import { computed, signal } from "@preact/signals";
 import { openLive } from "../ui/live.ts";
 import type { Live } from "../ui/live.ts";
-import type { Exchange } from "../exchange/model.ts";
+import type { ShownExchange } from "../exchange/model.ts";
 import type { ReplayEdits, Tunnel } from "./tunnels.ts";
-import { emptyFilter, matches } from "./filter.ts";
+import { emptyFilter, matchesFilter } from "./exchange-filter.ts";
 
 /** Newest first. */
-export const exchanges = signal<readonly Exchange[]>([]);
+export const exchanges = signal<readonly ShownExchange[]>([]);
 export const tunnels = signal<readonly Tunnel[]>([]);
 export const filter = signal(emptyFilter);
 /** Ids of requests whose heads or bodies contain the searched text; undefined without a search. */
 export const withText = signal<ReadonlySet<string> | undefined>(undefined);
 export const selectedId = signal<string | undefined>(undefined);
 /** The complete selected exchange, with bodies. */
-export const selected = signal<Exchange | undefined>(undefined);
+export const selected = signal<ShownExchange | undefined>(undefined);
 /** Id of the second exchange of a comparison. */
 export const comparedId = signal<string | undefined>(undefined);
 /** Whether the agent has deleted the selected request, so that only its line in the list is left. */
@@ -24,7 +24,7 @@ export const failure = signal("");
 export const isPaused = signal(false);
 
 export const shown = computed(() => {
-  const found = exchanges.value.filter((one) => matches(one, filter.value, withText.value));
+  const found = exchanges.value.filter((one) => matchesFilter(one, filter.value, withText.value));
   return found;
 });
 
@@ -34,28 +34,28 @@ const most = 500;
 const mostListed = 10_000;
 const base = "/api/requests/http";
 /** Exchanges that arrived while the list was paused. */
-let held = new Map<string, Exchange>();
+let held = new Map<string, ShownExchange>();
 let live: Live;
 
 export function startStore(): Live {
   live = openLive({
     url: `${base}/events`,
-    opened: () => void attempt(load),
+    opened: () => void showErrors(loadExchanges),
     events: {
-      requests: (data) => take(data as readonly Exchange[]),
+      requests: (data) => takeChanges(data as readonly ShownExchange[]),
       cleared: () => {
         exchanges.value = [];
-        select(undefined);
+        selectExchange(undefined);
       },
     },
   });
   return live;
 }
 
-async function load(): Promise<void> {
+async function loadExchanges(): Promise<void> {
   const [{ requests }, found] = await Promise.all([
-    ask<{ requests: readonly Exchange[] }>(`${base}?limit=${most}&brief=true`),
-    ask<{ tunnels: readonly Tunnel[] }>("/api/tunnels"),
+    fetchJson<{ requests: readonly ShownExchange[] }>(`${base}?limit=${most}&brief=true`),
+    fetchJson<{ tunnels: readonly Tunnel[] }>("/api/tunnels"),
   ]);
   const ids = new Set(requests.map(({ id }) => id));
   const [newest] = requests;
@@ -64,10 +64,11 @@ async function load(): Promise<void> {
   const earlier = exchanges.value.filter(({ id }) => id.slice(0, 8) === agent && !ids.has(id));
   exchanges.value = [...requests, ...earlier].slice(0, mostListed);
   tunnels.value = found.tunnels;
-  if (selectedId.value !== undefined && !exchanges.value.some(({ id }) => id === selectedId.value)) select(undefined);
+  if (selectedId.value !== undefined && !exchanges.value.some(({ id }) => id === selectedId.value))
+    selectExchange(undefined);
 }
 
-function take(changed: readonly Exchange[]): void {
+function takeChanges(changed: readonly ShownExchange[]): void {
   if (isPaused.value) {
     for (const one of changed) held.set(one.id, one);
     return;
@@ -87,7 +88,7 @@ export function togglePause(): void {
   if (isPaused.value) return;
   const found = [...held.values()];
   held = new Map();
-  take(found);
+  takeChanges(found);
 }
 
 let refreshing: ReturnType<typeof setTimeout> | undefined;
@@ -96,14 +97,14 @@ let refreshing: ReturnType<typeof setTimeout> | undefined;
 function refreshSoon(): void {
   refreshing ??= setTimeout(() => {
     refreshing = undefined;
-    void attempt(refresh);
+    void showErrors(refreshTunnels);
   }, 250);
 }
 
-async function refresh(): Promise<void> {
+async function refreshTunnels(): Promise<void> {
   const id = selectedId.value;
   if (id === undefined) return;
-  const found = await whole(id, isRevealed.value).catch((error: unknown) => {
+  const found = await loadWhole(id, isRevealed.value).catch((error: unknown) => {
     const listed = exchanges.value.find((one) => one.id === id);
     if (!(error instanceof NotFound) || !listed) throw error;
     return listed;
@@ -115,40 +116,40 @@ async function refresh(): Promise<void> {
 
 class NotFound extends Error {}
 
-export function whole(id: string, reveals: boolean): Promise<Exchange> {
-  return ask(`${base}/${id}${reveals ? "?reveal=true" : ""}`);
+export function loadWhole(id: string, reveals: boolean): Promise<ShownExchange> {
+  return fetchJson(`${base}/${id}${reveals ? "?reveal=true" : ""}`);
 }
 
-export function select(id: string | undefined): void {
+export function selectExchange(id: string | undefined): void {
   if (id !== selectedId.value) {
     isRevealed.value = false;
     comparedId.value = undefined;
     selected.value = undefined;
   }
   selectedId.value = id;
-  if (id !== undefined) void attempt(refresh);
+  if (id !== undefined) void showErrors(refreshTunnels);
 }
 
-export function reveal(): void {
+export function revealSecrets(): void {
   isRevealed.value = !isRevealed.value;
-  void attempt(refresh);
+  void showErrors(refreshTunnels);
 }
 
 /** Sends the request to the service again, and shows the result. */
-export async function replay(id: string, edits: ReplayEdits = {}): Promise<void> {
-  const answer = await send("POST", base, { id, ...edits });
+export async function replayExchange(id: string, edits: ReplayEdits = {}): Promise<void> {
+  const answer = await sendRequest("POST", base, { id, ...edits });
   const sent = answer.headers.get("location")?.split("/").at(-1);
-  if (sent !== undefined) select(sent);
+  if (sent !== undefined) selectExchange(sent);
 }
 
-export function clear(): void {
-  void attempt(async () => void (await send("DELETE", base)));
+export function clearExchanges(): void {
+  void showErrors(async () => void (await sendRequest("DELETE", base)));
 }
 
 let asked = 0;
 
 /** Searches through the agent, which has the bodies. */
-export function lookFor(text: string): void {
+export function searchText(text: string): void {
   asked += 1;
   const own = asked;
   if (text === "") {
@@ -157,16 +158,16 @@ export function lookFor(text: string): void {
   }
   setTimeout(() => {
     if (own !== asked) return;
-    void attempt(async () => {
+    void showErrors(async () => {
       const query = new URLSearchParams({ limit: String(most), brief: "true", text });
-      const { requests } = await ask<{ requests: readonly Exchange[] }>(`${base}?${query.toString()}`);
+      const { requests } = await fetchJson<{ requests: readonly ShownExchange[] }>(`${base}?${query.toString()}`);
       if (own === asked) withText.value = new Set(requests.map(({ id }) => id));
     });
   }, 200);
 }
 
 /** Shows errors at the top of the page. */
-export async function attempt(action: () => Promise<void>): Promise<void> {
+export async function showErrors(action: () => Promise<void>): Promise<void> {
   try {
     await action();
     failure.value = "";
@@ -175,11 +176,11 @@ export async function attempt(action: () => Promise<void>): Promise<void> {
   }
 }
 
-async function ask<Body>(path: string): Promise<Body> {
-  return (await (await send("GET", path)).json()) as Body;
+async function fetchJson<Body>(path: string): Promise<Body> {
+  return (await (await sendRequest("GET", path)).json()) as Body;
 }
 
-async function send(method: string, path: string, body?: object): Promise<Response> {
+async function sendRequest(method: string, path: string, body?: object): Promise<Response> {
   let answer: Response;
   try {
     answer = await fetch(path, {

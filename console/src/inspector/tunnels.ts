@@ -1,6 +1,6 @@
 /** Tunnels in the agent's local API, and replays through it. */
 import { fieldOf } from "../exchange/model.ts";
-import type { Exchange, Headers } from "../exchange/model.ts";
+import type { ShownExchange, Headers } from "../exchange/model.ts";
 import { visitedUrl } from "../ui/visited-url.ts";
 
 export interface Tunnel {
@@ -20,7 +20,7 @@ export interface ReplayEdits {
 }
 
 /** Returns the URL of the visitor's request. */
-export function urlOf({ request, tunnel_name }: Exchange, tunnels: readonly Tunnel[]): string {
+export function urlOf({ request, tunnel_name }: ShownExchange, tunnels: readonly Tunnel[]): string {
   const tunnel = tunnels.find(({ name }) => name === tunnel_name);
   const host = fieldOf(request.headers, "host");
   const base = tunnel?.public_url ? visitedUrl(tunnel.public_url, host) : `https://${host ?? "localhost"}`;

@@ -1,11 +1,11 @@
 /** Quotes a text as one word of a POSIX shell. */
-export function quoted(text: string): string {
+export function quoteForShell(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
 /** Requests a URL whose certificate the server's own CA may have issued. The CA file makes curl trust and verify it. */
 export function curlWithAuthority(url: string, method = "GET"): string {
-  return withAuthority(curl(url, method));
+  return withAuthority(renderCurl(url, method));
 }
 
 /** Returns the curl command with the CA of the server in this folder. */
@@ -17,31 +17,34 @@ export function withAuthority(command: string): string {
  * Returns a request as a curl command.
  * @param more additional words after the URL, quoted if necessary
  */
-export function curl(url: string, method = "GET", more: readonly string[] = []): string {
+export function renderCurl(url: string, method = "GET", more: readonly string[] = []): string {
   const hasBody = more.some((word) => word.includes("--data"));
-  const by = method === "GET" && !hasBody ? [] : method === "HEAD" && !hasBody ? ["--head"] : ["-X", quoted(method)];
+  const by =
+    method === "GET" && !hasBody ? [] : method === "HEAD" && !hasBody ? ["--head"] : ["-X", quoteForShell(method)];
   return [
     "curl",
     // curl expands brackets and braces, and removes dot segments.
     ...(/[[\]{}]/.test(url) ? ["--globoff"] : []),
     ...(/\/\.{1,2}(?:[/?#]|$)/.test(url) ? ["--path-as-is"] : []),
     ...by,
-    quoted(url),
+    quoteForShell(url),
     ...more,
   ].join(" ");
 }
 
 /** Returns a header field as words for curl, which treats `name:` as an instruction to omit the field. */
 export function curlHeader(name: string, value: string): string {
-  return `-H ${quoted(value === "" ? `${name};` : `${name}: ${value}`)}`;
+  return `-H ${quoteForShell(value === "" ? `${name};` : `${name}: ${value}`)}`;
 }
 
 /** Returns a call of the API as a command. */
 export function apiCommand(method: string, path: string, body?: string): string {
-  return ["npx postern api", method, quoted(path), ...(body === undefined ? [] : [quoted(body)])].join(" ");
+  return ["npx postern api", method, quoteForShell(path), ...(body === undefined ? [] : [quoteForShell(body)])].join(
+    " ",
+  );
 }
 
 /** Returns `command` with `text` as its standard input. */
-export function piped(text: string, command: string): string {
-  return `printf %s ${quoted(text)} | ${command}`;
+export function pipeTo(text: string, command: string): string {
+  return `printf %s ${quoteForShell(text)} | ${command}`;
 }

@@ -6,12 +6,12 @@ type Theme = "light" | "dark";
 const key = "postern-theme";
 const system = matchMedia("(prefers-color-scheme: dark)");
 
-const chosen = signal<Theme | undefined>(kept());
+const chosen = signal<Theme | undefined>(readKept());
 export const theme = signal<Theme>(chosen.value ?? ofSystem());
 
 export function startTheme(): void {
-  show();
-  system.addEventListener("change", show);
+  showTheme();
+  system.addEventListener("change", showTheme);
 }
 
 export function toggleTheme(): void {
@@ -21,10 +21,10 @@ export function toggleTheme(): void {
   } catch {
     // If storage is not available, the choice lasts as long as the page.
   }
-  show();
+  showTheme();
 }
 
-function show(): void {
+function showTheme(): void {
   theme.value = chosen.value ?? ofSystem();
   document.documentElement.dataset["theme"] = theme.value;
 }
@@ -33,7 +33,7 @@ function ofSystem(): Theme {
   return system.matches ? "dark" : "light";
 }
 
-function kept(): Theme | undefined {
+function readKept(): Theme | undefined {
   try {
     const value = localStorage.getItem(key);
     return value === "light" || value === "dark" ? value : undefined;

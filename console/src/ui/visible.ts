@@ -10,7 +10,7 @@ const obeyed = /(?![\n\r\t\u200c\u200d])[\p{Cc}\p{Zl}\p{Zp}\p{Cf}]/gu;
 /** Attributes that are shown or read aloud. */
 const spoken = ["title", "aria-label", "aria-valuetext", "alt", "placeholder"] as const;
 
-export function visible(text: string): string {
+export function toVisible(text: string): string {
   return text.replace(obeyed, (sign) => `[U+${sign.codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0")}]`);
 }
 
@@ -20,14 +20,14 @@ export function startVisible(): void {
   options.vnode = (vnode) => {
     if (typeof vnode.type === "string" && vnode.type !== "textarea") {
       const props = vnode.props as Record<string, unknown> & { children?: ComponentChildren };
-      if (props.children !== undefined) props.children = shownChildren(props.children);
-      for (const name of spoken) if (typeof props[name] === "string") props[name] = visible(props[name]);
+      if (props.children !== undefined) props.children = toVisibleChildren(props.children);
+      for (const name of spoken) if (typeof props[name] === "string") props[name] = toVisible(props[name]);
     }
     before?.(vnode);
   };
 }
 
-function shownChildren(children: ComponentChildren): ComponentChildren {
-  if (typeof children === "string") return visible(children);
-  return Array.isArray(children) ? children.map(shownChildren) : children;
+function toVisibleChildren(children: ComponentChildren): ComponentChildren {
+  if (typeof children === "string") return toVisible(children);
+  return Array.isArray(children) ? children.map(toVisibleChildren) : children;
 }

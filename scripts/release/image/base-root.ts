@@ -58,7 +58,7 @@ export function baseRoot(platform: LinuxPlatform): readonly ArchiveFile[] {
       { stdio: ["ignore", 2, 2] },
     );
     const found = [...filesUnder(root, "", (path) => isNeeded(path, platform))];
-    return withFolders([...found, authorities(root), ...descriptions(root), ...systemFiles, ...mountPoints]);
+    return withFolders([...found, bundleAuthorities(root), ...listDescriptions(root), ...systemFiles, ...mountPoints]);
   } finally {
     rmSync(root, { recursive: true, force: true });
   }
@@ -78,7 +78,7 @@ function* filesUnder(root: string, folder: string, isWanted: (path: string) => b
 }
 
 /** Debian creates this file during the installation of the package. */
-function authorities(root: string): ArchiveFile {
+function bundleAuthorities(root: string): ArchiveFile {
   const folder = join(root, "usr/share/ca-certificates/mozilla");
   const names = readdirSync(folder).sort((a, b) => (a < b ? -1 : 1));
   const bytes = Buffer.concat(names.map((name) => readFileSync(join(folder, name))));
@@ -86,7 +86,7 @@ function authorities(root: string): ArchiveFile {
 }
 
 /** Image scanners read the packages and their versions here. */
-function* descriptions(root: string): Generator<ArchiveFile> {
+function* listDescriptions(root: string): Generator<ArchiveFile> {
   for (const name of [...packages, "gcc-12-base"]) {
     const path = `var/lib/dpkg/status.d/${name.replace("+", "p")}`;
     yield { path, bytes: readFileSync(join(root, `${name}.control`)) };

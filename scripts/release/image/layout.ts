@@ -1,6 +1,6 @@
 /** An image as one file that registries, Podman and Docker read: an OCI image layout in a tar archive. */
 import { createHash } from "node:crypto";
-import { gzipped, tar, withFolders } from "../archive.ts";
+import { compressGzip, makeTar, withFolders } from "../archive.ts";
 import type { ArchiveFile } from "../archive.ts";
 
 export interface Image {
@@ -37,9 +37,9 @@ const types = {
 
 export function layoutOf({ architecture, reference, time, layers, run }: Image): Layout {
   const created = new Date(time * 1000).toISOString();
-  const tars = layers.map(({ files }) => tar(files, time));
+  const tars = layers.map(({ files }) => makeTar(files, time));
   const config = blobOf(
-    json({
+    encodeJson({
       created,
       architecture,
       os: "linux",
@@ -48,19 +48,19 @@ export function layoutOf({ architecture, reference, time, layers, run }: Image):
       history: layers.map(({ about }) => ({ created, created_by: about })),
     }),
   );
-  const compressed = tars.map((layer) => blobOf(gzipped(layer)));
+  const compressed = tars.map((layer) => blobOf(compressGzip(layer)));
   const manifest = blobOf(
-    json({
+    encodeJson({
       schemaVersion: 2,
       mediaType: types.manifest,
-      config: descriptor(types.config, config),
-      layers: compressed.map((layer) => descriptor(types.layer, layer)),
+      config: makeDescriptor(types.config, config),
+      layers: compressed.map((layer) => makeDescriptor(types.layer, layer)),
     }),
   );
   const blobs = [...compressed, config, manifest];
   const [name = "", tag = ""] = reference.split(":");
   const named = {
-    ...descriptor(types.manifest, manifest),
+    ...makeDescriptor(types.manifest, manifest),
     platform: { architecture, os: "linux" },
     // Podman reads one name, and containerd the other.
     annotations: {
@@ -69,10 +69,10 @@ export function layoutOf({ architecture, reference, time, layers, run }: Image):
     },
   };
   const files = {
-    "oci-layout": json({ imageLayoutVersion: "1.0.0" }),
-    "index.json": json({ schemaVersion: 2, mediaType: types.index, manifests: [named] }),
+    "oci-layout": encodeJson({ imageLayoutVersion: "1.0.0" }),
+    "index.json": encodeJson({ schemaVersion: 2, mediaType: types.index, manifests: [named] }),
     // `docker load` reads this file and ignores the index if it does not use containerd's image store.
-    "manifest.json": json([
+    "manifest.json": encodeJson([
       { Config: fileOf(config), RepoTags: [`${name}:${tag}`], Layers: compressed.map((layer) => fileOf(layer)) },
     ]),
   };
@@ -81,13 +81,13 @@ export function layoutOf({ architecture, reference, time, layers, run }: Image):
     ...Object.entries(files).map(([path, bytes]) => ({ path, bytes })),
   ];
   return {
-    archive: tar(withFolders(packed), time),
+    archive: makeTar(withFolders(packed), time),
     downloadBytes: blobs.reduce((sum, { bytes }) => sum + bytes.length, 0),
     digest: manifest.digest,
   };
 }
 
-function descriptor(mediaType: string, { digest, bytes }: Blob): Readonly<Record<string, unknown>> {
+function makeDescriptor(mediaType: string, { digest, bytes }: Blob): Readonly<Record<string, unknown>> {
   return { mediaType, digest, size: bytes.length };
 }
 
@@ -103,6 +103,6 @@ function digestOf(bytes: Buffer): string {
   return `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
 }
 
-function json(value: unknown): Buffer {
+function encodeJson(value: unknown): Buffer {
   return Buffer.from(JSON.stringify(value));
 }

@@ -9,7 +9,7 @@ import { makeDnsChallenges } from "./challenges.ts";
 import type { DnsChallenges, DnsChallengeOptions } from "./challenges.ts";
 import { makeDnsLookups } from "./lookups.ts";
 import { openDnsProvider } from "./providers/open.ts";
-import type { ProviderAccess } from "./provider.ts";
+import type { ProviderAccess } from "./dns-provider.ts";
 
 const signal = new AbortController().signal;
 const problem =

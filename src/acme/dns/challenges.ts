@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import type { Clock } from "../../lib/clock.ts";
 import { AcmeProblem } from "../problem.ts";
 import type { DnsLookups, ServerAddress } from "./lookups.ts";
-import type { DnsProvider, DnsRecord } from "./provider.ts";
+import type { DnsProvider, DnsRecord } from "./dns-provider.ts";
 
 export interface DnsChallenges {
   /**
@@ -79,7 +79,7 @@ export function makeDnsChallenges(options: DnsChallengeOptions): DnsChallenges {
           return;
         } catch (error) {
           if (pauseMs === undefined) throw error;
-          await pause(clock, pauseMs);
+          await waitBeforeRetry(clock, pauseMs);
         }
       }
     },
@@ -109,12 +109,12 @@ export function makeDnsChallenges(options: DnsChallengeOptions): DnsChallenges {
           `after ${timeoutMs / 1000} s, the name server ${which} ${what} the TXT record "${name}"`,
         );
       }
-      await pause(clock, delayMs, signal);
+      await waitBeforeRetry(clock, delayMs, signal);
     }
   }
 }
 
-function pause(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
+function waitBeforeRetry(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
       timer.cancel();

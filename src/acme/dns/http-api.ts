@@ -1,9 +1,9 @@
 /** Requests to the HTTP API of a DNS provider, within the bounds of outbound requests (security I7). */
 import type { Clock } from "../../lib/clock.ts";
-import { openOutbound } from "../../outbound/client.ts";
-import type { OutboundAnswer, OutboundRequest } from "../../outbound/client.ts";
-import { providerProblem } from "./provider.ts";
-import type { ProviderAccess } from "./provider.ts";
+import { openOutbound } from "../../outbound/outbound.ts";
+import type { OutboundAnswer, OutboundRequest } from "../../outbound/outbound.ts";
+import { providerProblem } from "./dns-provider.ts";
+import type { ProviderAccess } from "./dns-provider.ts";
 
 export interface ApiRequest {
   readonly method: OutboundRequest["method"];
@@ -68,11 +68,11 @@ export function connectApi({ title, baseUrl, access, clock, headers, reason }: A
       const why = error instanceof Error ? error.message : String(error);
       throw providerProblem(`${title} does not answer: ${why}`, { cause: error });
     }
-    const json = parsed(answer.text);
+    const json = parseJsonOrNothing(answer.text);
     if ((answer.status >= 200 && answer.status < 300) || accepts.includes(answer.status)) {
       return { status: answer.status, text: answer.text, json };
     }
-    const why = shown(reason(json, answer.text));
+    const why = renderReason(reason(json, answer.text));
     throw providerProblem(`${title} answers ${method} ${url.pathname} with status ${answer.status}${why}`, {
       ...(answer.status === 429 && { retryAfterMs: retryAfterMs(answer.headers["retry-after"]) }),
     });
@@ -80,7 +80,7 @@ export function connectApi({ title, baseUrl, access, clock, headers, reason }: A
 }
 
 /** Returns a member of a document that may be anything. */
-export function member(document: unknown, name: string): unknown {
+export function readMember(document: unknown, name: string): unknown {
   return typeof document === "object" && document !== null ? (document as Record<string, unknown>)[name] : undefined;
 }
 
@@ -89,7 +89,7 @@ export function objectsIn(value: unknown): readonly Readonly<Record<string, unkn
   return Array.isArray(value) ? value.filter((one) => typeof one === "object" && one !== null) : [];
 }
 
-function parsed(text: string): unknown {
+function parseJsonOrNothing(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
@@ -97,7 +97,7 @@ function parsed(text: string): unknown {
   }
 }
 
-function shown(reason: unknown): string {
+function renderReason(reason: unknown): string {
   if (typeof reason !== "string" || reason === "") return "";
   return `: ${reason.replaceAll(/[^\x20-\x7e]+/g, " ").slice(0, maxReason)}`;
 }

@@ -1,7 +1,7 @@
 /** Signatures of DNS messages with a shared key (TSIG, RFC 8945). */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { TsigAlgorithm } from "./provider-names.ts";
-import { skipName, u16, u32, wireName } from "./wire.ts";
+import { skipName, encodeUint16, encodeUint32, wireName } from "./dns-wire.ts";
 
 export interface TsigKey {
   readonly name: string;
@@ -31,16 +31,23 @@ const fudge = 300;
 
 /** Appends the signature. @param nowMs milliseconds since 1970 */
 export function signMessage(unsigned: Buffer, key: TsigKey, nowMs: number): SignedMessage {
-  const time = u48(Math.floor(nowMs / 1000));
+  const time = encodeUint48(Math.floor(nowMs / 1000));
   const algorithm = wireName(key.algorithm);
-  const mac = hmac(key, [unsigned, variables(key, time, u16(fudge), 0, Buffer.alloc(0))]);
-  const data = Buffer.concat([algorithm, time, u16(fudge, mac.length), mac, unsigned.subarray(0, 2), u16(0, 0)]);
+  const mac = computeHmac(key, [unsigned, encodeVariables(key, time, encodeUint16(fudge), 0, Buffer.alloc(0))]);
+  const data = Buffer.concat([
+    algorithm,
+    time,
+    encodeUint16(fudge, mac.length),
+    mac,
+    unsigned.subarray(0, 2),
+    encodeUint16(0, 0),
+  ]);
   const message = Buffer.concat([
     unsigned,
     wireName(key.name),
-    u16(typeTsig, classAny),
-    u32(0),
-    u16(data.length),
+    encodeUint16(typeTsig, classAny),
+    encodeUint32(0),
+    encodeUint16(data.length),
     data,
   ]);
   message.writeUInt16BE(unsigned.readUInt16BE(10) + 1, 10);
@@ -50,7 +57,7 @@ export function signMessage(unsigned: Buffer, key: TsigKey, nowMs: number): Sign
 /** Reads the response to a message with `mac`. @throws Error if it is malformed */
 export function readSigned(response: Buffer, mac: Buffer, key: TsigKey, nowMs: number): SignedResponse {
   const responseCode = response.readUInt16BE(2) & 0x0f;
-  const last = lastRecord(response);
+  const last = findLastRecord(response);
   if (!last || response.readUInt16BE(last.typeAt) !== typeTsig) {
     return { responseCode, signatureError: 0, isAuthentic: false };
   }
@@ -60,40 +67,51 @@ export function readSigned(response: Buffer, mac: Buffer, key: TsigKey, nowMs: n
   const span = response.subarray(at + 6, at + 8);
   const macLength = response.readUInt16BE(at + 8);
   at += 10;
-  const given = response.subarray(at, at + macLength);
+  const receivedMac = response.subarray(at, at + macLength);
   const original = response.subarray(at + macLength, at + macLength + 2);
   const signatureError = response.readUInt16BE(at + macLength + 2);
   const otherLength = response.readUInt16BE(at + macLength + 4);
   const other = response.subarray(at + macLength + 6, at + macLength + 6 + otherLength);
   const unsigned = Buffer.concat([original, response.subarray(2, last.startsAt)]);
   unsigned.writeUInt16BE(unsigned.readUInt16BE(10) - 1, 10);
-  const expected = hmac(key, [u16(mac.length), mac, unsigned, variables(key, time, span, signatureError, other)]);
+  const expected = computeHmac(key, [
+    encodeUint16(mac.length),
+    mac,
+    unsigned,
+    encodeVariables(key, time, span, signatureError, other),
+  ]);
   const isRecent = Math.abs(nowMs / 1000 - time.readUIntBE(0, 6)) <= fudge;
-  const isSame = given.length === expected.length && timingSafeEqual(given, expected);
+  const isSame = receivedMac.length === expected.length && timingSafeEqual(receivedMac, expected);
   const isAuthentic = isSame && isRecent && algorithm.equals(wireName(key.algorithm));
   return { responseCode, signatureError, isAuthentic };
 }
 
 /** RFC 8945 §4.3.3. */
-function variables({ name, algorithm }: TsigKey, time: Buffer, span: Buffer, error: number, other: Buffer): Buffer {
-  const fixed = [wireName(name), u16(classAny), u32(0), wireName(algorithm), time, span];
-  return Buffer.concat([...fixed, u16(error, other.length), other]);
+function encodeVariables(
+  { name, algorithm }: TsigKey,
+  time: Buffer,
+  span: Buffer,
+  error: number,
+  other: Buffer,
+): Buffer {
+  const fixed = [wireName(name), encodeUint16(classAny), encodeUint32(0), wireName(algorithm), time, span];
+  return Buffer.concat([...fixed, encodeUint16(error, other.length), other]);
 }
 
-function hmac({ algorithm, secret }: TsigKey, parts: readonly Buffer[]): Buffer {
+function computeHmac({ algorithm, secret }: TsigKey, parts: readonly Buffer[]): Buffer {
   const digest = createHmac(algorithm.slice("hmac-".length), secret);
   for (const part of parts) digest.update(part);
   return digest.digest();
 }
 
-function u48(value: number): Buffer {
+function encodeUint48(value: number): Buffer {
   const bytes = Buffer.alloc(6);
   bytes.writeUIntBE(value, 0, 6);
   return bytes;
 }
 
 /** Returns where the last record starts; undefined for a message without records. */
-function lastRecord(message: Buffer): { startsAt: number; typeAt: number; dataAt: number } | undefined {
+function findLastRecord(message: Buffer): { startsAt: number; typeAt: number; dataAt: number } | undefined {
   const [questions, ...records] = [4, 6, 8, 10].map((at) => message.readUInt16BE(at)) as [number, ...number[]];
   let at = 12;
   for (let left = questions; left > 0; left -= 1) at = skipName(message, at) + 4;

@@ -1,12 +1,12 @@
 /** One MCP session of the bridge: its process, and what the client waits for. */
 import type { ServerResponse } from "node:http";
-import { letGo } from "../../lib/boundary.ts";
+import { runUnattended } from "../../lib/boundary.ts";
 import type { Timer } from "../../lib/clock.ts";
 import { McpChild } from "./child.ts";
 import type { ChildOptions } from "./child.ts";
 import { isRequest, rpcCodes, rpcError } from "./json-rpc.ts";
 import type { RpcId, RpcMessage, RpcRequest } from "./json-rpc.ts";
-import { EventStream, Reply } from "./reply.ts";
+import { EventStream, McpReply } from "./mcp-reply.ts";
 
 const maxPending = 100;
 /** Messages of the server that wait for a stream of the client. Older ones are dropped. */
@@ -31,7 +31,7 @@ export class BridgeSession {
   /** Monotonic time of the client's last request, or the end of its last response. */
   usedAt: number;
   readonly #options: SessionOptions;
-  readonly #replies = new Map<RpcId, Reply>();
+  readonly #replies = new Map<RpcId, McpReply>();
   readonly #queue: RpcMessage[] = [];
   readonly #restarts: number[] = [];
   #begin: RpcRequest;
@@ -59,7 +59,7 @@ export class BridgeSession {
     const headers = { "mcp-session-id": this.id };
     this.#replies.set(
       this.#begin.id,
-      new Reply(response, [this.#begin], { sender: undefined, headers, isBatch: false }),
+      new McpReply(response, [this.#begin], { sender: undefined, headers, isBatch: false }),
     );
     this.#start();
     this.#deliver(this.#begin);
@@ -75,7 +75,7 @@ export class BridgeSession {
         ? { pause: () => this.#child?.pause(), resume: () => this.#child?.resume() }
         : undefined;
       const headers = { "mcp-session-id": this.id };
-      const reply = new Reply(response, requests, { sender, headers, isBatch });
+      const reply = new McpReply(response, requests, { sender, headers, isBatch });
       response.once("close", () => (this.usedAt = this.#options.clock.monotonic()));
       for (const { id } of requests) this.#expect(id, reply);
       this.#flush(reply.stream);
@@ -110,7 +110,7 @@ export class BridgeSession {
     return this.#child?.stop() ?? Promise.resolve();
   }
 
-  #expect(id: RpcId, reply: Reply): void {
+  #expect(id: RpcId, reply: McpReply): void {
     if (this.#replies.has(id)) {
       reply.answer(id, rpcError(id, rpcCodes.invalid, "another request with this id is still open"));
     } else if (this.#replies.size >= maxPending) {
@@ -200,7 +200,7 @@ export class BridgeSession {
     const now = clock.monotonic();
     this.#restarts.push(now);
     while ((this.#restarts[0] ?? now) < now - restartsMs) this.#restarts.shift();
-    if (!isBegun || this.#restarts.length > maxRestarts) letGo("task", this.close());
+    if (!isBegun || this.#restarts.length > maxRestarts) runUnattended("task", this.close());
   }
 
   #fail(why: string): void {

@@ -12,7 +12,7 @@ import { eventually } from "../../../test/support/eventually.ts";
 import type { Log } from "../../lib/log.ts";
 import { silentLog } from "../../lib/log.ts";
 import type { LocalService } from "../local-service.ts";
-import { findMcp } from "./probe.ts";
+import { findMcp } from "./find-mcp.ts";
 import { stdioBridge } from "./stdio-bridge.ts";
 
 const script = fileURLToPath(new URL("../../../test/support/mcp-stdio-server.ts", import.meta.url));

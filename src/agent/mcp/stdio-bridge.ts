@@ -1,7 +1,7 @@
 /** Serves an MCP server on standard input and output over Streamable HTTP: one process for each session. */
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { letGo } from "../../lib/boundary.ts";
+import { runUnattended } from "../../lib/boundary.ts";
 import type { Log } from "../../lib/log.ts";
 import { localService } from "../local-service.ts";
 import type { LocalService } from "../local-service.ts";
@@ -10,7 +10,7 @@ import { BridgeSession } from "./bridge-session.ts";
 import type { ChildOptions } from "./child.ts";
 import { isRequest, isRpcMessage, rpcCodes, rpcError } from "./json-rpc.ts";
 import type { RpcMessage } from "./json-rpc.ts";
-import { sendJson } from "./reply.ts";
+import { sendJson } from "./mcp-reply.ts";
 
 const maxBodyBytes = 4_194_304;
 const pulseMs = 20_000;
@@ -33,14 +33,14 @@ export function stdioBridge(options: BridgeOptions): LocalService {
     const idleSince = clock.monotonic() - options.idleMs;
     for (const session of sessions.values()) {
       session.pulse();
-      if (!session.isActive && session.usedAt <= idleSince) letGo("task", session.close());
+      if (!session.isActive && session.usedAt <= idleSince) runUnattended("task", session.close());
     }
   });
   const begin = (message: RpcMessage, response: ServerResponse): void => {
     if (!isRequest(message)) return;
-    if (isClosed) return refuse(response, 503, rpcCodes.busy, "the agent stops");
+    if (isClosed) return refuseRequest(response, 503, rpcCodes.busy, "the agent stops");
     if (sessions.size >= options.maxSessions && !makeRoom(sessions)) {
-      return refuse(response, 503, rpcCodes.busy, `${options.maxSessions} sessions are in use`);
+      return refuseRequest(response, 503, rpcCodes.busy, `${options.maxSessions} sessions are in use`);
     }
     const id = randomUUID();
     const session = new BridgeSession(message, {
@@ -56,10 +56,10 @@ export function stdioBridge(options: BridgeOptions): LocalService {
   const post = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const body = await bodyOf(request);
     if (body === undefined) {
-      return refuse(response, 413, rpcCodes.invalid, `a message has more than ${maxBodyBytes} bytes`);
+      return refuseRequest(response, 413, rpcCodes.invalid, `a message has more than ${maxBodyBytes} bytes`);
     }
     const read = messagesIn(body);
-    if (!read) return refuse(response, 400, rpcCodes.parse, "the body is not a JSON-RPC message");
+    if (!read) return refuseRequest(response, 400, rpcCodes.parse, "the body is not a JSON-RPC message");
     const [first] = read.messages as readonly [RpcMessage];
     const id = sessionOf(request);
     if (id === undefined && first.method === "initialize" && read.messages.length === 1) return begin(first, response);
@@ -69,31 +69,33 @@ export function stdioBridge(options: BridgeOptions): LocalService {
   };
   const sessionFor = (id: string | undefined, response: ServerResponse): BridgeSession | undefined => {
     const session = sessions.get(id ?? "");
-    if (id === undefined) refuse(response, 400, rpcCodes.invalid, "the request has no Mcp-Session-Id");
-    else if (!session) refuse(response, 404, rpcCodes.noSession, "the session does not exist: send initialize");
+    if (id === undefined) refuseRequest(response, 400, rpcCodes.invalid, "the request has no Mcp-Session-Id");
+    else if (!session) refuseRequest(response, 404, rpcCodes.noSession, "the session does not exist: send initialize");
     return session;
   };
   const answer = (request: IncomingMessage, response: ServerResponse): void | Promise<void> => {
     const [path] = (request.url ?? "").split("?", 1);
-    if (path !== bridgePath) return refuse(response, 404, rpcCodes.invalid, `the MCP server is at ${bridgePath}`);
+    if (path !== bridgePath)
+      return refuseRequest(response, 404, rpcCodes.invalid, `the MCP server is at ${bridgePath}`);
     if (request.method === "POST") return post(request, response);
     if (request.method !== "GET" && request.method !== "DELETE") {
       response.setHeader("allow", "GET, POST, DELETE");
-      return refuse(response, 405, rpcCodes.invalid, "the method must be GET, POST or DELETE");
+      return refuseRequest(response, 405, rpcCodes.invalid, "the method must be GET, POST or DELETE");
     }
     const session = sessionFor(sessionOf(request), response);
     if (!session) return;
     if (request.method === "DELETE") {
-      letGo("task", session.close());
+      runUnattended("task", session.close());
       response.writeHead(204).end();
-    } else if (!session.listen(response)) refuse(response, 409, rpcCodes.invalid, "the session already has a stream");
+    } else if (!session.listen(response))
+      refuseRequest(response, 409, rpcCodes.invalid, "the session already has a stream");
   };
   return {
     ...localService({
       request(request, response) {
         response.on("error", () => {});
         const answered = answer(request, response);
-        if (answered) letGo("exchange", answered, () => response.destroy());
+        if (answered) runUnattended("exchange", answered, () => response.destroy());
       },
     }),
     async close() {
@@ -107,7 +109,7 @@ export function stdioBridge(options: BridgeOptions): LocalService {
 /** Ends the session that was unused for the longest time, so that clients that left without a word keep no others out. */
 function makeRoom(sessions: ReadonlyMap<string, BridgeSession>): boolean {
   const [longest] = [...sessions.values()].filter(({ isActive }) => !isActive).toSorted((a, b) => a.usedAt - b.usedAt);
-  if (longest) letGo("task", longest.close());
+  if (longest) runUnattended("task", longest.close());
   return longest !== undefined;
 }
 
@@ -153,6 +155,6 @@ async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
   return length > maxBodyBytes ? undefined : Buffer.concat(pieces).toString("utf8");
 }
 
-function refuse(response: ServerResponse, status: number, code: number, why: string): void {
+function refuseRequest(response: ServerResponse, status: number, code: number, why: string): void {
   sendJson(response, status, rpcError(null, code, why));
 }

@@ -1,8 +1,8 @@
 /** Answers the edges' questions about grants for clients that are not browsers. */
-import { letGo } from "../../lib/boundary.ts";
+import { runUnattended } from "../../lib/boundary.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
-import type { AuthorizationAnswer, AuthorizationQuestion } from "../../identity/machines/questions.ts";
+import type { AuthorizationAnswer, AuthorizationQuestion } from "../../identity/machines/authorization-questions.ts";
 import type { Store } from "../../storage/store.ts";
 import type { EdgeObserver } from "../edges/edges.ts";
 import { registerClient, verifyClient } from "./clients.ts";
@@ -52,9 +52,9 @@ export function keepAuthorizations({ store, clock, log, allowLocal, ca }: Author
         log.warn("question about a grant not answered", { account: accountId, question: question.name, error });
         return { name: "refused", error: "temporarily_unavailable", description: "try again in a moment" };
       });
-      letGo(
+      runUnattended(
         "message",
-        done.then((told) => line.send({ type: "authorization_answered", call, answer: told })),
+        done.then((report) => line.send({ type: "authorization_answered", call, answer: report })),
       );
     },
     stop: () => documents.close(),

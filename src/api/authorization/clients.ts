@@ -2,25 +2,19 @@
 import { createHmac } from "node:crypto";
 import { JsonIssue, parseJsonObject } from "../../lib/json.ts";
 import type { JsonObject } from "../../lib/json.ts";
-import { visibleLine } from "../../lib/visible-text.ts";
+
 import { isLoopback, isRegistered, redirectIssue } from "../../lib/redirect-uris.ts";
-import type { AuthorizationAnswer, AuthorizationQuestion } from "../../identity/machines/questions.ts";
+import type { AuthorizationAnswer, AuthorizationQuestion } from "../../identity/machines/authorization-questions.ts";
 import { hashOf, isSame } from "./stored-grant.ts";
 import type { MetadataDocuments } from "./metadata-documents.ts";
+import type { KnownClient } from "./known-client.ts";
+import { clientIn } from "./known-client.ts";
 
-type Asked<Name extends AuthorizationQuestion["name"]> = Extract<AuthorizationQuestion, { readonly name: Name }>;
-
-export interface KnownClient {
-  /** As the client calls itself. */
-  readonly title: string;
-  readonly redirectUris: readonly string[];
-}
+type QuestionOf<Name extends AuthorizationQuestion["name"]> = Extract<AuthorizationQuestion, { readonly name: Name }>;
 
 const maxClientId = 1_600;
 const longestKey = 256;
-const maxRedirects = 5;
 const maxRegistration = 1_000;
-const maxTitle = 80;
 const signatureBytes = 24;
 const dynamicForm = /^dyn_([\w-]+)\.([\w-]{32})$/;
 
@@ -32,29 +26,29 @@ export function clientKey(clientId: string): string {
 /** Whether the client may send a person's browser to the redirect URI, by the route's rules. */
 export async function verifyClient(
   accountId: string,
-  { clientId, redirectUri, registration, clientIds, redirectUris }: Asked<"client">,
+  { clientId, redirectUri, registration, clientIds, redirectUris }: QuestionOf<"client">,
   documents: MetadataDocuments,
   key: string | undefined,
 ): Promise<AuthorizationAnswer> {
-  if (clientId === "" || clientId.length > maxClientId) return refused("client_id is missing or too long");
+  if (clientId === "" || clientId.length > maxClientId) return refuseClient("client_id is missing or too long");
   const wrong = redirectIssue(redirectUri);
-  if (wrong !== undefined) return refused(`redirect_uri must ${wrong}`);
+  if (wrong !== undefined) return refuseClient(`redirect_uri must ${wrong}`);
   const isListed = clientIds.includes(clientId);
-  if (clientIds.length > 0 && !isListed) return refused("the route does not list this client_id in client_ids");
+  if (clientIds.length > 0 && !isListed) return refuseClient("the route does not list this client_id in client_ids");
   if (!isLoopback(redirectUri) && !redirectUris.includes(redirectUri)) {
-    return refused(`the route does not list the redirect URI "${redirectUri}" in redirect_uris`);
+    return refuseClient(`the route does not list the redirect URI "${redirectUri}" in redirect_uris`);
   }
   const found = await findClient();
-  if (typeof found === "string") return refused(found);
+  if (typeof found === "string") return refuseClient(found);
   if (!isRegistered(redirectUri, found.redirectUris)) {
-    return refused("the client has not registered this redirect_uri");
+    return refuseClient("the client has not registered this redirect_uri");
   }
   return { name: "client", title: found.title, key: clientKey(clientId) };
 
   async function findClient(): Promise<KnownClient | string> {
     if (dynamicForm.test(clientId)) {
       if (!registration.includes("dynamic")) return "the route does not accept registered clients";
-      return registeredClient(accountId, clientId, key) ?? "the client is not registered at this server";
+      return readRegisteredClient(accountId, clientId, key) ?? "the client is not registered at this server";
     }
     if (/^https?:/.test(clientId) && registration.includes("metadata"))
       return await documents.find(accountId, clientId);
@@ -66,7 +60,7 @@ export async function verifyClient(
   }
 }
 
-function refused(description: string): AuthorizationAnswer {
+function refuseClient(description: string): AuthorizationAnswer {
   return { name: "refused", error: "invalid_client", description };
 }
 
@@ -76,7 +70,7 @@ function refused(description: string): AuthorizationAnswer {
  */
 export function registerClient(
   accountId: string,
-  { metadata: text }: Asked<"register">,
+  { metadata: text }: QuestionOf<"register">,
   key: string | undefined,
   nowMs: number,
 ): AuthorizationAnswer {
@@ -103,7 +97,7 @@ export function registerClient(
     return invalid("invalid_client_metadata", "client_name and redirect_uris are too long together");
   }
   const client = {
-    client_id: `dyn_${payload}.${signature(accountId, payload, key)}`,
+    client_id: `dyn_${payload}.${signPayload(accountId, payload, key)}`,
     client_id_issued_at: issuedAt,
     client_name: found.title,
     redirect_uris: found.redirectUris,
@@ -114,34 +108,16 @@ export function registerClient(
   return { name: "registered", client: JSON.stringify(client) };
 }
 
-function registeredClient(accountId: string, clientId: string, key: string | undefined): KnownClient | undefined {
+function readRegisteredClient(accountId: string, clientId: string, key: string | undefined): KnownClient | undefined {
   const [, payload = "", given = ""] = dynamicForm.exec(clientId) ?? [];
-  if (key === undefined || !isSame(given, signature(accountId, payload, key))) return undefined;
+  if (key === undefined || !isSame(given, signPayload(accountId, payload, key))) return undefined;
   const [title, redirectUris] = JSON.parse(Buffer.from(payload, "base64url").toString()) as [string, string[]];
   return { title, redirectUris };
 }
 
-function signature(accountId: string, payload: string, key: string): string {
+function signPayload(accountId: string, payload: string, key: string): string {
   const digest = createHmac("sha256", Buffer.from(key, "base64url"))
     .update(`client\0${accountId}\0${payload}`)
     .digest();
   return digest.subarray(0, signatureBytes).toString("base64url");
-}
-
-/** Reads the metadata of RFC 7591 §2, or returns what is wrong with it. @param fallback title of a client without name */
-export function clientIn(metadata: JsonObject, fallback: string): KnownClient | string {
-  const uris = metadata["redirect_uris"];
-  if (!Array.isArray(uris) || uris.length === 0 || uris.length > maxRedirects) {
-    return `redirect_uris must be a list of 1 to ${maxRedirects} URIs`;
-  }
-  for (const uri of uris as readonly unknown[]) {
-    const wrong = typeof uri === "string" ? redirectIssue(uri) : "be a string";
-    if (wrong !== undefined) return `redirect_uris must ${wrong}`;
-  }
-  const given = metadata["client_name"];
-  const title = typeof given === "string" ? visibleLine(given).trim().slice(0, maxTitle) : "";
-  return {
-    title: title || fallback || new URL(uris[0] as string).host || "an application",
-    redirectUris: uris as string[],
-  };
 }

@@ -3,16 +3,16 @@
  * login ends the tokens. A code or refresh token is valid once. A second use shows that it was stolen, and ends the login
  * (RFC 9700 §2.1.1, §4.14.2).
  */
-import { timestamp } from "../../lib/clock.ts";
+import { formatTimestamp } from "../../lib/clock.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type {
   Approval,
   AuthorizationAnswer,
   AuthorizationError,
   AuthorizationQuestion,
-} from "../../identity/machines/questions.ts";
-import { sessionKind } from "../../identity/sessions/records.ts";
-import { cookieHash, newAccessToken } from "../../identity/sessions/session.ts";
+} from "../../identity/machines/authorization-questions.ts";
+import { sessionKind } from "../../identity/sessions/session-records.ts";
+import { cookieHash, newAccessToken } from "../../identity/sessions/login-session.ts";
 import type { Draft, Reader, Store, StoredObject } from "../../storage/store.ts";
 import { systemWrite } from "../operation/system-write.ts";
 import { clientKey } from "./clients.ts";
@@ -20,7 +20,7 @@ import { hashOf, isSame, newFamily, newGrantToken, readGrantToken } from "./stor
 import type { GrantToken, StoredGrant } from "./stored-grant.ts";
 import { dayMs } from "../../lib/durations.ts";
 
-type Asked<Name extends AuthorizationQuestion["name"]> = Extract<AuthorizationQuestion, { readonly name: Name }>;
+type QuestionOf<Name extends AuthorizationQuestion["name"]> = Extract<AuthorizationQuestion, { readonly name: Name }>;
 
 const codeMs = 60_000;
 /** Maximum number of sessions of a user that are compared with a client. */
@@ -45,17 +45,17 @@ export const visitorSessions: GrantedSessions = {
   renewed: (accessToken, endsAtMs) => ({
     cookie_hash: cookieHash(accessToken),
     ends_at: endsAtMs,
-    expires_at: timestamp(endsAtMs),
+    expires_at: formatTimestamp(endsAtMs),
   }),
   endOf: ({ doc }) => Number(doc["ends_at"]),
 };
 
 export interface Grants {
-  approve(accountId: string, asked: Asked<"approve">): Promise<AuthorizationAnswer>;
-  decline(accountId: string, asked: Asked<"decline">): Promise<AuthorizationAnswer>;
-  exchange(accountId: string, asked: Asked<"exchange">): Promise<AuthorizationAnswer>;
-  refresh(accountId: string, asked: Asked<"refresh">): Promise<AuthorizationAnswer>;
-  revoke(accountId: string, asked: Asked<"revoke">): Promise<AuthorizationAnswer>;
+  approve(accountId: string, asked: QuestionOf<"approve">): Promise<AuthorizationAnswer>;
+  decline(accountId: string, asked: QuestionOf<"decline">): Promise<AuthorizationAnswer>;
+  exchange(accountId: string, asked: QuestionOf<"exchange">): Promise<AuthorizationAnswer>;
+  refresh(accountId: string, asked: QuestionOf<"refresh">): Promise<AuthorizationAnswer>;
+  revoke(accountId: string, asked: QuestionOf<"revoke">): Promise<AuthorizationAnswer>;
 }
 
 export function makeGrants(store: Store, clock: Clock, sessions = visitorSessions): Grants {
@@ -70,7 +70,7 @@ export function makeGrants(store: Store, clock: Clock, sessions = visitorSession
       write(accountId, "approveClient", (draft) => {
         const session = draft.get(accountId, sessions.kind, sessionId);
         const grant = session && grantIn(session);
-        if (!session || grant?.stage !== "pending") return refused("invalid_request", "the login is over");
+        if (!session || grant?.stage !== "pending") return refuseGrant("invalid_request", "the login is over");
         if (approval.onlyIfKnown && !isKnown(draft, accountId, session, approval)) return { name: "unknown_client" };
         const family = newFamily();
         const code = newGrantToken("code", sessionId, family);
@@ -86,7 +86,7 @@ export function makeGrants(store: Store, clock: Clock, sessions = visitorSession
           secret: code.secretHash,
           codeUntil: clock.now() + codeMs,
         };
-        put(draft, session, approved);
+        storeGrant(draft, session, approved);
         return { name: "code", code: code.text };
       }),
     decline: (accountId, { sessionId }) =>
@@ -97,7 +97,7 @@ export function makeGrants(store: Store, clock: Clock, sessions = visitorSession
       }),
     exchange: (accountId, { code, clientId, redirectUri, verifier, resource }) =>
       write(accountId, "exchangeCode", (draft) => {
-        const found = held(sessions, draft, accountId, "code", readGrantToken("code", code));
+        const found = findLogin(sessions, draft, accountId, "code", readGrantToken("code", code));
         if ("error" in found) return found;
         const { session, grant, family } = found;
         const isRight =
@@ -109,33 +109,36 @@ export function makeGrants(store: Store, clock: Clock, sessions = visitorSession
         if (!isRight) {
           // The code is used up, so that nobody can try again.
           draft.delete(session);
-          return refused("invalid_grant", "the code has expired, or client_id, redirect_uri or code_verifier differ");
+          return refuseGrant(
+            "invalid_grant",
+            "the code has expired, or client_id, redirect_uri or code_verifier differ",
+          );
         }
         if (!isResource(resource, grant)) {
           draft.delete(session);
-          return refused("invalid_target", `the code is for ${grant.resource}`);
+          return refuseGrant("invalid_target", `the code is for ${grant.resource}`);
         }
-        return issue(sessions, draft, session, grant, family, clock);
+        return issueTokens(sessions, draft, session, grant, family, clock);
       }),
     refresh: (accountId, { token, clientId, scope, resource }) =>
       write(accountId, "refreshTokens", (draft) => {
-        const found = held(sessions, draft, accountId, "refresh", readGrantToken("refresh", token));
+        const found = findLogin(sessions, draft, accountId, "refresh", readGrantToken("refresh", token));
         if ("error" in found) return found;
         const { session, grant, family } = found;
         if (!isSame(grant.client, clientKey(clientId))) {
           draft.delete(session);
-          return refused("invalid_grant", "the refresh token belongs to another client");
+          return refuseGrant("invalid_grant", "the refresh token belongs to another client");
         }
-        if (!isResource(resource, grant)) return refused("invalid_target", `the token is for ${grant.resource}`);
+        if (!isResource(resource, grant)) return refuseGrant("invalid_target", `the token is for ${grant.resource}`);
         const wanted = scope === "" ? [] : scope.split(" ");
         if (wanted.some((one) => !grant.scopes.includes(one))) {
-          return refused("invalid_scope", `the person has allowed ${grant.scopes.join(" ")}`);
+          return refuseGrant("invalid_scope", `the person has allowed ${grant.scopes.join(" ")}`);
         }
         if (sessions.endOf(session) <= clock.now()) {
           draft.delete(session);
-          return refused("invalid_grant", "the refresh token has expired");
+          return refuseGrant("invalid_grant", "the refresh token has expired");
         }
-        return issue(sessions, draft, session, grant, family, clock);
+        return issueTokens(sessions, draft, session, grant, family, clock);
       }),
     revoke: (accountId, { token, clientId }) =>
       write(accountId, "revokeToken", (draft) => {
@@ -154,7 +157,7 @@ export function makeGrants(store: Store, clock: Clock, sessions = visitorSession
   };
 }
 
-function refused(error: string, description: string): { readonly name: "refused" } & AuthorizationError {
+function refuseGrant(error: string, description: string): { readonly name: "refused" } & AuthorizationError {
   return { name: "refused", error, description };
 }
 
@@ -168,14 +171,14 @@ export function grantIn({ doc }: StoredObject): StoredGrant | undefined {
 }
 
 /** Finds the login of a code or refresh token. A used one ends the login. */
-function held(
+function findLogin(
   sessions: GrantedSessions,
   draft: Draft,
   accountId: string,
   stage: "code" | "refresh",
   token: GrantToken | undefined,
 ) {
-  const unknown = refused(
+  const unknown = refuseGrant(
     "invalid_grant",
     stage === "code" ? "the code is not valid" : "the refresh token is not valid",
   );
@@ -209,12 +212,12 @@ function isKnown(draft: Draft, accountId: string, session: StoredObject, approva
   });
 }
 
-function put(draft: Draft, session: StoredObject, grant: StoredGrant, more: object = {}): void {
+function storeGrant(draft: Draft, session: StoredObject, grant: StoredGrant, more: object = {}): void {
   draft.replace(session, { ...session.doc, ...more, grant: JSON.stringify(grant) });
 }
 
 /** Replaces both tokens. The former ones are invalid from now on. */
-function issue(
+function issueTokens(
   sessions: GrantedSessions,
   draft: Draft,
   session: StoredObject,
@@ -227,7 +230,7 @@ function issue(
   const refresh = newGrantToken("refresh", session.id, family);
   const days = now + grant.refreshTokenDays * dayMs;
   const endsAt = grant.latest > 0 ? Math.min(days, grant.latest) : days;
-  put(
+  storeGrant(
     draft,
     session,
     { ...grant, stage: "refresh", issuedAt: now, secret: refresh.secretHash },

@@ -6,9 +6,9 @@ import type { Clock } from "../../lib/clock.ts";
 import { Lru } from "../../lib/collections/lru.ts";
 import { JsonIssue, parseJsonObject } from "../../lib/json.ts";
 import type { JsonObject } from "../../lib/json.ts";
-import { openOutbound } from "../../outbound/client.ts";
-import { clientIn } from "./clients.ts";
-import type { KnownClient } from "./clients.ts";
+import { openOutbound } from "../../outbound/outbound.ts";
+import { clientIn } from "./known-client.ts";
+import type { KnownClient } from "./known-client.ts";
 
 export interface MetadataDocuments {
   /** Returns the client, or why there is none. */

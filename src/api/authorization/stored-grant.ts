@@ -1,6 +1,6 @@
 /** The whole grant of a client, stored with the login. Edges read only `Grant` of it. */
 import { hash, timingSafeEqual } from "node:crypto";
-import { chance } from "../../lib/random-bytes.ts";
+import { takeRandomBytes } from "../../lib/random-bytes.ts";
 import type { Grant } from "../../identity/sessions/grant.ts";
 
 export interface StoredGrant extends Grant {
@@ -35,12 +35,12 @@ export interface GrantToken {
 }
 
 export function newFamily(): string {
-  return chance(familyBytes).toString("base64url");
+  return takeRandomBytes(familyBytes).toString("base64url");
 }
 
 /** Returns a new code or refresh token, and the hash of its secret. */
 export function newGrantToken(kind: keyof typeof prefixes, sessionId: string, family: string) {
-  const secret = chance(secretBytes).toString("base64url");
+  const secret = takeRandomBytes(secretBytes).toString("base64url");
   const digits = sessionId.slice(sessionId.indexOf("_") + 1);
   return { text: `${prefixes[kind]}${digits}.${family}${secret}`, secretHash: hashOf(secret) };
 }

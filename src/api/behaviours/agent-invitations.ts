@@ -1,7 +1,7 @@
 /** Invitations of agents. The code is created here and shown once. Only a hash of its secret is stored. */
 import { randomBytes } from "node:crypto";
 import type { Clock } from "../../lib/clock.ts";
-import { timestamp } from "../../lib/clock.ts";
+import { formatTimestamp } from "../../lib/clock.ts";
 import { hashJoinSecret, joinSecretBytes, renderJoinCode } from "../../lib/join-code.ts";
 import type { JoinCode } from "../../lib/join-code.ts";
 import { agentInvitation } from "../../resources/agent-invitation.ts";
@@ -23,12 +23,12 @@ export function agentInvitationBehaviour({ clock, joinPlace }: InvitationRules) 
     prepare({ doc, previous, principal }) {
       if (previous) return { doc };
       const now = clock.now();
-      const usual = timestamp(Math.min(now + usualMs, principal.expiresAtMs ?? Infinity));
+      const usual = formatTimestamp(Math.min(now + usualMs, principal.expiresAtMs ?? Infinity));
       const expires_at = doc.expires_at ?? usual;
       checkExpiry("agent invitation", "expires_at", expires_at, principal, now);
       checkExpiry("agent invitation", "token_expires_at", doc.token_expires_at, principal, now);
       if (Date.parse(expires_at) > now + longestMs) {
-        const message = `must not be later than ${timestamp(now + longestMs)} (30 days), is ${expires_at}`;
+        const message = `must not be later than ${formatTimestamp(now + longestMs)} (30 days), is ${expires_at}`;
         throw inputRefusal("agent invitation", [{ path: "expires_at", message }]);
       }
       const secret = randomBytes(joinSecretBytes);

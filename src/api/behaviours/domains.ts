@@ -6,17 +6,17 @@ import { httpsEdge } from "../../resources/https-edge.ts";
 import { reservedDomain } from "../../resources/reserved-domain.ts";
 import { tlsEdge } from "../../resources/tls-edge.ts";
 import { emptyDoc } from "../../schema/doc.ts";
-import { resourceNamed } from "../operation/declarations.ts";
-import type { DomainChecks } from "../domain-proof/checker.ts";
+import { resourceNamed } from "../operation/resource-declarations.ts";
+import type { DomainChecks } from "../domain-proof/domain-checks.ts";
 import type { LiveObjects } from "../edges/live-objects.ts";
 import type { Provisioning } from "../provisioning/provisioning.ts";
-import { needsProof, unproven } from "../domain-proof/rules.ts";
+import { needsProof, refuseUnproven } from "../domain-proof/proof-rules.ts";
 import type { Draft } from "../../storage/store.ts";
 import { settleCertificate, withoutObtained } from "./domain-certificates.ts";
-import { checkName, checkNotReservedForAll, claimNewHostports } from "./host-names.ts";
-import type { ClaimRules, Claimant, NameRules } from "./host-names.ts";
+import { checkName, checkNotReservedForAll, claimNewHostports } from "./name-rules.ts";
+import type { ClaimRules, Claimant, NameRules } from "./name-rules.ts";
 import { checkCarriesConnections } from "./nesting.ts";
-import { checkDomainNotServed } from "./served-names.ts";
+import { checkDomainNotServed } from "./served-name-checks.ts";
 import { atField } from "../objects/at-field.ts";
 import { behaviourOf } from "../objects/behaviour.ts";
 
@@ -34,7 +34,7 @@ export function reservedDomainBehaviour(rules: DomainRules) {
       const name = doc.domain;
       atField("domain", () => checkName(draft, accountId, name, rules));
       const isOpen = needsProof(draft, accountId, name, rules);
-      if (isOpen && rules.domainProof === "operator") throw unproven(accountId, name, rules);
+      if (isOpen && rules.domainProof === "operator") throw refuseUnproven(accountId, name, rules);
       return { doc: { ...settleCertificate(input), unproven: isOpen } };
     },
     deleting: (object, draft) => checkDomainNotServed(object, draft, rules.liveObjects),
@@ -86,7 +86,7 @@ export function checkNoAgent(
   if (!agent) return;
   const isOwn = agent.accountId === accountId;
   if (isOwn && pool !== undefined && agent.pooled === pool) return;
-  throw heldByAgent(hostport, isOwn ? agent.tunnelId : undefined);
+  throw refuseHeldByAgent(hostport, isOwn ? agent.tunnelId : undefined);
 }
 
 /** Checks that no other account or agent has the name, and reserves the domain for the account if needed. */
@@ -99,10 +99,10 @@ export function claimName(
   const name = hostport.slice(0, hostport.lastIndexOf(":"));
   checkNotReservedForAll(name, rules);
   checkNoAgent(accountId, hostport, rules, pool);
-  reserve(draft, accountId, name, doc.metadata, rules);
+  reserveName(draft, accountId, name, doc.metadata, rules);
 }
 
-function heldByAgent(hostport: string, tunnelId: string | undefined): Refusal {
+function refuseHeldByAgent(hostport: string, tunnelId: string | undefined): Refusal {
   const message = `an online agent holds hostport "${hostport}"`;
   return new Refusal(
     "hostport_held",
@@ -112,12 +112,12 @@ function heldByAgent(hostport: string, tunnelId: string | undefined): Refusal {
 }
 
 /** @param metadata of the object that needs the name; keys that may see the object may see the name */
-function reserve(draft: Draft, accountId: string, name: string, metadata: string, rules: ClaimRules): void {
+function reserveName(draft: Draft, accountId: string, name: string, metadata: string, rules: ClaimRules): void {
   for (const candidate of [name, ...wildcardsOver(name)]) {
     if (draft.holder(accountId, "domain", candidate)?.account_id === accountId) return;
   }
   checkName(draft, accountId, name, rules);
-  if (needsProof(draft, accountId, name, rules)) throw unproven(accountId, name, rules);
+  if (needsProof(draft, accountId, name, rules)) throw refuseUnproven(accountId, name, rules);
   if (rules.requireReservation) {
     throw new Refusal("domain_unreserved", `domain "${name}" is not reserved in this account`);
   }

@@ -11,8 +11,8 @@ import type { DocOf } from "../../schema/doc.ts";
 import type { Events } from "../events/dispatcher.ts";
 import { behaviourOf } from "../objects/behaviour.ts";
 import type { Preparation } from "../objects/behaviour.ts";
-import { targetOf } from "../events/targets.ts";
-import { eventTypeIssue } from "../events/event/types.ts";
+import { targetOf } from "../events/open-target.ts";
+import { eventTypeIssue } from "../events/event/event-types.ts";
 
 export interface EventRules {
   readonly events: Pick<Events, "status" | "unavailability" | "allowPrivate" | "delivered">;

@@ -1,5 +1,5 @@
 /** References that are computed on each read, from online agents or from ids that do not prevent deletion. */
-import { timestamp } from "../../lib/clock.ts";
+import { formatTimestamp } from "../../lib/clock.ts";
 import { applicationSession } from "../../resources/application-session.ts";
 import { tunnelGroupBackend } from "../../resources/tunnel-group-backend.ts";
 import { tunnel } from "../../resources/tunnel.ts";
@@ -35,5 +35,5 @@ export function tunnelBehaviour({ liveObjects }: Online) {
 
 function claimsOf(identity: DocOf<typeof applicationSession>["identity"]): Doc {
   const { memberships, provider_session: _, authenticated_at: at, ...said } = identity;
-  return { ...said, groups: memberships, authenticated_at: at === 0 ? null : timestamp(at * 1000) };
+  return { ...said, groups: memberships, authenticated_at: at === 0 ? null : formatTimestamp(at * 1000) };
 }

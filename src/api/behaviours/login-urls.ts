@@ -2,11 +2,11 @@
  * Checks the URLs that logins redirect to and fetch from. Plain HTTP and local addresses need the operator's
  * permission.
  */
-import { providersInPolicy } from "../../policy/mentions.ts";
-import { insideIssue, providerUrl } from "../../schema/login-fields.ts";
+import { providersInPolicy } from "../../policy/policy-mentions.ts";
+import { explainInside, providerUrl } from "../../schema/login-schema.ts";
 import type { Issue } from "../../schema/fields.ts";
 import type { Doc } from "../../schema/doc.ts";
-import { modulesOf, resourceNamed } from "../operation/declarations.ts";
+import { modulesOf, resourceNamed } from "../operation/resource-declarations.ts";
 import { inputRefusal } from "../operation/input-refusal.ts";
 import { httpsEdgeRoute } from "../../resources/https-edge-route.ts";
 import type { Events } from "../events/dispatcher.ts";
@@ -35,7 +35,7 @@ export function policyLoginCheck(
     if (events.allowPrivate || text === "" || (previous && text === policyOf(previous.doc))) return;
     const before = new Set(previous ? providersInPolicy(policyOf(previous.doc)) : []);
     const issues = providersInPolicy(text).flatMap((url) => {
-      const issue = before.has(url) || loginIssuer.includes(url) ? undefined : insideIssue(url);
+      const issue = before.has(url) || loginIssuer.includes(url) ? undefined : explainInside(url);
       return issue === undefined ? [] : [{ path: field, message: `logs in at "${url}", which ${issue}` }];
     });
     if (issues.length > 0) throw inputRefusal("set a login", issues.slice(0, 1));
@@ -56,7 +56,7 @@ export function loginUrlCheck({ events, loginIssuer }: LoginUrlRules): LoginUrlC
       // A URL that was allowed when it was set does not block other changes of the route.
       if (url === "" || loginIssuer.includes(url) || (previous && url === textIn(previous.doc, module, field)))
         continue;
-      const message = insideIssue(url);
+      const message = explainInside(url);
       if (message !== undefined) issues.push({ path: `${module}.${field}`, message });
     }
     if (issues.length > 0) throw inputRefusal("set a login", issues);

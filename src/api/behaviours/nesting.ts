@@ -50,7 +50,7 @@ export function checkCarriesConnections(
   const id = backendOf(doc);
   if (id === undefined || id === (previous && backendOf(previous.doc))) return;
   const fixed = httpResponseBelow(reader, accountId, id, 0);
-  if (fixed !== undefined) throw needsHttp("backend.backend_id", `it resolves to "${fixed}"`);
+  if (fixed !== undefined) throw refuseWithoutHttp("backend.backend_id", `it resolves to "${fixed}"`);
 }
 
 /** Rejects new members that respond in HTTP if a TLS or TCP edge uses this backend. */
@@ -62,7 +62,7 @@ function checkAbove(
   for (const id of added) {
     const fixed = httpResponseBelow(reader, account_id, id, 1);
     const edge = fixed === undefined ? undefined : connectionEdgeAbove(reader, backendId, 0);
-    if (edge) throw needsHttp("backends", `"${fixed}" would come under ${edge.kind} "${edge.id}"`);
+    if (edge) throw refuseWithoutHttp("backends", `"${fixed}" would come under ${edge.kind} "${edge.id}"`);
   }
 }
 
@@ -91,13 +91,13 @@ function backendOf(doc: Doc): string | undefined {
   return (doc["backend"] as { readonly backend_id?: string } | null | undefined)?.backend_id;
 }
 
-function needsHttp(path: string, why: string): Refusal {
+function refuseWithoutHttp(path: string, why: string): Refusal {
   return new Refusal("backend_needs_http", `the backend cannot carry connections: ${why}`, { [path]: why });
 }
 
 function checkBelow(reader: Reader, accountId: string, id: string, root: string | undefined, depth: number): void {
-  if (id === root) throw refusal(`"${id}" leads back to itself`);
-  if (depth > maxDepth) throw refusal(`they are nested deeper than ${maxDepth}`);
+  if (id === root) throw refuseNesting(`"${id}" leads back to itself`);
+  if (depth > maxDepth) throw refuseNesting(`they are nested deeper than ${maxDepth}`);
   for (const kind of nestedKinds) {
     const found = reader.get(accountId, kind, id);
     for (const member of found ? memberIds(found) : []) checkBelow(reader, accountId, member, root, depth + 1);
@@ -109,6 +109,6 @@ function memberIds(backend: StoredObject): readonly string[] {
   return Object.keys(docOf(backend, weightedBackend).backends);
 }
 
-function refusal(why: string): Refusal {
+function refuseNesting(why: string): Refusal {
   return new Refusal("backend_nesting", `the members cannot be used: ${why}`, { backends: why });
 }

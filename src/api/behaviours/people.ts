@@ -1,7 +1,7 @@
 /** People, their passkeys and invitations. Links are created here and shown once. Only a hash of the code is stored. */
 import { Refusal } from "../../lib/errors.ts";
 import type { Clock } from "../../lib/clock.ts";
-import { timestamp } from "../../lib/clock.ts";
+import { formatTimestamp } from "../../lib/clock.ts";
 import { randomText } from "../../lib/ids.ts";
 import { hashToken } from "../../lib/tokens.ts";
 import { consoleSession } from "../../resources/console-session.ts";
@@ -57,10 +57,10 @@ export function personInvitationBehaviour({ clock, invitationOrigin }: PeopleRul
       const role = known ? docOf(known, person).role : doc.role;
       checkMayGive("person invitation", role, principal);
       const now = clock.now();
-      const expires_at = doc.expires_at ?? timestamp(now + usualMs);
+      const expires_at = doc.expires_at ?? formatTimestamp(now + usualMs);
       checkExpiry("person invitation", "expires_at", expires_at, principal, now);
       if (Date.parse(expires_at) > now + longestMs) {
-        const message = `must not be later than ${timestamp(now + longestMs)} (30 days), is ${expires_at}`;
+        const message = `must not be later than ${formatTimestamp(now + longestMs)} (30 days), is ${expires_at}`;
         throw inputRefusal("person invitation", [{ path: "expires_at", message }]);
       }
       const code = randomText(40);

@@ -4,7 +4,7 @@ import { readRouteMatch } from "../../lib/route-match.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { httpsEdgeRoute } from "../../resources/https-edge-route.ts";
 import { httpsEdge } from "../../resources/https-edge.ts";
-import { policyModuleName } from "../../policy/compile.ts";
+import { policyModuleName } from "../../policy/compile-policy.ts";
 import { docOf } from "../../schema/doc.ts";
 import type { DocOf } from "../../schema/doc.ts";
 import { behaviourOf } from "../objects/behaviour.ts";

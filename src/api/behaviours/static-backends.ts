@@ -1,6 +1,6 @@
 /** Backends at fixed addresses, limited to addresses that the edge may dial. */
 import { Refusal } from "../../lib/errors.ts";
-import { forbiddenAddress } from "../../lib/upstream-address.ts";
+import { explainForbidden } from "../../lib/upstream-address.ts";
 import { staticBackend } from "../../resources/static-backend.ts";
 import { behaviourOf } from "../objects/behaviour.ts";
 
@@ -21,9 +21,9 @@ export function staticBackendBehaviour({ allowLocalUpstreams }: UpstreamRules) {
         ?.slice(1)
         .find((text) => text !== undefined);
       if (literal === undefined || address === previous?.doc.address) return { doc };
-      const forbidden = forbiddenAddress(literal, allowLocalUpstreams);
+      const forbidden = explainForbidden(literal, allowLocalUpstreams);
       if (forbidden === undefined) return { doc };
-      const isLocal = forbiddenAddress(literal, true) === undefined;
+      const isLocal = explainForbidden(literal, true) === undefined;
       const fix = isLocal
         ? "publish the service with an agent, or start the server with --allow-local-upstreams"
         : "use another address";

@@ -1,5 +1,5 @@
 /** API keys and agent tokens. They are created here and shown once. Only a hash is stored. */
-import { timestamp } from "../../lib/clock.ts";
+import { formatTimestamp } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { hashToken, newToken, tokenPrefixes } from "../../lib/tokens.ts";
 import type { ApiPrincipal } from "../operation/call.ts";
@@ -66,14 +66,14 @@ export function serviceTokenBehaviour({ lastUses, clock }: TokenRules) {
 export function checkExpiry(
   what: string,
   path: string,
-  given: string | null,
+  expiresAt: string | null,
   { expiresAtMs }: Pick<ApiPrincipal, "expiresAtMs">,
   nowMs: number,
 ): void {
   const refuse = (must: string): never => {
-    throw inputRefusal(what, [{ path, message: `must ${must}, is ${given ?? "never"}` }]);
+    throw inputRefusal(what, [{ path, message: `must ${must}, is ${expiresAt ?? "never"}` }]);
   };
-  if (given !== null && Date.parse(given) <= nowMs) refuse(`be later than ${timestamp(nowMs)}`);
-  if (expiresAtMs === undefined || (given !== null && Date.parse(given) <= expiresAtMs)) return;
-  refuse(`not be later than ${timestamp(expiresAtMs)}, when the creating key expires`);
+  if (expiresAt !== null && Date.parse(expiresAt) <= nowMs) refuse(`be later than ${formatTimestamp(nowMs)}`);
+  if (expiresAtMs === undefined || (expiresAt !== null && Date.parse(expiresAt) <= expiresAtMs)) return;
+  refuse(`not be later than ${formatTimestamp(expiresAtMs)}, when the creating key expires`);
 }

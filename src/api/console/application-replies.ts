@@ -2,7 +2,7 @@
 import { catalogue, Refusal } from "../../lib/errors.ts";
 import { LoginRefusal } from "../../identity/calls/identity.ts";
 import { readParameters } from "../../identity/browser/parameters.ts";
-import { renderPage } from "../../identity/browser/pages.ts";
+import { renderPage } from "../../identity/browser/login-pages.ts";
 import {
   destinationOf,
   errorBody as oauthError,
@@ -11,10 +11,10 @@ import {
   tokenQuestionIn,
 } from "../../identity/authorization/protocol.ts";
 import type { Parameters as Given } from "../../identity/authorization/protocol.ts";
-import type { AuthorizationError, AuthorizationQuestion } from "../../identity/machines/questions.ts";
+import type { AuthorizationError, AuthorizationQuestion } from "../../identity/machines/authorization-questions.ts";
 import { readBody, readForm } from "../http/body.ts";
 import { errorBody } from "../http/error-body.ts";
-import type { Exchange } from "../http/exchange.ts";
+import type { ApiExchange } from "../http/api-exchange.ts";
 import type { FrontReply } from "../http/front.ts";
 import { headersOf, methodRefusal } from "../http/request-checks.ts";
 import type { Operation, Reply } from "../operation/call.ts";
@@ -33,7 +33,7 @@ interface ApplicationRepliesOptions {
 }
 
 /** Returns undefined for other paths. */
-export type ApplicationReplies = (exchange: Exchange, path: string, baseUrl: string) => FrontReply | undefined;
+export type ApplicationReplies = (exchange: ApiExchange, path: string, baseUrl: string) => FrontReply | undefined;
 
 export const consentPath = "/console/application";
 const metadataPaths: ReadonlySet<string> = new Set([
@@ -49,7 +49,7 @@ export function makeApplicationReplies({
 }: ApplicationRepliesOptions): ApplicationReplies {
   /** Shows a request to the person who is logged in, or decides about it. */
   const consent = async (
-    { request, response, expectsContinue, operationId }: Exchange,
+    { request, response, expectsContinue, operationId }: ApiExchange,
     baseUrl: string,
     admit: AdmitKey,
   ): Promise<Reply> => {
@@ -63,16 +63,16 @@ export function makeApplicationReplies({
       case "allow": {
         const given = Array.isArray(body["scopes"]) ? (body["scopes"] as readonly unknown[]) : [];
         const scopes = applicationScopes.filter((one) => given.includes(one) && possible.includes(one));
-        if (scopes.length === 0) return json({ location: applications.decline(asked) });
+        if (scopes.length === 0) return replyJson({ location: applications.decline(asked) });
         const decided = { session, scopes, baseUrl, request, operationId };
         const { location, cookie: flow } = await applications.allow(asked, decided);
-        return { ...json({ location }), ...(flow !== undefined && { headers: ["set-cookie", flow] }) };
+        return { ...replyJson({ location }), ...(flow !== undefined && { headers: ["set-cookie", flow] }) };
       }
       case "deny":
-        return json({ location: applications.decline(asked) });
+        return replyJson({ location: applications.decline(asked) });
     }
     const { accountId } = session.key.principal;
-    return json({
+    return replyJson({
       client: asked.clientTitle,
       destination: destinationOf(asked.redirectUri),
       resource: asked.resource,
@@ -81,10 +81,10 @@ export function makeApplicationReplies({
       account: store.accounts().find(({ id }) => id === accountId)?.name ?? "",
     });
   };
-  const authorize = async ({ request, operationId }: Exchange, baseUrl: string): Promise<Reply> => {
+  const authorize = async ({ request, operationId }: ApiExchange, baseUrl: string): Promise<Reply> => {
     const found = await begin(new URL(request.url ?? "", baseUrl).search, baseUrl);
     if ("location" in found) return { status: 303, headers: ["location", found.location, ...unstored] };
-    return refusedPage(found.refused, operationId);
+    return replyRefusalPage(found.refused, operationId);
   };
   const begin = async (query: string, baseUrl: string): ReturnType<Applications["requests"]["begin"]> => {
     const parameters = parametersIn(query);
@@ -93,17 +93,17 @@ export function makeApplicationReplies({
       : await applications.requests.begin(parameters, baseUrl);
   };
   const answer = async (question: AuthorizationQuestion | AuthorizationError): Promise<Reply> => {
-    if (!("name" in question)) return program({ status: 400, body: oauthError(question) });
+    if (!("name" in question)) return replyToProgram({ status: 400, body: oauthError(question) });
     const found = await applications.answer(question);
     // Wrong codes and tokens count as wrong credentials (D9).
     if (found.name === "refused" && found.error === "invalid_grant") {
       throw new Refusal("access_token_ended", found.description);
     }
-    return program(programAnswer(found));
+    return replyToProgram(programAnswer(found));
   };
-  const formOf = async ({ request, response, expectsContinue }: Exchange): Promise<Given | AuthorizationError> =>
+  const formOf = async ({ request, response, expectsContinue }: ApiExchange): Promise<Given | AuthorizationError> =>
     parametersIn((await readForm(request, response, expectsContinue)).toString());
-  const programs: Readonly<Record<string, (exchange: Exchange) => Promise<Reply>>> = {
+  const programs: Readonly<Record<string, (exchange: ApiExchange) => Promise<Reply>>> = {
     "/oauth/token": async (exchange) => {
       const form = await formOf(exchange);
       return await answer("error" in form ? form : tokenQuestionIn(form as Given));
@@ -123,7 +123,7 @@ export function makeApplicationReplies({
   return (exchange, path, baseUrl) => {
     const { method } = exchange.request;
     if (metadataPaths.has(path)) {
-      return method === "GET" ? { run: async () => json(serverMetadata(baseUrl, `${baseUrl}/oauth`)) } : undefined;
+      return method === "GET" ? { run: async () => replyJson(serverMetadata(baseUrl, `${baseUrl}/oauth`)) } : undefined;
     }
     if (path === consentPath && method === "POST") {
       return { byKey: true, run: (admit) => consent(exchange, baseUrl, admit) };
@@ -134,24 +134,24 @@ export function makeApplicationReplies({
     const called = programs[path];
     if (!called) return undefined;
     if (method !== "POST") throw methodRefusal(exchange.request, "POST");
-    return { byKey: true, run: () => called(exchange), refused: (refusal) => refusedProgram(refusal, exchange) };
+    return { byKey: true, run: () => called(exchange), refused: (refusal) => replyRefusal(refusal, exchange) };
   };
 }
 
 const unstored = ["cache-control", "no-store", "referrer-policy", "no-referrer"];
 
-function json(body: Readonly<Record<string, unknown>>): Reply {
+function replyJson(body: Readonly<Record<string, unknown>>): Reply {
   return { status: 200, body: JSON.stringify(body) };
 }
 
-function program({ status, body }: { readonly status: number; readonly body: object }): Reply {
+function replyToProgram({ status, body }: { readonly status: number; readonly body: object }): Reply {
   return { status, body: JSON.stringify(body), headers: ["cache-control", "no-store"] };
 }
 
 /** RFC 6749 §5.2. */
-function refusedProgram(refusal: Refusal, { operationId }: Exchange): Reply {
+function replyRefusal(refusal: Refusal, { operationId }: ApiExchange): Reply {
   if (refusal.reason === "access_token_ended") {
-    return program({ status: 400, body: oauthError({ error: "invalid_grant", description: refusal.message }) });
+    return replyToProgram({ status: 400, body: oauthError({ error: "invalid_grant", description: refusal.message }) });
   }
   const headers = headersOf(refusal);
   return { ...errorBody(refusal, operationId), ...(headers && { headers }) };
@@ -167,7 +167,7 @@ function parametersIn(text: string): Given | AuthorizationError {
 }
 
 /** An error that must not reach the client's redirect URI, because the URI was not verified. */
-function refusedPage(why: string, operationId: string): Reply {
+function replyRefusalPage(why: string, operationId: string): Reply {
   const { what, fix } = catalogue.client_refused;
   const page = renderPage(400, {
     title: what,

@@ -1,10 +1,10 @@
 /** Codes and tokens of applications that people connect to `/mcp`. */
 import type { Clock } from "../../lib/clock.ts";
-import { timestamp } from "../../lib/clock.ts";
+import { formatTimestamp } from "../../lib/clock.ts";
 import { minuteMs } from "../../lib/durations.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { hashToken } from "../../lib/tokens.ts";
-import type { AuthorizationAnswer, AuthorizationQuestion } from "../../identity/machines/questions.ts";
+import type { AuthorizationAnswer, AuthorizationQuestion } from "../../identity/machines/authorization-questions.ts";
 import { consoleGrantSpace, consoleSession, consoleTokenSpace } from "../../resources/console-session.ts";
 import { docOf } from "../../schema/doc.ts";
 import type { Store, StoredObject } from "../../storage/store.ts";
@@ -15,11 +15,12 @@ import type { GrantedSessions, Grants } from "../authorization/grants.ts";
 import { hashOf, readGrantToken } from "../authorization/stored-grant.ts";
 import type { Key } from "../http/authenticate.ts";
 import { registrationRealm } from "./access-requests.ts";
-import type { ConsoleSessions, OpenSession } from "./sessions.ts";
-import type { Team } from "./team-replies.ts";
+import type { ConsoleSessions } from "./console-sessions.ts";
+import type { OpenSession } from "./open-session.ts";
+import type { Team } from "./team.ts";
 
 /** An application with a valid access token. */
-export interface Connected {
+export interface ApplicationAccess {
   /** Its own name, which the person has seen. */
   readonly client: string;
   readonly scopes: readonly string[];
@@ -31,7 +32,7 @@ export interface ApplicationTokens {
   /** Answers a program at the token, registration or revocation endpoint. */
   answer(question: AuthorizationQuestion): Promise<AuthorizationAnswer>;
   /** Returns the application of a token, at any node. Rejects with `Refusal` if the token is not valid now. */
-  find(token: string): Promise<Connected>;
+  find(token: string): Promise<ApplicationAccess>;
 }
 
 interface ApplicationTokensOptions {
@@ -48,7 +49,7 @@ export const consoleSessions: GrantedSessions = {
   kind,
   idPrefix: consoleSession.idPrefix,
   withToken: (reader, _accountId, accessToken) => reader.holder("", consoleTokenSpace, tokenHash(accessToken)),
-  renewed: (accessToken, endsAtMs) => ({ token_hash: tokenHash(accessToken), expires_at: timestamp(endsAtMs) }),
+  renewed: (accessToken, endsAtMs) => ({ token_hash: tokenHash(accessToken), expires_at: formatTimestamp(endsAtMs) }),
   endOf: (session) => Date.parse(docOf(session, consoleSession).expires_at ?? ""),
 };
 

@@ -7,7 +7,7 @@ import type { Clock } from "../../lib/clock.ts";
 import { minuteMs } from "../../lib/durations.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { clientAddress } from "../../identity/authorization/protocol.ts";
-import { pendingGrant } from "../../identity/sessions/grant.ts";
+import { makePendingGrant } from "../../identity/sessions/grant.ts";
 import { consoleSession } from "../../resources/console-session.ts";
 import { docOf } from "../../schema/doc.ts";
 import type { Store, StoredObject } from "../../storage/store.ts";
@@ -18,9 +18,10 @@ import { makeAccessRequests } from "./access-requests.ts";
 import type { AccessRequest, AccessRequests, AccessRequestsOptions } from "./access-requests.ts";
 import { consoleSessions, makeApplicationTokens } from "./application-tokens.ts";
 import type { ApplicationTokens } from "./application-tokens.ts";
-import type { ConsoleSessions, OpenSession, Opener } from "./sessions.ts";
-import type { TeamVisit } from "./team-checks.ts";
-import type { Team } from "./team-replies.ts";
+import type { ConsoleSessions } from "./console-sessions.ts";
+import type { OpenSession, Opener } from "./open-session.ts";
+import type { TeamVisit } from "./team-visit.ts";
+import type { Team } from "./team.ts";
 
 export interface ApplicationsOptions extends AccessRequestsOptions {
   readonly sessions: ConsoleSessions;
@@ -28,7 +29,7 @@ export interface ApplicationsOptions extends AccessRequestsOptions {
 }
 
 /** Who decides, and with which request. */
-export interface Decision {
+export interface ConsentDecision {
   readonly session: OpenSession;
   readonly scopes: readonly string[];
   readonly baseUrl: string;
@@ -41,7 +42,10 @@ export interface Applications extends ApplicationTokens {
   /** Scopes of the request that the person can give. */
   possible(request: AccessRequest, session: OpenSession): readonly string[];
   /** Resolves with the next address of the browser, and the cookie of a further login at the identity provider. */
-  allow(asked: AccessRequest, decision: Decision): Promise<{ readonly location: string; readonly cookie?: string }>;
+  allow(
+    asked: AccessRequest,
+    decision: ConsentDecision,
+  ): Promise<{ readonly location: string; readonly cookie?: string }>;
   decline(asked: AccessRequest): string;
   /** Ends the further login. Resolves with the address of the client. Rejects with `Refusal`. */
   finish(sessionId: string, visit: TeamVisit): Promise<string>;
@@ -86,7 +90,7 @@ export function makeApplications(options: ApplicationsOptions): Applications {
       const application = {
         client: asked.clientTitle,
         client_scopes: scopes,
-        grant: JSON.stringify({ ...pendingGrant(key.principal.expiresAtMs ?? 0), ...(person && { asked }) }),
+        grant: JSON.stringify({ ...makePendingGrant(key.principal.expiresAtMs ?? 0), ...(person && { asked }) }),
         untilMs: clock.now() + pendingMs,
       };
       const made = await sessions.connect(key, opener, application, request, operationId);
@@ -97,7 +101,7 @@ export function makeApplications(options: ApplicationsOptions): Applications {
     decline: ({ redirectUri, state, issuer }) =>
       clientAddress(redirectUri, { error: "access_denied", state, iss: issuer }),
     async finish(sessionId, visit) {
-      const found = await pendingSession(sessionId, store, clock);
+      const found = await findPendingSession(sessionId, store, clock);
       if (!found || !team) throw new Refusal("consent_lost");
       const { session, asked } = found;
       const { key, personId } = team.people.admit(visit.person, session.account_id);
@@ -119,7 +123,7 @@ export function makeApplications(options: ApplicationsOptions): Applications {
 }
 
 /** Returns a session that waits for a login at the identity provider. */
-async function pendingSession(id: string, store: Store, clock: Clock) {
+async function findPendingSession(id: string, store: Store, clock: Clock) {
   if (store.node) await store.refresh();
   for (const { id: accountId } of store.accounts()) {
     const session = store.get(accountId, kind, id);

@@ -1,6 +1,6 @@
 /** One-time codes in links to the console. They are valid for minutes, on any server with the same database. */
 import type { Clock } from "../../lib/clock.ts";
-import { timestamp } from "../../lib/clock.ts";
+import { formatTimestamp } from "../../lib/clock.ts";
 import { randomText } from "../../lib/ids.ts";
 import { hashToken } from "../../lib/tokens.ts";
 import { consoleCode } from "../../resources/console-code.ts";
@@ -26,11 +26,11 @@ export function makeCodes(store: Store, clock: Clock): Codes {
       const code = randomText(40);
       const expiresAtMs = clock.now() + livesMs;
       // Store a hash, so that lookups do not compare the sent code itself.
-      const doc = { api_key_id: keyId, code_hash: hashOf(code), expires_at: timestamp(expiresAtMs) };
+      const doc = { api_key_id: keyId, code_hash: hashOf(code), expires_at: formatTimestamp(expiresAtMs) };
       await store.write(systemWrite(accountId, "makeConsoleCode", clock), (draft) => {
-        const others = [...draft.children(kind, keyId)];
-        const tooMany = others.length + 1 - maxOfKey;
-        for (const [at, old] of others.entries())
+        const codes = [...draft.children(kind, keyId)];
+        const tooMany = codes.length + 1 - maxOfKey;
+        for (const [at, old] of codes.entries())
           if (at < tooMany || endOf(old) <= store.settledNow()) draft.delete(old);
         draft.create(accountId, kind, doc);
       });

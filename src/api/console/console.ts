@@ -6,7 +6,7 @@ import type { Pages } from "../../pages/pages.ts";
 import type { Store } from "../../storage/store.ts";
 import type { KeyRing } from "../http/authenticate.ts";
 import type { EdgeQueries } from "../edges/queries.ts";
-import type { Exchange } from "../http/exchange.ts";
+import type { ApiExchange } from "../http/api-exchange.ts";
 import type { Front, FrontReply } from "../http/front.ts";
 import type { Reply } from "../operation/call.ts";
 import type { MetadataDocuments } from "../authorization/metadata-documents.ts";
@@ -16,15 +16,15 @@ import type { Applications } from "./applications.ts";
 import { makeCodes } from "./codes.ts";
 import type { Codes } from "./codes.ts";
 import { readCookie } from "./cookie.ts";
-import { makeLiveTellers } from "./live.ts";
+import { makeLiveTellers } from "./live-tellers.ts";
 import { makeMemberReplies } from "./member-replies.ts";
 import { makeMembers } from "./members.ts";
 import { makePasskeys } from "./passkeys.ts";
-import { checkHost, checkOrigin } from "./place.ts";
+import { checkHost, checkOrigin } from "./origin-checks.ts";
 import { checkToken, makeSessionReplies } from "./session-replies.ts";
-import { openConsoleSessions } from "./sessions.ts";
+import { openConsoleSessions } from "./console-sessions.ts";
 import { makeTeamReplies } from "./team-replies.ts";
-import type { Team } from "./team-replies.ts";
+import type { Team } from "./team.ts";
 
 export interface ConsoleOptions {
   readonly store: Store;
@@ -70,7 +70,7 @@ export function openConsole(options: ConsoleOptions): Console {
   const replies = makeSessionReplies({ store, keys, codes, sessions, team, passkeys, clock });
   const applicationReplies = makeApplicationReplies({ store, applications, replies });
   const memberReplies = makeMemberReplies({ store, members, passkeys, sessions, replies, team });
-  const listen = ({ request, response }: Exchange, baseUrl: string, admit: AdmitKey): void => {
+  const listen = ({ request, response }: ApiExchange, baseUrl: string, admit: AdmitKey): void => {
     const [{ key }, cookie] = replies.sessionOf(request, baseUrl);
     admit(key);
     live.begin(key.principal.accountId, () => sessions.holds(cookie), response);

@@ -1,7 +1,7 @@
 /** The cookie of a console session. */
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../../lib/clock.ts";
-import type { OpenSession } from "./sessions.ts";
+import type { OpenSession } from "./open-session.ts";
 
 /**
  * Uses `__Host-` if the page was loaded over TLS. Without TLS, as on loopback, browsers reject that prefix. The name

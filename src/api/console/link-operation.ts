@@ -1,5 +1,5 @@
 /** Operation that creates a one-time login link to the console. */
-import { timestamp } from "../../lib/clock.ts";
+import { formatTimestamp } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { apiKey } from "../../resources/api-key.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
@@ -44,7 +44,7 @@ export function consoleLinkOperation(codes: Codes | undefined, store: Pick<Store
       if (!store.get(accountId, apiKey.name, id)) throw new Refusal("console_link_keyless");
       const { code, expiresAtMs } = await codes.make(accountId, id);
       // The fragment is not sent to servers and appears in no log.
-      const body = { url: `${call.baseUrl}/#code=${code}`, expires_at: timestamp(expiresAtMs) };
+      const body = { url: `${call.baseUrl}/#code=${code}`, expires_at: formatTimestamp(expiresAtMs) };
       return { status: 200, body: JSON.stringify(body), revision: store.revision };
     },
   };

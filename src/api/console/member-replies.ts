@@ -5,15 +5,16 @@ import { Refusal } from "../../lib/errors.ts";
 import { personInvitation } from "../../resources/person-invitation.ts";
 import type { Store, StoredObject } from "../../storage/store.ts";
 import { readBody } from "../http/body.ts";
-import type { Exchange } from "../http/exchange.ts";
+import type { ApiExchange } from "../http/api-exchange.ts";
 import type { FrontReply } from "../http/front.ts";
 import type { Operation, Reply } from "../operation/call.ts";
 import type { Member, Members } from "./members.ts";
-import { storedPasskey } from "./members.ts";
+import { toStoredPasskey } from "./members.ts";
 import type { Passkeys } from "./passkeys.ts";
 import type { SessionReplies } from "./session-replies.ts";
-import type { ConsoleSessions, Opener } from "./sessions.ts";
-import type { Team } from "./team-replies.ts";
+import type { ConsoleSessions } from "./console-sessions.ts";
+import type { Opener } from "./open-session.ts";
+import type { Team } from "./team.ts";
 
 type AdmitKey = Parameters<FrontReply["run"]>[0];
 
@@ -27,7 +28,7 @@ interface MemberRepliesOptions {
 }
 
 /** Returns undefined for other paths. */
-export type MemberReplies = (exchange: Exchange, path: string, baseUrl: string) => FrontReply | undefined;
+export type MemberReplies = (exchange: ApiExchange, path: string, baseUrl: string) => FrontReply | undefined;
 
 const invitationPath = "/console/invitation";
 const acceptPath = "/console/invitation/accept";
@@ -40,7 +41,7 @@ const maxNameBytes = 255;
 
 export function makeMemberReplies(options: MemberRepliesOptions): MemberReplies {
   const { store, members, passkeys, sessions, replies, team } = options;
-  const bodyOf = ({ request, response, expectsContinue }: Exchange): Promise<JsonObject> =>
+  const bodyOf = ({ request, response, expectsContinue }: ApiExchange): Promise<JsonObject> =>
     readBody(reading as Operation, request, response, expectsContinue);
   /** Returns what the page of an invitation shows and needs. */
   const show = async (invitation: StoredObject): Promise<JsonObject> => {
@@ -53,10 +54,10 @@ export function makeMemberReplies(options: MemberRepliesOptions): MemberReplies 
   };
   const open = async (
     { key, ...opener }: Opener & Member,
-    { request, operationId }: Exchange,
+    { request, operationId }: ApiExchange,
     baseUrl: string,
   ): Promise<Reply> => replies.opened(await sessions.open(key, opener, request, operationId), baseUrl);
-  const accept = async (exchange: Exchange, baseUrl: string, admit: AdmitKey): Promise<Reply> => {
+  const accept = async (exchange: ApiExchange, baseUrl: string, admit: AdmitKey): Promise<Reply> => {
     refuseWithTeam(team);
     const { code, name, response } = await bodyOf(exchange);
     const invitation = await members.invitation(code);
@@ -65,37 +66,39 @@ export function makeMemberReplies(options: MemberRepliesOptions): MemberReplies 
     const from = { source: exchange.request.socket.remoteAddress ?? "", operationId: exchange.operationId };
     return open(await members.accept(invitation, nameIn(name), proof, from), exchange, baseUrl);
   };
-  const logIn = async (exchange: Exchange, baseUrl: string, admit: AdmitKey): Promise<Reply> => {
+  const logIn = async (exchange: ApiExchange, baseUrl: string, admit: AdmitKey): Promise<Reply> => {
     refuseWithTeam(team);
     const { response } = await bodyOf(exchange);
     const found = await members.passkey((response as { readonly id?: unknown } | undefined)?.id);
-    const opener = members.logIn(found, await passkeys.verify(response, storedPasskey(found)));
+    const opener = members.logIn(found, await passkeys.verify(response, toStoredPasskey(found)));
     admit(opener.key);
     return open(opener, exchange, baseUrl);
   };
-  const begin = async (exchange: Exchange, baseUrl: string): Promise<Reply> => {
+  const begin = async (exchange: ApiExchange, baseUrl: string): Promise<Reply> => {
     const { code } = await bodyOf(exchange);
     await members.invitation(code);
     if (!team) throw new Refusal("console_login_failed", "log in: the console has no identity provider");
     const { location, cookie } = await team.login.begin(baseUrl, { invitation: String(code) });
-    return { ...json({ location }), headers: ["set-cookie", cookie] };
+    return { ...replyJson({ location }), headers: ["set-cookie", cookie] };
   };
   return (exchange, path, baseUrl) => {
     if (exchange.request.method !== "POST") return undefined;
     switch (path) {
       case invitationPath:
-        return tried(async () => json(await show(await members.invitation((await bodyOf(exchange))["code"]))));
+        return limitTries(async () =>
+          replyJson(await show(await members.invitation((await bodyOf(exchange))["code"]))),
+        );
       case acceptPath:
-        return tried((admit) => accept(exchange, baseUrl, admit));
+        return limitTries((admit) => accept(exchange, baseUrl, admit));
       case providerPath:
-        return tried(() => begin(exchange, baseUrl));
+        return limitTries(() => begin(exchange, baseUrl));
       case passkeyPath:
-        return tried((admit) => logIn(exchange, baseUrl, admit));
+        return limitTries((admit) => logIn(exchange, baseUrl, admit));
       case optionsPath:
-        return tried(async () => {
+        return limitTries(async () => {
           refuseWithTeam(team);
           await bodyOf(exchange);
-          return json({ options: passkeys.request() as unknown as JsonObject });
+          return replyJson({ options: passkeys.request() as unknown as JsonObject });
         });
     }
     return undefined;
@@ -103,7 +106,7 @@ export function makeMemberReplies(options: MemberRepliesOptions): MemberReplies 
 }
 
 /** Counts wrong codes and passkeys, and rejects them above the limit (D9). */
-function tried(run: (admit: AdmitKey) => Promise<Reply>): FrontReply {
+function limitTries(run: (admit: AdmitKey) => Promise<Reply>): FrontReply {
   return { byKey: true, run };
 }
 
@@ -112,13 +115,13 @@ function refuseWithTeam(team: Team | undefined): void {
   if (team) throw new Refusal("passkey_refused", `log in with a passkey: people log in with ${team.login.title}`);
 }
 
-function json(body: JsonObject): Reply {
+function replyJson(body: JsonObject): Reply {
   return { status: 200, body: JSON.stringify(body) };
 }
 
 /** Returns the name that a person gave, without line breaks and other control characters. */
-function nameIn(given: unknown): string {
-  const text = typeof given === "string" ? given : "";
+function nameIn(value: unknown): string {
+  const text = typeof value === "string" ? value : "";
   return Buffer.from(text.replaceAll(/\p{Cc}/gu, " ").trim())
     .subarray(0, maxNameBytes)
     .toString("utf8")

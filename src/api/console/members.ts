@@ -1,7 +1,7 @@
 /** People who accepted an invitation: their permissions, and how they get in with a passkey. */
 import { hash, timingSafeEqual } from "node:crypto";
 import type { Clock } from "../../lib/clock.ts";
-import { timestamp } from "../../lib/clock.ts";
+import { formatTimestamp } from "../../lib/clock.ts";
 import { Lru } from "../../lib/collections/lru.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { hashToken } from "../../lib/tokens.ts";
@@ -15,7 +15,7 @@ import type { Draft, Reader, Store, StoredObject } from "../../storage/store.ts"
 import type { Key } from "../http/authenticate.ts";
 import type { NewPasskey, StoredPasskey } from "./passkeys.ts";
 import { historyName, keyOfRole } from "./roles.ts";
-import type { Opener, Who } from "./sessions.ts";
+import type { Opener, Who } from "./open-session.ts";
 
 export interface Member {
   readonly key: Key;
@@ -104,7 +104,7 @@ export function makeMembers(store: Store, clock: Clock): Members {
         const held = draft.get(accountId, personInvitation.name, id);
         if (!isValid(held, codeHash, draft, clock)) throw new Refusal("person_invitation_spent");
         draft.delete(held);
-        const made = personFrom(held, name, proof, draft, timestamp(clock.now()));
+        const made = personFrom(held, name, proof, draft, formatTimestamp(clock.now()));
         const key = "credentialId" in proof ? addPasskey(draft, made, proof, id) : undefined;
         return { personId: made.id, passkeyId: key?.id ?? "" };
       });
@@ -120,7 +120,7 @@ export function makeMembers(store: Store, clock: Clock): Members {
     logIn(found, { counter, challenge, untilMs }) {
       const { account_id: accountId, id: passkeyId } = found;
       const { person_id: personId } = docOf(found, passkey);
-      const at = timestamp(clock.now());
+      const at = formatTimestamp(clock.now());
       return {
         ...memberIn(find(accountId, personId ?? "", passkeyId)),
         personId: personId ?? "",
@@ -132,7 +132,7 @@ export function makeMembers(store: Store, clock: Clock): Members {
             draft.get(accountId, person.name, personId ?? ""),
           ];
           if (!held || !owner || draft.holder(accountId, "used message", key)) throw new Refusal("passkey_refused");
-          draft.create(accountId, usedMessage.name, { key, until: timestamp(untilMs) });
+          draft.create(accountId, usedMessage.name, { key, until: formatTimestamp(untilMs) });
           draft.replace(held, { ...held.doc, counter, last_used_at: at });
           draft.replace(owner, { ...owner.doc, last_login_at: at });
         },
@@ -143,7 +143,7 @@ export function makeMembers(store: Store, clock: Clock): Members {
 }
 
 /** Returns a stored passkey for the check of a browser's response. */
-export function storedPasskey(found: StoredObject): StoredPasskey {
+export function toStoredPasskey(found: StoredObject): StoredPasskey {
   const { credential_id, public_key, counter, user_handle } = docOf(found, passkey);
   return { credentialId: credential_id, publicKey: public_key, counter, userHandle: user_handle };
 }

@@ -98,7 +98,7 @@ export function makePasskeys(keys: () => readonly DerivedKey[], apiUrl: () => st
     async registration({ handle, email, present }) {
       const { expectedRPID: rpID } = place();
       return await (
-        await library()
+        await loadWebAuthn()
       ).generateRegistrationOptions({
         rpName: "Postern",
         rpID,
@@ -113,17 +113,17 @@ export function makePasskeys(keys: () => readonly DerivedKey[], apiUrl: () => st
       });
     },
     async register(response, handle) {
-      const { verifyRegistrationResponse } = await library();
-      const found = await checked(() =>
+      const { verifyRegistrationResponse } = await loadWebAuthn();
+      const found = await refuseOnError(() =>
         verifyRegistrationResponse({
           ...place(),
-          response: bounded(response) as unknown as RegistrationResponseJSON,
+          response: limitResponse(response) as unknown as RegistrationResponseJSON,
           expectedChallenge: (given) => endOf(given, `register ${handle}`) !== undefined,
           requireUserVerification: true,
           supportedAlgorithmIDs: algorithms,
         }),
       );
-      if (!found.verified) throw refused("the registration is not valid");
+      if (!found.verified) throw refusePasskey("the registration is not valid");
       const { credential, credentialBackedUp } = found.registrationInfo;
       return {
         credentialId: credential.id,
@@ -138,10 +138,10 @@ export function makePasskeys(keys: () => readonly DerivedKey[], apiUrl: () => st
       return { rpId, challenge: text, timeout: livesMs, userVerification: "required" };
     },
     async verify(response, { credentialId: id, publicKey, counter, userHandle }) {
-      const { verifyAuthenticationResponse } = await library();
-      const given = bounded(response) as unknown as AuthenticationResponseJSON;
+      const { verifyAuthenticationResponse } = await loadWebAuthn();
+      const given = limitResponse(response) as unknown as AuthenticationResponseJSON;
       let seen = { challenge: "", untilMs: 0 };
-      const found = await checked(() =>
+      const found = await refuseOnError(() =>
         verifyAuthenticationResponse({
           ...place(),
           response: given,
@@ -156,7 +156,7 @@ export function makePasskeys(keys: () => readonly DerivedKey[], apiUrl: () => st
       );
       // WebAuthn Level 3 §7.2 step 6: the passkey belongs to the user that the authenticator names.
       const handle = Buffer.from(userHandle, "ascii").toString("base64url");
-      if (!found.verified || given.response.userHandle !== handle) throw refused("its signature is not valid");
+      if (!found.verified || given.response.userHandle !== handle) throw refusePasskey("its signature is not valid");
       return { counter: found.authenticationInfo.newCounter, ...seen };
     },
   };
@@ -176,30 +176,30 @@ export function passkeyOrigin(apiUrl: string): string | undefined {
 }
 
 /** Loaded with the first passkey, because it takes 7 MB. */
-function library() {
+function loadWebAuthn() {
   return import("@simplewebauthn/server");
 }
 
-function bounded(response: unknown): JsonObject {
+function limitResponse(response: unknown): JsonObject {
   const size = JSON.stringify(response ?? null).length;
   if (typeof response !== "object" || response === null || Array.isArray(response) || size > maxBytes) {
-    throw refused(`the browser's response must be an object of at most ${maxBytes} bytes`);
+    throw refusePasskey(`the browser's response must be an object of at most ${maxBytes} bytes`);
   }
   const { response: inner } = response as { readonly response?: unknown };
-  if (typeof inner !== "object" || inner === null) throw refused("the browser's response has no signature");
+  if (typeof inner !== "object" || inner === null) throw refusePasskey("the browser's response has no signature");
   return response as JsonObject;
 }
 
 /** The library throws for whatever is not as it must be. */
-async function checked<T>(work: () => Promise<T>): Promise<T> {
+async function refuseOnError<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
     if (error instanceof Refusal) throw error;
-    throw refused(error instanceof Error ? error.message.slice(0, 200) : "it cannot be read");
+    throw refusePasskey(error instanceof Error ? error.message.slice(0, 200) : "it cannot be read");
   }
 }
 
-function refused(why: string): Refusal {
+function refusePasskey(why: string): Refusal {
   return new Refusal("passkey_refused", `check the passkey: ${why}`);
 }

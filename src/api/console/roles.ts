@@ -25,8 +25,8 @@ export function keyOfRole(accountId: string, id: string, role: Role, bucket: Key
 }
 
 /** Returns the role with the most permissions. */
-export function highestRole(given: readonly Role[]): Role | undefined {
-  return roles.findLast((role) => given.includes(role));
+export function highestRole(held: readonly Role[]): Role | undefined {
+  return roles.findLast((role) => held.includes(role));
 }
 
 /** Returns a person's name in the history. It never equals the id of a key or `system`. */

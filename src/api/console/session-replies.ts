@@ -1,7 +1,7 @@
 /** Replies about the console's session: who it belongs to, opening it by key or link, and ending it. */
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../../lib/clock.ts";
-import { timestamp } from "../../lib/clock.ts";
+import { formatTimestamp } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { apiKey } from "../../resources/api-key.ts";
 import { passkey } from "../../resources/passkey.ts";
@@ -9,17 +9,18 @@ import { docOf } from "../../schema/doc.ts";
 import type { Store } from "../../storage/store.ts";
 import type { Key, KeyRing } from "../http/authenticate.ts";
 import { readBody } from "../http/body.ts";
-import type { Exchange } from "../http/exchange.ts";
+import type { ApiExchange } from "../http/api-exchange.ts";
 import type { FrontReply } from "../http/front.ts";
 import type { Operation, Reply } from "../operation/call.ts";
 import type { Codes } from "./codes.ts";
 import { cookieField, readCookie, sessionCookieField } from "./cookie.ts";
 import type { Passkeys } from "./passkeys.ts";
 import { scopesOf } from "./roles.ts";
-import { isPageToken, pageToken } from "./sessions.ts";
-import type { ConsoleSessions, OpenSession } from "./sessions.ts";
+import { isPageToken, pageToken } from "./console-sessions.ts";
+import type { ConsoleSessions } from "./console-sessions.ts";
+import type { OpenSession } from "./open-session.ts";
 import { loginPath } from "./team-login.ts";
-import type { Team } from "./team-replies.ts";
+import type { Team } from "./team.ts";
 
 type AdmitKey = Parameters<FrontReply["run"]>[0];
 
@@ -44,8 +45,8 @@ export interface SessionReplies {
   /** Returns the request's session and its cookie. Throws `Refusal` (console_session_ended) without a session. */
   sessionOf(request: IncomingMessage, baseUrl: string): readonly [OpenSession, string];
   who(request: IncomingMessage, baseUrl: string, admit: AdmitKey): Reply;
-  logIn(exchange: Exchange, baseUrl: string, admit: AdmitKey): Promise<Reply>;
-  logOut(exchange: Exchange, baseUrl: string): Promise<Reply>;
+  logIn(exchange: ApiExchange, baseUrl: string, admit: AdmitKey): Promise<Reply>;
+  logOut(exchange: ApiExchange, baseUrl: string): Promise<Reply>;
 }
 
 export function makeSessionReplies(options: SessionRepliesOptions): SessionReplies {
@@ -74,7 +75,7 @@ export function makeSessionReplies(options: SessionRepliesOptions): SessionRepli
         operator,
         scopes: doc?.scopes ?? (who ? scopesOf[who.role] : []),
       },
-      expires_at: timestamp(expiresAtMs),
+      expires_at: formatTimestamp(expiresAtMs),
       page_token: pageToken(cookie),
     };
     return { status: 200, body: JSON.stringify(body) };
@@ -91,12 +92,12 @@ export function makeSessionReplies(options: SessionRepliesOptions): SessionRepli
     admit(session.key);
     return show(session, cookie);
   };
-  const openBy = (key: Key, { request, operationId }: Exchange, admit: AdmitKey) => {
+  const openBy = (key: Key, { request, operationId }: ApiExchange, admit: AdmitKey) => {
     admit(key);
     return sessions.open(key, undefined, request, operationId);
   };
   /** Opens a session in another account of a user of the identity provider, and ends the previous session. */
-  const move = async ({ request, operationId }: Exchange, baseUrl: string, accountId: string, admit: AdmitKey) => {
+  const move = async ({ request, operationId }: ApiExchange, baseUrl: string, accountId: string, admit: AdmitKey) => {
     const [before, cookie] = sessionOf(request, baseUrl);
     checkToken(request, cookie);
     const visit = team?.checks.visitOf(before.object);
@@ -108,7 +109,7 @@ export function makeSessionReplies(options: SessionRepliesOptions): SessionRepli
     await sessions.close(before, request, operationId);
     return found;
   };
-  const logIn = async (exchange: Exchange, baseUrl: string, admit: AdmitKey): Promise<Reply> => {
+  const logIn = async (exchange: ApiExchange, baseUrl: string, admit: AdmitKey): Promise<Reply> => {
     const { request, response, expectsContinue } = exchange;
     const body = await readBody(signIn as Operation, request, response, expectsContinue);
     const { code, api_key: given, account_id: accountId } = body;
@@ -122,14 +123,14 @@ export function makeSessionReplies(options: SessionRepliesOptions): SessionRepli
     const field = sessionCookieField(baseUrl, cookie, session, clock);
     return { ...show(session, cookie), headers: ["set-cookie", field] };
   };
-  const keyBy = async (code: unknown, given: unknown): Promise<Key> => {
-    if (typeof given === "string") return keys.authenticate(`Bearer ${given}`, {});
+  const keyBy = async (code: unknown, value: unknown): Promise<Key> => {
+    if (typeof value === "string") return keys.authenticate(`Bearer ${value}`, {});
     const keyId = typeof code === "string" ? await codes.take(code) : undefined;
     const key = keyId === undefined ? undefined : keys.current(keyId);
     if (!key) throw new Refusal("console_code_spent");
     return key;
   };
-  const logOut = async (exchange: Exchange, baseUrl: string): Promise<Reply> => {
+  const logOut = async (exchange: ApiExchange, baseUrl: string): Promise<Reply> => {
     const { request, operationId } = exchange;
     const cookie = readCookie(request, baseUrl);
     if (cookie !== undefined) {

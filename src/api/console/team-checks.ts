@@ -2,7 +2,7 @@
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import { LoginRefusal } from "../../identity/calls/identity.ts";
-import type { Tokens } from "../../identity/calls/connection.ts";
+import type { Tokens } from "../../identity/calls/provider-connection.ts";
 import type { ProviderLogout } from "../../identity/calls/login-client.ts";
 import { consoleCheck } from "../../resources/console-check.ts";
 import { consoleSession } from "../../resources/console-session.ts";
@@ -10,18 +10,9 @@ import { docOf } from "../../schema/doc.ts";
 import type { DocOf } from "../../schema/doc.ts";
 import type { Draft, Store, StoredObject } from "../../storage/store.ts";
 import { systemWrite } from "../operation/system-write.ts";
-import type { Person } from "./people.ts";
+import type { Person } from "./admitted-people.ts";
 import type { TeamLogin } from "./team-login.ts";
-
-/** The user who logged in, and the tokens for further checks. */
-export interface TeamVisit {
-  readonly person: Person;
-  readonly tokens: Tokens;
-  /** When the provider confirmed the user, milliseconds since 1970. Default: now. */
-  readonly checkedAt?: number;
-  /** Latest end of the session, milliseconds since 1970. */
-  readonly endsAt?: number;
-}
+import type { TeamVisit } from "./team-visit.ts";
 
 export interface TeamChecks {
   /** Starts with the result of the login. */
@@ -35,7 +26,7 @@ export interface TeamChecks {
    */
   due(session: StoredObject): Promise<void> | undefined;
   /** Ends the sessions that a logout notification names. */
-  loggedOut(told: ProviderLogout): Promise<void>;
+  loggedOut(logout: ProviderLogout): Promise<void>;
 }
 
 /** Maximum age of the provider's confirmation before a request starts a check, milliseconds. */

@@ -6,14 +6,14 @@ import { Refusal } from "../../lib/errors.ts";
 import { randomText } from "../../lib/ids.ts";
 import type { Log } from "../../lib/log.ts";
 import { LoginRefusal } from "../../identity/calls/identity.ts";
-import type { Tokens } from "../../identity/calls/connection.ts";
+import type { Tokens } from "../../identity/calls/provider-connection.ts";
 import type { Identity } from "../../identity/calls/identity.ts";
 import type { ProviderLogout } from "../../identity/calls/login-client.ts";
 import { challengeOf } from "../../identity/browser/flow.ts";
 import { openOperatorsClient } from "../../identity/oidc/operators-client.ts";
 import { flowCookieField, readFlowCookie } from "./cookie.ts";
-import type { Person } from "./people.ts";
-import type { TeamVisit } from "./team-checks.ts";
+import type { Person } from "./admitted-people.ts";
+import type { TeamVisit } from "./team-visit.ts";
 import type { ToldLogOuts } from "./told-log-outs.ts";
 
 export interface TeamLoginOptions {
@@ -140,8 +140,8 @@ export function openTeamLogin(options: TeamLoginOptions): TeamLogin {
     },
     async loggedOut(token, end) {
       try {
-        const told = (await client.loggedOut?.(token)) as ProviderLogout;
-        await toldLogOuts.once(told.id, told.untilMs, () => end(told));
+        const logout = (await client.loggedOut?.(token)) as ProviderLogout;
+        await toldLogOuts.once(logout.id, logout.untilMs, () => end(logout));
       } catch (error) {
         throw refused(error, "console_logout_refused", "log out by");
       }

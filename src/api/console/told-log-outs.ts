@@ -1,7 +1,7 @@
 /** Logout tokens of the team's identity provider. Each is accepted once, by one node, also across restarts. */
 import { hash } from "node:crypto";
 import type { Clock } from "../../lib/clock.ts";
-import { timestamp } from "../../lib/clock.ts";
+import { formatTimestamp } from "../../lib/clock.ts";
 import { LoginRefusal } from "../../identity/calls/identity.ts";
 import { account } from "../../resources/account.ts";
 import { usedMessage } from "../../resources/used-message.ts";
@@ -26,7 +26,7 @@ export function makeToldLogOuts(store: Store, clock: Clock): ToldLogOuts {
       const { result: claimed } = await store.write(systemWrite(accountId, "claimMessage", clock), (draft) =>
         draft.holder(accountId, "used message", key)
           ? undefined
-          : draft.create(accountId, usedMessage.name, { key, until: timestamp(untilMs) }),
+          : draft.create(accountId, usedMessage.name, { key, until: formatTimestamp(untilMs) }),
       );
       if (!claimed) throw new LoginRefusal("login_used", "it was told before");
       try {

@@ -2,17 +2,17 @@
 import { typeName } from "../../schema/json-schema.ts";
 import type { ResourceDeclaration } from "../../schema/resource.ts";
 import { writeChange } from "../objects/change.ts";
-import type { ObjectContext } from "../objects/context.ts";
+import type { ObjectContext } from "../objects/object-context.ts";
 import { dryRunQuery } from "../objects/dry-run.ts";
 import type { Operation } from "../operation/call.ts";
-import { oneOf } from "./collection.ts";
+import { withArticle } from "./collection.ts";
 
 export function clearOperations(resource: ResourceDeclaration, context: ObjectContext): Operation[] {
   return (resource.clears ?? []).map(({ path, input }) => ({
     id: `delete${resource.schemaName}${typeName(path)}`,
     method: "DELETE",
     path: `${resource.path}/{id}/${path}`,
-    summary: `Unset ${input} of ${oneOf(resource)}. With \`dry_run\`, return the effect without making changes.`,
+    summary: `Unset ${input} of ${withArticle(resource)}. With \`dry_run\`, return the effect without making changes.`,
     resource,
     verb: "clear",
     takes: "nothing",

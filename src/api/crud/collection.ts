@@ -21,22 +21,22 @@ export function collectionsOf(resource: ResourceDeclaration): readonly Collectio
 }
 
 /** Returns the resource's name with its article, such as `an HTTPS edge`. */
-export function oneOf(resource: ResourceDeclaration): string {
-  const name = bare(resource);
+export function withArticle(resource: ResourceDeclaration): string {
+  const name = bareName(resource);
   // "an HTTPS edge": H begins with a vowel sound when spelled out.
   return `${/^(?:[aeioAH]|IP)/.test(name) ? "an" : "a"} ${name}`;
 }
 
 /** Returns the plural of the resource's name, such as `HTTPS edges`. */
-export function manyOf(resource: ResourceDeclaration): string {
-  return plural(bare(resource));
+export function pluralOf(resource: ResourceDeclaration): string {
+  return pluralName(bareName(resource));
 }
 
-function bare({ name }: ResourceDeclaration): string {
+function bareName({ name }: ResourceDeclaration): string {
   return name.replaceAll("_", " ").replace(/\b(ip|http|https|tls|tcp|api)\b/g, (word) => word.toUpperCase());
 }
 
-export function plural(name: string): string {
+export function pluralName(name: string): string {
   if (name.endsWith("y") && !/[aeiou]y$/.test(name)) return `${name.slice(0, -1)}ies`;
   return name.endsWith("s") ? `${name}es` : `${name}s`;
 }

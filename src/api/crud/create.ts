@@ -1,21 +1,21 @@
 import { warningHeaders } from "../objects/warnings.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import type { Doc } from "../../schema/doc.ts";
-import { parseFields } from "../../schema/parse.ts";
+import { parseFields } from "../../schema/parse-fields.ts";
 import type { ResourceDeclaration } from "../../schema/resource.ts";
 import type { Draft, StoredObject } from "../../storage/store.ts";
-import { ownerOf, viewsFor } from "../objects/context.ts";
-import type { ObjectContext } from "../objects/context.ts";
-import { dryRunQuery, isDryRun, rehearse } from "../objects/dry-run.ts";
-import { givenValues } from "../objects/given-values.ts";
-import { accountOf, find, pathNames } from "../objects/lookup.ts";
-import { identified, makeModuleIdentities } from "../objects/module-identities.ts";
-import { prepare } from "../objects/prepare.ts";
+import { ownerOf, viewsFor } from "../objects/object-context.ts";
+import type { ObjectContext } from "../objects/object-context.ts";
+import { dryRunQuery, isDryRun, rehearseWork } from "../objects/dry-run.ts";
+import { listGivenValues } from "../objects/given-values.ts";
+import { accountOf, findObject, pathNames } from "../objects/lookup.ts";
+import { addIdentities, makeModuleIdentities } from "../objects/module-identities.ts";
+import { prepareObject } from "../objects/prepare-object.ts";
 import { writeOnce } from "../objects/write-once.ts";
 import type { Call, Operation, Reply } from "../operation/call.ts";
-import { pathParameters } from "../operation/declarations.ts";
+import { pathParameters } from "../operation/resource-declarations.ts";
 import { inputRefusal } from "../operation/input-refusal.ts";
-import { oneOf } from "./collection.ts";
+import { withArticle } from "./collection.ts";
 import type { Collection } from "./collection.ts";
 
 export function createOperation({ resource, path, suffix }: Collection, context: ObjectContext): Operation {
@@ -23,7 +23,7 @@ export function createOperation({ resource, path, suffix }: Collection, context:
     id: `create${resource.schemaName}${suffix}`,
     method: "POST",
     path,
-    summary: `Create ${oneOf(resource)}. With \`dry_run\`, return the effect without making changes.`,
+    summary: `Create ${withArticle(resource)}. With \`dry_run\`, return the effect without making changes.`,
     resource,
     verb: "create",
     takes: "object",
@@ -31,7 +31,7 @@ export function createOperation({ resource, path, suffix }: Collection, context:
     input: resource.fields,
     status: 201,
     replySchema: resource.schemaName,
-    run: (call) => create(resource, call, context),
+    run: (call) => createObject(resource, call, context),
   };
 }
 
@@ -40,20 +40,20 @@ interface Created {
   readonly shown: Doc;
 }
 
-async function create(resource: ResourceDeclaration, call: Call, context: ObjectContext): Promise<Reply> {
+async function createObject(resource: ResourceDeclaration, call: Call, context: ObjectContext): Promise<Reply> {
   const accountId = accountOf(resource, call);
   const body = withPath(resource, call);
   const owner = resource.ownedBy;
-  if (owner && resource.path.includes("{")) find(context.store, accountId, owner.kind, String(body[owner.field]));
+  if (owner && resource.path.includes("{")) findObject(context.store, accountId, owner.kind, String(body[owner.field]));
   const { issues, doc } = parseFields(resource.fields, body, "create", undefined, pathNames);
   if (issues.length > 0) throw inputRefusal(call.operation.id, issues);
   const behaviour = context.behaviours[resource.name];
   const identities = await makeModuleIdentities(resource, body, undefined, context.clock.now());
   const work = (draft: Draft): Created => {
-    const prepared = prepare(resource, call, draft, accountId, doc, undefined, behaviour);
+    const prepared = prepareObject(resource, call, draft, accountId, doc, undefined, behaviour);
     const bare = draft.create(accountId, resource.name, prepared.doc);
-    call.given?.set(bare.id, givenValues(resource.fields, body));
-    const whole = identified(resource, bare.doc, undefined, identities, ownerOf(bare.id, context));
+    call.given?.set(bare.id, listGivenValues(resource.fields, body));
+    const whole = addIdentities(resource, bare.doc, undefined, identities, ownerOf(bare.id, context));
     const object = whole === bare.doc ? bare : draft.replace(bare, whole);
     const more = behaviour?.created?.(draft, object);
     return { object, shown: { ...prepared.shown, ...more?.shown } };
@@ -65,7 +65,7 @@ async function create(resource: ResourceDeclaration, call: Call, context: Object
     return { status: 201, body, etag: views.etag(object), revision, headers };
   };
   if (isDryRun(call)) {
-    const { result, also } = rehearse(context.store, call, work, ({ object }) => object.id);
+    const { result, also } = rehearseWork(context.store, call, work, ({ object }) => object.id);
     // A dry run creates no token, so none is shown.
     const answer = reply({ object: result.object, shown: {} }, context.store.revision);
     return { ...answer, headers: [...(answer.headers ?? []), ...also] };

@@ -7,13 +7,13 @@ import type { ResourceDeclaration } from "../../schema/resource.ts";
 import type { StoredObject } from "../../storage/store.ts";
 import type { Call, Operation, Reply } from "../operation/call.ts";
 import { pathNames } from "../objects/lookup.ts";
-import { viewsFor } from "../objects/context.ts";
+import { viewsFor } from "../objects/object-context.ts";
 import { writeChange } from "../objects/change.ts";
-import type { ObjectContext } from "../objects/context.ts";
+import type { ObjectContext } from "../objects/object-context.ts";
 import { dryRunQuery } from "../objects/dry-run.ts";
-import { modulesOf } from "../operation/declarations.ts";
-import { pastObject, pastQuery, readRevision } from "../history/past.ts";
-import { theOne } from "../objects/lookup.ts";
+import { modulesOf } from "../operation/resource-declarations.ts";
+import { readPastObject, pastQuery, readRevision } from "../history/past.ts";
+import { requireObject } from "../objects/lookup.ts";
 import { isJsonObject } from "../../lib/json.ts";
 
 export function moduleOperations(resource: ResourceDeclaration, context: ObjectContext): Operation[] {
@@ -33,7 +33,7 @@ export function moduleOperations(resource: ResourceDeclaration, context: ObjectC
       input: field.fields,
       status: 200,
       replySchema: schemaName,
-      run: (call) => put(resource, name, field.fields, call, context),
+      run: (call) => putModule(resource, name, field.fields, call, context),
     };
     const read: Operation = {
       ...shared,
@@ -47,9 +47,9 @@ export function moduleOperations(resource: ResourceDeclaration, context: ObjectC
       query: pastQuery(resource),
       run(call) {
         if (call.query.size > 0) return readPast(resource, name, call, context);
-        const object = theOne(resource, call, context.store);
+        const object = requireObject(resource, call, context.store);
         requireBlock(object, name);
-        return reply(object, name, call, context, context.store.revision);
+        return replyWithModule(object, name, call, context, context.store.revision);
       },
     };
     const remove: Operation = {
@@ -61,7 +61,7 @@ export function moduleOperations(resource: ResourceDeclaration, context: ObjectC
       takes: "nothing",
       query: dryRunQuery,
       status: 204,
-      run: (call) => drop(resource, name, call, context),
+      run: (call) => deleteModule(resource, name, call, context),
     };
     return [replace, read, remove];
   });
@@ -74,26 +74,31 @@ async function readPast(
   context: ObjectContext,
 ): Promise<Reply> {
   const revision = readRevision(call, context.store);
-  const object = await pastObject(resource, call, context.store, revision);
+  const object = await readPastObject(resource, call, context.store, revision);
   requireBlock(object, name);
-  return reply(object, name, call, context, revision);
+  return replyWithModule(object, name, call, context, revision);
 }
 
-async function put(
+async function putModule(
   resource: ResourceDeclaration,
   name: string,
   fields: Fields,
   call: Call,
   context: ObjectContext,
 ): Promise<Reply> {
-  const body = { [name]: unwrap(call.body, fields) };
+  const body = { [name]: unwrapModule(call.body, fields) };
   const { revision, result, headers } = await writeChange(resource, call, context, body).catch((error: unknown) => {
     throw relativeTo(name, error);
   });
-  return { ...reply(result, name, call, context, revision), headers };
+  return { ...replyWithModule(result, name, call, context, revision), headers };
 }
 
-async function drop(resource: ResourceDeclaration, name: string, call: Call, context: ObjectContext): Promise<Reply> {
+async function deleteModule(
+  resource: ResourceDeclaration,
+  name: string,
+  call: Call,
+  context: ObjectContext,
+): Promise<Reply> {
   const isSet = (object: StoredObject): void => requireBlock(object, name);
   const { revision, headers } = await writeChange(resource, call, context, { [name]: null }, isSet);
   return { status: 204, revision, headers };
@@ -103,7 +108,7 @@ async function drop(resource: ResourceDeclaration, name: string, call: Call, con
  * Accepts the four shapes that clients send (semantics, "Bodies"): the bare module, the module in a wrapper with the
  * ids of the path, the module's fields beside those ids, and nothing.
  */
-function unwrap(body: JsonObject, fields: Fields): JsonObject {
+function unwrapModule(body: JsonObject, fields: Fields): JsonObject {
   const rest = Object.keys(body).filter((key) => !pathNames.has(key));
   const inner = body["module"];
   if (rest.length === 1 && rest[0] === "module" && !Object.hasOwn(fields, "module") && isJsonObject(inner))
@@ -126,7 +131,13 @@ function requireBlock(object: StoredObject, name: string): void {
   throw new Refusal("module_unset", `module "${name}" is not set on ${object.id}`);
 }
 
-function reply(object: StoredObject, name: string, call: Call, context: ObjectContext, revision: number): Reply {
+function replyWithModule(
+  object: StoredObject,
+  name: string,
+  call: Call,
+  context: ObjectContext,
+  revision: number,
+): Reply {
   const views = viewsFor(call, context);
   const body = JSON.stringify(views.block(object, name, call.baseUrl));
   return { status: 200, body, etag: views.etag(object), revision };

@@ -1,10 +1,10 @@
 import type { ResourceDeclaration } from "../../schema/resource.ts";
 import { writeChange } from "../objects/change.ts";
-import { viewsFor } from "../objects/context.ts";
-import type { ObjectContext } from "../objects/context.ts";
+import { viewsFor } from "../objects/object-context.ts";
+import type { ObjectContext } from "../objects/object-context.ts";
 import { dryRunQuery } from "../objects/dry-run.ts";
 import type { Call, Operation, Reply } from "../operation/call.ts";
-import { oneOf } from "./collection.ts";
+import { withArticle } from "./collection.ts";
 import type { Collection } from "./collection.ts";
 
 export function updateOperation({ resource, path, suffix }: Collection, context: ObjectContext): Operation {
@@ -12,7 +12,7 @@ export function updateOperation({ resource, path, suffix }: Collection, context:
     id: `update${resource.schemaName}${suffix}`,
     method: "PATCH",
     path: `${path}/{id}`,
-    summary: `Change the given attributes of ${oneOf(resource)}. With \`dry_run\`, return the effect without making changes.`,
+    summary: `Change the given attributes of ${withArticle(resource)}. With \`dry_run\`, return the effect without making changes.`,
     resource,
     verb: "update",
     takes: "object",
@@ -20,11 +20,11 @@ export function updateOperation({ resource, path, suffix }: Collection, context:
     input: resource.fields,
     status: 200,
     replySchema: resource.schemaName,
-    run: (call) => update(resource, call, context),
+    run: (call) => updateObject(resource, call, context),
   };
 }
 
-async function update(resource: ResourceDeclaration, call: Call, context: ObjectContext): Promise<Reply> {
+async function updateObject(resource: ResourceDeclaration, call: Call, context: ObjectContext): Promise<Reply> {
   const { revision, result, headers } = await writeChange(resource, call, context, call.body);
   const views = viewsFor(call, context);
   return { status: 200, body: views.json(result, call.baseUrl), etag: views.etag(result), revision, headers };

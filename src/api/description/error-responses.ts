@@ -6,8 +6,8 @@ import type { JsonSchema } from "../../schema/json-schema.ts";
 import { failureHeaders } from "./response-headers.ts";
 import type { Operation } from "../operation/call.ts";
 import { exampleBaseUrl } from "../objects/example-replies.ts";
-import { exampleId, exampleOperationId } from "../operation/examples.ts";
-import { anyRefusals, refusalsOf } from "../operation/refusals.ts";
+import { exampleId, exampleOperationId } from "../operation/example-ids.ts";
+import { anyRefusals, refusalsOf } from "../operation/operation-refusals.ts";
 
 /** Returns the responses that any operation may have in addition to its own. */
 export function anyFailure(): JsonSchema {
@@ -15,7 +15,7 @@ export function anyFailure(): JsonSchema {
 }
 
 /** Returns the shared responses, one per status, with the codes that any operation has for it. */
-export function sharedFailures(operations: readonly Operation[]): Record<string, JsonSchema> {
+export function collectSharedFailures(operations: readonly Operation[]): Record<string, JsonSchema> {
   const all = new Set(operations.flatMap((operation) => [...refusalsOf(operation)]));
   return Object.fromEntries(
     [...byStatus([...all])].map(([status, reasons]) => [
@@ -74,17 +74,17 @@ function detailsOf(reason: RefusalName): Readonly<Record<string, string>> {
     case "too_many_requests":
       return { retry_after: "2" };
     case "in_use":
-      return named("referrer", "ip_restriction", "/ip_restrictions");
+      return nameExample("referrer", "ip_restriction", "/ip_restrictions");
     case "domain_held":
-      return named("holder", "reserved_domain", "/reserved_domains");
+      return nameExample("holder", "reserved_domain", "/reserved_domains");
     case "hostport_held":
-      return named("holder", "https_edge", "/edges/https");
+      return nameExample("holder", "https_edge", "/edges/https");
     default:
       return {};
   }
 }
 
-function named(role: string, kind: string, path: string): Readonly<Record<string, string>> {
+function nameExample(role: string, kind: string, path: string): Readonly<Record<string, string>> {
   const id = exampleId(kind);
   return { [`${role}_kind`]: kind, [`${role}_id`]: id, [`${role}_uri`]: `${exampleBaseUrl}${path}/${id}` };
 }

@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import { gzip } from "node:zlib";
 import { promisify } from "node:util";
-import { header } from "../operation/call.ts";
+import { readHeader } from "../operation/call.ts";
 import type { Call, Reply } from "../operation/call.ts";
 
 interface KeptDocument {
@@ -16,7 +16,7 @@ interface KeptDocument {
   make(): string;
 }
 
-interface Made {
+interface RenderedDocument {
   readonly plain: Buffer;
   readonly zipped: Buffer;
   readonly tag: string;
@@ -28,13 +28,13 @@ const cacheControl = "public, max-age=300";
 const zip = promisify(gzip);
 
 /** Responds to requests for the document. */
-export function keptDocument({ contentType, headers = [], make }: KeptDocument): (call: Call) => Promise<Reply> {
-  let made: Promise<Made> | undefined;
+export function serveKeptDocument({ contentType, headers = [], make }: KeptDocument): (call: Call) => Promise<Reply> {
+  let made: Promise<RenderedDocument> | undefined;
   return async ({ request }) => {
     const { plain, zipped, tag } = await (made ??= makeOf(make));
     const shared = { status: 200, contentType, cacheControl };
     const fields = [...headers, "vary", "accept-encoding"];
-    if (!acceptsGzip(header(request, "accept-encoding") ?? "")) {
+    if (!acceptsGzip(readHeader(request, "accept-encoding") ?? "")) {
       return { ...shared, body: plain, etag: `"${tag}"`, headers: fields };
     }
     // A strong tag identifies the bytes as sent (RFC 9110 §8.8.3.3).
@@ -42,7 +42,7 @@ export function keptDocument({ contentType, headers = [], make }: KeptDocument):
   };
 }
 
-async function makeOf(make: () => string): Promise<Made> {
+async function makeOf(make: () => string): Promise<RenderedDocument> {
   const plain = Buffer.from(make());
   const tag = createHash("sha256").update(plain).digest("base64url").slice(0, 22);
   return { plain, zipped: await zip(plain), tag };

@@ -4,20 +4,20 @@ import { objectSchema, schemaRef } from "../../schema/json-schema.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import type { ResourceDeclaration } from "../../schema/resource.ts";
 import type { Operation } from "../operation/call.ts";
-import { resources } from "../operation/declarations.ts";
+import { resources } from "../operation/resource-declarations.ts";
 import { headerComponents, isTagged, successHeaders } from "./response-headers.ts";
-import { anyFailure, errorResponses, sharedFailures } from "./error-responses.ts";
+import { anyFailure, errorResponses, collectSharedFailures } from "./error-responses.ts";
 import { exampleReply } from "../objects/example-replies.ts";
-import { exampleInput } from "../operation/examples.ts";
+import { exampleInput } from "../operation/example-ids.ts";
 import { maxReasonBytes } from "../operation/reason.ts";
-import { isStored } from "../operation/refusals.ts";
+import { isStored } from "../operation/operation-refusals.ts";
 import { defaultGroups, groupings, maxGroups, steps } from "../series/read-query.ts";
 
 export function describeApi(operations: readonly Operation[]): JsonSchema {
   const paths: Record<string, Record<string, unknown>> = {};
   const examples: Examples = {};
   for (const operation of operations) {
-    (paths[operation.path] ??= {})[operation.method.toLowerCase()] = describe(operation, examples);
+    (paths[operation.path] ??= {})[operation.method.toLowerCase()] = describeOperation(operation, examples);
   }
   return {
     openapi: "3.1.0",
@@ -31,8 +31,8 @@ export function describeApi(operations: readonly Operation[]): JsonSchema {
     security: [{ key: [] }],
     paths,
     components: {
-      schemas: schemas(operations),
-      responses: { Failure: anyFailure(), ...sharedFailures(operations) },
+      schemas: collectSchemas(operations),
+      responses: { Failure: anyFailure(), ...collectSharedFailures(operations) },
       examples,
       parameters,
       headers: headerComponents,
@@ -50,7 +50,7 @@ export function operationLines(operations: readonly Operation[]): string {
 /** Examples of replies, by name. */
 type Examples = Record<string, { readonly value: unknown }>;
 
-function describe(operation: Operation, shared: Examples): JsonSchema {
+function describeOperation(operation: Operation, shared: Examples): JsonSchema {
   const { resource } = operation;
   const given = [
     ...[...operation.path.matchAll(/\{(\w+)\}/g)].map((found) => ({
@@ -149,7 +149,7 @@ function inputSchemaName(operation: Operation): string | undefined {
   return undefined;
 }
 
-function schemas(operations: readonly Operation[]): Record<string, JsonSchema> {
+function collectSchemas(operations: readonly Operation[]): Record<string, JsonSchema> {
   const all: Record<string, JsonSchema> = { Ref: refSchema, Error: errorSchema };
   for (const resource of resources) {
     if (resource.internal) continue;

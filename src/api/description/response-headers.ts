@@ -4,7 +4,7 @@ import { catalogue } from "../../lib/errors.ts";
 import { canBeDoubtful } from "../../schema/doubts.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import type { Operation } from "../operation/call.ts";
-import { isStored } from "../operation/refusals.ts";
+import { isStored } from "../operation/operation-refusals.ts";
 
 const count: JsonSchema = { type: "integer", minimum: 0 };
 const text: JsonSchema = { type: "string" };
@@ -59,7 +59,7 @@ export const headerComponents: Readonly<Record<string, JsonSchema>> = {
   // A request may be rejected before it is counted.
   ...Object.fromEntries(
     rateLimits.map((name) => [
-      counted(name),
+      describeCount(name),
       { description: `${headers[name].description} Absent if the request was not counted.`, schema: count },
     ]),
   ),
@@ -72,13 +72,13 @@ export function successHeaders(operation: Operation): JsonSchema {
   if (readsRevision(operation)) names.push("Postern-Revision");
   if (isTagged(operation)) names.push("ETag");
   if (isStored(operation)) names.push("Preference-Applied", "Postern-Applied", "Postern-Edges-Behind");
-  if (warns(operation)) names.push("Postern-Warning");
+  if (mayWarn(operation)) names.push("Postern-Warning");
   if (operation.resource && operation.query?.includes("dry_run")) names.push("Postern-Also");
-  return Object.fromEntries(names.map((name) => [name, reference(name)]));
+  return Object.fromEntries(names.map((name) => [name, referToHeader(name)]));
 }
 
 /** Whether a response may contain warnings about the input. */
-function warns({ resource, verb, block }: Operation): boolean {
+function mayWarn({ resource, verb, block }: Operation): boolean {
   if (!resource || (verb !== "create" && verb !== "update" && verb !== "replace")) return false;
   const { fields } = resource;
   return canBeDoubtful(
@@ -93,20 +93,20 @@ export function failureHeaders(reasons: readonly RefusalName[]): JsonSchema {
   const statuses = new Set(reasons.map((reason) => catalogue[reason].status as number));
   const always = (status: number): boolean => statuses.size === 1 && statuses.has(status);
   return {
-    "Postern-Operation-Id": reference("Postern-Operation-Id"),
-    ...Object.fromEntries(rateLimits.map((name) => [name, reference(counted(name))])),
-    ...(always(401) && { "WWW-Authenticate": reference("WWW-Authenticate") }),
-    ...((always(429) || always(503)) && { "Retry-After": reference("Retry-After") }),
-    ...(reasons.includes("precondition_failed") && { ETag: reference("ETag") }),
-    ...(statuses.has(405) && { Allow: reference("Allow") }),
+    "Postern-Operation-Id": referToHeader("Postern-Operation-Id"),
+    ...Object.fromEntries(rateLimits.map((name) => [name, referToHeader(describeCount(name))])),
+    ...(always(401) && { "WWW-Authenticate": referToHeader("WWW-Authenticate") }),
+    ...((always(429) || always(503)) && { "Retry-After": referToHeader("Retry-After") }),
+    ...(reasons.includes("precondition_failed") && { ETag: referToHeader("ETag") }),
+    ...(statuses.has(405) && { Allow: referToHeader("Allow") }),
   };
 }
 
-function counted(name: string): string {
+function describeCount(name: string): string {
   return `${name}-If-Counted`;
 }
 
-function reference(name: string): JsonSchema {
+function referToHeader(name: string): JsonSchema {
   return { $ref: `#/components/headers/${name}` };
 }
 

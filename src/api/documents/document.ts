@@ -4,7 +4,7 @@ import type { JsonObject } from "../../lib/json.ts";
 import type { Issue } from "../../schema/fields.ts";
 import type { ResourceDeclaration } from "../../schema/resource.ts";
 import type { StoredObject } from "../../storage/store.ts";
-import { resources } from "../operation/declarations.ts";
+import { resources } from "../operation/resource-declarations.ts";
 import { isJsonObject } from "../../lib/json.ts";
 
 /** Maximum number of objects in one document. It limits the size of the commit. */
@@ -15,7 +15,7 @@ export const defaultDocument = "main";
 /** Kinds of objects that documents may contain, in the order of the list of resources. */
 export const documentKinds: readonly ResourceDeclaration[] = resources.filter(isDocumentKind);
 
-export interface Entry {
+export interface DocumentEntry {
   readonly resource: ResourceDeclaration;
   /** Name in the document. */
   readonly name: string;
@@ -33,7 +33,7 @@ export interface Document {
   /** Whether to delete objects that entries of this document created earlier and that are no longer in it. */
   readonly prune: boolean;
   /** By key. */
-  readonly entries: ReadonlyMap<string, Entry>;
+  readonly entries: ReadonlyMap<string, DocumentEntry>;
 }
 
 const namePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
@@ -55,14 +55,20 @@ export function readDocument(body: JsonObject, issues: Issue[]): Document {
   const prune = body["prune"] ?? false;
   if (typeof prune !== "boolean") issues.push({ path: "prune", message: "must be true or false" });
   const objects = body["objects"];
-  const entries = new Map<string, Entry>();
+  const entries = new Map<string, DocumentEntry>();
   if (!isJsonObject(objects))
     issues.push({ path: "objects", message: "must be an object: kind, then name, then fields" });
   else for (const [kind, named] of Object.entries(objects)) readKind(text, kind, named, entries, issues);
   return { name: text, prune: prune === true, entries };
 }
 
-function readKind(document: string, kind: string, named: unknown, entries: Map<string, Entry>, issues: Issue[]): void {
+function readKind(
+  document: string,
+  kind: string,
+  named: unknown,
+  entries: Map<string, DocumentEntry>,
+  issues: Issue[],
+): void {
   const resource = documentKinds.find((one) => one.name === kind);
   if (!resource) {
     const known = documentKinds.map((one) => one.name).join(", ");
@@ -92,7 +98,12 @@ function readKind(document: string, kind: string, named: unknown, entries: Map<s
   }
 }
 
-function faultOf(name: string, key: string, given: unknown, entries: ReadonlyMap<string, Entry>): string | undefined {
+function faultOf(
+  name: string,
+  key: string,
+  value: unknown,
+  entries: ReadonlyMap<string, DocumentEntry>,
+): string | undefined {
   const [first, second, ...rest] = name.split("/") as [string, ...string[]];
   const plain =
     second === undefined ? namePattern.test(first) : documentPattern.test(first) && namePattern.test(second);
@@ -101,8 +112,8 @@ function faultOf(name: string, key: string, given: unknown, entries: ReadonlyMap
   }
   const other = entries.get(key);
   if (other) return `must not have the name of another object: ${other.path}`;
-  if (given !== null && !isJsonObject(given)) return "must be an object: its fields";
-  if (given !== null && given["id"] !== undefined && typeof given["id"] !== "string") return "must have a valid id";
+  if (value !== null && !isJsonObject(value)) return "must be an object: its fields";
+  if (value !== null && value["id"] !== undefined && typeof value["id"] !== "string") return "must have a valid id";
   return undefined;
 }
 
@@ -111,7 +122,7 @@ export function keyOf(document: string, name: string): string {
   return name.includes("/") ? name : `${document}/${name}`;
 }
 
-export function storedKey(object: StoredObject): string | undefined {
+export function keyOfStored(object: StoredObject): string | undefined {
   return (object.doc[documentKeyField] as string | null | undefined) ?? undefined;
 }
 

@@ -5,13 +5,13 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { JsonObject } from "../../lib/json.ts";
 import { Refusal } from "../../lib/errors.ts";
-import { maxPolicyBytes, policyText } from "../../policy/document.ts";
+import { maxPolicyBytes, policyText } from "../../policy/policy-document.ts";
 import type { Layer } from "../../policy/language/action.ts";
 import { surveyPolicy } from "../../policy/survey.ts";
 import type { Field, Fields } from "../../schema/fields.ts";
 import { inputName } from "../../schema/doc.ts";
 
-import type { Document, Entry } from "./document.ts";
+import type { Document, DocumentEntry } from "./document.ts";
 import { isJsonObject } from "../../lib/json.ts";
 
 /** Maximum number of steps to compile the policies of one document. A step takes half a microsecond. */
@@ -35,16 +35,16 @@ export async function surveyPolicies(document: Document, operationId: string, ma
   }
 }
 
-function layerOf({ resource, fields }: Entry): Layer {
+function layerOf({ resource, fields }: DocumentEntry): Layer {
   const { url } = fields;
   const [, protocol] = /^(tls|tcp)(?:_edge$|:)/.exec(typeof url === "string" ? url : resource.name) ?? [];
   return (protocol as Layer | undefined) ?? "http";
 }
 
 /** Returns the texts of fields that contain a policy. Wrong types are left to the parser. */
-function policiesIn(fields: Fields, given: JsonObject): string[] {
+function policiesIn(fields: Fields, input: JsonObject): string[] {
   return Object.entries(fields).flatMap(([name, field]: [string, Field]) => {
-    const value = given[inputName(name, field)];
+    const value = input[inputName(name, field)];
     if (field.type === "object") return isJsonObject(value) ? policiesIn(field.fields, value) : [];
     return field.type === "string" && field.format === policyText && typeof value === "string" ? [value] : [];
   });

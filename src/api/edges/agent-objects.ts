@@ -1,8 +1,8 @@
 /** Sessions, tunnels and endpoints of agents, as objects in the form of stored ones. */
 import type { Agents } from "../../directory/replica.ts";
 import { isInternalName } from "../../lib/internal-names.ts";
-import { hostOf, hostportOf } from "../../directory/reports.ts";
-import type { SessionReport, TunnelReport } from "../../directory/reports.ts";
+import { hostOf, hostportOf } from "../../directory/agent-reports.ts";
+import type { SessionReport, TunnelReport } from "../../directory/agent-reports.ts";
 import { credential as credentials } from "../../resources/credential.ts";
 import { endpoint as endpoints } from "../../resources/endpoint.ts";
 import { tunnelSession } from "../../resources/tunnel-session.ts";

@@ -20,7 +20,7 @@ export interface Progress {
 /** Maximum number of waiting requests. More requests get an immediate response. */
 const maxWaiting = 1_000;
 
-interface Waiting {
+interface RevisionWaiter {
   readonly revision: number;
   settle(): void;
 }
@@ -29,25 +29,25 @@ interface Waiting {
  * Combines the progress of all nodes.
  * @param elsewhere the edges of other nodes that do not serve the revision after `timeoutMs`
  */
-export function appliedEverywhere(
-  here: AppliedRevisions,
+export function combineApplied(
+  ownRevisions: AppliedRevisions,
   elsewhere: (revision: number, timeoutMs: number) => Promise<readonly string[]>,
 ): AppliedRevisions {
   return {
-    ...here,
+    ...ownRevisions,
     async wait(revision, timeoutMs) {
-      const [{ applied, behind }, others] = await Promise.all([
-        here.wait(revision, timeoutMs),
+      const [{ applied, behind }, remaining] = await Promise.all([
+        ownRevisions.wait(revision, timeoutMs),
         elsewhere(revision, Math.max(timeoutMs, 0)),
       ]);
-      return { applied: applied && others.length === 0, behind: [...behind, ...others] };
+      return { applied: applied && remaining.length === 0, behind: [...behind, ...remaining] };
     },
   };
 }
 
 export function trackApplied(clock: Clock): AppliedRevisions {
   const revisions = new Map<EdgeLine, number | undefined>();
-  const waiting = new Set<Waiting>();
+  const waiting = new Set<RevisionWaiter>();
   const everywhere = (): number | undefined => {
     let least: number | undefined;
     for (const revision of revisions.values()) {
@@ -81,7 +81,7 @@ export function trackApplied(clock: Clock): AppliedRevisions {
       const now = progress(revision);
       if (now.applied || timeoutMs <= 0 || waiting.size >= maxWaiting) return Promise.resolve(now);
       return new Promise((resolve) => {
-        const one: Waiting = {
+        const one: RevisionWaiter = {
           revision,
           settle() {
             timer.cancel();

@@ -3,12 +3,12 @@
  * that visitors of any edge reach all agents. It also shares the news with the other nodes and decides on claims of
  * names.
  */
-import { makeNameClaims } from "../../directory/names.ts";
-import type { NameClaims } from "../../directory/names.ts";
+import { makeNameClaims } from "../../directory/name-claims.ts";
+import type { NameClaims } from "../../directory/name-claims.ts";
 import { newsOf } from "../../directory/news.ts";
 import type { DirectoryNews, SessionEntry, SharedTunnel, TunnelEntry } from "../../directory/news.ts";
 import { Replica } from "../../directory/replica.ts";
-import type { SessionReport, TunnelReport } from "../../directory/reports.ts";
+import type { SessionReport, TunnelReport } from "../../directory/agent-reports.ts";
 import type { Upward } from "../../routing/planes/messages.ts";
 import type { EdgeLine, EdgeObserver } from "./edges.ts";
 import { trackPublications } from "./publications.ts";
@@ -35,7 +35,7 @@ export interface OtherNodes {
    * Called once. `told` gets news of the other nodes in order. `taken` gets sessions and tunnels that moved to another
    * node, or tunnels that lost their name.
    */
-  follow(told: (news: readonly DirectoryNews[]) => void, taken: (id: string, moved: boolean) => void): void;
+  follow(onNews: (news: readonly DirectoryNews[]) => void, taken: (id: string, moved: boolean) => void): void;
 }
 
 /** An edge that reaches agents of other edges. */
@@ -217,9 +217,9 @@ class Directory {
     this.#serveName(shared, line);
     this.#nodes?.put(entry);
     for (const news of newsOf(entry)) this.#tell(news, line);
-    const others = [...this.#edges.keys()].filter((one) => one !== line);
+    const otherLines = [...this.#edges.keys()].filter((one) => one !== line);
     const published = (): void => line.send({ type: "published", tunnelId: id });
-    this.#publications.afterwards(others, () => (this.#nodes ? this.#nodes.told(published) : published()));
+    this.#publications.afterwards(otherLines, () => (this.#nodes ? this.#nodes.told(published) : published()));
     this.#claims.settle(shared.endpoint?.name);
   }
 

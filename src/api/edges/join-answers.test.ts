@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { EdgeAnswer, RequestTrace } from "../../routing/planes/questions.ts";
+import type { EdgeAnswer, RequestTrace } from "../../routing/planes/edge-questions.ts";
 import { firstIdAt } from "../../lib/traffic-ids.ts";
 import { joinAnswers } from "./join-answers.ts";
 

@@ -3,7 +3,7 @@ import { joinNewest } from "../../lib/collections/join-newest.ts";
 import type { NewestFirst } from "../../lib/collections/join-newest.ts";
 import { timeOfId } from "../../lib/traffic-ids.ts";
 import type { Missing } from "../../routing/planes/missing-records.ts";
-import type { EdgeAnswer, EdgeQuestion } from "../../routing/planes/questions.ts";
+import type { EdgeAnswer, EdgeQuestion } from "../../routing/planes/edge-questions.ts";
 
 const silent = { reason: "silent" } as const;
 
@@ -21,7 +21,7 @@ export function joinAnswers(
     const joined = joinLists(question.limit, lists, ({ requests }) => requests);
     const missing = joinMissing([isSilent ? silent : undefined, ...lists.map((one) => one.missing)]);
     if (lists.length === 0) return answers.at(0);
-    const { found, more } = missing?.searchedTo === undefined ? joined : from(missing.searchedTo, joined);
+    const { found, more } = missing?.searchedTo === undefined ? joined : dropUnsearched(missing.searchedTo, joined);
     return { name: "requests", requests: found, more, missing };
   }
   if (question.name === "connections") {
@@ -31,10 +31,10 @@ export function joinAnswers(
     return { name: "connections", connections: found, more, missing: isSilent ? silent : undefined };
   }
   // Only one edge knows a request or an agent's endpoint. Answers of the other edges add nothing.
-  return answers.find(knows) ?? answers.find(lacks) ?? answers.at(0);
+  return answers.find(hasAnswer) ?? answers.find(isIncomplete) ?? answers.at(0);
 }
 
-function knows(answer: EdgeAnswer): boolean {
+function hasAnswer(answer: EdgeAnswer): boolean {
   switch (answer.name) {
     case "explanation":
       return true;
@@ -56,12 +56,15 @@ function joinMissing(all: readonly (Missing | undefined)[]): Missing | undefined
 }
 
 /** Removes requests from before `searchedTo`, because some node has not searched there yet. The next page has them. */
-function from<One extends { readonly id: string }>(searchedTo: number, { found }: NewestFirst<One>): NewestFirst<One> {
+function dropUnsearched<One extends { readonly id: string }>(
+  searchedTo: number,
+  { found }: NewestFirst<One>,
+): NewestFirst<One> {
   return { found: found.filter(({ id }) => (timeOfId(id) ?? Infinity) >= searchedTo), more: true };
 }
 
 /** Whether an edge could not look everywhere for a request. */
-function lacks(answer: EdgeAnswer): boolean {
+function isIncomplete(answer: EdgeAnswer): boolean {
   return answer.name === "requests" && answer.missing !== undefined;
 }
 

@@ -18,7 +18,7 @@ import type { Doc } from "../../schema/doc.ts";
 import type { Store, StoredObject } from "../../storage/store.ts";
 import { makeAgentObjects } from "./agent-objects.ts";
 import type { ObjectsById } from "./agent-objects.ts";
-import { asEndpoint, servedBy } from "./cloud-endpoints.ts";
+import { asEndpoint, deriveFields } from "./served-endpoints.ts";
 import { edgeEndpoints } from "./edge-endpoints.ts";
 
 export interface LiveObjects {
@@ -125,7 +125,7 @@ export function openLiveObjects(
       all.sort((left, right) => (left.id < right.id ? 1 : -1));
       return { objects: all.slice(0, limit), more: all.length > limit };
     },
-    cloudEndpoint: (object) => servedBy(store, object),
+    cloudEndpoint: (object) => deriveFields(store, object),
     matchingTunnels,
     matchingBackends: (accountId, labels) => backends.findWithin(accountId, labels),
     holderOfHostport: (hostport, accountId) => findHolder(agents(), hostport, accountId),

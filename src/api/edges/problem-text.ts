@@ -1,6 +1,6 @@
 /** Describes why an object could not be applied, without the values that compilers quote (control K4). */
 import { hasSealed } from "../../schema/concealment.ts";
-import { resources } from "../operation/declarations.ts";
+import { resources } from "../operation/resource-declarations.ts";
 
 /** For the log, and for API keys that may not read secrets. */
 export function problemWithoutSecrets(kind: string, module: string | undefined, message: string): string {

@@ -21,11 +21,11 @@ export function trackProblems(log: Log, shared: SharedProblems): EdgeProblems {
   const byLine = new Map<EdgeLine, Map<string, Problem>>();
   const ofServer = new Map<string, Problem>();
   const own = (): readonly Problem[] =>
-    each([...ofServer.values(), ...[...byLine.values()].flatMap((problems) => [...problems.values()])]);
+    withoutDuplicates([...ofServer.values(), ...[...byLine.values()].flatMap((problems) => [...problems.values()])]);
   return {
     async all() {
       await shared.refresh();
-      return each([...own(), ...shared.others()]);
+      return withoutDuplicates([...own(), ...shared.others()]);
     },
     // Certificates have metrics of their own. Data about addresses, which `module` names for the account, are no configuration.
     count: () =>
@@ -41,7 +41,7 @@ export function trackProblems(log: Log, shared: SharedProblems): EdgeProblems {
       if (message.type === "problems") {
         const problems = byLine.get(line) ?? new Map<string, Problem>();
         byLine.set(line, problems);
-        for (const problem of message.problems) note(problems, problem, log);
+        for (const problem of message.problems) noteProblem(problems, problem, log);
       } else if (!isOver) return;
       shared.tell(own());
     },
@@ -49,7 +49,7 @@ export function trackProblems(log: Log, shared: SharedProblems): EdgeProblems {
 }
 
 /** Removes duplicates. */
-function each(all: readonly Problem[]): readonly Problem[] {
+function withoutDuplicates(all: readonly Problem[]): readonly Problem[] {
   const byKey = new Map<string, Problem>();
   for (const problem of all) if (!byKey.has(keyOf(problem))) byKey.set(keyOf(problem), problem);
   return [...byKey.values()];
@@ -59,7 +59,7 @@ function keyOf({ kind, id, module }: Problem): string {
   return `${kind} ${id} ${module ?? ""}`;
 }
 
-function note(problems: Map<string, Problem>, problem: Problem, log: Log): void {
+function noteProblem(problems: Map<string, Problem>, problem: Problem, log: Log): void {
   const { kind, id, module, message } = problem;
   const key = keyOf(problem);
   if (message === undefined) {

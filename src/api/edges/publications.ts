@@ -13,7 +13,7 @@ export interface Publications {
 }
 
 /** A caller that waits for edges, each with the number of the news that it must apply. */
-interface Waiting {
+interface PublicationWaiter {
   readonly missing: Map<EdgeLine, number>;
   readonly done: () => void;
 }
@@ -22,7 +22,7 @@ interface Waiting {
 export function trackPublications(change: () => number): Publications {
   const sent = new Map<EdgeLine, number>();
   const inEffect = new Map<EdgeLine, number>();
-  const waiting = new Set<Waiting>();
+  const waiting = new Set<PublicationWaiter>();
 
   const settle = (line: EdgeLine, number: number): void => {
     for (const one of waiting) {

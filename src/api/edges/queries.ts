@@ -9,8 +9,8 @@ import type {
   EdgeQuestion,
   SeriesAnswer,
   SeriesQuestion,
-  Standing,
-} from "../../routing/planes/questions.ts";
+  NodeMembership,
+} from "../../routing/planes/edge-questions.ts";
 import type { StoredObject } from "../../storage/store.ts";
 import type { Reply } from "../operation/call.ts";
 import type { EdgeLine, EdgeObserver, Edges } from "./edges.ts";
@@ -28,7 +28,7 @@ export interface EdgeQueries extends EdgeObserver {
   /** Returns the answer of one edge. Undefined if it does not answer in time. */
   askOne(line: EdgeLine, question: EdgeQuestion): Promise<EdgeAnswer | undefined>;
   /** Returns the standing of another node, according to one of its edges. Undefined if the edge does not answer in time. */
-  standing(line: EdgeLine): Promise<Standing | undefined>;
+  standing(line: EdgeLine): Promise<NodeMembership | undefined>;
   /** Returns the history of traffic of the other nodes, once for each of their edges that answers. */
   series(
     question: SeriesQuestion,
@@ -49,7 +49,7 @@ const reachedMs = 500;
 /** Maximum number of open queries. More queries are rejected immediately. */
 const maxQueries = 1_000;
 
-type Answer = Extract<Upward, { type: "command_result" | "metrics" | "answer" }>;
+type EdgeMessage = Extract<Upward, { type: "command_result" | "metrics" | "answer" }>;
 
 /** The edges of other nodes. */
 export interface OtherLines {
@@ -61,18 +61,18 @@ export interface OtherLines {
 /** Sends questions to edges and matches their answers. */
 interface Calls {
   /** Resolves with undefined if no answer arrives within `timeoutMs`. */
-  query(line: EdgeLine, message: (call: number) => Downward, timeoutMs: number): Promise<Answer | undefined>;
+  query(line: EdgeLine, message: (call: number) => Downward, timeoutMs: number): Promise<EdgeMessage | undefined>;
   /** Sends all queries in parallel. Answers are in the order of `lines`. */
   queryAll(
     lines: readonly EdgeLine[],
     message: (call: number) => Downward,
     timeoutMs: number,
-  ): Promise<readonly (Answer | undefined)[]>;
-  answered(answer: Answer): void;
+  ): Promise<readonly (EdgeMessage | undefined)[]>;
+  answered(answer: EdgeMessage): void;
 }
 
 function makeCalls(clock: Clock): Calls {
-  const waiting = new Map<number, (answer: Answer | undefined) => void>();
+  const waiting = new Map<number, (answer: EdgeMessage | undefined) => void>();
   let lastCall = 0;
   const query: Calls["query"] = (line, message, timeoutMs) => {
     if (waiting.size >= maxQueries) return Promise.resolve(undefined);
@@ -104,33 +104,33 @@ function joinEndpoints(answers: readonly (EdgeAnswer | undefined)[]): readonly A
   return [...new Map(said.flatMap(({ endpoints }) => endpoints.map((one) => [one.tunnelId, one]))).values()];
 }
 
-function saidIn(message: Upward | undefined): EdgeAnswer | undefined {
+function answerIn(message: Upward | undefined): EdgeAnswer | undefined {
   return message?.type === "answer" ? message.answer : undefined;
 }
 
-/** @param others undefined if there is no other node, or none yet */
+/** @param otherNodes undefined if there is no other node, or none yet */
 export function makeEdgeQueries(
   edges: Pick<Edges, "joined" | "lines">,
   clock: Clock,
-  others: () => OtherLines | undefined = () => undefined,
+  otherNodes: () => OtherLines | undefined = () => undefined,
 ): EdgeQueries {
-  const elsewhere = (): readonly EdgeLine[] => others()?.lines() ?? [];
+  const elsewhere = (): readonly EdgeLine[] => otherNodes()?.lines() ?? [];
   const { query, queryAll, answered } = makeCalls(clock);
   const askAll = async (
     lines: readonly EdgeLine[],
     question: EdgeQuestion,
     timeoutMs = questionTimeoutMs,
   ): Promise<readonly (EdgeAnswer | undefined)[]> => {
-    return (await queryAll(lines, (call) => ({ type: "question", call, question }), timeoutMs)).map(saidIn);
+    return (await queryAll(lines, (call) => ({ type: "question", call, question }), timeoutMs)).map(answerIn);
   };
   const askOne = async (line: EdgeLine, question: EdgeQuestion, timeoutMs: number): Promise<EdgeAnswer | undefined> => {
     const answer = await query(line, (call) => ({ type: "question", call, question }), timeoutMs);
-    return saidIn(answer);
+    return answerIn(answer);
   };
   /** The line to the edge at which the agent of a session is connected. */
   const lineOfSession = new Map<string, EdgeLine>();
   const tell = async ({ id: sessionId }: StoredObject, command: AgentCommand): Promise<string | undefined> => {
-    const line = lineOfSession.get(sessionId) ?? others()?.lineOf(sessionId);
+    const line = lineOfSession.get(sessionId) ?? otherNodes()?.lineOf(sessionId);
     const answer =
       line && (await query(line, (call) => ({ type: "command", call, sessionId, command }), commandTimeoutMs));
     if (answer?.type !== "command_result") throw new Refusal("command_timeout");

@@ -3,7 +3,7 @@
  * sealed in the database that nodes share.
  */
 import { randomBytes } from "node:crypto";
-import { letGo } from "../../lib/boundary.ts";
+import { runUnattended } from "../../lib/boundary.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Membership } from "../../storage/cluster/membership.ts";
@@ -41,9 +41,9 @@ export function keepTicketSecrets({ edges, node, clock, log }: TicketSecretsOpti
       log.debug("session tickets have no new secret", { error });
       return againMs;
     });
-    if (!isStopped) next = clock.after(pauseMs, () => letGo("task", work()));
+    if (!isStopped) next = clock.after(pauseMs, () => runUnattended("task", work()));
   };
-  letGo("task", work());
+  runUnattended("task", work());
   return {
     receive(message, line) {
       if (message.type === "hello" && secret !== undefined) line.send({ type: "ticket_secret", secret });

@@ -1,25 +1,29 @@
 /** `Prefer: wait=SECONDS` (RFC 7240 §4.3) on writes: the response waits until every connected edge serves the write. */
 import type { AppliedRevisions } from "./applied.ts";
-import { header } from "../operation/call.ts";
+import { readHeader } from "../operation/call.ts";
 import type { Call, Operation, Reply } from "../operation/call.ts";
 
 /** Maximum wait, seconds. Longer values are reduced to it. */
 const maxWaitSeconds = 30;
 
 /** Returns the operation with waiting on request. Read operations are unchanged. */
-export function waiting(operation: Operation, applied: AppliedRevisions): Operation {
+export function waitOnRequest(operation: Operation, applied: AppliedRevisions): Operation {
   if (operation.method === "GET" || operation.open || operation.reads) return operation;
   return {
     ...operation,
     run(call) {
       const seconds = waitSeconds(call);
       const reply = operation.run(call);
-      return seconds === undefined ? reply : afterwards(reply, seconds, applied);
+      return seconds === undefined ? reply : replyAfterwards(reply, seconds, applied);
     },
   };
 }
 
-async function afterwards(running: Reply | Promise<Reply>, seconds: number, applied: AppliedRevisions): Promise<Reply> {
+async function replyAfterwards(
+  running: Reply | Promise<Reply>,
+  seconds: number,
+  applied: AppliedRevisions,
+): Promise<Reply> {
   const reply = await running;
   if (reply.revision === undefined) return reply;
   const progress = await applied.wait(reply.revision, seconds * 1000);
@@ -30,7 +34,7 @@ async function afterwards(running: Reply | Promise<Reply>, seconds: number, appl
 
 /** Returns the requested wait. Unknown preferences are ignored, as the RFC demands. */
 function waitSeconds(call: Call): number | undefined {
-  const given = header(call.request, "prefer");
-  const text = given && /(?:^|,)[ \t]*wait[ \t]*=[ \t]*"?([0-9]{1,9})"?[ \t]*(?=[,;]|$)/i.exec(given)?.[1];
+  const preference = readHeader(call.request, "prefer");
+  const text = preference && /(?:^|,)[ \t]*wait[ \t]*=[ \t]*"?([0-9]{1,9})"?[ \t]*(?=[,;]|$)/i.exec(preference)?.[1];
   return text ? Math.min(Number(text), maxWaitSeconds) : undefined;
 }

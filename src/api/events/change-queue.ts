@@ -3,8 +3,8 @@ import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Job } from "../../storage/cluster/jobs.ts";
 import type { Cursor, Store } from "../../storage/store.ts";
 import type { Event, RenderEvent } from "./event/event.ts";
-import type { EventQueue } from "./queue.ts";
-import { eventTypeOf, kindsOf } from "./event/types.ts";
+import type { EventQueue } from "./event-queue.ts";
+import { eventTypeOf, kindsOf } from "./event/event-types.ts";
 
 export interface ChangeQueueOptions {
   readonly store: Pick<Store, "feed" | "revision">;

@@ -1,22 +1,22 @@
 /** Operation that lists the events last sent to a destination. */
 import { eventDestination } from "../../resources/event-destination.ts";
 import type { Store } from "../../storage/store.ts";
-import { theOne } from "../objects/lookup.ts";
+import { requireObject } from "../objects/lookup.ts";
 import type { Operation } from "../operation/call.ts";
-import type { Scope } from "../operation/scope.ts";
-import { kindsOf } from "./event/types.ts";
-import { resourceNamed } from "../operation/declarations.ts";
-import { list, object, text } from "../operation/shapes.ts";
+import type { KeyScope } from "../operation/scope.ts";
+import { kindsOf } from "./event/event-types.ts";
+import { resourceNamed } from "../operation/resource-declarations.ts";
+import { listSchema, object, textSchema } from "../operation/shapes.ts";
 import type { Events } from "./dispatcher.ts";
 
 const schema = object("Recently delivered events.", {
-  events: list(
+  events: listSchema(
     "Newest first, at most 100. With several servers: the newest 20 of each other server, with a delay of one second.",
     object("An event.", {
-      id: text("Its id."),
-      type: text("Its type."),
+      id: textSchema("Its id."),
+      type: textSchema("Its type."),
       time: { type: "string", format: "date-time", description: "Time of the event." },
-      body: text("The event as sent, in JSON."),
+      body: textSchema("The event as sent, in JSON."),
     }),
   ),
 });
@@ -46,7 +46,7 @@ export function deliveredEventsOperation(store: Store, events: () => Pick<Events
       ],
     },
     async run(call) {
-      const { id } = theOne(resource, call, store);
+      const { id } = requireObject(resource, call, store);
       const shown = (await events().delivered(id))
         .filter(({ type }) => mayReadEvent(call.principal.scope, type))
         .map(({ id: event, type, time, body }) => ({ id: event, type, time, body }));
@@ -59,7 +59,7 @@ export function deliveredEventsOperation(store: Store, events: () => Pick<Events
  * Whether the key may read events of the type. An event shows a whole object, and traffic events concern objects of all
  * kinds.
  */
-function mayReadEvent(scope: Scope | undefined, type: string): boolean {
+function mayReadEvent(scope: KeyScope | undefined, type: string): boolean {
   const kinds = scope?.kinds;
   if (!kinds) return true;
   const about = kindsOf(new Set([type]));

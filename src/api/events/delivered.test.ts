@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import { keepDelivered } from "./delivered.ts";
 import type { Event } from "./event/event.ts";
-import type { Target } from "./targets/target.ts";
+import type { EventTarget } from "./targets/opened-target.ts";
 
 const events = (count: number, name = "ev"): Event[] =>
   Array.from({ length: count }, (_, index) => ({ id: `${name}_${index}` }) as unknown as Event);
-const taking = (left?: readonly Event[]): Target =>
-  ({ limits: {}, deliver: async () => left && { events: left }, close() {} }) as unknown as Target;
+const taking = (left?: readonly Event[]): EventTarget =>
+  ({ limits: {}, deliver: async () => left && { events: left }, close() {} }) as unknown as EventTarget;
 const idsOf = (some: readonly Event[]): string[] => some.map((one) => (one as unknown as { id: string }).id);
 
 it("delivered events are stored newest first, up to a hundred per destination, without those the target did not accept", async () => {

@@ -4,7 +4,7 @@
  */
 import { Lru } from "../../lib/collections/lru.ts";
 import type { Event } from "./event/event.ts";
-import type { Target } from "./targets/target.ts";
+import type { EventTarget } from "./targets/opened-target.ts";
 
 /** Maximum number of events per destination. */
 const most = 100;
@@ -13,7 +13,7 @@ const maxDestinations = 200;
 
 export interface DeliveredEvents {
   /** Returns the target, and records what it delivers. */
-  watched(destinationId: string, target: Target): Target;
+  watched(destinationId: string, target: EventTarget): EventTarget;
   /** Newest first. */
   of(destinationId: string): readonly Event[];
   drop(destinationId: string): void;

@@ -1,6 +1,6 @@
 /** Dispatches events to destinations by their subscriptions, with one delivery per destination in use. */
-import { letGo } from "../../lib/boundary.ts";
-import type { TellLogin } from "../../identity/sessions/events.ts";
+import { runUnattended } from "../../lib/boundary.ts";
+import type { TellLogin } from "../../identity/sessions/login-events.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Metrics } from "../../lib/metrics.ts";
 import type { SpanRecorder } from "../../lib/span-recorder.ts";
@@ -11,18 +11,18 @@ import type { InboxEvent } from "../../routing/planes/traffic.ts";
 import type { Commit, Store, StoredObject } from "../../storage/store.ts";
 import type { EdgeObserver, Edges } from "../edges/edges.ts";
 import { ChangeQueue } from "./change-queue.ts";
-import { makeEventCounters } from "./counters.ts";
+import { makeEventCounters } from "./event-counters.ts";
 import { keepDelivered } from "./delivered.ts";
-import { Delivery } from "./delivery.ts";
+import { Delivery } from "./target-delivery.ts";
 import { eventRenderer } from "./event/event.ts";
 import type { RenderEvent } from "./event/event.ts";
-import { trafficTypesOf } from "./event/types.ts";
+import { trafficTypesOf } from "./event/event-types.ts";
 import { makeTargetOpener } from "./open-targets.ts";
 import type { OpenTargetsOptions } from "./open-targets.ts";
-import { joinDeliveries, newestOf, shareDeliveries } from "./shared-deliveries.ts";
+import { joinDeliveries, takeNewest, shareDeliveries } from "./shared-deliveries.ts";
 import type { DeliveryNews, SentEvent, SharedDeliveries } from "./shared-deliveries.ts";
 import { destinationIdsOf, firstCursor, typesFor } from "./subscriptions.ts";
-import { unavailability } from "./targets.ts";
+import { explainUnavailability } from "./open-target.ts";
 import { openTrafficInterest } from "./traffic-interest.ts";
 import { TrafficQueue } from "./traffic-queue.ts";
 
@@ -54,7 +54,7 @@ export interface Events extends EdgeObserver {
 }
 
 /** The queues and the delivery of one destination. */
-interface Lane {
+interface DestinationLane {
   readonly delivery: Delivery;
   readonly changes: ChangeQueue;
   readonly traffic: TrafficQueue;
@@ -65,12 +65,12 @@ interface Lane {
 const maxShown = 100;
 const nothingYet = { state: "idle", error: "", last_delivered_at: null, delivered: 0, dropped: 0 };
 
-function wakeThoseFor(changes: Commit["changes"], lanes: Iterable<Lane>): void {
+function wakeThoseFor(changes: Commit["changes"], lanes: Iterable<DestinationLane>): void {
   const kinds = new Set(changes.map(({ kind }) => kind));
   for (const lane of lanes) if (lane.changes.isFor(kinds)) lane.delivery.wake();
 }
 
-async function stopLane({ delivery, changes }: Lane): Promise<void> {
+async function stopLane({ delivery, changes }: DestinationLane): Promise<void> {
   await delivery.stop();
   changes.close(false);
 }
@@ -89,30 +89,30 @@ function destinationsIn(changes: Commit["changes"]): Map<string, string> {
 /** Resumes where the last run stopped. */
 export async function startEvents(options: EventOptions): Promise<Events> {
   const { store, clock, log, allowPrivate, aws } = options;
-  const lanes = new Map<string, Lane>();
+  const lanes = new Map<string, DestinationLane>();
   const cursors = new Map(await store.feed.cursors());
   const counters = makeEventCounters(options.metrics);
   const targets = makeTargetOpener(options);
   const delivered = keepDelivered();
   const open = (destination: StoredObject) => delivered.watched(destination.id, targets.open(destination));
-  const here = (id: string): DeliveryNews => ({
+  const ownNews = (id: string): DeliveryNews => ({
     status: lanes.get(id)?.delivery.status ?? nothingYet,
     events: delivered.of(id),
   });
-  const shared = shareDeliveries(store.node, clock, (id) => ({ ...here(id), events: newestOf(delivered.of(id)) }));
-  const everywhere = (id: string): DeliveryNews => joinDeliveries([here(id), ...shared.others(id)], maxShown);
+  const shared = shareDeliveries(store.node, clock, (id) => ({ ...ownNews(id), events: takeNewest(delivered.of(id)) }));
+  const everywhere = (id: string): DeliveryNews => joinDeliveries([ownNews(id), ...shared.others(id)], maxShown);
   const interest = openTrafficInterest(options.edges);
   const render: RenderEvent = (...change) => eventRenderer(options.baseUrl())(...change);
 
-  const start = (destination: StoredObject, types: ReadonlySet<string>): Lane => {
+  const start = (destination: StoredObject, types: ReadonlySet<string>): DestinationLane => {
     const { id, account_id: accountId } = destination;
     const name = `events ${id}`;
     const from = cursors.get(name) ?? firstCursor(store, id);
     const job = store.jobs.want(name, () => lanes.get(id)?.delivery.wake());
     const changes = new ChangeQueue({ store, clock, render, accountId, name, from, types, job });
     const traffic = new TrafficQueue((count) => delivery.lost(count));
-    const surroundings = { store, log, clock, counters, recorder: options.recorder, changed: () => shared.changed(id) };
-    const delivery = new Delivery(surroundings, id, open(destination), [changes, traffic]);
+    const environment = { store, log, clock, counters, recorder: options.recorder, changed: () => shared.changed(id) };
+    const delivery = new Delivery(environment, id, open(destination), [changes, traffic]);
     return { delivery, changes, traffic, destination };
   };
   /** Starts, changes or ends the delivery to a destination, according to its current state and subscriptions. */
@@ -132,7 +132,7 @@ export async function startEvents(options: EventOptions): Promise<Events> {
       shared.drop(id);
       // Close immediately: a successor may store its own position before the last delivery ends.
       lane.changes.close(true);
-      letGo("task", lane.delivery.stop());
+      runUnattended("task", lane.delivery.stop());
     }
     cursors.delete(`events ${id}`);
     interest.set(id, accountId, types ? trafficTypesOf(types) : []);
@@ -144,8 +144,8 @@ export async function startEvents(options: EventOptions): Promise<Events> {
     if (lanes.size > 0) wakeThoseFor(changes, lanes.values());
   };
 
-  const take = (told: Parameters<typeof interest.sort>[0]): void => {
-    for (const [id, events, dropped] of interest.sort(told)) {
+  const take = (traffic: Parameters<typeof interest.sort>[0]): void => {
+    for (const [id, events, dropped] of interest.sort(traffic)) {
       const lane = lanes.get(id);
       if (!lane) continue;
       if (dropped > 0) lane.delivery.lost(dropped);
@@ -159,7 +159,7 @@ export async function startEvents(options: EventOptions): Promise<Events> {
   return {
     allowPrivate,
     status(destination) {
-      const why = unavailability(docOf(destination, eventDestination), aws);
+      const why = explainUnavailability(docOf(destination, eventDestination), aws);
       if (why !== undefined) return { ...nothingYet, state: "unsupported", error: why };
       return { ...everywhere(destination.id).status };
     },
@@ -168,7 +168,7 @@ export async function startEvents(options: EventOptions): Promise<Events> {
       return everywhere(id).events;
     },
     heard: shared.heard,
-    unavailability: (doc) => unavailability(doc, aws),
+    unavailability: (doc) => explainUnavailability(doc, aws),
     receive(message, line) {
       if (message.type === "hello") interest.connected(line);
       if (message.type !== "traffic") return;

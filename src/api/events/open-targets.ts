@@ -1,13 +1,13 @@
 /** Opens the targets of destinations with the clients that this server uses to reach them. */
 import { join } from "node:path";
 import type { Clock } from "../../lib/clock.ts";
-import { openOutbound } from "../../outbound/client.ts";
+import { openOutbound } from "../../outbound/outbound.ts";
 import { eventDestination } from "../../resources/event-destination.ts";
 import { docOf } from "../../schema/doc.ts";
 import type { StoredObject } from "../../storage/store.ts";
-import { openTarget } from "./targets.ts";
+import { openTarget } from "./open-target.ts";
 import type { OperatorKeys } from "./targets/operator-keys.ts";
-import type { Target } from "./targets/target.ts";
+import type { EventTarget } from "./targets/opened-target.ts";
 
 export interface OpenTargetsOptions {
   readonly clock: Clock;
@@ -19,7 +19,7 @@ export interface OpenTargetsOptions {
 }
 
 export interface TargetOpener {
-  open(destination: StoredObject): Target;
+  open(destination: StoredObject): EventTarget;
   /** Closes what the targets share. Targets are closed individually. */
   close(): void;
 }

@@ -55,7 +55,7 @@ const maxEvents = 20;
 const maxLength = 65_536;
 
 /** Returns the newest events that fit into the limits. */
-export function newestOf(events: readonly Event[]): readonly SentEvent[] {
+export function takeNewest(events: readonly Event[]): readonly SentEvent[] {
   let length = 0;
   const shown: SentEvent[] = [];
   for (const { id, type, time, body } of events.slice(0, maxEvents)) {
@@ -68,28 +68,28 @@ export function newestOf(events: readonly Event[]): readonly SentEvent[] {
 
 /**
  * @param node of a cluster; undefined without a cluster, where nothing is shared
- * @param own returns what this server knows about a destination
+ * @param newsOf returns what this server knows about a destination
  */
 export function shareDeliveries(
   node: { readonly id: string; readonly presence: Presence } | undefined,
   clock: Pick<Clock, "after">,
-  own: (destinationId: string) => DeliveryNews,
+  newsOf: (destinationId: string) => DeliveryNews,
 ): SharedDeliveries {
   const due = new Set<string>();
-  const told = new Set<string>();
+  const reported = new Set<string>();
   const known = new Map<string, DeliveryEntry>();
   const idOf = (destinationId: string): string => `delivery ${destinationId} ${node?.id}`;
   const forget = (destinationId: string): void => {
-    if (told.delete(destinationId)) node?.presence.remove(idOf(destinationId));
+    if (reported.delete(destinationId)) node?.presence.remove(idOf(destinationId));
   };
   const tell = (destinationId: string): void => {
     if (!due.delete(destinationId)) return;
-    told.delete(destinationId);
-    told.add(destinationId);
-    const entry: DeliveryEntry = { what: "delivery", destinationId, ...own(destinationId) };
+    reported.delete(destinationId);
+    reported.add(destinationId);
+    const entry: DeliveryEntry = { what: "delivery", destinationId, ...newsOf(destinationId) };
     node?.presence.put(idOf(destinationId), JSON.stringify(entry));
-    const [oldest] = told;
-    if (told.size > maxTold && oldest !== undefined) forget(oldest);
+    const [oldest] = reported;
+    if (reported.size > maxTold && oldest !== undefined) forget(oldest);
   };
   return {
     changed(destinationId) {
@@ -115,7 +115,7 @@ export function shareDeliveries(
 /** Combines the reports of several servers about one destination. */
 export function joinDeliveries(all: readonly DeliveryNews[], most: number): DeliveryNews {
   const [first, ...rest] = all.map(({ status }) => status);
-  const status = rest.reduce((one, other) => join(one as DeliveryStatus, other), first as DeliveryStatus);
+  const status = rest.reduce((one, other) => joinStatuses(one as DeliveryStatus, other), first as DeliveryStatus);
   const byId = new Map(all.flatMap(({ events }) => events.map((one) => [one.id, one] as const)));
   const newest = [...byId.values()].toSorted((one, other) => keyOf(other).localeCompare(keyOf(one)));
   return { status, events: newest.slice(0, most) };
@@ -128,7 +128,7 @@ function keyOf({ time, id }: SentEvent): string {
 /** The state that most needs attention wins. */
 const order: readonly unknown[] = ["idle", "delivering", "retrying", "unsupported"];
 
-function join(one: DeliveryStatus, other: DeliveryStatus): DeliveryStatus {
+function joinStatuses(one: DeliveryStatus, other: DeliveryStatus): DeliveryStatus {
   const worse = order.indexOf(other.state) > order.indexOf(one.state) ? other : one;
   const [, later = null] = [one.last_delivered_at, other.last_delivered_at].toSorted((a, b) =>
     (a ?? "").localeCompare(b ?? ""),

@@ -4,7 +4,7 @@ import { eventSubscription } from "../../resources/event-subscription.ts";
 import { docOf } from "../../schema/doc.ts";
 import type { Cursor, Store, StoredObject } from "../../storage/store.ts";
 import { lastPosition } from "./change-queue.ts";
-import { unavailability } from "./targets.ts";
+import { explainUnavailability } from "./open-target.ts";
 import type { OperatorKeys } from "./targets/operator-keys.ts";
 
 /**
@@ -26,7 +26,7 @@ export function typesFor(
   destination: StoredObject,
   aws: OperatorKeys | undefined,
 ): ReadonlySet<string> | undefined {
-  if (unavailability(docOf(destination, eventDestination), aws) !== undefined) return undefined;
+  if (explainUnavailability(docOf(destination, eventDestination), aws) !== undefined) return undefined;
   const sources = subscriptionsOf(store, destination.id).flatMap(
     (subscription) => docOf(subscription, eventSubscription).sources,
   );

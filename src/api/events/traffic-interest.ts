@@ -22,7 +22,7 @@ export interface TrafficInterest {
 export function openTrafficInterest(edges: Pick<Edges, "joined">): TrafficInterest {
   const byAccount = new Map<string, Map<string, readonly TrafficEventType[]>>();
   /** The text last sent to each edge. */
-  const told = new WeakMap<EdgeLine, string>();
+  const sentTo = new WeakMap<EdgeLine, string>();
 
   const tell = (lines: readonly EdgeLine[]): void => {
     const wanted = [...byAccount].map(([accountId, destinations]) => ({
@@ -31,8 +31,8 @@ export function openTrafficInterest(edges: Pick<Edges, "joined">): TrafficIntere
     }));
     const text = JSON.stringify(wanted);
     for (const line of lines) {
-      if (told.get(line) === text) continue;
-      told.set(line, text);
+      if (sentTo.get(line) === text) continue;
+      sentTo.set(line, text);
       line.send({ type: "traffic_wanted", wanted });
     }
   };
@@ -46,7 +46,7 @@ export function openTrafficInterest(edges: Pick<Edges, "joined">): TrafficIntere
     },
     tell: () => tell(edges.joined()),
     connected(line) {
-      told.delete(line);
+      sentTo.delete(line);
       tell([line]);
     },
     wants: (accountId, type) =>

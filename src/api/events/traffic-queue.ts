@@ -1,5 +1,5 @@
 import type { Event } from "./event/event.ts";
-import type { EventQueue } from "./queue.ts";
+import type { EventQueue } from "./event-queue.ts";
 
 /** Maximum number of events that wait for one destination. Beyond it, the oldest are dropped. */
 const maxWaiting = 5_000;

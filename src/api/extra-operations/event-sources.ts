@@ -2,23 +2,23 @@
 import { Refusal } from "../../lib/errors.ts";
 import { eventSourceFields, eventSubscription } from "../../resources/event-subscription.ts";
 import { objectSchema, schemaRef } from "../../schema/json-schema.ts";
-import { parseFields } from "../../schema/parse.ts";
+import { parseFields } from "../../schema/parse-fields.ts";
 import type { Draft, StoredObject } from "../../storage/store.ts";
 import { writeContext } from "../objects/write-context.ts";
 import type { Call, Operation, Reply } from "../operation/call.ts";
 import { changeIn } from "../objects/change.ts";
 import { pathNames } from "../objects/lookup.ts";
-import { viewsFor } from "../objects/context.ts";
-import type { ObjectContext } from "../objects/context.ts";
-import { resourceNamed } from "../operation/declarations.ts";
+import { viewsFor } from "../objects/object-context.ts";
+import type { ObjectContext } from "../objects/object-context.ts";
+import { resourceNamed } from "../operation/resource-declarations.ts";
 import { exampleBaseUrl } from "../objects/example-replies.ts";
-import { exampleId } from "../operation/examples.ts";
-import { theOne } from "../objects/lookup.ts";
+import { exampleId } from "../operation/example-ids.ts";
+import { requireObject } from "../objects/lookup.ts";
 import { inputRefusal } from "../operation/input-refusal.ts";
 import { writeOnce } from "../objects/write-once.ts";
 import { docOf } from "../../schema/doc.ts";
 
-interface Source {
+interface SubscriptionSource {
   readonly type: string;
 }
 
@@ -49,7 +49,7 @@ export function eventSourceOperations(context: ObjectContext): Operation[] {
       status: 201,
       stores: true,
       refusals: ["not_found", "name_taken", "account_full"],
-      run: (call) => add(call, context),
+      run: (call) => addSource(call, context),
     },
     {
       ...shared,
@@ -64,7 +64,7 @@ export function eventSourceOperations(context: ObjectContext): Operation[] {
       refusals: ["not_found"],
       run(call) {
         const subscription = subscriptionOf(call, context);
-        const sources = sourcesOf(subscription).map((source) => shown(source, subscription, call));
+        const sources = sourcesOf(subscription).map((source) => renderSource(source, subscription, call));
         const uri = `${call.baseUrl}/event_subscriptions/${subscription.id}/sources`;
         return {
           status: 200,
@@ -80,7 +80,7 @@ export function eventSourceOperations(context: ObjectContext): Operation[] {
       path: one,
       summary: "Get a type of event of a subscription.",
       refusals: ["not_found"],
-      run: (call) => reply(call, context),
+      run: (call) => replyWithSource(call, context),
     },
     {
       ...shared,
@@ -90,7 +90,7 @@ export function eventSourceOperations(context: ObjectContext): Operation[] {
       summary: "Return the source unchanged. Sources have no fields to change.",
       takes: "anything",
       refusals: ["not_found"],
-      run: (call) => reply(call, context),
+      run: (call) => replyWithSource(call, context),
     },
     {
       id: "deleteEventSource",
@@ -104,7 +104,7 @@ export function eventSourceOperations(context: ObjectContext): Operation[] {
         const type = typeOf(call);
         sourceOf(subscriptionOf(call, context), type);
         const { revision } = await context.store.write(writeContext(call), (draft) =>
-          edit(call, context, draft, (present) => {
+          editSources(call, context, draft, (present) => {
             const removed = sourceOf(present, type);
             return sourcesOf(present).filter((source) => source !== removed);
           }),
@@ -125,13 +125,13 @@ const listSchema = {
   required: ["sources", "uri", "next_page_uri"],
 };
 
-async function add(call: Call, context: ObjectContext): Promise<Reply> {
+async function addSource(call: Call, context: ObjectContext): Promise<Reply> {
   subscriptionOf(call, context);
   const { doc, issues } = parseFields(eventSourceFields, call.body, "create", undefined, pathNames);
   if (issues.length > 0) throw inputRefusal(call.operation.id, issues);
   const type = String(doc["type"]);
   const work = (draft: Draft): StoredObject =>
-    edit(call, context, draft, (present) => {
+    editSources(call, context, draft, (present) => {
       if (sourcesOf(present).some((source) => source.type === type)) {
         throw new Refusal("name_taken", `the subscription already has the source "${type}"`);
       }
@@ -139,18 +139,18 @@ async function add(call: Call, context: ObjectContext): Promise<Reply> {
     });
   return writeOnce(call, context.store, work, (subscription, revision) => ({
     status: 201,
-    body: JSON.stringify(shown({ type }, subscription, call)),
+    body: JSON.stringify(renderSource({ type }, subscription, call)),
     etag: viewsFor(call, context).etag(subscription),
     revision,
   }));
 }
 
 /** Changes the list at the time of the write, so that concurrent changes are preserved. */
-function edit(
+function editSources(
   call: Call,
   context: ObjectContext,
   draft: Draft,
-  change: (present: StoredObject) => readonly Source[],
+  change: (present: StoredObject) => readonly SubscriptionSource[],
 ): StoredObject {
   return changeIn(draft, resourceNamed("event_subscription"), ofSubscription(call), context, (present) => ({
     sources: change(present).map(({ type }) => ({ type })),
@@ -163,10 +163,10 @@ function ofSubscription(call: Call): Call {
 }
 
 function subscriptionOf(call: Call, { store }: ObjectContext): StoredObject {
-  return theOne(resourceNamed("event_subscription"), ofSubscription(call), store);
+  return requireObject(resourceNamed("event_subscription"), ofSubscription(call), store);
 }
 
-function sourcesOf(subscription: StoredObject): readonly Source[] {
+function sourcesOf(subscription: StoredObject): readonly SubscriptionSource[] {
   return docOf(subscription, eventSubscription).sources;
 }
 
@@ -175,23 +175,23 @@ function typeOf({ parameters }: Call): string {
 }
 
 /** A source has the subscription's ETag, which changes with every source. */
-function reply(call: Call, context: ObjectContext): Reply {
+function replyWithSource(call: Call, context: ObjectContext): Reply {
   const subscription = subscriptionOf(call, context);
   const source = sourceOf(subscription, typeOf(call));
   return {
     status: 200,
-    body: JSON.stringify(shown(source, subscription, call)),
+    body: JSON.stringify(renderSource(source, subscription, call)),
     etag: viewsFor(call, context).etag(subscription),
     revision: context.store.revision,
   };
 }
 
-function sourceOf(subscription: StoredObject, type: string): Source {
+function sourceOf(subscription: StoredObject, type: string): SubscriptionSource {
   const source = sourcesOf(subscription).find((one) => one.type === type);
   if (!source) throw new Refusal("not_found", `the subscription has no source "${type.slice(0, 64)}"`);
   return source;
 }
 
-function shown({ type }: Source, { id }: StoredObject, { baseUrl }: Call): unknown {
+function renderSource({ type }: SubscriptionSource, { id }: StoredObject, { baseUrl }: Call): unknown {
   return { type, uri: `${baseUrl}/event_subscriptions/${id}/sources/${type}` };
 }

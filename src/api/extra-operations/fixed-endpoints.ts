@@ -5,7 +5,7 @@ import type { LiveObjects } from "../edges/live-objects.ts";
 import type { Call, Operation } from "../operation/call.ts";
 
 /** Returns operations on cloud endpoints. For other endpoints they respond with where to change them. */
-export function onlyCloudEndpoints(operation: Operation, liveObjects: LiveObjects): Operation {
+export function limitToCloudEndpoints(operation: Operation, liveObjects: LiveObjects): Operation {
   if (!operation.path.includes("{id}")) return operation;
   return {
     ...operation,

@@ -1,19 +1,19 @@
 /** Operations that replace an API key or agent token: the new one works immediately, the old one for another day. */
-import { timestamp } from "../../lib/clock.ts";
+import { formatTimestamp } from "../../lib/clock.ts";
 import { apiKey } from "../../resources/api-key.ts";
 import { credential } from "../../resources/credential.ts";
 import { docOf } from "../../schema/doc.ts";
 import type { ResourceDeclaration } from "../../schema/resource.ts";
 import type { Draft, StoredObject } from "../../storage/store.ts";
-import { viewsFor } from "../objects/context.ts";
-import type { ObjectContext } from "../objects/context.ts";
-import { theOne } from "../objects/lookup.ts";
-import { prepare } from "../objects/prepare.ts";
+import { viewsFor } from "../objects/object-context.ts";
+import type { ObjectContext } from "../objects/object-context.ts";
+import { requireObject } from "../objects/lookup.ts";
+import { prepareObject } from "../objects/prepare-object.ts";
 import { checkIfMatch } from "../objects/preconditions.ts";
 import { writeOnce } from "../objects/write-once.ts";
 import type { Call, Operation, Reply } from "../operation/call.ts";
-import { resourceNamed } from "../operation/declarations.ts";
-import { missing } from "../operation/missing-scope.ts";
+import { resourceNamed } from "../operation/resource-declarations.ts";
+import { refuseMissingScope } from "../operation/missing-scope.ts";
 import { isWithin, readScopes } from "../operation/scope.ts";
 import type { Doc } from "../../schema/doc.ts";
 
@@ -22,12 +22,12 @@ const overlapMs = 24 * 60 * 60_000;
 
 export function rotationOperations(context: ObjectContext): Operation[] {
   return [
-    rotation(resourceNamed(apiKey.name), "rotateAPIKey", "an API key", context),
-    rotation(resourceNamed(credential.name), "rotateCredential", "an agent token", context),
+    makeRotation(resourceNamed(apiKey.name), "rotateAPIKey", "an API key", context),
+    makeRotation(resourceNamed(credential.name), "rotateCredential", "an agent token", context),
   ];
 }
 
-function rotation(resource: ResourceDeclaration, id: string, what: string, context: ObjectContext): Operation {
+function makeRotation(resource: ResourceDeclaration, id: string, what: string, context: ObjectContext): Operation {
   return {
     id,
     method: "POST",
@@ -45,22 +45,22 @@ function rotation(resource: ResourceDeclaration, id: string, what: string, conte
       "account_full",
       "invalid_field",
     ],
-    run: (call) => rotate(resource, call, context),
+    run: (call) => rotateSecret(resource, call, context),
   };
 }
 
-function rotate(resource: ResourceDeclaration, call: Call, context: ObjectContext): Promise<Reply> {
+function rotateSecret(resource: ResourceDeclaration, call: Call, context: ObjectContext): Promise<Reply> {
   const { store, clock, behaviours } = context;
   const views = viewsFor(call, context);
-  theOne(resource, call, store);
+  requireObject(resource, call, store);
   const work = (draft: Draft): { readonly made: StoredObject; readonly shown: Doc } => {
-    const old = theOne(resource, call, draft);
+    const old = requireObject(resource, call, draft);
     checkIfMatch(call, views.etag(old));
     checkWithin(call, old);
-    const endsAt = timestamp(clock.now() + overlapMs);
+    const endsAt = formatTimestamp(clock.now() + overlapMs);
     const present = old.doc["expires_at"];
     const isSooner = typeof present === "string" && Date.parse(present) < Date.parse(endsAt);
-    const { doc, shown = {} } = prepare(
+    const { doc, shown = {} } = prepareObject(
       resource,
       call,
       draft,
@@ -82,5 +82,5 @@ function rotate(resource: ResourceDeclaration, call: Call, context: ObjectContex
 /** A limited key cannot get a token of a key with more rights. */
 function checkWithin({ operation, principal: { scope } }: Call, old: StoredObject): void {
   if (old.kind !== apiKey.name || isWithin(readScopes(docOf(old, apiKey).scopes), scope)) return;
-  throw missing(operation, "*", "a limited key can rotate only keys with at most its own scopes");
+  throw refuseMissingScope(operation, "*", "a limited key can rotate only keys with at most its own scopes");
 }

@@ -1,14 +1,14 @@
 /** Operations that send commands to connected agents and return the result. */
-import { timestamp } from "../../lib/clock.ts";
+import { formatTimestamp } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { SessionCommand, SessionPulse } from "../../routing/planes/messages.ts";
 import type { Call, Operation, Reply } from "../operation/call.ts";
-import { exampleTime } from "../operation/examples.ts";
+import { exampleTime } from "../operation/example-ids.ts";
 import { object } from "../operation/shapes.ts";
 import type { EdgeQueries } from "../edges/queries.ts";
-import { resourceNamed } from "../operation/declarations.ts";
+import { resourceNamed } from "../operation/resource-declarations.ts";
 import type { LiveObjects } from "../edges/live-objects.ts";
-import { theOne } from "../objects/lookup.ts";
+import { requireObject } from "../objects/lookup.ts";
 import { f } from "../../schema/fields.ts";
 
 const pulseSchema = object("Whether the agent of a session responds.", {
@@ -23,11 +23,11 @@ const pulseSchema = object("Whether the agent of a session responds.", {
 export function sessionOperations(liveObjects: LiveObjects, queries: EdgeQueries, log: Log): Operation[] {
   const resource = resourceNamed("tunnel_session");
   // A command changes no stored object, so it is in the log and not in the history.
-  const command = (call: Call, given: SessionCommand): Promise<Reply> => {
-    const session = theOne(resource, call, liveObjects);
+  const command = (call: Call, message: SessionCommand): Promise<Reply> => {
+    const session = requireObject(resource, call, liveObjects);
     const { accountId, id: by } = call.principal;
-    log.info("command sent to an agent", { command: given.name, session: session.id, account: accountId, by });
-    return queries.command(session, given);
+    log.info("command sent to an agent", { command: message.name, session: session.id, account: accountId, by });
+    return queries.command(session, message);
   };
   const shared = { resource, verb: "command", method: "POST", status: 204 } as const;
   const path = `${resource.path}/{id}`;
@@ -47,11 +47,11 @@ export function sessionOperations(liveObjects: LiveObjects, queries: EdgeQueries
       exampleReply: { latency_ms: 12.4, heard_at: exampleTime },
       refusals: ["edge_silent", "command_timeout"],
       async run(call) {
-        const text = await queries.askAgent(theOne(resource, call, liveObjects), { name: "pulse" });
+        const text = await queries.askAgent(requireObject(resource, call, liveObjects), { name: "pulse" });
         const { latencyMs, heardAt } = JSON.parse(text) as SessionPulse;
         // Rounded to microseconds, because the other digits are noise of the clock.
         const latency = latencyMs === null ? null : Math.round(latencyMs * 1000) / 1000;
-        const body = { latency_ms: latency, heard_at: timestamp(heardAt) };
+        const body = { latency_ms: latency, heard_at: formatTimestamp(heardAt) };
         return { status: 200, body: JSON.stringify(body) };
       },
     },

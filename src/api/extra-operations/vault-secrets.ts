@@ -1,12 +1,12 @@
 /** Operations on the secrets of a vault. */
 import type { Operation } from "../operation/call.ts";
-import { viewsFor } from "../objects/context.ts";
-import type { ObjectContext } from "../objects/context.ts";
-import { resourceNamed } from "../operation/declarations.ts";
+import { viewsFor } from "../objects/object-context.ts";
+import type { ObjectContext } from "../objects/object-context.ts";
+import { resourceNamed } from "../operation/resource-declarations.ts";
 import { exampleBaseUrl, exampleList } from "../objects/example-replies.ts";
-import { exampleId } from "../operation/examples.ts";
-import { theOne } from "../objects/lookup.ts";
-import { pageBody, pageQuery, readPageQuery } from "../objects/pages.ts";
+import { exampleId } from "../operation/example-ids.ts";
+import { requireObject } from "../objects/lookup.ts";
+import { pageBody, pageQuery, readPageQuery } from "../objects/page-query.ts";
 import type { ReadPage } from "../objects/read-page.ts";
 import { walkPage } from "../objects/walk.ts";
 import { isVisible } from "../operation/scope.ts";
@@ -32,7 +32,7 @@ export function vaultSecretOperations(context: ObjectContext): Operation[] {
         uri: `${exampleBaseUrl}${vaults.path}/${exampleId(vaults.name)}/${secrets.listKey}`,
       },
       run(call) {
-        const vault = theOne(vaults, call, store);
+        const vault = requireObject(vaults, call, store);
         const { limit, beforeId } = readPageQuery(call);
         const views = viewsFor(call, context);
         const { revision } = store;

@@ -16,15 +16,15 @@ interface Narrowing {
 /**
  * Returns the conditions of the query on the fields that the resource can be selected by. Undefined if there are none.
  */
-export function narrowedBy(resource: ResourceDeclaration, call: Call): Narrowing | undefined {
-  const given = (resource.narrowedBy ?? []).filter((name) => call.query.has(name));
-  if (given.length === 0) return undefined;
-  const wanted = given.map((name) => [name, new Set(call.query.getAll(name))] as const);
+export function readNarrowing(resource: ResourceDeclaration, call: Call): Narrowing | undefined {
+  const conditions = (resource.narrowedBy ?? []).filter((name) => call.query.has(name));
+  if (conditions.length === 0) return undefined;
+  const wanted = conditions.map((name) => [name, new Set(call.query.getAll(name))] as const);
   for (const [name, values] of wanted) {
     if (values.size <= maxValues) continue;
     throw new Refusal("query_invalid", `${call.operation.id}: "${name}" can be given at most ${maxValues} times`);
   }
-  const pairs = given.flatMap((name) => call.query.getAll(name).map((value): [string, string] => [name, value]));
+  const pairs = conditions.flatMap((name) => call.query.getAll(name).map((value): [string, string] => [name, value]));
   return {
     holds: (object) =>
       wanted.every(([name, values]) => values.has(String(name === "id" ? object.id : object.doc[name]))),

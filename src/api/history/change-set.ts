@@ -2,7 +2,7 @@
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import type { Change } from "../../storage/store.ts";
 import type { Call } from "../operation/call.ts";
-import { resourceNamed } from "../operation/declarations.ts";
+import { resourceNamed } from "../operation/resource-declarations.ts";
 import { seesSecrets } from "../operation/scope.ts";
 import type { Views } from "../objects/views.ts";
 import { changeProperties, fieldChanges } from "./diff.ts";

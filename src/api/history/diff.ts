@@ -4,7 +4,7 @@ import { documentKeyField } from "../../resources/document-key.ts";
 import type { Field, Fields } from "../../schema/fields.ts";
 import { emptyValue, inputName } from "../../schema/doc.ts";
 import type { Doc } from "../../schema/doc.ts";
-import { concealed } from "../../schema/concealment.ts";
+import { concealValue } from "../../schema/concealment.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import { isJsonObject } from "../../lib/json.ts";
 
@@ -40,11 +40,11 @@ export function fieldChanges(
   telling: Telling,
 ): FieldChange[] {
   const changes: FieldChange[] = [];
-  compare(fields, before, after, "", telling, changes);
+  compareFields(fields, before, after, "", telling, changes);
   return changes;
 }
 
-function compare(
+function compareFields(
   fields: Fields,
   before: Doc | undefined,
   after: Doc | undefined,
@@ -61,12 +61,12 @@ function compare(
     const is = (after ? after[key] : emptyValue(field)) ?? null;
     if (!isGiven(telling, path) && (was === is || isDeepStrictEqual(was, is))) continue;
     if (field.type === "object" && isJsonObject(was) && isJsonObject(is)) {
-      compare(field.fields, before && was, after && is, `${path}.`, telling, changes);
+      compareFields(field.fields, before && was, after && is, `${path}.`, telling, changes);
     } else {
       changes.push({
         path,
-        before: before ? redacted(field, was, telling) : null,
-        after: after ? redacted(field, is, telling) : null,
+        before: before ? redactValue(field, was, telling) : null,
+        after: after ? redactValue(field, is, telling) : null,
       });
     }
   }
@@ -77,9 +77,9 @@ function isGiven({ given }: Telling, path: string): boolean {
   return given.has(path) || [...given].some((one) => one.startsWith(`${path}.`));
 }
 
-function redacted(field: Field, value: unknown, telling: Telling): unknown {
+function redactValue(field: Field, value: unknown, telling: Telling): unknown {
   if (value === null || value === undefined) return null;
-  if (field.secret || (field.sensitive && !telling.seesSecrets)) return concealed(field, value);
+  if (field.secret || (field.sensitive && !telling.seesSecrets)) return concealValue(field, value);
   switch (field.type) {
     case "object":
       return Object.fromEntries(
@@ -87,14 +87,14 @@ function redacted(field: Field, value: unknown, telling: Telling): unknown {
           .filter(([, inner]) => !inner.live && !inner.internal)
           .map(([name, inner]) => {
             const key = inputName(name, inner);
-            return [key, redacted(inner, (value as Doc)[key], telling)];
+            return [key, redactValue(inner, (value as Doc)[key], telling)];
           }),
       );
     case "list":
-      return (value as readonly unknown[]).map((item) => redacted(field.of, item, telling));
+      return (value as readonly unknown[]).map((item) => redactValue(field.of, item, telling));
     case "map":
       return Object.fromEntries(
-        Object.entries(value as Doc).map(([key, item]) => [key, redacted(field.of, item, telling)]),
+        Object.entries(value as Doc).map(([key, item]) => [key, redactValue(field.of, item, telling)]),
       );
     default:
       return value;

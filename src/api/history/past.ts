@@ -4,10 +4,10 @@ import { Refusal } from "../../lib/errors.ts";
 import type { ResourceDeclaration } from "../../schema/resource.ts";
 import type { Store, StoredObject } from "../../storage/store.ts";
 import type { Call, Reply } from "../operation/call.ts";
-import { accountOf, theOne } from "../objects/lookup.ts";
+import { accountOf, requireObject } from "../objects/lookup.ts";
 import type { Looked } from "../objects/read-page.ts";
-import { once, pageBody, readPageQuery } from "../objects/pages.ts";
-import type { Scope } from "../operation/scope.ts";
+import { readOnce, pageBody, readPageQuery } from "../objects/page-query.ts";
+import type { KeyScope } from "../operation/scope.ts";
 import { makeViews, ownedInside } from "../objects/views.ts";
 import type { Views } from "../objects/views.ts";
 
@@ -22,7 +22,7 @@ const maxInside = 10_000;
 /** Live fields are not recorded, so they are empty in past states. */
 export async function getPast(resource: ResourceDeclaration, call: Call, store: Store): Promise<Reply> {
   const revision = readRevision(call, store);
-  const object = await pastObject(resource, call, store, revision);
+  const object = await readPastObject(resource, call, store, revision);
   const views = await viewsAt(revision, store, [object], call.principal.scope);
   return { status: 200, body: views.json(object, call.baseUrl), etag: views.etag(object), revision };
 }
@@ -34,7 +34,7 @@ export async function listPast(
   call: Call,
   store: Store,
 ): Promise<Reply> {
-  const { revision, read, viewsOf } = pastOf(resource, call, store);
+  const { revision, read, viewsOf } = readPast(resource, call, store);
   const { limit, beforeId } = readPageQuery(call);
   const { objects, more } = await read({ limit, beforeId });
   const views = await viewsOf(objects);
@@ -50,7 +50,7 @@ export async function listPast(
 }
 
 /** Returns the collection at the revision of the call. */
-export function pastOf(resource: ResourceDeclaration, call: Call, store: Store): Looked {
+export function readPast(resource: ResourceDeclaration, call: Call, store: Store): Looked {
   const accountId = accountOf(resource, call);
   const revision = readRevision(call, store);
   return {
@@ -62,7 +62,7 @@ export function pastOf(resource: ResourceDeclaration, call: Call, store: Store):
 }
 
 /** Returns the object in the path at `revision`. Throws 404 if it did not exist then. */
-export async function pastObject(
+export async function readPastObject(
   resource: ResourceDeclaration,
   call: Call,
   store: Store,
@@ -70,12 +70,12 @@ export async function pastObject(
 ): Promise<StoredObject> {
   const id = call.parameters.at(-1) as string;
   const found = await store.history.objectAt(revision, accountOf(resource, call), resource.name, id);
-  return theOne(resource, call, { get: () => found });
+  return requireObject(resource, call, { get: () => found });
 }
 
 /** Returns the revision of the query, which must already exist. */
 export function readRevision(call: Call, store: Pick<Store, "revision">): number {
-  const text = once(call, "at_revision") ?? "";
+  const text = readOnce(call, "at_revision") ?? "";
   if (!/^[0-9]{1,15}$/.test(text)) {
     throw new Refusal("query_invalid", `${call.operation.id}: "at_revision" must be the number of a revision`);
   }
@@ -89,7 +89,7 @@ async function viewsAt(
   revision: number,
   store: Store,
   objects: readonly StoredObject[],
-  scope: Scope | undefined,
+  scope: KeyScope | undefined,
 ): Promise<Views> {
   const inside = new Map<string, readonly StoredObject[]>();
   const [first, second] = objects;

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { Refusal } from "../../lib/errors.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import type { Call } from "../operation/call.ts";
-import { once } from "../objects/pages.ts";
+import { readOnce } from "../objects/page-query.ts";
 import type { ObjectChange } from "./change-set.ts";
 
 /** The query parameter of a write that makes only the changes of a plan. */
@@ -24,14 +24,14 @@ const digits = 32;
  */
 export function planHash(call: Pick<Call, "principal">, request: unknown, changes: readonly ObjectChange[]): string {
   const created = changes.flatMap(({ action, id }) => (action === "create" && id !== "" ? [id] : []));
-  let text = JSON.stringify(sorted([call.principal.accountId, request, changes.map(withoutUri)]));
+  let text = JSON.stringify(sortMembers([call.principal.accountId, request, changes.map(withoutUri)]));
   for (const [at, id] of created.entries()) text = text.replaceAll(id, `new ${at}`);
   return createHash("sha256").update(text).digest("hex").slice(0, digits);
 }
 
 /** Throws `Refusal` if the call names a plan with another hash. */
 export function checkPlan(call: Call, hash: () => string): void {
-  const wanted = once(call, "plan");
+  const wanted = readOnce(call, "plan");
   if (wanted === undefined) return;
   if (!new RegExp(`^[0-9a-f]{${digits}}$`).test(wanted)) {
     throw new Refusal("query_invalid", `${call.operation.id}: "plan" must be the hash of a plan, ${digits} digits`);
@@ -46,9 +46,9 @@ function withoutUri({ uri: _uri, ...change }: ObjectChange): object {
 }
 
 /** Returns a copy whose objects have their members in alphabetical order. */
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
+function sortMembers(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sortMembers);
   if (typeof value !== "object" || value === null) return value;
   const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return Object.fromEntries(entries.map(([name, item]) => [name, sorted(item)]));
+  return Object.fromEntries(entries.map(([name, item]) => [name, sortMembers(item)]));
 }

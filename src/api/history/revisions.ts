@@ -5,16 +5,16 @@ import { schemaRef } from "../../schema/json-schema.ts";
 import { checkRetained } from "../../storage/history/retention.ts";
 import type { Revision } from "../../storage/store.ts";
 import type { Call, Operation, Reply } from "../operation/call.ts";
-import type { ObjectContext } from "../objects/context.ts";
-import { resourceOfId, resources } from "../operation/declarations.ts";
+import type { ObjectContext } from "../objects/object-context.ts";
+import { resourceOfId, resources } from "../operation/resource-declarations.ts";
 import { dryRunQuery } from "../objects/dry-run.ts";
-import { once, pageBody, readLimit } from "../objects/pages.ts";
-import { ruleRefusals } from "../operation/refusals.ts";
+import { readOnce, pageBody, readLimit } from "../objects/page-query.ts";
+import { ruleRefusals } from "../operation/operation-refusals.ts";
 import { exampleBaseUrl } from "../objects/example-replies.ts";
-import { exampleRevision, exampleRollback } from "./examples.ts";
+import { exampleRevision, exampleRollback } from "./history-examples.ts";
 import { objectChange, objectChangeSchema, summarySchema } from "./change-set.ts";
 import { planHashSchema, planQuery } from "./plan-hash.ts";
-import { rollback } from "./rollback.ts";
+import { rollBack } from "./rollback.ts";
 import { watchCommits } from "./recent-commits.ts";
 
 const path = "/revisions";
@@ -37,7 +37,7 @@ export function revisionOperations(context: ObjectContext): Operation[] {
       replySchema: "RevisionList",
       exampleReply: { revisions: [exampleRevision], uri: exampleBaseUrl + path, next_page_uri: null },
       schemas: { RevisionList: listSchema, Revision: revisionSchema, ObjectChange: objectChangeSchema },
-      run: (call) => list(call, context),
+      run: (call) => listRevisions(call, context),
     },
     {
       ...shared,
@@ -48,7 +48,7 @@ export function revisionOperations(context: ObjectContext): Operation[] {
       replySchema: "Revision",
       exampleReply: exampleRevision,
       refusals: ["revision_unknown", "revision_pruned"],
-      run: (call) => get(call, context),
+      run: (call) => getRevision(call, context),
     },
     {
       ...shared,
@@ -71,19 +71,19 @@ export function revisionOperations(context: ObjectContext): Operation[] {
         "in_use",
         ...resources.flatMap(ruleRefusals),
       ],
-      run: (call) => rollback(readNumber(call, context), call, context, recent),
+      run: (call) => rollBack(readNumber(call, context), call, context, recent),
     },
   ];
 }
 
-async function list(call: Call, context: ObjectContext): Promise<Reply> {
+async function listRevisions(call: Call, context: ObjectContext): Promise<Reply> {
   const { accountId } = call.principal;
   const limit = readLimit(call);
-  const before = once(call, "before_id");
+  const before = readOnce(call, "before_id");
   if (before !== undefined && !/^[0-9]{1,15}$/.test(before)) {
     throw new Refusal("query_invalid", `${call.operation.id}: "before_id" must be the number of a revision`);
   }
-  const [principal, operation, kind, objectId] = filters.map((name) => once(call, name));
+  const [principal, operation, kind, objectId] = filters.map((name) => readOnce(call, name));
   if (kind !== undefined && !resources.some(({ name }) => name === kind)) {
     throw new Refusal(
       "query_invalid",
@@ -103,7 +103,7 @@ async function list(call: Call, context: ObjectContext): Promise<Reply> {
   const items: string[] = [];
   for (const one of revisions) {
     try {
-      items.push(JSON.stringify(await view(one, call, context, maxListed)));
+      items.push(JSON.stringify(await renderRevision(one, call, context, maxListed)));
     } catch (error) {
       if (!(error instanceof Refusal) || error.reason !== "revision_pruned") throw error;
       // This revision was pruned while the page was created, and so were all older ones.
@@ -116,17 +116,21 @@ async function list(call: Call, context: ObjectContext): Promise<Reply> {
   return { status: 200, body: pageBody(call, path, "revisions", items, page), revision: context.store.revision };
 }
 
-async function get(call: Call, context: ObjectContext): Promise<Reply> {
+async function getRevision(call: Call, context: ObjectContext): Promise<Reply> {
   const wanted = readNumber(call, context);
   checkRetained(context.store.history, wanted);
   const page = { limit: 1, before: wanted + 1 };
   const { revisions } = await context.store.history.revisions(call.principal.accountId, page);
   const [found] = revisions;
-  if (found?.revision !== wanted) throw unknown(call);
-  return { status: 200, body: JSON.stringify(await view(found, call, context)), revision: context.store.revision };
+  if (found?.revision !== wanted) throw refuseUnknown(call);
+  return {
+    status: 200,
+    body: JSON.stringify(await renderRevision(found, call, context)),
+    revision: context.store.revision,
+  };
 }
 
-async function view(
+async function renderRevision(
   revision: Revision,
   call: Call,
   context: ObjectContext,
@@ -154,11 +158,11 @@ async function view(
 function readNumber(call: Call, { store }: ObjectContext): number {
   const text = call.parameters[0] as string;
   const revision = /^[1-9][0-9]{0,14}$/.test(text) ? Number(text) : 0;
-  if (revision === 0 || revision > store.revision) throw unknown(call);
+  if (revision === 0 || revision > store.revision) throw refuseUnknown(call);
   return revision;
 }
 
-function unknown(call: Call): Refusal {
+function refuseUnknown(call: Call): Refusal {
   const shown = JSON.stringify((call.parameters[0] as string).slice(0, 64));
   return new Refusal("revision_unknown", `this account has no revision ${shown}`);
 }

@@ -4,8 +4,8 @@ import { Refusal } from "../../lib/errors.ts";
 import { isDocumentKind } from "../../resources/document-key.ts";
 import type { Change, Commit, Draft, Store, StoredObject } from "../../storage/store.ts";
 import type { Call, Reply } from "../operation/call.ts";
-import type { ObjectContext } from "../objects/context.ts";
-import { resourceNamed, resources } from "../operation/declarations.ts";
+import type { ObjectContext } from "../objects/object-context.ts";
+import { resourceNamed, resources } from "../operation/resource-declarations.ts";
 import { isDryRun } from "../objects/dry-run.ts";
 import { judgeOf } from "../objects/write-context.ts";
 import { withServerSet, withoutServerSet } from "../objects/server-set.ts";
@@ -13,7 +13,7 @@ import { writeOnce } from "../objects/write-once.ts";
 import { objectChange, summaryOf } from "./change-set.ts";
 import type { RecentCommits } from "./recent-commits.ts";
 import { checkPlan, planHash } from "./plan-hash.ts";
-import { settle } from "./settle.ts";
+import { settlePuts } from "./settle.ts";
 import type { Put } from "./settle.ts";
 
 /** Maximum number of objects that one rollback changes. It limits the size of the commit. */
@@ -33,7 +33,7 @@ type Past = Map<string, { readonly kind: string; readonly past: StoredObject | u
  * Restores the account's state at `revision`. Rejected like any write whose result breaks a rule. A dry run returns the
  * same result and changes nothing.
  */
-export async function rollback(
+export async function rollBack(
   revision: number,
   call: Call,
   context: ObjectContext,
@@ -48,11 +48,11 @@ export async function rollback(
     if (changed.length > maxObjects) {
       throw new Refusal("rollback_too_large", `more than ${maxObjects} objects have changed since ${revision}`);
     }
-    const past: Past = new Map(changed.map(({ kind, id, past: then }) => [id, { kind, past: then }]));
+    const state: Past = new Map(changed.map(({ kind, id, past: then }) => [id, { kind, past: then }]));
     const work = (draft: Draft): Restored => {
-      addCommits(past, accountId, watch.commits);
-      if (draft.revision - 1 > store.revision) addUncommitted(past, accountId, draft, store);
-      draft.together(() => settle(call, context, draft, restore(past, accountId, draft, context)));
+      addCommits(state, accountId, watch.commits);
+      if (draft.revision - 1 > store.revision) addUncommitted(state, accountId, draft, store);
+      draft.together(() => settlePuts(call, context, draft, restoreObjects(state, accountId, draft, context)));
       const made = draft.changes();
       const hash = planHash(
         call,
@@ -79,22 +79,22 @@ export async function rollback(
  * Adds objects that were committed after the database was read. Their earlier state is their state at the target
  * revision.
  */
-function addCommits(past: Past, accountId: string, commits: readonly Commit[]): void {
+function addCommits(state: Past, accountId: string, commits: readonly Commit[]): void {
   for (const { changes } of commits) {
     for (const { kind, id, before, after } of changes) {
-      if ((after ?? before)?.account_id === accountId && !past.has(id)) past.set(id, { kind, past: before });
+      if ((after ?? before)?.account_id === accountId && !state.has(id)) state.set(id, { kind, past: before });
     }
   }
 }
 
 /** Adds changes by earlier writes in the same commit. */
-function addUncommitted(past: Past, accountId: string, draft: Draft, store: Store): void {
+function addUncommitted(state: Past, accountId: string, draft: Draft, store: Store): void {
   for (const kind of documentKinds) {
     const of = (reader: Pick<Store, "page">): readonly StoredObject[] =>
       reader.page(accountId, kind, { limit: Infinity }).objects;
     for (const { id } of [...of(draft), ...of(store)]) {
       const committed = store.get(accountId, kind, id);
-      if (draft.get(accountId, kind, id) !== committed && !past.has(id)) past.set(id, { kind, past: committed });
+      if (draft.get(accountId, kind, id) !== committed && !state.has(id)) state.set(id, { kind, past: committed });
     }
   }
 }
@@ -102,9 +102,9 @@ function addUncommitted(past: Past, accountId: string, draft: Draft, store: Stor
 /**
  * Values that the server has set remain. For example, a certificate that it has obtained is not restored a second time.
  */
-function restore(past: Past, accountId: string, draft: Draft, { behaviours }: ObjectContext): Put[] {
+function restoreObjects(state: Past, accountId: string, draft: Draft, { behaviours }: ObjectContext): Put[] {
   const puts: Put[] = [];
-  for (const [id, { kind, past: then }] of past) {
+  for (const [id, { kind, past: then }] of state) {
     const behaviour = behaviours[kind];
     if (!isDocumentKind(resourceNamed(kind))) continue;
     const present = draft.get(accountId, kind, id);

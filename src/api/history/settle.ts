@@ -2,9 +2,9 @@ import { isDeepStrictEqual } from "node:util";
 import { Refusal } from "../../lib/errors.ts";
 import type { Draft, StoredObject } from "../../storage/store.ts";
 import type { Call } from "../operation/call.ts";
-import { prepare } from "../objects/prepare.ts";
-import type { ObjectContext } from "../objects/context.ts";
-import { resourceNamed } from "../operation/declarations.ts";
+import { prepareObject } from "../objects/prepare-object.ts";
+import type { ObjectContext } from "../objects/object-context.ts";
+import { resourceNamed } from "../operation/resource-declarations.ts";
 
 /** An object in the draft of a write of many objects. */
 export interface Put {
@@ -17,12 +17,12 @@ export interface Put {
  * Completes and checks the objects in the draft as a write of one object does, after all of them are in place. A
  * `Refusal` names its object in `object_id` and `object_kind` of its details.
  */
-export function settle(call: Call, context: ObjectContext, draft: Draft, puts: readonly Put[]): void {
+export function settlePuts(call: Call, context: ObjectContext, draft: Draft, puts: readonly Put[]): void {
   for (const { object, before } of puts) {
     const resource = resourceNamed(object.kind);
     const behaviour = context.behaviours[object.kind];
     try {
-      const { doc } = prepare(resource, call, draft, object.account_id, object.doc, before, behaviour);
+      const { doc } = prepareObject(resource, call, draft, object.account_id, object.doc, before, behaviour);
       const settled = isDeepStrictEqual(doc, object.doc) ? object : draft.replace(object, doc);
       if (!before) behaviour?.created?.(draft, settled);
     } catch (error) {

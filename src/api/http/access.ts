@@ -3,9 +3,9 @@ import type { IncomingMessage } from "node:http";
 import type { Clock } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
 import type { Key, KeyRing } from "./authenticate.ts";
-import type { Exchange } from "./exchange.ts";
+import type { ApiExchange } from "./api-exchange.ts";
 import { makeBuckets, makeRateLimit } from "./rate-limit.ts";
-import { checkVersion, tooMany } from "./request-checks.ts";
+import { checkVersion, refuseTooMany } from "./request-checks.ts";
 import type { Front } from "./front.ts";
 import type { SourceRestriction } from "./source-restriction.ts";
 
@@ -24,9 +24,9 @@ export interface AccessOptions {
 
 export interface Access {
   /** Records the caller and the key's remaining allowance in the exchange. Throws `Refusal`. */
-  admit(exchange: Exchange, baseUrl: string): void;
+  admit(exchange: ApiExchange, baseUrl: string): void;
   /** As `admit`, for a page with a session of a key. Such a page sends no API version. */
-  admitKey(exchange: Exchange, key: Key): void;
+  admitKey(exchange: ApiExchange, key: Key): void;
   /** Runs `work`. Counts wrong credentials, and rejects them above the rate limit. */
   trying<T>(request: IncomingMessage, work: () => Promise<T>): Promise<T>;
 }
@@ -41,7 +41,7 @@ export function makeAccess({ clock, keys, front, restriction, limits }: AccessOp
   const counted = (error: unknown, request: IncomingMessage): unknown => {
     if (!(error instanceof Refusal) || !isWrong(error)) return error;
     const allowance = wrongKeys.take(bucketOf(request.socket.remoteAddress ?? ""));
-    return allowance.allowed ? error : tooMany(allowance, "attempts with a wrong key");
+    return allowance.allowed ? error : refuseTooMany(allowance, "attempts with a wrong key");
   };
   const authenticate = (request: IncomingMessage, baseUrl: string): Key => {
     const { authorization } = request.headers;
@@ -53,11 +53,12 @@ export function makeAccess({ clock, keys, front, restriction, limits }: AccessOp
     }
   };
 
-  const admitKey = (exchange: Exchange, { principal, bucket }: Key): void => {
+  const admitKey = (exchange: ApiExchange, { principal, bucket }: Key): void => {
     exchange.principal = principal;
     restriction.check(principal.accountId, exchange.request.socket);
     exchange.allowance = rate.take(bucket);
-    if (!exchange.allowance.allowed) throw tooMany(exchange.allowance, `${requestsPerMinute} requests per minute`);
+    if (!exchange.allowance.allowed)
+      throw refuseTooMany(exchange.allowance, `${requestsPerMinute} requests per minute`);
   };
   return {
     admit(exchange, baseUrl) {

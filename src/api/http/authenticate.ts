@@ -5,7 +5,7 @@
 import { timingSafeEqual } from "node:crypto";
 import type { Clock } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
-import { fingerprint, hashToken, maxTokenBytes, tokenPrefix, tokenPrefixes } from "../../lib/tokens.ts";
+import { fingerprintToken, hashToken, maxTokenBytes, tokenPrefix, tokenPrefixes } from "../../lib/tokens.ts";
 import type { ApiPrincipal } from "../operation/call.ts";
 import type { LastUses } from "../keys/last-uses.ts";
 import type { Bucket } from "./rate-limit.ts";
@@ -71,9 +71,9 @@ export function openKeyRing(store: Store, clock: Clock, uses: Pick<LastUses, "no
     }
   });
   const verify = (authorization: string): Key => {
-    const token = bearer(authorization);
+    const token = readBearer(authorization);
     if (token === undefined) throw new Refusal("malformed_credentials");
-    const key = byFingerprint.get(fingerprint(token));
+    const key = byFingerprint.get(fingerprintToken(token));
     const equal = timingSafeEqual(hashToken(token), key?.hash ?? noHash);
     if (key && equal) return key;
     const isAgents = tokenPrefix(token) === tokenPrefixes.agent;
@@ -109,7 +109,7 @@ export function openKeyRing(store: Store, clock: Clock, uses: Pick<LastUses, "no
 }
 
 /** The scheme is case-insensitive (RFC 9110 §11.1). */
-function bearer(authorization: string): string | undefined {
+function readBearer(authorization: string): string | undefined {
   if (authorization.length > maxTokenBytes + 8) return undefined;
   return /^bearer +([\x21-\x7e]+)$/i.exec(authorization)?.[1];
 }

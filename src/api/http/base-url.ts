@@ -3,10 +3,11 @@ import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 /** Returns the base URL that the client called, for URIs in responses. A proxy in front sends it in `X-Forwarded-*`. */
 export function baseUrlOf({ headers }: IncomingMessage): string {
   const { host } = headers;
-  if (headers["x-forwarded-proto"] !== undefined || headers["x-forwarded-host"] !== undefined) return proxied(headers);
+  if (headers["x-forwarded-proto"] !== undefined || headers["x-forwarded-host"] !== undefined)
+    return readProxied(headers);
   if (host !== lastHost) {
     lastHost = host;
-    lastBase = proxied(headers);
+    lastBase = readProxied(headers);
   }
   return lastBase;
 }
@@ -14,7 +15,7 @@ export function baseUrlOf({ headers }: IncomingMessage): string {
 let lastHost: string | undefined;
 let lastBase = "http://localhost";
 
-function proxied(headers: IncomingHttpHeaders): string {
+function readProxied(headers: IncomingHttpHeaders): string {
   const proto = headers["x-forwarded-proto"] === "https" ? "https" : "http";
   const forwarded = headers["x-forwarded-host"];
   const host = typeof forwarded === "string" && hostForm.test(forwarded) ? forwarded : (headers.host ?? "");

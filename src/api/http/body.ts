@@ -5,7 +5,7 @@ import { GatheredBytes } from "../../lib/gathered-bytes.ts";
 import { JsonIssue, parseJsonObject } from "../../lib/json.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { parseYamlObject } from "../../lib/yaml.ts";
-import { header } from "../operation/call.ts";
+import { readHeader } from "../operation/call.ts";
 import type { Operation } from "../operation/call.ts";
 
 /** Maximum size of a request body, bytes. */
@@ -28,7 +28,7 @@ export function hasBody(request: IncomingMessage): boolean {
  * Returns the operation with a check that rejects an empty body if the operation creates an object. Other operations
  * treat it as `{}`: an empty update, or a module from a client that drops an empty object with its type.
  */
-export function requiringBody(operation: Operation): Operation {
+export function requireBody(operation: Operation): Operation {
   const { takes, verb } = operation;
   if (takes !== "document" && verb !== "create" && verb !== "replace") return operation;
   return {
@@ -53,9 +53,9 @@ export async function readForm(
   if (!/^application\/x-www-form-urlencoded *(?:;|$)/i.test(request.headers["content-type"] ?? "")) {
     throw new Refusal("body_unreadable", "read the form: its Content-Type is not application/x-www-form-urlencoded");
   }
-  if (Number(request.headers["content-length"] ?? 0) > maxFormBytes) throw tooLarge(maxFormBytes);
+  if (Number(request.headers["content-length"] ?? 0) > maxFormBytes) throw refuseTooLarge(maxFormBytes);
   if (expectsContinue) response.writeContinue();
-  return new URLSearchParams((await collect(request, maxFormBytes)).toString("utf8"));
+  return new URLSearchParams((await collectBody(request, maxFormBytes)).toString("utf8"));
 }
 
 /** Reads and checks the body that `operation` accepts. Rejects with `Refusal`. */
@@ -65,20 +65,20 @@ export async function readBody(
   response: ServerResponse,
   expectsContinue: boolean,
 ): Promise<JsonObject> {
-  checkContentEncoding(operation, header(request, "content-encoding"));
+  checkContentEncoding(operation, readHeader(request, "content-encoding"));
   const isYaml = operation.takes === "document" && yamlType.test(request.headers["content-type"] ?? "");
   const maxBytes = operation.takes === "document" && !isYaml ? maxDocumentBytes : maxBodyBytes;
-  if (Number(request.headers["content-length"] ?? 0) > maxBytes) throw tooLarge(maxBytes);
+  if (Number(request.headers["content-length"] ?? 0) > maxBytes) throw refuseTooLarge(maxBytes);
   if (expectsContinue) response.writeContinue();
-  const bytes = await collect(request, maxBytes);
+  const bytes = await collectBody(request, maxBytes);
   if (bytes.length === 0) return emptyBody;
   if (operation.takes === "nothing") {
     throw new Refusal("body_unexpected", `${operation.id} does not accept a body, but got ${bytes.length} bytes`);
   }
-  if (operation.takes === "anything") return lenient(bytes);
+  if (operation.takes === "anything") return parseLeniently(bytes);
   if (!isYaml) checkContentType(request.headers["content-type"]);
   try {
-    return isYaml ? parseYamlObject(utf8(bytes)) : parseJsonObject(bytes);
+    return isYaml ? parseYamlObject(decodeUtf8(bytes)) : parseJsonObject(bytes);
   } catch (error) {
     if (!(error instanceof JsonIssue)) throw error;
     throw new Refusal("body_unreadable", `${operation.id}: the body ${error.message}`);
@@ -92,15 +92,15 @@ export async function readJsonBytes(
   response: ServerResponse,
   expectsContinue: boolean,
 ): Promise<Buffer> {
-  checkContentEncoding(operation, header(request, "content-encoding"));
-  if (Number(request.headers["content-length"] ?? 0) > maxBodyBytes) throw tooLarge(maxBodyBytes);
+  checkContentEncoding(operation, readHeader(request, "content-encoding"));
+  if (Number(request.headers["content-length"] ?? 0) > maxBodyBytes) throw refuseTooLarge(maxBodyBytes);
   if (expectsContinue) response.writeContinue();
-  const bytes = await collect(request, maxBodyBytes);
+  const bytes = await collectBody(request, maxBodyBytes);
   checkContentType(request.headers["content-type"]);
   return bytes;
 }
 
-function lenient(bytes: Buffer): JsonObject {
+function parseLeniently(bytes: Buffer): JsonObject {
   try {
     return parseJsonObject(bytes);
   } catch (error) {
@@ -129,19 +129,19 @@ function checkContentType(value: string | undefined): void {
 /** RFC 9512. */
 const yamlType = /^application\/yaml[ \t]*(?:;[ \t]*charset="?utf-8"?[ \t]*)?$/i;
 
-function utf8(bytes: Buffer): string {
+function decodeUtf8(bytes: Buffer): string {
   if (!isUtf8(bytes)) throw new JsonIssue("is not valid UTF-8");
   return bytes.toString("utf8");
 }
 
-function collect(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
+function collectBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     let body: GatheredBytes | undefined = new GatheredBytes();
     request.on("data", (chunk: Buffer) => {
       body?.add(chunk);
       if (body === undefined || body.length <= maxBytes) return;
       body = undefined;
-      reject(tooLarge(maxBytes));
+      reject(refuseTooLarge(maxBytes));
     });
     request.on("end", () => {
       if (body) resolve(body.join());
@@ -153,6 +153,6 @@ function collect(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
   });
 }
 
-function tooLarge(maxBytes: number): Refusal {
+function refuseTooLarge(maxBytes: number): Refusal {
   return new Refusal("body_too_large", `the body must be at most ${maxBytes} bytes`);
 }

@@ -5,7 +5,7 @@ import type { Call, Operation, Reply } from "../operation/call.ts";
 import type { Access } from "./access.ts";
 import { hasBody, emptyBody, readBody } from "./body.ts";
 import type { Cors } from "./cors.ts";
-import type { Exchange } from "./exchange.ts";
+import type { ApiExchange } from "./api-exchange.ts";
 import type { Front, FrontReply } from "./front.ts";
 import { methodRefusal, readQuery } from "./request-checks.ts";
 import { settleHead } from "./request-head.ts";
@@ -28,10 +28,10 @@ export interface DispatchOptions {
 const noQuery = new URLSearchParams();
 
 /** Runs the operation of a request. Throws or rejects with `Refusal`. */
-export function makeDispatch(options: DispatchOptions): (exchange: Exchange) => Reply | Promise<Reply | undefined> {
+export function makeDispatch(options: DispatchOptions): (exchange: ApiExchange) => Reply | Promise<Reply | undefined> {
   const { offered, cors, access, front, entrances } = options;
   const router = makeRouter(options.operations);
-  const dispatch = (exchange: Exchange): Reply | Promise<Reply | undefined> => {
+  const dispatch = (exchange: ApiExchange): Reply | Promise<Reply | undefined> => {
     const { request, response } = exchange;
     const url = request.url as string;
     if (request.method === "OPTIONS") {

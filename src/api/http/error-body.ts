@@ -5,7 +5,7 @@ import { Refusal, catalogue, errorCode } from "../../lib/errors.ts";
 export function errorBody(
   error: unknown,
   operationId: string,
-  more: Readonly<Record<string, string>> = {},
+  details: Readonly<Record<string, string>> = {},
 ): { readonly status: number; readonly body: string } {
   const refusal = error instanceof Refusal ? error : undefined;
   const reason = refusal?.reason ?? "internal";
@@ -17,7 +17,7 @@ export function errorBody(
       error_code: errorCode(reason),
       status_code: status,
       msg,
-      details: { ...refusal?.details, ...more, operation_id: operationId },
+      details: { ...refusal?.details, ...details, operation_id: operationId },
     }),
   };
 }

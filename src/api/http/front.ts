@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import type { Refusal } from "../../lib/errors.ts";
 import type { Reply } from "../operation/call.ts";
 import type { Key } from "./authenticate.ts";
-import type { Exchange } from "./exchange.ts";
+import type { ApiExchange } from "./api-exchange.ts";
 
 export interface FrontReply {
   /** Whether the request tries a credential, so that it is rate-limited. */
@@ -22,7 +22,7 @@ export interface Front {
    * Returns undefined if the path belongs to the API. Throws `Refusal`.
    * @param path without the query
    */
-  reply(exchange: Exchange, path: string, baseUrl: string): FrontReply | undefined;
+  reply(exchange: ApiExchange, path: string, baseUrl: string): FrontReply | undefined;
   /** Returns the key of the request's session. Undefined without a session. Throws `Refusal`. */
   keyOf(request: IncomingMessage, baseUrl: string): Key | undefined;
   /** Waits for a session that another server may have just opened. Undefined if there is nothing to wait for. */

@@ -4,7 +4,7 @@ import { Refusal } from "../../lib/errors.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import type { ApiPrincipal, Call, Operation, Reply } from "../operation/call.ts";
 import { emptyBody } from "./body.ts";
-import type { Exchange } from "./exchange.ts";
+import type { ApiExchange } from "./api-exchange.ts";
 import { readQuery } from "./request-checks.ts";
 import { makeRouter } from "./router.ts";
 import type { StoppedOperations } from "./stopped-operations.ts";
@@ -22,7 +22,7 @@ export interface InnerCall {
 }
 
 /** Runs an operation as if the caller had called it. The outer request is already admitted. Throws `Refusal`. */
-export type RunInner = (exchange: Exchange, baseUrl: string, call: InnerCall) => Promise<Reply>;
+export type RunInner = (exchange: ApiExchange, baseUrl: string, call: InnerCall) => Promise<Reply>;
 
 export function makeInnerCalls(operations: readonly Operation[], stopped: StoppedOperations): RunInner {
   const router = makeRouter(operations);

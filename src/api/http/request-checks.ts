@@ -1,18 +1,19 @@
 /** Checks for every request, and the refusals of HTTP itself. */
 import type { IncomingMessage } from "node:http";
 import { Refusal } from "../../lib/errors.ts";
-import { header } from "../operation/call.ts";
+import { readHeader } from "../operation/call.ts";
 import type { Operation } from "../operation/call.ts";
 import type { Allowance } from "./rate-limit.ts";
 
 /** `Ngrok-Version` is accepted as an alias. */
 export function checkVersion(request: IncomingMessage): void {
-  const service = header(request, "service-version");
-  const ngrok = header(request, "ngrok-version");
+  const service = readHeader(request, "service-version");
+  const ngrok = readHeader(request, "ngrok-version");
   if ((service ?? ngrok) === "2" && (ngrok ?? service) === "2") return;
-  const given = [service, ngrok].filter((one) => one !== undefined);
-  if (given.length === 0) throw new Refusal("version_missing", "the header Service-Version is missing; supported: 2");
-  const wrong = given.find((version) => version !== "2") as string;
+  const versions = [service, ngrok].filter((one) => one !== undefined);
+  if (versions.length === 0)
+    throw new Refusal("version_missing", "the header Service-Version is missing; supported: 2");
+  const wrong = versions.find((version) => version !== "2") as string;
   const shown = JSON.stringify(wrong.slice(0, 32));
   throw new Refusal("version_unsupported", `version ${shown} is not supported; supported: 2`);
 }
@@ -49,7 +50,7 @@ export function methodRefusal(request: IncomingMessage, allow: string): Refusal 
   return new Refusal("method_not_allowed", `${request.method} is not supported here; supported: ${allow}`, { allow });
 }
 
-export function tooMany(allowance: Allowance, what: string): Refusal {
+export function refuseTooMany(allowance: Allowance, what: string): Refusal {
   const retry_after = String(allowance.resetSeconds);
   return new Refusal("too_many_requests", `limit of ${what} exceeded; wait ${retry_after} s`, { retry_after });
 }

@@ -17,13 +17,13 @@ export function settleHead(request: IncomingMessage): void {
   }
   const { host } = headers;
   if (host === undefined) {
-    if (request.httpVersion !== "1.0") throw malformed("the Host field is missing");
+    if (request.httpVersion !== "1.0") throw refuseMalformed("the Host field is missing");
   } else if (!isHostField(host)) {
-    throw malformed("the Host field is not a host with or without a port");
+    throw refuseMalformed("the Host field is not a host with or without a port");
   }
   const coding = headers["transfer-encoding"];
   if (coding !== undefined && coding.toLowerCase() !== "chunked") {
-    throw malformed("Transfer-Encoding must be chunked");
+    throw refuseMalformed("Transfer-Encoding must be chunked");
   }
   const expectation = headers.expect;
   if (expectation !== undefined && request.httpVersion !== "1.0" && expectation.toLowerCase() !== "100-continue") {
@@ -43,7 +43,7 @@ const singleByLength: readonly (string | undefined)[] = Array.from({ length: 16 
 
 function refuseSecond(rawHeaders: readonly string[], first: number, name: string): void {
   for (let at = first + 2; at < rawHeaders.length; at += 2) {
-    if ((rawHeaders[at] as string).toLowerCase() === name) throw malformed(`the field ${name} occurs twice`);
+    if ((rawHeaders[at] as string).toLowerCase() === name) throw refuseMalformed(`the field ${name} occurs twice`);
   }
 }
 
@@ -53,13 +53,13 @@ function settleTarget(request: IncomingMessage): void {
   if (target === "*" && request.method === "OPTIONS") return;
   const parts = /^https?:\/\/(?<authority>[^/?#]*)(?<path>[^#]*)$/i.exec(target)?.groups;
   if (!parts || !isHostField(parts["authority"] as string)) {
-    throw malformed("the request's target is neither a path nor an http URL");
+    throw refuseMalformed("the request's target is neither a path nor an http URL");
   }
   const path = parts["path"] as string;
   request.url = path.startsWith("/") ? path : `/${path}`;
   request.headers.host = parts["authority"] as string;
 }
 
-function malformed(why: string): Refusal {
+function refuseMalformed(why: string): Refusal {
   return new Refusal("bad_request", `the request is not valid HTTP: ${why}`);
 }

@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { letGo, reportFailure } from "../../lib/boundary.ts";
+import { runUnattended, reportFailure } from "../../lib/boundary.ts";
 import { Refusal } from "../../lib/errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
@@ -11,7 +11,7 @@ import { hasBody } from "./body.ts";
 import type { Cors } from "./cors.ts";
 import { dropRest } from "./drop-rest.ts";
 import { errorBody } from "./error-body.ts";
-import type { Exchange } from "./exchange.ts";
+import type { ApiExchange } from "./api-exchange.ts";
 import { headersOf } from "./request-checks.ts";
 
 export interface RespondOptions {
@@ -27,18 +27,18 @@ export interface RespondOptions {
 }
 
 export interface Responder {
-  send(exchange: Exchange, reply: Reply): void;
+  send(exchange: ApiExchange, reply: Reply): void;
   /** Responds with the error, unless the response has already started. */
-  fail(exchange: Exchange, error: unknown): void;
+  fail(exchange: ApiExchange, error: unknown): void;
 }
 
 export function makeResponder(options: RespondOptions): Responder {
   const { cors, count, log } = options;
   const rateLimit = String(options.requestsPerMinute);
 
-  const send = (exchange: Exchange, given: Reply, extra = given.headers): void => {
+  const send = (exchange: ApiExchange, original: Reply, extra = original.headers): void => {
     const { operationId, allowance, request, response } = exchange;
-    const reply = isUnchanged(request, given) ? unchanged(given) : given;
+    const reply = isUnchanged(request, original) ? omitBody(original) : original;
     const { status, body } = reply;
     count(status);
     const headers = ["postern-operation-id", operationId, "ngrok-operation-id", operationId];
@@ -80,7 +80,7 @@ export function makeResponder(options: RespondOptions): Responder {
       }
       const { accountId } = exchange.principal;
       const baseUrl = options.baseUrlOf(request);
-      const named = namedObjects(error, (kind, id) => options.uriOf(accountId, kind, id, baseUrl));
+      const named = addObjectUris(error, (kind, id) => options.uriOf(accountId, kind, id, baseUrl));
       send(exchange, errorBody(error, operationId, named), headersOf(error));
     },
   };
@@ -88,7 +88,7 @@ export function makeResponder(options: RespondOptions): Responder {
 
 /** Sends pieces at the client's pace. An error cuts the response, so that the client sees that it is incomplete. */
 function sendPieces(response: ServerResponse, pieces: AsyncIterable<string>): void {
-  letGo("exchange", pipeline(Readable.from(pieces), response), (error) => {
+  runUnattended("exchange", pipeline(Readable.from(pieces), response), (error) => {
     if ((error as NodeJS.ErrnoException).code !== "ERR_STREAM_PREMATURE_CLOSE") reportFailure("exchange", error);
   });
 }
@@ -102,7 +102,7 @@ function isUnchanged({ method, headers }: IncomingMessage, { status, etag }: Rep
 }
 
 /** Returns the reply without the body and the fields that describe it. */
-function unchanged(reply: Reply): Reply {
+function omitBody(reply: Reply): Reply {
   const { body: _body, contentLength: _length, contentType: _type, ...head } = reply;
   return { ...head, status: 304 };
 }
@@ -114,7 +114,7 @@ function isLong(request: IncomingMessage): boolean {
 }
 
 /** Adds the URI of objects that `details` name by `…_id` and `…_kind`. */
-function namedObjects(
+function addObjectUris(
   refusal: Refusal,
   uriOf: (kind: string, id: string) => string | undefined,
 ): Readonly<Record<string, string>> {

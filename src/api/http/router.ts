@@ -9,9 +9,9 @@ export interface Route {
   readonly parameters: readonly string[];
 }
 
-interface Node {
-  readonly children: Map<string, Node>;
-  parameter: Node | undefined;
+interface RouteNode {
+  readonly children: Map<string, RouteNode>;
+  parameter: RouteNode | undefined;
   operations: Map<string, Operation> | undefined;
   allow: string;
 }
@@ -35,7 +35,7 @@ export function makeRouter(operations: readonly Operation[]): (path: string) => 
     const parameters: string[] = [];
     // A trailing slash is ignored (semantics, "Lists").
     const end = path.length > 1 && path.endsWith("/") ? path.length - 1 : path.length;
-    let node: Node | undefined = root;
+    let node: RouteNode | undefined = root;
     for (let start = 1; start <= end && node;) {
       const slash = path.indexOf("/", start);
       const stop: number = slash < 0 || slash > end ? end : slash;
@@ -49,12 +49,12 @@ export function makeRouter(operations: readonly Operation[]): (path: string) => 
       start = stop + 1;
     }
     if (!node?.operations) return undefined;
-    const decoded = parameters.some((value) => value.includes("%")) ? decode(parameters) : parameters;
+    const decoded = parameters.some((value) => value.includes("%")) ? decodeParameters(parameters) : parameters;
     return decoded && { operations: node.operations, allow: node.allow, parameters: decoded };
   };
 }
 
-function decode(parameters: readonly string[]): string[] | undefined {
+function decodeParameters(parameters: readonly string[]): string[] | undefined {
   try {
     return parameters.map((value) => decodeURIComponent(value));
   } catch {
@@ -62,12 +62,12 @@ function decode(parameters: readonly string[]): string[] | undefined {
   }
 }
 
-function childOf(node: Node, segment: string): Node {
+function childOf(node: RouteNode, segment: string): RouteNode {
   let child = node.children.get(segment);
   if (!child) node.children.set(segment, (child = emptyNode()));
   return child;
 }
 
-function emptyNode(): Node {
+function emptyNode(): RouteNode {
   return { children: new Map(), parameter: undefined, operations: undefined, allow: "" };
 }

@@ -33,7 +33,7 @@ export function openSourceRestriction(store: Store): SourceRestriction {
       if (!admits) {
         if (compiled.has(accountId)) return;
         const restriction = store.holder(accountId, ipRestriction.name, "api");
-        admits = compile(store, accountId, restriction && docOf(restriction, ipRestriction));
+        admits = compileRestriction(store, accountId, restriction && docOf(restriction, ipRestriction));
         compiled.set(accountId, admits);
         if (!admits) return;
       }
@@ -46,13 +46,17 @@ export function openSourceRestriction(store: Store): SourceRestriction {
 
 /** Rejects a restriction that would lock out the caller who creates it. */
 export function checkNotShutOut(reader: Reader, accountId: string, restriction: Restriction, source: string): void {
-  const admits = restriction.type === "api" ? compile(reader, accountId, restriction) : undefined;
+  const admits = restriction.type === "api" ? compileRestriction(reader, accountId, restriction) : undefined;
   if (!admits || isAdmitted(admits, source)) return;
   const message = `must be policies that allow your own address, "${source}"`;
   throw new Refusal("restriction_shuts_out", `the restriction ${message}`, { ip_policy_ids: message });
 }
 
-function compile(reader: Reader, accountId: string, restriction: Restriction | undefined): Admits | undefined {
+function compileRestriction(
+  reader: Reader,
+  accountId: string,
+  restriction: Restriction | undefined,
+): Admits | undefined {
   if (!restriction?.enforced) return undefined;
   const look: Look = {
     accountId,

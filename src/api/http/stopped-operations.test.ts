@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { makeManualClock } from "../../../test/support/clock.ts";
-import { beat, newHeart, workOf } from "../../lib/heartbeat.ts";
+import { startHeartbeat, newHeart, workOf } from "../../lib/heartbeat.ts";
 import { Refusal } from "../../lib/errors.ts";
 import type { Call, Operation } from "../operation/call.ts";
 import { makeStoppedOperations } from "./stopped-operations.ts";
@@ -21,7 +21,7 @@ describe("operations that hung the management API", () => {
   it("an operation that hung the management API is rejected for its key only, for ten minutes", () => {
     const clock = makeManualClock();
     const heart = newHeart();
-    beat(heart);
+    startHeartbeat(heart);
     let mark = 0;
     const noting = callOf("checkPolicy", "ak_1", () => (mark = workOf(heart)));
     assert.deepEqual(makeStoppedOperations(new Set(), clock).run(noting), { status: 204 });
@@ -39,7 +39,7 @@ describe("operations that hung the management API", () => {
 
   it("an operation that throws an error leaves no mark for the watchdog", () => {
     const heart = newHeart();
-    beat(heart);
+    startHeartbeat(heart);
     const failing = callOf("checkPolicy", "ak_1", () => {
       throw new Error("it fails");
     });

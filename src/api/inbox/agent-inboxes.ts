@@ -4,7 +4,7 @@
  */
 import { Socket } from "node:net";
 import { agentInboxLabel } from "../../lib/agent-inbox-label.ts";
-import { letGo } from "../../lib/boundary.ts";
+import { runUnattended } from "../../lib/boundary.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { IncomingMessage } from "../../lib/http.ts";
 import type { JsonObject } from "../../lib/json.ts";
@@ -13,7 +13,7 @@ import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import { httpsEdge } from "../../resources/https-edge.ts";
 import { httpsEdgeRoute } from "../../resources/https-edge-route.ts";
-import type { AgentInboxOutcome, AgentInboxQuestion, AgentInboxWebhook } from "../../routing/planes/inbox.ts";
+import type { AgentInboxOutcome, AgentInboxQuestion, AgentInboxWebhook } from "../../routing/planes/inbox-questions.ts";
 import type { Store, StoredObject } from "../../storage/store.ts";
 import { inboxName } from "../../traffic/parts/inbox-fields.ts";
 import type { EdgeObserver } from "../edges/edges.ts";
@@ -35,7 +35,7 @@ const mark = '{"postern":"inbox of an agent"}';
 const inbox = { order_by: '"all"' };
 
 /** An edge whose host has an inbox, with its routes. */
-interface Found {
+interface InboxEdge {
   readonly edgeId: string;
   readonly routes: readonly StoredObject[];
 }
@@ -46,7 +46,7 @@ export function answerAgentInboxes(options: AgentInboxesOptions): EdgeObserver {
       if (message.type !== "agent_inbox") return;
       const { call, question } = message;
       const answer = (outcome: AgentInboxOutcome): void => line.send({ type: "agent_inbox_answered", call, outcome });
-      letGo("message", outcomeOf(options, question).then(answer));
+      runUnattended("message", outcomeOf(options, question).then(answer));
     },
   };
 }
@@ -56,7 +56,7 @@ async function outcomeOf(options: AgentInboxesOptions, question: AgentInboxQuest
   const { accountId, verb, host } = question;
   try {
     if (store.node) await store.refresh();
-    const found = verb === "open" ? await open(options, question) : existing(store, question);
+    const found = verb === "open" ? await openInbox(options, question) : findInbox(store, question);
     if (!found) throw new Refusal("not_found", `use the inbox of "${host}": no agent has opened it`);
     const routeIds = found.routes.flatMap(({ id, doc }) => (doc[inboxName] ? [id] : []));
     if (verb === "hold" || verb === "release") {
@@ -71,7 +71,7 @@ async function outcomeOf(options: AgentInboxesOptions, question: AgentInboxQuest
 }
 
 /** Returns the edge of the host if an agent's inbox has made it. Throws `Refusal` for any other edge. */
-function existing(store: Store, { accountId, host, port }: AgentInboxQuestion): Found | undefined {
+function findInbox(store: Store, { accountId, host, port }: AgentInboxQuestion): InboxEdge | undefined {
   const edge = store.holder("", "hostport", `${host}:${port}`);
   if (!edge) return undefined;
   if (edge.account_id !== accountId) throw new Refusal("agent_name_taken", `publish "${host}": it is not available`);
@@ -83,11 +83,11 @@ function existing(store: Store, { accountId, host, port }: AgentInboxQuestion): 
 }
 
 /** Makes or changes the edge of the host. Throws `Refusal`. */
-async function open(options: AgentInboxesOptions, question: AgentInboxQuestion): Promise<Found | undefined> {
+async function openInbox(options: AgentInboxesOptions, question: AgentInboxQuestion): Promise<InboxEdge | undefined> {
   const { store } = options;
   const { host, port, webhooks } = question;
   const run = runnerOf(options, question);
-  const edge = existing(store, question) ?? {
+  const edge = findInbox(store, question) ?? {
     edgeId: await run("createHTTPSEdge", [], {
       hostports: [`${host}:${port}`],
       metadata: mark,
@@ -105,7 +105,7 @@ async function open(options: AgentInboxesOptions, question: AgentInboxQuestion):
     if (route) await run("updateHTTPSEdgeRoute", [edge.edgeId, route.id], body);
     else await run("createHTTPSEdgeRoute", [edge.edgeId], { match_type: "path_prefix", match, ...body });
   }
-  return existing(store, question);
+  return findInbox(store, question);
 }
 
 /** Paths without a provider go to the agent directly if there are others with one. */

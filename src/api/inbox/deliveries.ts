@@ -1,12 +1,12 @@
 /** Sends stored messages to edges of this node and waits for the results. */
 import type { Clock } from "../../lib/clock.ts";
-import type { InboxDelivery, InboxResult } from "../../traffic/inbox.ts";
+import type { InboxDelivery, InboxResult } from "../../traffic/stored-request.ts";
 import type { EdgeLine, Edges } from "../edges/edges.ts";
 
 /** Margin over the time that the edge allows the service, milliseconds. */
 const marginMs = 5_000;
 
-interface Waiting {
+interface PendingDelivery {
   readonly line: EdgeLine;
   readonly resolve: (result: InboxResult) => void;
 }
@@ -17,7 +17,7 @@ const lost: InboxResult = { error: "the edge stopped during the attempt", durati
 export class InboxDeliveries {
   readonly #edges: Pick<Edges, "joined">;
   readonly #clock: Clock;
-  readonly #waiting = new Map<number, Waiting>();
+  readonly #waiting = new Map<number, PendingDelivery>();
   #lastCall = 0;
 
   constructor(edges: Pick<Edges, "joined">, clock: Clock) {
@@ -31,11 +31,11 @@ export class InboxDeliveries {
     const line = lines[call % Math.max(lines.length, 1)];
     if (line === undefined) return Promise.resolve(noEdge);
     return new Promise((resolve) => {
-      const late = this.#clock.after(delivery.timeoutMs + marginMs, () => this.answered(call, lost));
+      const timer = this.#clock.after(delivery.timeoutMs + marginMs, () => this.answered(call, lost));
       this.#waiting.set(call, {
         line,
         resolve(result) {
-          late.cancel();
+          timer.cancel();
           resolve(result);
         },
       });

@@ -1,28 +1,28 @@
 /** Inboxes on this node: stores what edges receive, and delivers what is due. */
-import { letGo } from "../../lib/boundary.ts";
+import { runUnattended } from "../../lib/boundary.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Metrics } from "../../lib/metrics.ts";
 import { Refusal } from "../../lib/errors.ts";
-import type { InboxUpward, PackedWebhook } from "../../routing/planes/inbox.ts";
+import type { InboxUpward, PackedWebhook } from "../../routing/planes/inbox-questions.ts";
 import type { InboxEvent } from "../../routing/planes/traffic.ts";
 import { httpsEdgeRoute } from "../../resources/https-edge-route.ts";
 import type { Job } from "../../storage/cluster/jobs.ts";
 import type { InboxQueries } from "../../storage/inbox/inbox-queries.ts";
-import type { ClaimedMessage, NewMessage } from "../../storage/inbox/messages.ts";
+import type { ClaimedMessage, NewMessage } from "../../storage/inbox/inbox-messages.ts";
 import type { InboxStore } from "../../storage/inbox/inbox-store.ts";
 import type { Store, StoredObject } from "../../storage/store.ts";
-import type { InboxOutcome, InboxResult } from "../../traffic/inbox.ts";
+import type { InboxOutcome, InboxResult } from "../../traffic/stored-request.ts";
 import { inboxName } from "../../traffic/parts/inbox-fields.ts";
 import type { InboxConfig } from "../../traffic/parts/inbox-fields.ts";
 import type { EdgeObserver, Edges } from "../edges/edges.ts";
 import { Backlogs, showBacklogs } from "./backlogs.ts";
-import { makeInboxCounters } from "./counters.ts";
+import { makeInboxCounters } from "./inbox-counters.ts";
 import { InboxDeliveries } from "./deliveries.ts";
 import { Lane } from "./lane.ts";
 import type { LaneContext } from "./lane.ts";
-import { InboxLimits } from "./limits.ts";
-import type { InboxSettings } from "./limits.ts";
+import { InboxLimits } from "./inbox-limits.ts";
+import type { InboxSettings } from "./inbox-limits.ts";
 
 /** Between two looks for messages that another node has left. */
 const lookMs = 2_000;
@@ -53,22 +53,22 @@ export interface Inboxes extends EdgeObserver {
   stop(): Promise<void>;
 }
 
-const unreadable = (): Promise<never> => Promise.reject(new Refusal("inbox_unreadable"));
+const rejectUnreadable = (): Promise<never> => Promise.reject(new Refusal("inbox_unreadable"));
 /** Edges end their deliveries when they stop. Maximum time to wait for one that does not. */
 const stopMs = 3_000;
 
-async function withinReason(clock: Clock, work: Promise<unknown>): Promise<void> {
+async function limitWait(clock: Clock, work: Promise<unknown>): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const late = clock.after(stopMs, resolve);
+  const timer = clock.after(stopMs, resolve);
   await Promise.race([work, promise]);
-  late.cancel();
+  timer.cancel();
 }
 
 const noInboxes: Inboxes = {
   receive: () => undefined,
-  read: unreadable,
-  payload: unreadable,
-  setPause: unreadable,
+  read: rejectUnreadable,
+  payload: rejectUnreadable,
+  setPause: rejectUnreadable,
   wake: () => undefined,
   stop: async () => undefined,
 };
@@ -132,7 +132,7 @@ class OpenInboxes implements Inboxes {
           for (const outcome of outcomes) this.#counters.put(outcome);
           line.send({ type: "inbox_stored", call: message.call, outcomes });
         });
-        letGo("message", stored);
+        runUnattended("message", stored);
         return;
       }
       case "inbox_result":
@@ -172,7 +172,7 @@ class OpenInboxes implements Inboxes {
     this.#purging?.end();
     const lanes = Promise.all(Array.from(this.#lanes.values(), (lane) => lane.stop()));
     await this.#begun?.catch(() => undefined);
-    await Promise.all([this.#looked, withinReason(this.#options.clock, lanes)]);
+    await Promise.all([this.#looked, limitWait(this.#options.clock, lanes)]);
   }
 
   async #put({ messages, payloads }: Extract<InboxUpward, { readonly type: "inbox_messages" }>) {
@@ -213,7 +213,7 @@ class OpenInboxes implements Inboxes {
     await this.#readPauses();
     if (this.#isStopped) return;
     this.#purging = this.#options.store.jobs.want("purge inboxes");
-    this.#sweeping ??= this.#options.clock.every(purgeMs, () => letGo("task", this.#purge()));
+    this.#sweeping ??= this.#options.clock.every(purgeMs, () => runUnattended("task", this.#purge()));
     this.#looking ??= this.#options.clock.every(lookMs, () => this.#look());
     this.#look();
   }
@@ -300,12 +300,12 @@ class OpenInboxes implements Inboxes {
     const config = route?.doc[inboxName] as InboxConfig | null | undefined;
     if (!config || config.enabled === false) {
       this.#routes.delete(routeId);
-      letGo("task", this.#lanes.get(routeId)?.stop() ?? Promise.resolve());
+      runUnattended("task", this.#lanes.get(routeId)?.stop() ?? Promise.resolve());
       this.#lanes.delete(routeId);
       return;
     }
     this.#routes.set(routeId, config);
-    letGo(
+    runUnattended(
       "task",
       this.#begin().catch((error: unknown) => this.#options.log.warn("inboxes not opened", { error })),
     );

@@ -12,9 +12,9 @@ import type { Downward } from "../../routing/planes/messages.ts";
 import { InboxStore } from "../../storage/inbox/inbox-store.ts";
 import { sqliteEngine } from "../../storage/inbox/sqlite-engine.ts";
 import { accountSealersWith, newDataKey } from "../../storage/sealing/sealing.ts";
-import type { InboxResult } from "../../traffic/inbox.ts";
+import type { InboxResult } from "../../traffic/stored-request.ts";
 import type { InboxConfig } from "../../traffic/parts/inbox-fields.ts";
-import { makeInboxCounters } from "./counters.ts";
+import { makeInboxCounters } from "./inbox-counters.ts";
 import { InboxDeliveries } from "./deliveries.ts";
 import { Lane } from "./lane.ts";
 

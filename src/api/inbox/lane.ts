@@ -2,12 +2,12 @@
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { InboxStore } from "../../storage/inbox/inbox-store.ts";
-import type { ClaimedMessage } from "../../storage/inbox/messages.ts";
-import type { InboxResult, StoredRequest } from "../../traffic/inbox.ts";
+import type { ClaimedMessage } from "../../storage/inbox/inbox-messages.ts";
+import type { InboxResult, StoredRequest } from "../../traffic/stored-request.ts";
 import type { InboxConfig } from "../../traffic/parts/inbox-fields.ts";
-import type { InboxCounters } from "./counters.ts";
+import type { InboxCounters } from "./inbox-counters.ts";
 import type { InboxDeliveries } from "./deliveries.ts";
-import { verdictOn } from "./verdict.ts";
+import { verdictOn } from "./delivery-verdict.ts";
 
 /** Maximum number of bytes that one node delivers at the same time for a route. */
 const maxBytesUnderWay = 32 * 1024 * 1024;

@@ -1,6 +1,6 @@
 /** Creates the tokens that must exist before any client can create one. */
 import { Buffer } from "node:buffer";
-import { fingerprint, hashToken, maxTokenBytes, newToken, tokenPrefixes } from "../../lib/tokens.ts";
+import { fingerprintToken, hashToken, maxTokenBytes, newToken, tokenPrefixes } from "../../lib/tokens.ts";
 import type { TokenPrefix } from "../../lib/tokens.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Store } from "../../storage/store.ts";
@@ -46,12 +46,12 @@ export async function ensureFirstTokens(
     apiKey: bootstrap.apiKey ?? newToken(tokenPrefixes.apiKey),
     authtoken: bootstrap.authtoken ?? newToken(tokenPrefixes.agent),
   };
-  const wanted: readonly Wanted[] = [
+  const wanted: readonly FirstToken[] = [
     ...(isFirst || bootstrap.apiKey !== undefined ? [wantedKey(given.apiKey)] : []),
     ...(isFirst || bootstrap.authtoken !== undefined ? [wantedAuthtoken(given.authtoken)] : []),
   ];
   const missing = wanted.filter((one) => !isThere(store, account.id, one));
-  const isToBeMade = (reader: Pick<Store, "holder">, { hash }: Wanted): boolean =>
+  const isToBeMade = (reader: Pick<Store, "holder">, { hash }: FirstToken): boolean =>
     !isUntold && reader.holder(account.id, firstTokenSpace, hash) === undefined;
   for (const one of missing.filter((each) => !isToBeMade(store, each))) {
     log.warn("this first token was deleted and is not created again: set another value to get a new one", {
@@ -79,7 +79,7 @@ export async function ensureFirstTokens(
   return isFirst ? given : undefined;
 }
 
-interface Wanted {
+interface FirstToken {
   readonly resource: TokenResource;
   readonly prefix: TokenPrefix;
   readonly token: string;
@@ -88,28 +88,34 @@ interface Wanted {
   readonly setting: string;
 }
 
-function wantedKey(token: string): Wanted {
+function wantedKey(token: string): FirstToken {
   const setting = "--bootstrap-api-key";
-  return { resource: apiKey, prefix: tokenPrefixes.apiKey, ...named(token), description: "First API key", setting };
+  return {
+    resource: apiKey,
+    prefix: tokenPrefixes.apiKey,
+    ...parseToken(token),
+    description: "First API key",
+    setting,
+  };
 }
 
-function wantedAuthtoken(token: string): Wanted {
+function wantedAuthtoken(token: string): FirstToken {
   const setting = "--bootstrap-authtoken";
   return {
     resource: credential,
     prefix: tokenPrefixes.agent,
-    ...named(token),
+    ...parseToken(token),
     description: "First agent token",
     setting,
   };
 }
 
-function named(token: string): Pick<Wanted, "token" | "hash"> {
+function parseToken(token: string): Pick<FirstToken, "token" | "hash"> {
   return { token, hash: hashToken(token).toString("hex") };
 }
 
-function isThere(reader: Pick<Store, "holder">, accountId: string, { resource, token, hash }: Wanted): boolean {
-  const holder = reader.holder(accountId, "token", fingerprint(token));
+function isThere(reader: Pick<Store, "holder">, accountId: string, { resource, token, hash }: FirstToken): boolean {
+  const holder = reader.holder(accountId, "token", fingerprintToken(token));
   return holder?.kind === resource.name && docOf(holder, resource).token_hash === hash;
 }
 

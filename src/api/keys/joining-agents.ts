@@ -1,25 +1,25 @@
 /** Exchanges secrets of invitations for agent tokens, once per use, on any node. */
 import { timingSafeEqual } from "node:crypto";
-import { letGo } from "../../lib/boundary.ts";
+import { runUnattended } from "../../lib/boundary.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { newId } from "../../lib/ids.ts";
 import type { Log } from "../../lib/log.ts";
 import { newToken, tokenPrefixes } from "../../lib/tokens.ts";
 import { agentInvitation, agentInvitationSpace, lookupOf } from "../../resources/agent-invitation.ts";
 import { credential } from "../../resources/credential.ts";
-import type { Joined, Upward } from "../../routing/planes/messages.ts";
+import type { AgentJoined, Upward } from "../../routing/planes/messages.ts";
 import { docOf } from "../../schema/doc.ts";
 import type { Draft, Store, StoredObject } from "../../storage/store.ts";
 import type { EdgeObserver } from "../edges/edges.ts";
 import { withToken } from "./token-docs.ts";
 
-type Asked = Upward & { readonly type: "join" };
+type JoinQuestion = Upward & { readonly type: "join" };
 
 const kind = agentInvitation.name;
 
 export function keepJoiningAgents(store: Store, clock: Clock, log: Log): EdgeObserver {
   /** Null if the code is unknown, expired or used up. Undefined if that cannot be determined. */
-  const join = async ({ secretHash, name, ip }: Asked): Promise<Joined | null | undefined> => {
+  const join = async ({ secretHash, name, ip }: JoinQuestion): Promise<AgentJoined | null | undefined> => {
     try {
       // Always refresh, so that the response time does not reveal whether this node knows the code.
       if (store.node) await store.refresh();
@@ -32,7 +32,7 @@ export function keepJoiningAgents(store: Store, clock: Clock, log: Log): EdgeObs
       // If two agents use two nodes, the second write runs again on the result of the first.
       const { result: token } = await store.write(context, (draft) => {
         const held = draft.get(account_id, kind, id);
-        return isValid(held, secretHash, clock) ? admit(held, name, draft) : undefined;
+        return isValid(held, secretHash, clock) ? admitAgent(held, name, draft) : undefined;
       });
       if (token === undefined) return null;
       log.info("agent joined", { invitation: id, name, ip });
@@ -46,7 +46,7 @@ export function keepJoiningAgents(store: Store, clock: Clock, log: Log): EdgeObs
     receive(message, line) {
       if (message.type !== "join") return;
       const { call } = message;
-      letGo(
+      runUnattended(
         "message",
         join(message).then((joined) => line.send({ type: "joined", call, ...(joined !== undefined && { joined }) })),
       );
@@ -65,12 +65,12 @@ function isValid(found: StoredObject | undefined, secretHash: string, clock: Clo
 const noHash = "0".repeat(64);
 
 /** Uses the invitation once. Returns the token of the new credential. */
-function admit(invitation: StoredObject, name: string, draft: Draft): string {
+function admitAgent(invitation: StoredObject, name: string, draft: Draft): string {
   const doc = docOf(invitation, agentInvitation);
   draft.replace(invitation, { ...doc, used: doc.used + 1 });
   const token = newToken(tokenPrefixes.agent);
   const { metadata, acl, token_expires_at } = doc;
-  const given = { description: name, metadata, owner_id: null, expires_at: token_expires_at, acl };
-  draft.create(invitation.account_id, credential.name, withToken(given, token).doc);
+  const fields = { description: name, metadata, owner_id: null, expires_at: token_expires_at, acl };
+  draft.create(invitation.account_id, credential.name, withToken(fields, token).doc);
   return token;
 }

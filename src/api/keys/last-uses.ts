@@ -2,8 +2,8 @@
  * When API keys, agent tokens and service tokens were last used. Uses are noted in memory, and stored together, so that
  * no call and no request waits for a write. Other nodes read the stored times.
  */
-import { letGo } from "../../lib/boundary.ts";
-import { timestamp } from "../../lib/clock.ts";
+import { runUnattended } from "../../lib/boundary.ts";
+import { formatTimestamp } from "../../lib/clock.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import { apiKey } from "../../resources/api-key.ts";
@@ -38,14 +38,14 @@ interface Use {
 }
 
 /** Credentials of the open agent sessions of each edge. */
-type Connected = Map<EdgeLine, Map<string, Omit<Use, "atMs"> & { readonly id: string }>>;
+type ConnectedCredentials = Map<EdgeLine, Map<string, Omit<Use, "atMs"> & { readonly id: string }>>;
 
 export function keepLastUses(store: Store, clock: Clock, log: Log): LastUses {
   /** Stored times by the id of what was used. */
   const stored = new Map<string, Use>();
   /** Uses that are later than their stored time. Has at most one entry for each key and token. */
   const noted = new Map<string, Use>();
-  const connected: Connected = new Map();
+  const connected: ConnectedCredentials = new Map();
   /** Stored times of deleted keys and tokens. */
   const orphans = new Map<string, string>();
 
@@ -88,7 +88,7 @@ export function keepLastUses(store: Store, clock: Clock, log: Log): LastUses {
       for (let at = 0; at < all.length; at += maxTogether) {
         const part = all.slice(at, at + maxTogether);
         await store.write(systemWrite(accountId, "noteUses", clock), (draft) => {
-          for (const [id, { atMs }] of part) put(draft, accountId, id, atMs);
+          for (const [id, { atMs }] of part) putLastUse(draft, accountId, id, atMs);
         });
         for (const [id] of part) orphans.delete(id);
       }
@@ -101,13 +101,13 @@ export function keepLastUses(store: Store, clock: Clock, log: Log): LastUses {
       .catch((error: unknown) => log.warn("last uses of keys and tokens not stored", { error }));
     return keeping;
   };
-  const timer = clock.every(storeMs, () => letGo("task", start(false)));
+  const timer = clock.every(storeMs, () => runUnattended("task", start(false)));
 
   return {
     note,
     at(id) {
       const atMs = Math.max(noted.get(id)?.atMs ?? 0, stored.get(id)?.atMs ?? 0);
-      return atMs === 0 ? null : timestamp(atMs);
+      return atMs === 0 ? null : formatTimestamp(atMs);
     },
     receive(message, line) {
       switch (message.type) {
@@ -139,13 +139,13 @@ export function keepLastUses(store: Store, clock: Clock, log: Log): LastUses {
 }
 
 /** @param atMs undefined if the key or token no longer exists */
-function put(draft: Draft, accountId: string, id: string, atMs: number | undefined): void {
+function putLastUse(draft: Draft, accountId: string, id: string, atMs: number | undefined): void {
   const held = draft.holder(accountId, "last use", id);
   if (atMs === undefined) {
     if (held) draft.delete(held);
     return;
   }
-  const doc = { used_id: id, used_at: timestamp(atMs) };
+  const doc = { used_id: id, used_at: formatTimestamp(atMs) };
   if (!held) draft.create(accountId, lastUse.name, doc);
   // Another node may have stored a later use in the meantime.
   else if (Date.parse(docOf(held, lastUse).used_at ?? "") < atMs) draft.replace(held, doc);

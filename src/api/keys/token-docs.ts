@@ -1,11 +1,11 @@
 /** The stored form of a token: its hash, never the token itself. */
-import { fingerprint, hashToken, tokenPrefixes } from "../../lib/tokens.ts";
+import { fingerprintToken, hashToken, tokenPrefixes } from "../../lib/tokens.ts";
 import type { TokenPrefix } from "../../lib/tokens.ts";
 import type { Doc } from "../../schema/doc.ts";
 
 /** Returns `doc` with the hash of `token`. */
 export function withToken<D extends Doc>(doc: D, token: string) {
-  const hashed = { token_hash: hashToken(token).toString("hex"), fingerprint: fingerprint(token) };
+  const hashed = { token_hash: hashToken(token).toString("hex"), fingerprint: fingerprintToken(token) };
   return { doc: { ...doc, ...hashed }, shown: { token } };
 }
 

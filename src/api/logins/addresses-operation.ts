@@ -4,9 +4,9 @@ import { issuerTag } from "../../identity/browser/realm.ts";
 import { idpUrl } from "../../lib/server-names.ts";
 import type { ServerNames } from "../../lib/server-names.ts";
 import type { Store } from "../../storage/store.ts";
-import { once } from "../objects/pages.ts";
+import { readOnce } from "../objects/page-query.ts";
 import type { Operation } from "../operation/call.ts";
-import { object, orNull, text, textOrNull } from "../operation/shapes.ts";
+import { object, orNull, textSchema, textOrNull } from "../operation/shapes.ts";
 
 /** The built-in OpenID Connect provider for development. It accepts anyone, and only on the server's machine. */
 export interface DevelopmentProvider {
@@ -25,16 +25,16 @@ export interface LoginPlaces {
 }
 
 const schema = object("Values to register at an identity provider.", {
-  redirect_uri: text("URL to which logins return (callback)."),
+  redirect_uri: textSchema("URL to which logins return (callback)."),
   post_logout_redirect_uri: textOrNull("URL to which logouts return; null for OAuth."),
   backchannel_logout_uri: textOrNull("URL for the logout notices of an OpenID provider; null for OAuth."),
   development_provider: orNull(
     object(
       "A development identity provider on the server's machine that accepts any identity; null without such a provider.",
       {
-        issuer: text("Its address."),
-        client_id: text("Client id of this server at the provider."),
-        client_secret: text("Client secret of this server: any value, because the provider accepts everything."),
+        issuer: textSchema("Its address."),
+        client_id: textSchema("Client id of this server at the provider."),
+        client_secret: textSchema("Client secret of this server: any value, because the provider accepts everything."),
       },
     ),
   ),
@@ -63,7 +63,7 @@ export function loginAddressesOperation(
     },
     run(call) {
       const base = idpUrl(names, httpsPort());
-      const issuer = once(call, "issuer");
+      const issuer = readOnce(call, "issuer");
       const tag = issuer === undefined ? undefined : issuerTag(call.principal.accountId, issuer);
       const body = {
         redirect_uri: base + oauthCallback + (tag === undefined || sharedCallback ? "" : `/${tag}`),

@@ -3,9 +3,9 @@
  * it. These sessions do not return when the same login is created again. Sessions of agent endpoints stay, because
  * those endpoints disconnect and reconnect.
  */
-import { endedLogin } from "../../identity/sessions/events.ts";
-import type { TellLogin } from "../../identity/sessions/events.ts";
-import { recordOf, sessionKind } from "../../identity/sessions/records.ts";
+import { makeEndedLogin } from "../../identity/sessions/login-events.ts";
+import type { TellLogin } from "../../identity/sessions/login-events.ts";
+import { recordOf, sessionKind } from "../../identity/sessions/session-records.ts";
 import { hasLostLogin, mayAskFor } from "../../identity/sessions/route-logins.ts";
 import type { MadeLogin } from "../../identity/sessions/route-logins.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
@@ -39,7 +39,7 @@ export function endGoneLogins({ store, clock, log, tell, recorder }: GoneLoginsO
   const end = async (): Promise<number> => {
     let count = 0;
     if (!job.isHeld()) return count;
-    for (const [accountId, ids] of goneIn(store)) {
+    for (const [accountId, ids] of listGoneLogins(store)) {
       for (let from = 0; from < ids.length; from += maxEnded) {
         const some = ids.slice(from, from + maxEnded);
         const { result: ended } = await store.write(systemWrite(accountId, "endGoneLogins", clock), (draft) => {
@@ -50,7 +50,8 @@ export function endGoneLogins({ store, clock, log, tell, recorder }: GoneLoginsO
         count += ended.length;
         for (const session of ended) {
           const record = recordOf(session);
-          if (record) tell("login_ended.v0", accountId, () => endedLogin({ record }, "login_gone", undefined, true));
+          if (record)
+            tell("login_ended.v0", accountId, () => makeEndedLogin({ record }, "login_gone", undefined, true));
         }
       }
     }
@@ -87,7 +88,7 @@ export function endGoneLogins({ store, clock, log, tell, recorder }: GoneLoginsO
 }
 
 /** Returns the ids of the sessions whose login was removed, by account. */
-function goneIn(store: Store): ReadonlyMap<string, readonly string[]> {
+function listGoneLogins(store: Store): ReadonlyMap<string, readonly string[]> {
   const gone = new Map<string, string[]>();
   const verdicts = new Map<string, boolean>();
   /** Caches the result for all sessions that share a login. */

@@ -2,17 +2,17 @@
  * Stores the logins that edges report as users and sessions. All edges can then load them, and an operator can end
  * them.
  */
-import { letGo } from "../../lib/boundary.ts";
+import { runUnattended } from "../../lib/boundary.ts";
 import type { Clock } from "../../lib/clock.ts";
-import { timestamp } from "../../lib/clock.ts";
+import { formatTimestamp } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
-import { docOf, expiresAt, recordOf, sessionKind } from "../../identity/sessions/records.ts";
-import type { LoginBrowser, LoginReport, LoginUse } from "../../identity/sessions/reports.ts";
-import type { SessionRecord } from "../../identity/sessions/session.ts";
+import { docOf, expiresAt, recordOf, sessionKind } from "../../identity/sessions/session-records.ts";
+import type { LoginBrowser, LoginReport, LoginUse } from "../../identity/sessions/login-reports.ts";
+import type { SessionRecord } from "../../identity/sessions/login-session.ts";
 import type { Draft, Store, StoredObject } from "../../storage/store.ts";
 import type { EdgeObserver } from "../edges/edges.ts";
 import { systemWrite } from "../operation/system-write.ts";
-import { describeUserAgent } from "./user-agent.ts";
+import { describeUserAgent } from "./describe-user-agent.ts";
 
 const userKind = "application_user";
 
@@ -46,13 +46,13 @@ export function keepLoginBook({ store, clock, log, idleDays }: LoginBookOptions)
       const session = changeSession(draft, accountId, id, (doc) => {
         // If a clock was behind, a session must not look unused.
         if (Date.parse(String(doc["last_active"])) >= at) return doc;
-        const used = { ...doc, last_active: timestamp(at) };
+        const used = { ...doc, last_active: formatTimestamp(at) };
         const record = recordOf({ id, account_id: accountId, doc: used });
-        return record ? { ...used, expires_at: timestamp(expiresAt(record, idleDays)) } : used;
+        return record ? { ...used, expires_at: formatTimestamp(expiresAt(record, idleDays)) } : used;
       });
       const user = session && draft.get(accountId, userKind, String(session.doc["application_user_id"]));
       const isNews = user && Date.parse(String(user.doc["last_active"])) < at;
-      if (isNews) draft.replace(user, { ...user.doc, last_active: timestamp(at) });
+      if (isNews) draft.replace(user, { ...user.doc, last_active: formatTimestamp(at) });
     }
   };
 
@@ -106,7 +106,7 @@ export function keepLoginBook({ store, clock, log, idleDays }: LoginBookOptions)
     receive(message, line) {
       switch (message.type) {
         case "login_wanted":
-          letGo(
+          runUnattended(
             "message",
             findLogin(store, message).then((object) => line.send({ type: "login_found", call: message.call, object })),
           );
@@ -115,7 +115,7 @@ export function keepLoginBook({ store, clock, log, idleDays }: LoginBookOptions)
         case "login_renewed":
         case "login_activity":
         case "logout":
-          letGo(
+          runUnattended(
             "message",
             take(message, (call) => line.send({ type: "login_stored", call })),
           );
@@ -124,10 +124,10 @@ export function keepLoginBook({ store, clock, log, idleDays }: LoginBookOptions)
   };
 }
 
-type Wanted = Pick<Extract<LoginReport, { type: "login_wanted" }>, "accountId" | "cookieHash">;
+type WantedSession = Pick<Extract<LoginReport, { type: "login_wanted" }>, "accountId" | "cookieHash">;
 
 /** Another node may have stored the login just now. Edges ask at most 50 times a second. */
-async function findLogin(store: Store, { accountId, cookieHash }: Wanted): Promise<StoredObject | null> {
+async function findLogin(store: Store, { accountId, cookieHash }: WantedSession): Promise<StoredObject | null> {
   const own = (): StoredObject | null => {
     const found = store.holder(accountId, "login cookie", cookieHash);
     return found?.account_id === accountId ? found : null;
@@ -143,8 +143,8 @@ async function findLogin(store: Store, { accountId, cookieHash }: Wanted): Promi
 function storeLogin(draft: Draft, session: SessionRecord, browser: LoginBrowser, idleDays: number): void {
   const { accountId, identity, providerName, providerUrl, id, userId, loginAt } = session;
   if (draft.get(accountId, sessionKind, id)) return;
-  const at = timestamp(loginAt);
-  const told = {
+  const at = formatTimestamp(loginAt);
+  const fields = {
     identity_provider: { name: providerName, url: providerUrl },
     provider_user_id: identity.subject,
     username: identity.username.slice(0, 255),
@@ -155,8 +155,8 @@ function storeLogin(draft: Draft, session: SessionRecord, browser: LoginBrowser,
   };
   const known = draft.holder(accountId, `application user of ${providerUrl}`, identity.subject);
   const user = known
-    ? draft.replace(known, { ...known.doc, ...told })
-    : draft.revive({ kind: userKind, id: userId, account_id: accountId, revision: 0, created_at: at, doc: told });
+    ? draft.replace(known, { ...known.doc, ...fields })
+    : draft.revive({ kind: userKind, id: userId, account_id: accountId, revision: 0, created_at: at, doc: fields });
   const doc = {
     ...docOf({ ...session, userId: user.id }),
     public_url: browser.publicUrl,
@@ -166,7 +166,7 @@ function storeLogin(draft: Draft, session: SessionRecord, browser: LoginBrowser,
       location: null,
     },
     last_active: at,
-    expires_at: timestamp(expiresAt(session, idleDays)),
+    expires_at: formatTimestamp(expiresAt(session, idleDays)),
   };
   draft.revive({ kind: sessionKind, id, account_id: accountId, revision: 0, created_at: at, doc });
 }

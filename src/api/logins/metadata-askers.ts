@@ -2,7 +2,7 @@
  * Tracks which logins need metadata of identity providers, and schedules the looks. Each asker has at most one look at
  * a time, and the total is limited.
  */
-import { letGo } from "../../lib/boundary.ts";
+import { runUnattended } from "../../lib/boundary.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { makeSettledTime } from "../../lib/settled-time.ts";
 import type { Log } from "../../lib/log.ts";
@@ -42,7 +42,7 @@ export interface MetadataAskers {
   readonly problems: number;
 }
 
-interface Kept extends MetadataAsker {
+interface AskerState extends MetadataAsker {
   askedAt: number | undefined;
   /** Monotonic time. */
   dueAt: number;
@@ -72,7 +72,7 @@ const maxAsked = 1000;
 const maxProblem = 1000;
 
 export function makeMetadataAskers({ book, look, clock, log }: MetadataAskersOptions): MetadataAskers {
-  const askers = new Map<string, Kept>();
+  const askers = new Map<string, AskerState>();
   const looks = makeLooks({ book, look, clock, log });
   const { lookAt } = looks;
   /** If the clock is wrong for an hour, nothing may be removed. */
@@ -84,7 +84,7 @@ export function makeMetadataAskers({ book, look, clock, log }: MetadataAskersOpt
       before.askedAt = asker.askedAt;
       return;
     }
-    askers.set(asker.askedBy, keptOf(asker, book, clock));
+    askers.set(asker.askedBy, makeKept(asker, book, clock));
   };
   const drop = (askedBy: string): void => {
     const before = askers.get(askedBy);
@@ -117,7 +117,7 @@ export function makeMetadataAskers({ book, look, clock, log }: MetadataAskersOpt
         return false;
       }
       note({ ...address, accountId, askedBy, askedAt });
-      const kept = askers.get(askedBy) as Kept;
+      const kept = askers.get(askedBy) as AskerState;
       // An asker without room stays due, and its look starts when there is room.
       return looks.haveRoom(accountId) && (await lookAt(kept));
     },
@@ -134,7 +134,7 @@ export function makeMetadataAskers({ book, look, clock, log }: MetadataAskersOpt
       for (const kept of askers.values()) {
         if (kept.askedAt !== undefined && now - kept.askedAt > forgottenMs) drop(kept.askedBy);
         else if (!kept.looking && isDue(kept, book, clock) && looks.haveRoom(kept.accountId))
-          letGo("task", lookAt(kept));
+          runUnattended("task", lookAt(kept));
       }
     },
     reconsider() {
@@ -148,7 +148,7 @@ export function makeMetadataAskers({ book, look, clock, log }: MetadataAskersOpt
 
 interface Looks {
   /** Resolves with whether the metadata changed. Runs one look at a time. */
-  lookAt(kept: Kept): Promise<boolean>;
+  lookAt(kept: AskerState): Promise<boolean>;
   /** Whether one more look may start for the account. */
   haveRoom(accountId: string): boolean;
 }
@@ -162,7 +162,7 @@ function makeLooks({ book, look, clock, log }: MetadataAskersOptions): Looks {
     if (left === 0) byAccount.delete(accountId);
     else byAccount.set(accountId, left);
   };
-  const tried = async (kept: Kept): Promise<boolean> => {
+  const tried = async (kept: AskerState): Promise<boolean> => {
     const { askedBy, accountId: account } = kept;
     const url = kept.url.replace(/[?#].*/s, "");
     count(account, 1);
@@ -195,7 +195,7 @@ function makeLooks({ book, look, clock, log }: MetadataAskersOptions): Looks {
 }
 
 /** Returns a new asker, whose look is due immediately or when its known metadata needs renewal. */
-function keptOf(asker: MetadataAsker, book: MetadataBook, clock: Clock): Kept {
+function makeKept(asker: MetadataAsker, book: MetadataBook, clock: Clock): AskerState {
   return {
     ...asker,
     dueAt: dueAt(asker, book, clock),
@@ -207,7 +207,7 @@ function keptOf(asker: MetadataAsker, book: MetadataBook, clock: Clock): Kept {
 }
 
 /** Also true if the known metadata has expired, because a clock that was behind may have dated it. */
-function isDue(kept: Kept, book: MetadataBook, clock: Clock): boolean {
+function isDue(kept: AskerState, book: MetadataBook, clock: Clock): boolean {
   const now = clock.monotonic();
   if (kept.dueAt <= now) return true;
   const goodUntil = Date.parse(String(book.goodOf(kept)?.doc["good_until"]));

@@ -3,7 +3,7 @@ import { after, before, describe, it } from "node:test";
 import { makeManualClock } from "../../../test/support/clock.ts";
 import { openServerStore } from "../../../test/support/store.ts";
 import type { ServerStore } from "../../../test/support/store.ts";
-import { timestamp } from "../../lib/clock.ts";
+import { formatTimestamp } from "../../lib/clock.ts";
 import type { IdpMetadata } from "../../identity/saml/metadata/idp-metadata.ts";
 import { askerOf, makeMetadataBook } from "./metadata-book.ts";
 import type { MetadataAsker, MetadataBook } from "./metadata-book.ts";
@@ -48,22 +48,27 @@ describe("book of metadata with an address", () => {
     const { asked_at, good_until, fetched_at, entity_id } = docOf(asker) ?? {};
     assert.deepEqual(
       [asked_at, fetched_at, good_until, entity_id],
-      [timestamp(clock.now()), timestamp(clock.now()), timestamp(clock.now() + 7 * dayMs), "https://id.example"],
+      [
+        formatTimestamp(clock.now()),
+        formatTimestamp(clock.now()),
+        formatTimestamp(clock.now() + 7 * dayMs),
+        "https://id.example",
+      ],
     );
     const before = commits();
     clock.pass(dayMs);
     assert.equal(await book.keep(asker, metadata, '"1"'), false);
     assert.equal(commits(), before, "the same, seen within the day");
     assert.equal(await book.keep(asker, metadata, '"2"'), false);
-    assert.deepEqual([docOf(asker)?.["etag"], docOf(asker)?.["fetched_at"]], ['"2"', timestamp(clock.now())]);
+    assert.deepEqual([docOf(asker)?.["etag"], docOf(asker)?.["fetched_at"]], ['"2"', formatTimestamp(clock.now())]);
     clock.pass(dayMs + 1_000);
     assert.equal(await book.keep(asker, metadata, '"2"'), false);
-    assert.equal(docOf(asker)?.["good_until"], timestamp(clock.now() + 7 * dayMs), "seen again");
+    assert.equal(docOf(asker)?.["good_until"], formatTimestamp(clock.now() + 7 * dayMs), "seen again");
     const [soon, late] = [clock.now() + dayMs, clock.now() + 30 * dayMs];
     assert.equal(await book.keep(asker, { ...metadata, validUntilMs: soon }, '"3"'), true);
-    assert.equal(docOf(asker)?.["good_until"], timestamp(soon));
+    assert.equal(docOf(asker)?.["good_until"], formatTimestamp(soon));
     await book.keep(asker, { ...metadata, validUntilMs: late }, '"4"');
-    assert.equal(docOf(asker)?.["good_until"], timestamp(clock.now() + 7 * dayMs));
+    assert.equal(docOf(asker)?.["good_until"], formatTimestamp(clock.now() + 7 * dayMs));
   });
 
   it("S7: book of metadata with an address corrects dates in the future that a clock ahead has written", async () => {
@@ -74,7 +79,10 @@ describe("book of metadata with an address", () => {
     clock.step(-400 * dayMs);
     assert.equal(await book.keep(asker, metadata, '"1"'), false);
     const { fetched_at, good_until } = docOf(asker) ?? {};
-    assert.deepEqual([fetched_at, good_until], [timestamp(clock.now()), timestamp(clock.now() + 7 * dayMs)]);
+    assert.deepEqual(
+      [fetched_at, good_until],
+      [formatTimestamp(clock.now()), formatTimestamp(clock.now() + 7 * dayMs)],
+    );
   });
 
   it("book of metadata with an address stores a problem beside the usable version, once, until it is fixed", async () => {

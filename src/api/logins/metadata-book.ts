@@ -1,6 +1,6 @@
 /** Stores the metadata of identity providers: the last usable version of each login, or the reason for its absence. */
 import type { Clock } from "../../lib/clock.ts";
-import { timestamp } from "../../lib/clock.ts";
+import { formatTimestamp } from "../../lib/clock.ts";
 import type { IdpMetadata } from "../../identity/saml/metadata/idp-metadata.ts";
 import type { MetadataAddress } from "../../identity/saml/metadata/metadata-address.ts";
 import { metadataSpace, samlMetadata } from "../../resources/saml-metadata.ts";
@@ -68,9 +68,9 @@ export function makeMetadataBook(
     const doc = {
       ...emptyDoc(samlMetadata.fields),
       asked_by: askedBy,
-      ...(askedAt !== undefined && { asked_at: timestamp(askedAt), document }),
+      ...(askedAt !== undefined && { asked_at: formatTimestamp(askedAt), document }),
       url,
-      fetched_at: timestamp(clock.now()),
+      fetched_at: formatTimestamp(clock.now()),
       ...found,
     };
     await store.write(systemWrite(accountId, "keepMetadata", clock), (draft) => {
@@ -91,7 +91,7 @@ export function makeMetadataBook(
     const isOld = ageMs > dayMs || ageMs < -clockErrorMs;
     if (!isNew && !isOld && !isMended && present?.doc["etag"] === etag) return false;
     const goodUntil = Math.min(now + keptMs, metadata.validUntilMs ?? Number.POSITIVE_INFINITY);
-    await write(asker, { entity_id: metadata.entityId, metadata: text, etag, good_until: timestamp(goodUntil) });
+    await write(asker, { entity_id: metadata.entityId, metadata: text, etag, good_until: formatTimestamp(goodUntil) });
     return isNew;
   };
   const keepProblem = async (asker: MetadataAsker, problem: string): Promise<void> => {
@@ -107,7 +107,7 @@ export function makeMetadataBook(
     async keepAsked(asker) {
       const present = presentOf(asker);
       if (present && asker.askedAt !== undefined) {
-        await write(asker, { ...present.doc, asked_at: timestamp(asker.askedAt) });
+        await write(asker, { ...present.doc, asked_at: formatTimestamp(asker.askedAt) });
       }
     },
     async forget(accountId, askedBy) {

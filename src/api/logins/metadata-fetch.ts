@@ -1,6 +1,6 @@
 /** Fetches the metadata of an identity provider within the limits of control I7. */
 import type { Clock } from "../../lib/clock.ts";
-import { openOutbound } from "../../outbound/client.ts";
+import { openOutbound } from "../../outbound/outbound.ts";
 
 export interface MetadataFetch {
   /**
@@ -52,13 +52,13 @@ export function makeMetadataFetch({ clock, allowLocal, ca }: MetadataFetchOption
         throw new Error(`it answers with ${JSON.stringify(type.slice(0, 60))} instead of XML`);
       }
       const { etag = "" } = headers;
-      return { text: decoded(body), etag: etag.length <= maxTag ? etag : "" };
+      return { text: decodeMetadata(body), etag: etag.length <= maxTag ? etag : "" };
     },
     close: () => outbound.close(),
   };
 }
 
-function decoded(body: Buffer): string {
+function decodeMetadata(body: Buffer): string {
   try {
     return utf8.decode(body);
   } catch {

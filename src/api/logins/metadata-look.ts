@@ -5,8 +5,8 @@
 import type { Clock } from "../../lib/clock.ts";
 import { refreshAfter } from "../../identity/saml/metadata/idp-metadata.ts";
 import type { IdpMetadata } from "../../identity/saml/metadata/idp-metadata.ts";
-import type { IdentityCalls } from "../../identity/worker/calls.ts";
-import type { WorkerClient } from "../../identity/worker/client.ts";
+import type { IdentityCalls } from "../../identity/worker/identity-calls.ts";
+import type { WorkerClient } from "../../identity/worker/worker-client.ts";
 import type { StoredObject } from "../../storage/store.ts";
 import type { MetadataBook, MetadataAsker } from "./metadata-book.ts";
 import type { MetadataFetch } from "./metadata-fetch.ts";

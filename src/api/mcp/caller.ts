@@ -1,11 +1,11 @@
 /** Who sends a request, and what it may do. */
 import type { IncomingMessage } from "node:http";
 import { Refusal } from "../../lib/errors.ts";
-import { offeredTools } from "../../mcp/service.ts";
+import { listTools } from "../../mcp/service.ts";
 import type { RpcRequest } from "../../mcp/service.ts";
 import type { ApplicationTokens } from "../console/application-tokens.ts";
 import type { Key, KeyRing } from "../http/authenticate.ts";
-import { readerOf } from "./calls.ts";
+import { readerOf } from "./mcp-calls.ts";
 
 /** Authenticates an API key or the access token of an application. Rejects with `Refusal`. */
 export type Authenticate = (request: IncomingMessage) => Promise<Caller>;
@@ -50,6 +50,6 @@ export function checkScope(
   { method, params }: RpcRequest,
 ): void {
   if (!lacksScope || !mayChange || method !== "tools/call") return;
-  const tool = offeredTools(mayChange).find(({ name }) => name === params["name"]);
+  const tool = listTools(mayChange).find(({ name }) => name === params["name"]);
   if (tool?.needsWrite ?? tool?.changes) throw new Refusal("access_token_scope");
 }

@@ -4,31 +4,38 @@ import type { Clock } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import type { Log } from "../../lib/log.ts";
-import { clientOf, clientOfSession, nameOf, protocolVersions, sessionIdOf, unknownClient } from "../../mcp/client.ts";
-import type { McpClient } from "../../mcp/client.ts";
+import {
+  clientOf,
+  clientOfSession,
+  nameOf,
+  protocolVersions,
+  sessionIdOf,
+  unknownClient,
+} from "../../mcp/mcp-client.ts";
+import type { McpClient } from "../../mcp/mcp-client.ts";
 import { keepPlans, planLimits } from "../../mcp/parts/kept-plans.ts";
 import type { Notes } from "../../mcp/parts/kept-plans.ts";
 import type { Tool, ToolContext } from "../../mcp/parts/tool.ts";
-import { answerLimits, makeQuestions } from "../../mcp/questions.ts";
+import { answerLimits, makeQuestions } from "../../mcp/person-questions.ts";
 import { answerRequest, requestOf } from "../../mcp/service.ts";
 import type { McpOptions, RpcRequest } from "../../mcp/service.ts";
 import type { Key, KeyRing } from "../http/authenticate.ts";
 import { readJsonBytes } from "../http/body.ts";
-import type { Exchange } from "../http/exchange.ts";
+import type { ApiExchange } from "../http/api-exchange.ts";
 import type { Front, FrontReply } from "../http/front.ts";
 import type { RunInner } from "../http/inner-calls.ts";
 import { methodRefusal } from "../http/request-checks.ts";
-import { header } from "../operation/call.ts";
+import { readHeader } from "../operation/call.ts";
 import type { Reply } from "../operation/call.ts";
 import type { Store } from "../../storage/store.ts";
 import { makeShares } from "../operation/shares.ts";
 import type { ApplicationTokens } from "../console/application-tokens.ts";
-import { apiFor } from "./calls.ts";
+import { apiFor } from "./mcp-calls.ts";
 import { checkScope, makeAuthenticate } from "./caller.ts";
 import type { Caller } from "./caller.ts";
-import { messagesIn } from "./messages.ts";
-import { streamedReply } from "./streamed.ts";
-import { mcpPath, metadataPath, metadataReply, refusedReply } from "./discovery.ts";
+import { messagesIn } from "./mcp-messages.ts";
+import { replyStreamed } from "./streamed.ts";
+import { mcpPath, metadataPath, metadataReply, replyUnauthorized } from "./mcp-discovery.ts";
 
 export interface McpEntranceOptions {
   readonly keys: KeyRing;
@@ -80,11 +87,11 @@ export function openMcp(run: RunInner, options: McpEntranceOptions): McpEntrance
     return calls.take(seen.caller.id, () => answerRequest(request, mcp));
   };
   const streamed = (seen: Seen, request: RpcRequest): Reply =>
-    streamedReply(questions, { ...seen, callerId: seen.caller.id }, request.id, (confirm) =>
+    replyStreamed(questions, { ...seen, callerId: seen.caller.id }, request.id, (confirm) =>
       answerWith(seen, request, confirm),
     );
 
-  const post = async (exchange: Exchange, baseUrl: string, admit: (key: Key) => void): Promise<Reply> => {
+  const post = async (exchange: ApiExchange, baseUrl: string, admit: (key: Key) => void): Promise<Reply> => {
     const { request, response, expectsContinue } = exchange;
     await caughtUp();
     const caller = await authenticate(request);
@@ -108,7 +115,7 @@ export function openMcp(run: RunInner, options: McpEntranceOptions): McpEntrance
     if (!only) return { status: 202 };
     return read.isBatch ? { status: 200, body: `[${answers.map(({ body }) => String(body)).join(",")}]` } : only;
   };
-  const answer = async ({ exchange, baseUrl, caller, found, asked, mayStream, admit }: Asked): Promise<Reply> => {
+  const answer = async ({ exchange, baseUrl, caller, found, asked, mayStream, admit }: McpRequest): Promise<Reply> => {
     const { request } = exchange;
     const isFirst = asked.method === "initialize";
     const named = isFirst ? clientOf(asked.params) : found;
@@ -118,7 +125,7 @@ export function openMcp(run: RunInner, options: McpEntranceOptions): McpEntrance
     checkScope({ ...caller, mayChange }, asked);
     const seen: Seen = { exchange, caller, baseUrl, client, mayChange, admit: () => admit(caller.key) };
     const mayAsk = mayStream && asked.method === "tools/call" && client.asks && mayChange;
-    if (mayAsk && /text\/event-stream/i.test(header(request, "accept") ?? "")) return streamed(seen, asked);
+    if (mayAsk && /text\/event-stream/i.test(readHeader(request, "accept") ?? "")) return streamed(seen, asked);
     const last = await answerWith(seen, asked, async () => undefined);
     const session = isFirst ? { headers: ["mcp-session-id", sessionIdOf(client)] } : {};
     return { status: 200, body: JSON.stringify(last), ...session };
@@ -138,7 +145,7 @@ export function openMcp(run: RunInner, options: McpEntranceOptions): McpEntrance
       return {
         byKey: true,
         run: (admit) => post(exchange, baseUrl, admit),
-        refused: (refusal) => refusedReply(refusal, exchange, baseUrl, applications !== undefined),
+        refused: (refusal) => replyUnauthorized(refusal, exchange, baseUrl, applications !== undefined),
       };
     },
     stop: () => questions.stop(),
@@ -174,7 +181,7 @@ function overNodes({ store, clock, log }: McpEntranceOptions) {
 }
 
 /** One request of a message or batch. */
-interface Asked extends Pick<Seen, "exchange" | "baseUrl" | "caller"> {
+interface McpRequest extends Pick<Seen, "exchange" | "baseUrl" | "caller"> {
   /** What the session id says about the client. */
   readonly found: McpClient;
   readonly asked: RpcRequest;
@@ -185,7 +192,7 @@ interface Asked extends Pick<Seen, "exchange" | "baseUrl" | "caller"> {
 
 /** A request and its authenticated sender. */
 interface Seen {
-  readonly exchange: Exchange;
+  readonly exchange: ApiExchange;
   readonly caller: Caller;
   readonly baseUrl: string;
   readonly client: McpClient;
@@ -202,7 +209,7 @@ function checkOrigin({ headers: { origin } }: IncomingMessage, { apiOrigins, api
 }
 
 function checkVersion(request: IncomingMessage): void {
-  const version = header(request, "mcp-protocol-version");
+  const version = readHeader(request, "mcp-protocol-version");
   if (version === undefined || protocolVersions.some((one) => one === version)) return;
   const supported = protocolVersions.join(", ");
   throw new Refusal(
@@ -212,7 +219,7 @@ function checkVersion(request: IncomingMessage): void {
 }
 
 function sessionOf(request: IncomingMessage): McpClient {
-  const id = header(request, "mcp-session-id");
+  const id = readHeader(request, "mcp-session-id");
   if (id === undefined) return unknownClient;
   const client = clientOfSession(id);
   if (!client) throw new Refusal("mcp_session_unknown");

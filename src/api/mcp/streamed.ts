@@ -1,23 +1,23 @@
 /** Answers with a stream of events: first questions to the person (elicitation), then the result. */
 import { Readable } from "node:stream";
-import { letGo } from "../../lib/boundary.ts";
+import { runUnattended } from "../../lib/boundary.ts";
 import { Refusal } from "../../lib/errors.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import type { ToolContext } from "../../mcp/parts/tool.ts";
-import type { Questions } from "../../mcp/questions.ts";
-import { failure, rpcCodes } from "../../mcp/service.ts";
+import type { Questions } from "../../mcp/person-questions.ts";
+import { makeFailure, rpcCodes } from "../../mcp/service.ts";
 import type { RpcRequest } from "../../mcp/service.ts";
-import type { Exchange } from "../http/exchange.ts";
+import type { ApiExchange } from "../http/api-exchange.ts";
 import type { Reply } from "../operation/call.ts";
 
 interface Asker {
-  readonly exchange: Exchange;
+  readonly exchange: ApiExchange;
   /** Account and id of the key or person. */
   readonly callerId: string;
 }
 
 /** @param answer makes the result, and asks the person with the given function */
-export function streamedReply(
+export function replyStreamed(
   questions: Questions,
   { exchange, callerId }: Asker,
   requestId: RpcRequest["id"],
@@ -33,9 +33,9 @@ export function streamedReply(
     return await question.answer;
   };
   const answered = answer(confirm).catch((error: unknown) =>
-    failure(requestId, rpcCodes.request, error instanceof Refusal ? error.message : "internal error"),
+    makeFailure(requestId, rpcCodes.request, error instanceof Refusal ? error.message : "internal error"),
   );
-  letGo(
+  runUnattended(
     "exchange",
     answered.then((last) => {
       push(last);

@@ -3,7 +3,7 @@
  * database shows that another one lives and is not isolated, or if the lease of this node is over. Then visitors here do
  * not reach the agents of other nodes, and visitors there do not reach the agents of this node.
  */
-import { letGo } from "../../lib/boundary.ts";
+import { runUnattended } from "../../lib/boundary.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Membership } from "../../storage/cluster/membership.ts";
@@ -97,7 +97,7 @@ export function watchIsolation({ node, others, queries, changed, clock, log }: I
     // One answer is enough, so that the nodes ask all others only after a silence.
     turn += 1;
     const next = silentLooks === 0 ? [nodes[turn % nodes.length] as (typeof nodes)[number]] : nodes;
-    for (const [nodeId, lines] of next) letGo("task", ask(nodeId, lines));
+    for (const [nodeId, lines] of next) runUnattended("task", ask(nodeId, lines));
     silentLooks += 1;
     if (!node.isAlive()) {
       if (silentLooks >= isolatedAfter) change(true);
@@ -109,7 +109,7 @@ export function watchIsolation({ node, others, queries, changed, clock, log }: I
     }
     if (silentLooks < isolatedAfter || isIsolated || isChecking) return;
     isChecking = true;
-    letGo(
+    runUnattended(
       "task",
       check()
         .catch(() => undefined)

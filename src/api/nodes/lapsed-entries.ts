@@ -2,7 +2,7 @@
  * Entries of other nodes that the database no longer has, although their nodes have not removed them. A node that is cut
  * off from the database still serves its agents. Its entries stay in use while its edges answer.
  */
-import { letGo } from "../../lib/boundary.ts";
+import { runUnattended } from "../../lib/boundary.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 
 export interface LapsedOptions {
@@ -106,7 +106,7 @@ export class LapsedEntries {
       edge.silent = isThere ? 0 : edge.silent + 1;
       if (edge.silent >= maxSilent && edge.isAway && this.#edges.get(edgeId) === edge) this.#drop(edgeId, edge);
     });
-    letGo("task", asked);
+    runUnattended("task", asked);
   }
 
   #drop(edgeId: string, { ids }: LapsedEdge): void {

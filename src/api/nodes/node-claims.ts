@@ -1,7 +1,7 @@
 /** Claims of names with several nodes: the register of this node decides first, and then the database. */
-import { letGo } from "../../lib/boundary.ts";
+import { runUnattended } from "../../lib/boundary.ts";
 import type { Clock } from "../../lib/clock.ts";
-import type { Claim, ClaimAnswer, NameClaims } from "../../directory/names.ts";
+import type { NameClaim, ClaimAnswer, NameClaims } from "../../directory/name-claims.ts";
 import type { Presence } from "../../storage/cluster/presence.ts";
 import type { EdgeLine } from "../edges/edges.ts";
 
@@ -9,15 +9,15 @@ import type { EdgeLine } from "../edges/edges.ts";
 const againMs = 20;
 
 /** A claim that is pending in the database, or was granted and is not yet served by the tunnel. */
-interface Wanted {
-  readonly claim: Claim;
+interface OpenClaim {
+  readonly claim: NameClaim;
   readonly line: EdgeLine;
 }
 
 export function shareNameClaims(local: NameClaims<EdgeLine>, presence: Presence, clock: Clock): NameClaims<EdgeLine> {
-  const wanted = new Map<string, Wanted>();
+  const wanted = new Map<string, OpenClaim>();
 
-  const ask = async (one: Wanted, answer: (answer: ClaimAnswer) => void): Promise<void> => {
+  const ask = async (one: OpenClaim, answer: (answer: ClaimAnswer) => void): Promise<void> => {
     const { claim, line } = one;
     const { name, tunnelId } = claim;
     wanted.set(tunnelId, one);
@@ -37,7 +37,7 @@ export function shareNameClaims(local: NameClaims<EdgeLine>, presence: Presence,
       return answer(outcome === "conflict" ? "conflict" : "unasked");
     }
   };
-  const forget = (one: Wanted): void => {
+  const forget = (one: OpenClaim): void => {
     const { tunnelId, name } = one.claim;
     wanted.delete(tunnelId);
     presence.drop(tunnelId, name);
@@ -46,7 +46,7 @@ export function shareNameClaims(local: NameClaims<EdgeLine>, presence: Presence,
     ...local,
     claim(claim, line, answer) {
       local.claim(claim, line, (said) => {
-        if (said === "granted") letGo("task", ask({ claim, line }, answer));
+        if (said === "granted") runUnattended("task", ask({ claim, line }, answer));
         else answer(said);
       });
     },

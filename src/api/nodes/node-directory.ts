@@ -2,13 +2,13 @@
  * The directory over all nodes. This node shares the state of its edges. It sends the other nodes' state to its edges
  * as if it came from other edges of this node.
  */
-import { letGo } from "../../lib/boundary.ts";
+import { runUnattended } from "../../lib/boundary.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Presence } from "../../storage/cluster/presence.ts";
 import type { OtherNodes } from "../edges/directory.ts";
 import type { EdgeQueries } from "../edges/queries.ts";
 import type { EdgeLine } from "../edges/edges.ts";
-import type { Entry } from "../../directory/news.ts";
+import type { DirectoryEntry } from "../../directory/news.ts";
 import type { Agents } from "../../directory/replica.ts";
 import { shareNameClaims } from "./node-claims.ts";
 import { NodeEntries } from "./node-entries.ts";
@@ -46,9 +46,9 @@ const occupiedMs = 600_000;
 
 export function openNodeDirectory(options: NodeDirectoryOptions): NodeDirectory {
   const { presence, host, clock } = options;
-  const put = (id: string, entry: Entry, name?: Parameters<Presence["put"]>[2]): void =>
+  const put = (id: string, entry: DirectoryEntry, name?: Parameters<Presence["put"]>[2]): void =>
     presence.put(id, JSON.stringify(entry), name);
-  const others = new NodeEntries(options);
+  const entries = new NodeEntries(options);
   /** Addresses of the edges of this node. */
   const own = new Map<string, string>();
   /** Ports that are shared as taken, until they may be tried again. */
@@ -66,7 +66,7 @@ export function openNodeDirectory(options: NodeDirectoryOptions): NodeDirectory 
       const { shared } = entry;
       if (!shared) return;
       const { id, endpoint, accountId } = shared;
-      others.serves(shared);
+      entries.serves(shared);
       put(id, entry, endpoint && { name: endpoint.name, accountId, pool: endpoint.pool });
     },
     occupied(edgeId, port) {
@@ -94,15 +94,15 @@ export function openNodeDirectory(options: NodeDirectoryOptions): NodeDirectory 
     },
     told: (done) => void presence.told().then((change) => reachedBy(change, done)),
     change: () => presence.change,
-    news: () => others.news(),
-    edgeIds: () => others.edgeIds(),
-    follow: (told, taken) => others.follow(told, taken),
-    lines: () => others.lines(),
-    allLines: () => others.allLines(),
-    linesByNode: () => others.linesByNode(),
-    lineOf: (sessionId) => others.lineOf(sessionId),
-    agents: others.agents,
-    endRevoked: () => others.endRevoked(),
+    news: () => entries.news(),
+    edgeIds: () => entries.edgeIds(),
+    follow: (told, taken) => entries.follow(told, taken),
+    lines: () => entries.lines(),
+    allLines: () => entries.allLines(),
+    linesByNode: () => entries.linesByNode(),
+    lineOf: (sessionId) => entries.lineOf(sessionId),
+    agents: entries.agents,
+    endRevoked: () => entries.endRevoked(),
     address: () => (own.size > 0 ? [...own.values()].join(", ") : undefined),
   };
 }
@@ -128,7 +128,7 @@ function inBatches(ask: (number: number) => Promise<unknown>): (number: number, 
   return (number, done) => {
     newest = Math.max(newest, number);
     waiting.push(done);
-    if (!isAsking) letGo("task", work());
+    if (!isAsking) runUnattended("task", work());
   };
 }
 

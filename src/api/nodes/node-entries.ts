@@ -1,7 +1,7 @@
 /** Presence entries of the other nodes, stored in a replica and sent to the edges of this node as news. */
-import { sharesName } from "../../directory/names.ts";
+import { sharesName } from "../../directory/name-claims.ts";
 import { newsOf } from "../../directory/news.ts";
-import type { DirectoryNews, EdgeEntry, Entry, PortEntry, SharedTunnel } from "../../directory/news.ts";
+import type { DirectoryNews, EdgeEntry, DirectoryEntry, PortEntry, SharedTunnel } from "../../directory/news.ts";
 import { Replica } from "../../directory/replica.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { siblingOf } from "../../lib/plain-names.ts";
@@ -46,7 +46,7 @@ export class NodeEntries {
   /** Ids of entries that are not about agents. */
   readonly #rest = new Set<string>();
   /** Entries that need another entry, which has not arrived yet. */
-  #early = new Map<string, Entry>();
+  #early = new Map<string, DirectoryEntry>();
   readonly #lapsed: LapsedEntries;
   #told: (news: readonly DirectoryNews[]) => void = () => undefined;
 
@@ -112,8 +112,8 @@ export class NodeEntries {
     if (news.length > 0) this.#told(news);
   }
 
-  follow(told: (news: readonly DirectoryNews[]) => void, taken: (id: string, moved: boolean) => void): void {
-    this.#told = told;
+  follow(onNews: (news: readonly DirectoryNews[]) => void, taken: (id: string, moved: boolean) => void): void {
+    this.#told = onNews;
     this.#options.presence.follow({
       has: (id) => this.#has(id),
       ids: () => [...this.#edges.keys(), ...this.#ports.keys(), ...this.#rest, ...this.agents.allIds()],
@@ -127,9 +127,9 @@ export class NodeEntries {
         for (const { what, id } of all) if (what === "taken") taken(id, this.#has(id));
         const puts = inOrder([...this.#early].map(([id, entry]) => ({ ...entry, id })));
         this.#early = new Map();
-        for (const { id, ...entry } of puts) this.#put(id, entry as Entry, news);
+        for (const { id, ...entry } of puts) this.#put(id, entry as DirectoryEntry, news);
         if (all.some(({ what }) => what === "lapsed")) this.#endRevoked(news);
-        told(news);
+        onNews(news);
       },
     });
   }
@@ -139,7 +139,7 @@ export class NodeEntries {
     return [this.#edges, this.#ports, this.#rest, this.#early, agents].some((one) => one.has(id));
   }
 
-  #hear(id: string, entry: Entry | OtherEntry): void {
+  #hear(id: string, entry: DirectoryEntry | OtherEntry): void {
     if (entry.what !== "delivery" && entry.what !== "problems" && entry.what !== "unreached") {
       this.#early.set(id, entry);
       return;
@@ -200,7 +200,7 @@ export class NodeEntries {
     }
   }
 
-  #put(id: string, entry: Entry, news: DirectoryNews[]): void {
+  #put(id: string, entry: DirectoryEntry, news: DirectoryNews[]): void {
     const { agents } = this;
     this.#lapsed.delete(id, this.#edgeOf(id) ?? "");
     if (entry.what === "edge") return this.#putEdge(entry, news);
@@ -271,13 +271,13 @@ export class NodeEntries {
   }
 }
 
-function entryOf({ body, node }: { readonly body: string; readonly node: string }): Entry | OtherEntry {
-  const entry = JSON.parse(body) as Entry | OtherEntry;
+function entryOf({ body, node }: { readonly body: string; readonly node: string }): DirectoryEntry | OtherEntry {
+  const entry = JSON.parse(body) as DirectoryEntry | OtherEntry;
   return entry.what === "edge" ? { ...entry, node } : entry;
 }
 
 /** Omits kinds that only a newer version knows. */
-function inOrder<E extends { readonly what: Entry["what"] }>(entries: readonly E[]): readonly E[] {
+function inOrder<E extends { readonly what: DirectoryEntry["what"] }>(entries: readonly E[]): readonly E[] {
   const known = entries.filter(({ what }) => order.includes(what));
   return known.sort((one, other) => order.indexOf(one.what) - order.indexOf(other.what));
 }

@@ -27,7 +27,7 @@ const peerAuthorityDays = 20 * 365;
 export async function shareKeys(store: Store, own: ServerKeys, clock: Clock): Promise<SharedKeys> {
   const [owner] = store.accounts();
   if (!owner) throw new Error("share keys with other nodes: there is no account");
-  if (!first(store.objects(kinds))) {
+  if (!firstObject(store.objects(kinds))) {
     const peer = await createAuthority({
       commonName: "Postern nodes",
       now: clock.now(),
@@ -46,12 +46,12 @@ export async function shareKeys(store: Store, own: ServerKeys, clock: Clock): Pr
       });
     });
   }
-  const shared = first(store.objects(kinds));
+  const shared = firstObject(store.objects(kinds));
   if (!shared) throw new Error("share keys with other nodes: they are not in the database");
   return keysOf(shared);
 }
 
-function first(objects: Iterable<StoredObject>): StoredObject | undefined {
+function firstObject(objects: Iterable<StoredObject>): StoredObject | undefined {
   for (const object of objects) return object;
   return undefined;
 }

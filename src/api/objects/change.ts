@@ -1,20 +1,20 @@
 /** Changes one object, for all operations that do so. */
 import type { JsonObject } from "../../lib/json.ts";
-import { parseFields } from "../../schema/parse.ts";
+import { parseFields } from "../../schema/parse-fields.ts";
 import type { ResourceDeclaration } from "../../schema/resource.ts";
 import type { Draft, StoredObject, Written } from "../../storage/store.ts";
 import type { Call } from "../operation/call.ts";
 import { inputRefusal } from "../operation/input-refusal.ts";
-import { ownerOf, viewsFor } from "./context.ts";
-import type { ObjectContext } from "./context.ts";
-import { givenValues } from "./given-values.ts";
-import { pathNames, theOne } from "./lookup.ts";
-import { blankModuleIdentities, identified, makeModuleIdentities, noModuleIdentities } from "./module-identities.ts";
+import { ownerOf, viewsFor } from "./object-context.ts";
+import type { ObjectContext } from "./object-context.ts";
+import { listGivenValues } from "./given-values.ts";
+import { pathNames, requireObject } from "./lookup.ts";
+import { makeBlankIdentities, addIdentities, makeModuleIdentities, noModuleIdentities } from "./module-identities.ts";
 import type { ModuleIdentities } from "./module-identities.ts";
 import { checkIfMatch } from "./preconditions.ts";
-import { prepare } from "./prepare.ts";
+import { prepareObject } from "./prepare-object.ts";
 import { warningHeaders } from "./warnings.ts";
-import { isDryRun, rehearse } from "./dry-run.ts";
+import { isDryRun, rehearseWork } from "./dry-run.ts";
 import { writeContext } from "./write-context.ts";
 
 /** Changes the object in the path by `body`, in its own write. */
@@ -24,21 +24,21 @@ export async function writeChange(
   context: ObjectContext,
   body: JsonObject,
   check?: (previous: StoredObject) => void,
-): Promise<Changed> {
-  const present = theOne(resource, call, context.store);
+): Promise<ChangedObject> {
+  const present = requireObject(resource, call, context.store);
   check?.(present);
   const work = (draft: Draft, identities: ModuleIdentities): StoredObject => {
-    check?.(theOne(resource, call, draft));
+    check?.(requireObject(resource, call, draft));
     return changeIn(draft, resource, call, context, () => body, identities);
   };
   const { store } = context;
   const told = ({ doc }: StoredObject): readonly string[] => warningHeaders(resource, doc, present.doc).headers ?? [];
   // Creating an identity is slow, so invalid requests are rejected with blank identities first.
-  const blank = blankModuleIdentities(resource, body, present.doc);
-  if (blank.size > 0) rehearse(store, call, (draft) => work(draft, blank), idOf);
+  const blank = makeBlankIdentities(resource, body, present.doc);
+  if (blank.size > 0) rehearseWork(store, call, (draft) => work(draft, blank), idOf);
   const identities = await makeModuleIdentities(resource, body, present.doc, context.clock.now());
   if (isDryRun(call)) {
-    const { result, also } = rehearse(store, call, (draft) => work(draft, identities), idOf);
+    const { result, also } = rehearseWork(store, call, (draft) => work(draft, identities), idOf);
     return { result, revision: store.revision, headers: [...told(result), ...also] };
   }
   const written = await store.write(writeContext(call), (draft) => work(draft, identities));
@@ -49,7 +49,7 @@ function idOf({ id }: StoredObject): string {
   return id;
 }
 
-interface Changed extends Written<StoredObject> {
+interface ChangedObject extends Written<StoredObject> {
   /** Header fields with warnings about the input and with other changes. */
   readonly headers: readonly string[];
 }
@@ -63,13 +63,13 @@ export function changeIn(
   bodyFor: (previous: StoredObject) => JsonObject,
   identities: ModuleIdentities = noModuleIdentities,
 ): StoredObject {
-  const previous = theOne(resource, call, draft);
+  const previous = requireObject(resource, call, draft);
   checkIfMatch(call, viewsFor(call, context).etag(previous));
-  return change(resource, call, context, draft, previous, bodyFor(previous), identities);
+  return changeObject(resource, call, context, draft, previous, bodyFor(previous), identities);
 }
 
 /** Parses `body` as a change of `previous` and stores the result, unless it is unchanged. */
-function change(
+function changeObject(
   resource: ResourceDeclaration,
   call: Call,
   context: ObjectContext,
@@ -78,14 +78,14 @@ function change(
   body: JsonObject,
   identities: ModuleIdentities,
 ): StoredObject {
-  const given = Object.fromEntries(Object.entries(body).filter(([name]) => !pathNames.has(name)));
-  const { issues, doc } = parseFields(resource.fields, given, "update", previous.doc);
+  const input = Object.fromEntries(Object.entries(body).filter(([name]) => !pathNames.has(name)));
+  const { issues, doc } = parseFields(resource.fields, input, "update", previous.doc);
   if (issues.length > 0) throw inputRefusal(call.operation.id, issues);
-  call.given?.set(previous.id, givenValues(resource.fields, given));
+  call.given?.set(previous.id, listGivenValues(resource.fields, input));
   const behaviour = context.behaviours[resource.name];
-  const prepared = prepare(resource, call, draft, previous.account_id, doc, previous, behaviour);
+  const prepared = prepareObject(resource, call, draft, previous.account_id, doc, previous, behaviour);
   const owner = ownerOf(previous.id, context);
-  const whole = identified(resource, prepared.doc, previous.doc, identities, owner);
+  const whole = addIdentities(resource, prepared.doc, previous.doc, identities, owner);
   if (JSON.stringify(whole) === JSON.stringify(previous.doc)) return previous;
   return draft.replace(previous, whole);
 }

@@ -2,8 +2,8 @@
 import type { Change, Draft, Store } from "../../storage/store.ts";
 import { resources } from "../../resources/index.ts";
 import type { Call } from "../operation/call.ts";
-import { flagIn } from "./pages.ts";
-import { quotedField } from "./quoted-field.ts";
+import { flagIn } from "./page-query.ts";
+import { renderQuotedField } from "./quoted-field.ts";
 import { judgeOf } from "./write-context.ts";
 
 export const dryRunQuery = ["dry_run"] as const;
@@ -23,7 +23,7 @@ interface Rehearsed<T> {
  * Runs `work` and discards the changes.
  * @param idOf returns the id of the written object
  */
-export function rehearse<T>(
+export function rehearseWork<T>(
   store: Pick<Store, "rehearse">,
   call: Call,
   work: (draft: Draft) => T,
@@ -33,17 +33,20 @@ export function rehearse<T>(
     (draft) => ({ result: work(draft), changes: draft.changes() }),
     judgeOf(call),
   );
-  return { result, also: alsoHeaders(changes, idOf(result)) };
+  return { result, also: makeAlsoHeaders(changes, idOf(result)) };
 }
 
 /** Maximum number of other objects in a response. */
 const maxLines = 10;
 
-function alsoHeaders(changes: readonly Change[], id: string): readonly string[] {
-  const others = changes.filter((one) => one.id !== id && shown.has(one.kind));
-  const lines = others.slice(0, maxLines).map(lineOf);
-  const rest = others.length - lines.length;
-  return [...lines, ...(rest > 0 ? [`and ${rest} more`] : [])].flatMap((line) => ["postern-also", quotedField(line)]);
+function makeAlsoHeaders(changes: readonly Change[], id: string): readonly string[] {
+  const otherChanges = changes.filter((one) => one.id !== id && shown.has(one.kind));
+  const lines = otherChanges.slice(0, maxLines).map(lineOf);
+  const rest = otherChanges.length - lines.length;
+  return [...lines, ...(rest > 0 ? [`and ${rest} more`] : [])].flatMap((line) => [
+    "postern-also",
+    renderQuotedField(line),
+  ]);
 }
 
 const shown: ReadonlySet<string> = new Set(resources.map(({ name }) => name));

@@ -2,11 +2,11 @@
 import type { Field, Fields } from "../../schema/fields.ts";
 import { emptyValue, inputName } from "../../schema/doc.ts";
 import type { Doc } from "../../schema/doc.ts";
-import { renderFields } from "../../schema/render.ts";
+import { renderFields } from "../../schema/render-fields.ts";
 import type { ResourceDeclaration } from "../../schema/resource.ts";
 import type { Operation } from "../operation/call.ts";
-import { modulesOf, resourceNamed } from "../operation/declarations.ts";
-import { exampleId, exampleInput, exampleTime, exampleValue } from "../operation/examples.ts";
+import { modulesOf, resourceNamed } from "../operation/resource-declarations.ts";
+import { exampleId, exampleInput, exampleTime, exampleValue } from "../operation/example-ids.ts";
 import { uriOf, uriOfId } from "./views.ts";
 
 /** Operations with the same reply share an example by its name. */
@@ -18,7 +18,7 @@ export interface NamedExample {
 export const exampleBaseUrl = "https://api.example.com";
 
 /** Selects the values that a reply shows. */
-interface Shown {
+interface ShownValues {
   /** Whether to include values that only the reply to a creation shows. */
   readonly once: boolean;
   /** Whether all values come from the server, including optional input. */
@@ -54,16 +54,16 @@ export function exampleObject(resource: ResourceDeclaration, once = false): Reco
     id,
     uri: uriOf({ kind: name, id, doc }, exampleBaseUrl),
     ...(!live && { created_at: exampleTime }),
-    ...rendered(resource.fields, doc),
+    ...renderExample(resource.fields, doc),
   };
 }
 
 /** Returns fields as a reply shows them, with the values that an input must have. */
 export function exampleShown(fields: Fields): Record<string, unknown> {
-  return rendered(fields, docOf(fields, exampleInput(fields, "create"), { once: false, all: false }));
+  return renderExample(fields, docOf(fields, exampleInput(fields, "create"), { once: false, all: false }));
 }
 
-function rendered(fields: Fields, doc: Doc): Record<string, unknown> {
+function renderExample(fields: Fields, doc: Doc): Record<string, unknown> {
   return renderFields(fields, doc, {
     uriOf: (id) => uriOfId(id, exampleBaseUrl),
     children: (kind) => [exampleObject(resourceNamed(kind))],
@@ -72,23 +72,23 @@ function rendered(fields: Fields, doc: Doc): Record<string, unknown> {
   });
 }
 
-function docOf(fields: Fields, given: Doc, shown: Shown): Doc {
+function docOf(fields: Fields, doc: Doc, shown: ShownValues): Doc {
   return Object.fromEntries(
     Object.entries(fields).map(([name, field]) => {
       const key = inputName(name, field);
-      return [key, valueOf(name, field, given[key], shown)];
+      return [key, valueOf(name, field, doc[key], shown)];
     }),
   );
 }
 
-function valueOf(name: string, field: Field, given: unknown, shown: Shown): unknown {
+function valueOf(name: string, field: Field, stored: unknown, shown: ShownValues): unknown {
   if (isShownOnce(field)) return shown.once ? field.example : null;
-  if (given === undefined && field.nullable) return null;
+  if (stored === undefined && field.nullable) return null;
   // An immutable reference names the owner of the object.
   const isOwner = field.type === "ref" && field.immutable === true;
   const servers = shown.all || isOwner || field.live === true || field.readOnly === true;
-  if (field.type === "object") return docOf(field.fields, (given ?? {}) as Doc, { ...shown, all: servers });
-  const value = given ?? (servers ? exampleValue(name, field) : emptyValue(field));
+  if (field.type === "object") return docOf(field.fields, (stored ?? {}) as Doc, { ...shown, all: servers });
+  const value = stored ?? (servers ? exampleValue(name, field) : emptyValue(field));
   if (field.type !== "list" || field.of.type !== "object") return value;
   const inner = field.of.fields;
   return (value as readonly Doc[]).map((item) => docOf(inner, item, { ...shown, all: servers }));

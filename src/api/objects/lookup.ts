@@ -3,7 +3,7 @@ import { Refusal } from "../../lib/errors.ts";
 import type { ResourceDeclaration } from "../../schema/resource.ts";
 import type { Reader, StoredObject } from "../../storage/store.ts";
 import type { Call } from "../operation/call.ts";
-import { pathParameters } from "../operation/declarations.ts";
+import { pathParameters } from "../operation/resource-declarations.ts";
 
 /** Names that clients repeat in bodies although the path contains them (semantics, "Ids"). */
 export const pathNames: ReadonlySet<string> = new Set(["id", "edge_id", "subscription_id"]);
@@ -15,9 +15,9 @@ export function accountOf(resource: ResourceDeclaration, call: Call): string {
 }
 
 /** Returns the object in the path. Throws 404 also if its owner differs from the owner in the path. */
-export function theOne(resource: ResourceDeclaration, call: Call, reader: Pick<Reader, "get">): StoredObject {
+export function requireObject(resource: ResourceDeclaration, call: Call, reader: Pick<Reader, "get">): StoredObject {
   const accountId = accountOf(resource, call);
-  const object = find(reader, accountId, resource.name, call.parameters.at(-1) as string);
+  const object = findObject(reader, accountId, resource.name, call.parameters.at(-1) as string);
   const names = pathParameters(resource);
   for (let index = 0; index < names.length; index += 1) {
     if (object.doc[names[index] as string] !== call.parameters[index]) throw notFound(object.kind, object.id);
@@ -25,7 +25,7 @@ export function theOne(resource: ResourceDeclaration, call: Call, reader: Pick<R
   return object;
 }
 
-export function find(reader: Pick<Reader, "get">, accountId: string, kind: string, id: string): StoredObject {
+export function findObject(reader: Pick<Reader, "get">, accountId: string, kind: string, id: string): StoredObject {
   const object = reader.get(accountId, kind, id);
   if (!object) throw notFound(kind, id);
   return object;

@@ -4,7 +4,7 @@ import type { JsonObject } from "../../lib/json.ts";
 import type { ModuleOwner } from "../../traffic/module.ts";
 import type { Doc } from "../../schema/doc.ts";
 import type { ResourceDeclaration } from "../../schema/resource.ts";
-import { modulesOf } from "../operation/declarations.ts";
+import { modulesOf } from "../operation/resource-declarations.ts";
 import { isJsonObject } from "../../lib/json.ts";
 
 /** By module name: a function that returns the module's identity for its owner. */
@@ -19,7 +19,7 @@ export async function makeModuleIdentities(
   present: Doc | undefined,
   nowMs: number,
 ): Promise<ModuleIdentities> {
-  const missing = lackingIdentity(resource, body, present);
+  const missing = listLackingIdentity(resource, body, present);
   if (missing.length === 0) return noModuleIdentities;
   const made = await Promise.all(
     missing.map(async ([module]) => [module.name, await module.identify?.(nowMs)] as const),
@@ -28,22 +28,22 @@ export async function makeModuleIdentities(
 }
 
 /** Returns blank identities for the modules for which `makeModuleIdentities` would create one, for dry runs. */
-export function blankModuleIdentities(
+export function makeBlankIdentities(
   resource: ResourceDeclaration,
   body: JsonObject,
   present: Doc | undefined,
 ): ModuleIdentities {
-  return new Map(lackingIdentity(resource, body, present).map(([module]) => [module.name, () => ({})]));
+  return new Map(listLackingIdentity(resource, body, present).map(([module]) => [module.name, () => ({})]));
 }
 
-function lackingIdentity(resource: ResourceDeclaration, body: JsonObject, present: Doc | undefined) {
+function listLackingIdentity(resource: ResourceDeclaration, body: JsonObject, present: Doc | undefined) {
   return modulesOf(resource).filter(
     ([module]) => "identify" in module && isJsonObject(body[module.name]) && !present?.[module.name],
   );
 }
 
 /** Returns `doc` with identities for the modules that `previous` did not have, or `doc` itself if there are none. */
-export function identified(
+export function addIdentities(
   resource: ResourceDeclaration,
   doc: Doc,
   previous: Doc | undefined,

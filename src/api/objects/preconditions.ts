@@ -1,5 +1,5 @@
 import { Refusal } from "../../lib/errors.ts";
-import { header } from "../operation/call.ts";
+import { readHeader } from "../operation/call.ts";
 import type { Call } from "../operation/call.ts";
 
 /**
@@ -7,7 +7,7 @@ import type { Call } from "../operation/call.ts";
  * the stored part is compared, so an agent that connects or disconnects does not block a write.
  */
 export function checkIfMatch(call: Call, etag: string): void {
-  const wanted = header(call.request, "if-match");
+  const wanted = readHeader(call.request, "if-match");
   if (wanted === undefined || wanted.trim() === "*") return;
   if (wanted.split(",").some((tag) => storedPart(tag.trim()) === storedPart(etag))) return;
   throw new Refusal("precondition_failed", undefined, { etag });
@@ -20,7 +20,7 @@ function storedPart(etag: string): string {
 
 /** Returns the idempotency key of a POST. Throws `Refusal` if it is invalid. */
 export function idempotencyKey(call: Call): string | undefined {
-  const key = header(call.request, "idempotency-key");
+  const key = readHeader(call.request, "idempotency-key");
   if (key === undefined || /^[\x21-\x7e]{1,255}$/.test(key)) return key;
   throw new Refusal("idempotency_key_invalid", "the Idempotency-Key must be 1 to 255 visible ASCII characters");
 }

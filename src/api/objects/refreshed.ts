@@ -4,7 +4,7 @@ import type { Store } from "../../storage/store.ts";
 import type { Call, Operation, Reply } from "../operation/call.ts";
 
 /** Returns the operation with one retry after a refresh of the store if it does not find an object. */
-export function refreshed(operation: Operation, store: Pick<Store, "node" | "refresh" | "commits">): Operation {
+export function retryAfterRefresh(operation: Operation, store: Pick<Store, "node" | "refresh" | "commits">): Operation {
   if (operation.open) return operation;
   const again = async (call: Call, refusal: Refusal, before: number): Promise<Reply> => {
     await store.refresh().catch(() => undefined);

@@ -5,12 +5,12 @@
 import { createHash } from "node:crypto";
 import type { Fields } from "../../schema/fields.ts";
 import type { Doc } from "../../schema/doc.ts";
-import { renderFields } from "../../schema/render.ts";
+import { renderFields } from "../../schema/render-fields.ts";
 import type { ResourceDeclaration } from "../../schema/resource.ts";
 import type { Reader, StoredObject } from "../../storage/store.ts";
 import { isVisible } from "../operation/scope.ts";
-import type { Scope } from "../operation/scope.ts";
-import { resourceNamed, resourceOfId, resources } from "../operation/declarations.ts";
+import type { KeyScope } from "../operation/scope.ts";
+import { resourceNamed, resourceOfId, resources } from "../operation/resource-declarations.ts";
 
 /** Returns the values of an object's live fields, by field name; see `RenderContext`. */
 export type LiveValues = (object: StoredObject, baseUrl: string) => Doc;
@@ -35,7 +35,7 @@ export interface Views {
    * Returns the views of a key with this scope: without hidden objects, and without secrets unless the key may read
    * them. Call this on the views without limits.
    */
-  seenBy(scope: Scope | undefined): Views;
+  seenBy(scope: KeyScope | undefined): Views;
 }
 
 interface Rendered {
@@ -66,7 +66,7 @@ export function makeViews(
   live: Readonly<Record<string, LiveValues>>,
   lookup?: Reader["get"],
 ): Views {
-  const byScope = new WeakMap<Scope, Views>();
+  const byScope = new WeakMap<KeyScope, Views>();
   const blind = viewsOf({ reader, live, lookup, scope: undefined, redact: true });
   const all: Views = {
     ...viewsOf({ reader, live, lookup, scope: undefined, redact: false }),
@@ -85,7 +85,7 @@ interface Sight {
   readonly reader: Pick<Reader, "children">;
   readonly live: Readonly<Record<string, LiveValues>>;
   readonly lookup: Reader["get"] | undefined;
-  readonly scope: Scope | undefined;
+  readonly scope: KeyScope | undefined;
   readonly redact: boolean;
 }
 

@@ -3,7 +3,7 @@ import type { ResourceDeclaration } from "../../schema/resource.ts";
 import type { Doc } from "../../schema/doc.ts";
 import { doubtsOf } from "../../schema/doubts.ts";
 import type { Reply } from "../operation/call.ts";
-import { quotedField } from "./quoted-field.ts";
+import { renderQuotedField } from "./quoted-field.ts";
 
 /** Maximum number of warnings in a response. */
 const maxLines = 10;
@@ -16,5 +16,7 @@ export function warningHeaders(
 ): Pick<Reply, "headers"> {
   const doubts = doubtsOf(resource, doc, before).slice(0, maxLines);
   if (doubts.length === 0) return {};
-  return { headers: doubts.flatMap(({ path, message }) => ["postern-warning", quotedField(`${path}: ${message}`)]) };
+  return {
+    headers: doubts.flatMap(({ path, message }) => ["postern-warning", renderQuotedField(`${path}: ${message}`)]),
+  };
 }

@@ -1,6 +1,6 @@
 /** Context and judge of a call's writes. */
 import type { Judge, WriteContext } from "../../storage/store.ts";
-import { header } from "../operation/call.ts";
+import { readHeader } from "../operation/call.ts";
 import type { Call } from "../operation/call.ts";
 import { readReason } from "../operation/reason.ts";
 import { seesEverything } from "../operation/scope.ts";
@@ -8,7 +8,7 @@ import { seesEverything } from "../operation/scope.ts";
 /** Throws `Refusal` if the reason cannot be stored unchanged. */
 export function writeContext(call: Call): WriteContext {
   const { accountId, id } = call.principal;
-  const reason = readReason(header(call.request, "postern-reason"));
+  const reason = readReason(readHeader(call.request, "postern-reason"));
   const judge = judgeOf(call);
   return {
     principal: { accountId, id, source: call.request.socket.remoteAddress ?? "" },

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import type { Draft, Store } from "../../storage/store.ts";
 import { writeContext } from "./write-context.ts";
 import type { Call, Reply } from "../operation/call.ts";
-import { missing, scopeFor } from "../operation/missing-scope.ts";
+import { refuseMissingScope, scopeFor } from "../operation/missing-scope.ts";
 import { isVisible } from "../operation/scope.ts";
 import { idempotencyKey } from "./preconditions.ts";
 
@@ -24,19 +24,19 @@ export async function writeOnce<T>(
     fingerprint: requestHash(call),
     answer: (result, revision) => JSON.stringify(reply(result, revision)),
   });
-  if (written.replayed !== undefined) return replayed(call, store, JSON.parse(written.replayed) as Reply);
+  if (written.replayed !== undefined) return replayReply(call, store, JSON.parse(written.replayed) as Reply);
   return reply(written.result, written.revision);
 }
 
 /** Returns the stored reply, unless it contains an object that a limited key may no longer see. */
-function replayed({ operation, principal }: Call, store: Pick<Store, "get">, reply: Reply): Reply {
+function replayReply({ operation, principal }: Call, store: Pick<Store, "get">, reply: Reply): Reply {
   const { scope, accountId } = principal;
   const { resource } = operation;
   if (!scope || !resource || typeof reply.body !== "string") return reply;
   const { id, metadata } = JSON.parse(reply.body) as { readonly id?: string; readonly metadata?: unknown };
   const shown = { kind: resource.name, doc: { metadata } };
   const object = store.get(accountId, resource.name, id ?? "") ?? shown;
-  if (!isVisible(scope, object)) throw missing(operation, scopeFor(scope, object));
+  if (!isVisible(scope, object)) throw refuseMissingScope(operation, scopeFor(scope, object));
   return reply;
 }
 

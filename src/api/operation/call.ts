@@ -3,10 +3,10 @@ import type { IncomingMessage } from "node:http";
 import type { RefusalName } from "../../lib/errors.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
-import type { Operation as ResourceOperation, ResourceDeclaration } from "../../schema/resource.ts";
+import type { DeclaredOperation as ResourceOperation, ResourceDeclaration } from "../../schema/resource.ts";
 import type { Fields } from "../../schema/fields.ts";
 import type { Judge } from "../../storage/store.ts";
-import type { Scope } from "./scope.ts";
+import type { KeyScope } from "./scope.ts";
 
 export interface ApiPrincipal {
   readonly accountId: string;
@@ -15,7 +15,7 @@ export interface ApiPrincipal {
   /** Whether the key may manage accounts. */
   readonly operator: boolean;
   /** Limits of the key. Default: none. */
-  readonly scope?: Scope;
+  readonly scope?: KeyScope;
   /** Whether lists of changes conceal secrets although the key may read them. Default: false. */
   readonly isConcealed?: boolean;
   /** When the key expires. Default: never. */
@@ -114,7 +114,7 @@ export interface Operation {
 }
 
 /** Returns the value of a header field. Several values are joined as one list. */
-export function header(request: IncomingMessage, name: string): string | undefined {
+export function readHeader(request: IncomingMessage, name: string): string | undefined {
   const value = request.headers[name];
   return Array.isArray(value) ? value.join(", ") : value;
 }

@@ -1,13 +1,13 @@
 import { Refusal } from "../../lib/errors.ts";
 import type { StoredObject } from "../../storage/store.ts";
 import type { Operation } from "./call.ts";
-import type { Scope } from "./scope.ts";
+import type { KeyScope } from "./scope.ts";
 
 /**
  * Returns the refusal for an operation that a limited key may not call.
  * @param scope that the key would need
  */
-export function missing({ id }: Operation, scope: string, why = `it needs the scope "${scope}"`): Refusal {
+export function refuseMissingScope({ id }: Operation, scope: string, why = `it needs the scope "${scope}"`): Refusal {
   return new Refusal("scope_missing", `${id}: the API key is limited: ${why}`, { scope });
 }
 
@@ -17,6 +17,6 @@ export function scopeOf(metadata: unknown): string {
 }
 
 /** Returns the scope that the key lacks to see the object. */
-export function scopeFor({ kinds }: Scope, { kind, doc }: Pick<StoredObject, "kind" | "doc">): string {
+export function scopeFor({ kinds }: KeyScope, { kind, doc }: Pick<StoredObject, "kind" | "doc">): string {
   return kinds && !kinds.has(kind) ? `type:${kind}` : scopeOf(doc["metadata"]);
 }

@@ -18,14 +18,15 @@ export function readReason(field: string | undefined): string | undefined {
     "latin1",
   );
   const isRaw = bytes.length === given.length;
-  if (!isRaw && !isUtf8(bytes)) throw refusal("must be percent-encoded UTF-8, but decodes to other bytes");
+  if (!isRaw && !isUtf8(bytes)) throw refuseReason("must be percent-encoded UTF-8, but decodes to other bytes");
   const reason = bytes.toString(isUtf8(bytes) ? "utf8" : "latin1");
-  if (/\p{Cc}/u.test(reason)) throw refusal("must have no control characters");
+  if (/\p{Cc}/u.test(reason)) throw refuseReason("must have no control characters");
   const length = Buffer.byteLength(reason);
-  if (length > maxReasonBytes) throw refusal(`must be at most ${maxReasonBytes} bytes of UTF-8, is ${length} bytes`);
+  if (length > maxReasonBytes)
+    throw refuseReason(`must be at most ${maxReasonBytes} bytes of UTF-8, is ${length} bytes`);
   return reason;
 }
 
-function refusal(must: string): Refusal {
+function refuseReason(must: string): Refusal {
   return new Refusal("reason_invalid", `the header Postern-Reason ${must}`);
 }

@@ -12,11 +12,11 @@ export function recordWrites(
 ): readonly Operation[] {
   if (recorder === undefined) return operations;
   return operations.map((operation) =>
-    operation.method === "GET" ? operation : { ...operation, run: recorded(operation, recorder, clock) },
+    operation.method === "GET" ? operation : { ...operation, run: recordSpans(operation, recorder, clock) },
   );
 }
 
-function recorded({ id, method, path, run }: Operation, recorder: SpanRecorder, clock: Clock): Operation["run"] {
+function recordSpans({ id, method, path, run }: Operation, recorder: SpanRecorder, clock: Clock): Operation["run"] {
   return async (call: Call): Promise<Reply> => {
     const startedAt = clock.now();
     let status = 500;

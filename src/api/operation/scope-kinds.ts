@@ -1,4 +1,4 @@
-import { resources } from "./declarations.ts";
+import { resources } from "./resource-declarations.ts";
 
 /** Returns the problem of a scope, as the end of "must …". Undefined if it is valid. */
 export function scopeIssue(scope: string): string | undefined {

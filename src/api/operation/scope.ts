@@ -1,7 +1,7 @@
 /** Limits of an API key. */
 import type { StoredObject } from "../../storage/store.ts";
 
-export interface Scope {
+export interface KeyScope {
   readonly write: boolean;
   /** Whether the key may see secrets. If not, they are masked. */
   readonly secrets: boolean;
@@ -14,7 +14,7 @@ export interface Scope {
 }
 
 /** Returns undefined for a key without limits. */
-export function readScopes(scopes: readonly string[] | undefined): Scope | undefined {
+export function readScopes(scopes: readonly string[] | undefined): KeyScope | undefined {
   if (!scopes || scopes.length === 0) return undefined;
   const named = (word: string): string[] =>
     scopes.flatMap((scope) => (scope.startsWith(`${word}:`) ? [scope.slice(word.length + 1)] : []));
@@ -32,7 +32,7 @@ export function readScopes(scopes: readonly string[] | undefined): Scope | undef
 const words = ["write", "secrets", "exchanges"] as const;
 
 /** Whether a key with `inner` can do nothing that a key with `outer` cannot do. */
-export function isWithin(inner: Scope | undefined, outer: Scope | undefined): boolean {
+export function isWithin(inner: KeyScope | undefined, outer: KeyScope | undefined): boolean {
   if (!outer) return true;
   if (!inner || words.some((word) => inner[word] && !outer[word])) return false;
   const { kinds, prefixes } = outer;
@@ -41,13 +41,13 @@ export function isWithin(inner: Scope | undefined, outer: Scope | undefined): bo
 }
 
 /** Whether a key with the scope may see every object of its account. */
-export function seesEverything(scope: Pick<Scope, "kinds" | "prefixes"> | undefined): boolean {
+export function seesEverything(scope: Pick<KeyScope, "kinds" | "prefixes"> | undefined): boolean {
   return !scope?.kinds && !scope?.prefixes;
 }
 
 /** Whether a key with the scope may see the object. */
 export function isVisible(
-  scope: Pick<Scope, "kinds" | "prefixes"> | undefined,
+  scope: Pick<KeyScope, "kinds" | "prefixes"> | undefined,
   object: Pick<StoredObject, "kind" | "doc">,
 ): boolean {
   if (scope?.kinds && !scope.kinds.has(object.kind)) return false;
@@ -55,7 +55,7 @@ export function isVisible(
 }
 
 /** Whether a key with the scope may read secrets, and values that may contain secrets. */
-export function seesSecrets(scope: Scope | undefined): boolean {
+export function seesSecrets(scope: KeyScope | undefined): boolean {
   return scope?.secrets ?? true;
 }
 

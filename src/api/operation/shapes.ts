@@ -1,7 +1,7 @@
 /** Small schemas of replies that belong to no resource. */
 import type { JsonSchema } from "../../schema/json-schema.ts";
 
-export function text(description: string): JsonSchema {
+export function textSchema(description: string): JsonSchema {
   return { type: "string", description };
 }
 
@@ -9,7 +9,7 @@ export function textOrNull(description: string): JsonSchema {
   return { type: ["string", "null"], description };
 }
 
-export function flag(description: string): JsonSchema {
+export function flagSchema(description: string): JsonSchema {
   return { type: "boolean", description };
 }
 
@@ -18,7 +18,7 @@ export function object(description: string, properties: Readonly<Record<string, 
   return { type: "object", description, properties, required: Object.keys(properties), additionalProperties: false };
 }
 
-export function list(description: string, items: JsonSchema): JsonSchema {
+export function listSchema(description: string, items: JsonSchema): JsonSchema {
   return { type: "array", description, items };
 }
 

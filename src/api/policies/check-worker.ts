@@ -1,7 +1,7 @@
 /** The thread that checks policies. */
 import { parentPort } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";
-import { serveCalls } from "../../identity/worker/serve.ts";
-import { policyCalls } from "./check.ts";
+import { serveCalls } from "../../identity/worker/serve-calls.ts";
+import { policyCalls } from "./policy-checks.ts";
 
 serveCalls(parentPort as MessagePort, policyCalls);

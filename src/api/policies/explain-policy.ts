@@ -1,12 +1,12 @@
 /** Evaluates a policy that no object uses yet, with the rules that would run. */
-import { policyModuleName } from "../../policy/compile.ts";
-import type { CompiledPolicy } from "../../policy/compiled.ts";
+import { policyModuleName } from "../../policy/compile-policy.ts";
+import type { CompiledPolicy } from "../../policy/compiled-policy.ts";
 import type { Layer } from "../../policy/language/action.ts";
 import { startSimulation } from "../../policy/simulate.ts";
 import type { Simulated, SimulatedRequest } from "../../policy/simulate.ts";
 import type { HeaderPairs } from "../../traffic/header-list.ts";
-import type { RequestDescription } from "../../routing/planes/questions.ts";
-import { steps } from "../traffic/steps.ts";
+import type { RequestDescription } from "../../routing/planes/edge-questions.ts";
+import { renderSteps } from "../traffic/render-steps.ts";
 
 /** Never throws. If the policy needs something that only an account has, the result contains that. */
 export async function explainPolicy(
@@ -31,13 +31,18 @@ export async function explainPolicy(
   try {
     const simulation = startSimulation(policy, { layer, host: described.host, port: 443, secrets: {}, keySets: {} });
     if (layer === "http") return ofRequest(await simulation.request(request, true));
-    const told = await simulation.connection(request, true);
-    const outcome = told.isClosed ? "denied" : "forwarded";
-    return { ...nothing, outcome, forwarded_to: told.forwardedTo ?? null, steps: steps(told.steps) };
+    const explanation = await simulation.connection(request, true);
+    const outcome = explanation.isClosed ? "denied" : "forwarded";
+    return {
+      ...nothing,
+      outcome,
+      forwarded_to: explanation.forwardedTo ?? null,
+      steps: renderSteps(explanation.steps),
+    };
   } catch (error) {
     const reason = `it cannot be tested here: ${(error as Error).message}`;
     const step = { by: policyModuleName, outcome: "skipped", reason } as const;
-    return { ...nothing, outcome: "failed", steps: steps([step]) };
+    return { ...nothing, outcome: "failed", steps: renderSteps([step]) };
   }
 }
 
@@ -50,12 +55,12 @@ function ofRequest({ status, headers, body, upstream, forwardedTo, steps: made }
     outcome: isSent ? "forwarded" : (last?.outcome ?? "denied"),
     status_code: isSent && last === undefined ? null : status,
     forwarded_to: forwardedTo === undefined ? null : `https://${forwardedTo}`,
-    steps: steps(made),
-    request_headers: fields(upstream?.headers ?? []),
-    response: { status_code: status, headers: fields(headers), body: body ?? null },
+    steps: renderSteps(made),
+    request_headers: renderHeaders(upstream?.headers ?? []),
+    response: { status_code: status, headers: renderHeaders(headers), body: body ?? null },
   };
 }
 
-function fields(pairs: HeaderPairs): readonly object[] {
+function renderHeaders(pairs: HeaderPairs): readonly object[] {
   return pairs.map(([name, value]) => ({ name, value }));
 }

@@ -1,11 +1,11 @@
 /** One attempt to obtain a certificate for a domain, and its stored result. */
-import { challengeCertificate } from "../../acme/challenge.ts";
-import type { Challenge } from "../../acme/challenge.ts";
+import { challengeCertificate } from "../../acme/challenge-certificate.ts";
+import type { Challenge } from "../../acme/challenge-certificate.ts";
 import type { ChallengeType } from "../../acme/challenge-types.ts";
 import type { DnsChallenges } from "../../acme/dns/challenges.ts";
 import { obtainCertificate } from "../../acme/obtain.ts";
 import { renewalId } from "../../acme/renewal-info.ts";
-import { timestamp } from "../../lib/clock.ts";
+import { formatTimestamp } from "../../lib/clock.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { KeyedCertificate } from "../../lib/certificates/x509.ts";
 import type { Log } from "../../lib/log.ts";
@@ -14,13 +14,13 @@ import { docOf, emptyDoc } from "../../schema/doc.ts";
 import type { DocOf } from "../../schema/doc.ts";
 import type { Job as SoleJob } from "../../storage/cluster/jobs.ts";
 import type { Draft, Store, StoredObject } from "../../storage/store.ts";
-import type { Authorities } from "./authorities.ts";
+import type { AcmeAuthorities } from "./acme-authorities.ts";
 import { makeDnsProof } from "./dns-proof.ts";
 import type { DnsProof } from "./dns-proof.ts";
-import { failureOf, pauseMs } from "./failure.ts";
-import type { Failure } from "./failure.ts";
-import { certificateOf, changeJob, challengesFor, jobOf, policyOf, usualRenewal } from "./job.ts";
-import type { Job, Policy } from "./job.ts";
+import { failureOf, pauseMs } from "./attempt-failure.ts";
+import type { AttemptFailure } from "./attempt-failure.ts";
+import { certificateOf, changeJob, challengesFor, jobOf, policyOf, defaultRenewal } from "./job.ts";
+import type { CertificateJob, Policy } from "./job.ts";
 import { systemWrite } from "../operation/system-write.ts";
 import { reservedDomain } from "../../resources/reserved-domain.ts";
 import { certificateJob } from "../../resources/certificate-job.ts";
@@ -30,7 +30,7 @@ export interface AttemptContext {
   readonly store: Store;
   /** Only the holder of this job makes attempts. */
   readonly job: SoleJob;
-  readonly authorities: Authorities;
+  readonly authorities: AcmeAuthorities;
   /** Acceptable types; `dns-01` only with `dns`. */
   readonly challenges: readonly ChallengeType[];
   readonly dns: DnsChallenges | undefined;
@@ -52,7 +52,10 @@ const operation = "provisionCertificate";
  * Resolves with undefined if the domain has a certificate or no longer wants one. Otherwise resolves with the reason,
  * which is also stored in the domain's job. Rejects if it cannot be stored.
  */
-export async function attempt(context: AttemptContext, domain: StoredObject): Promise<Failure | undefined> {
+export async function attemptCertificate(
+  context: AttemptContext,
+  domain: StoredObject,
+): Promise<AttemptFailure | undefined> {
   const { store, clock, dns, log, signal } = context;
   const proof = makeDnsProof({
     dns,
@@ -75,7 +78,7 @@ async function attemptWith(
   context: AttemptContext,
   domain: StoredObject,
   proof: DnsProof,
-): Promise<Failure | undefined> {
+): Promise<AttemptFailure | undefined> {
   const { store, clock, random, authorities } = context;
   const policy = policyOf(domain);
   if (!policy) return undefined;
@@ -86,8 +89,8 @@ async function attemptWith(
       work(draft);
     });
   // A crash during the attempt counts as a failure.
-  const retriesAt = later(clock, pauseMs(job.failures + 1, 0, random));
-  const started = { started_at: timestamp(clock.now()), retries_at: retriesAt, under_way: true };
+  const retriesAt = timestampAfter(clock, pauseMs(job.failures + 1, 0, random));
+  const started = { started_at: formatTimestamp(clock.now()), retries_at: retriesAt, under_way: true };
   try {
     await write((draft) => changeJob(draft, domain, started));
     await proof.clear(job.dns_record);
@@ -100,7 +103,7 @@ async function attemptWith(
         name,
         keyType: policy.private_key_type === "rsa" ? "rsa" : "ec",
         challenges: [type, ...types.filter((one) => one !== type)],
-        replaces: authority === authorities.of(job.directory) ? replaced(store, domain) : undefined,
+        replaces: authority === authorities.of(job.directory) ? nameReplaced(store, domain) : undefined,
         async present(challenge) {
           shown = challenge;
           if (challenge.type === "dns-01") {
@@ -109,7 +112,7 @@ async function attemptWith(
           }
           const doc = await challengeDoc(domain, challenge, clock);
           const { revision } = await write((draft) => {
-            withdraw(draft, domain);
+            withdrawCertificate(draft, domain);
             draft.create(domain.account_id, acmeChallenge.name, doc);
           });
           await context.reachedEdge(revision);
@@ -119,7 +122,10 @@ async function attemptWith(
     });
     const doc = certificateDoc(domain, made, clock);
     await write((draft) =>
-      install(draft, domain, doc, { challenge_type: shown?.type ?? job.challenge_type, directory: directoryUrl }),
+      installCertificate(draft, domain, doc, {
+        challenge_type: shown?.type ?? job.challenge_type,
+        directory: directoryUrl,
+      }),
     );
     return undefined;
   } catch (error) {
@@ -127,7 +133,7 @@ async function attemptWith(
     if (context.signal.aborted) {
       const { started_at, retries_at } = job;
       await write((draft) => {
-        withdraw(draft, domain);
+        withdrawCertificate(draft, domain);
         changeJob(draft, domain, { started_at, retries_at, under_way: false });
       });
       return undefined;
@@ -135,13 +141,13 @@ async function attemptWith(
     const failure = failureOf(error);
     const failures = job.failures + 1;
     await write((draft) => {
-      withdraw(draft, domain);
+      withdrawCertificate(draft, domain);
       changeJob(draft, domain, {
         under_way: false,
         failures,
         error_code: failure.code,
         msg: failure.message,
-        retries_at: later(clock, pauseMs(failures, failure.retryAfterMs, random)),
+        retries_at: timestampAfter(clock, pauseMs(failures, failure.retryAfterMs, random)),
       });
     });
     return failure;
@@ -155,7 +161,7 @@ function stillWants(draft: Draft, { account_id, kind, id }: StoredObject, policy
 }
 
 /** Starts with the type that succeeded last, and advances by one after each failure. */
-function challengeType(types: readonly ChallengeType[], { challenge_type, failures }: Job): ChallengeType {
+function challengeType(types: readonly ChallengeType[], { challenge_type, failures }: CertificateJob): ChallengeType {
   const last = Math.max(
     0,
     types.findIndex((type) => type === challenge_type),
@@ -164,7 +170,7 @@ function challengeType(types: readonly ChallengeType[], { challenge_type, failur
 }
 
 /** RFC 9773 §5: names the replaced certificate, so that the authority counts the order as a renewal. */
-function replaced(store: Store, domain: StoredObject): string | undefined {
+function nameReplaced(store: Store, domain: StoredObject): string | undefined {
   const pem = certificateOf(store, domain);
   return pem === undefined ? undefined : renewalId(pem);
 }
@@ -186,7 +192,7 @@ async function challengeDoc(
   };
 }
 
-function withdraw(draft: Draft, domain: StoredObject): void {
+function withdrawCertificate(draft: Draft, domain: StoredObject): void {
   for (const challenge of draft.children(acmeChallenge.name, domain.id)) draft.delete(challenge);
 }
 
@@ -197,7 +203,7 @@ function certificateDoc(domain: StoredObject, made: KeyedCertificate, clock: Clo
     description: `Obtained for ${docOf(domain, reservedDomain).domain}`.slice(0, 255),
     certificate_pem: made.certificatePem,
     private_key_pem: made.keyPem,
-    issued_at: timestamp(clock.now()),
+    issued_at: formatTimestamp(clock.now()),
   };
   const derived = tlsCertificate.derive?.(doc) ?? {};
   if ("path" in derived) throw new Error(`obtain certificate: its ${derived.path} ${derived.message}`);
@@ -205,12 +211,17 @@ function certificateDoc(domain: StoredObject, made: KeyedCertificate, clock: Clo
 }
 
 /** Sets the domain's certificate, and deletes the previously obtained one unless another object uses it. */
-function install(draft: Draft, domain: StoredObject, doc: DocOf<typeof tlsCertificate>, change: Partial<Job>): void {
+function installCertificate(
+  draft: Draft,
+  domain: StoredObject,
+  doc: DocOf<typeof tlsCertificate>,
+  change: Partial<CertificateJob>,
+): void {
   const now = draft.get(domain.account_id, domain.kind, domain.id) as StoredObject;
   const before = jobOf(draft, domain.id).certificate_made;
   const certificate = draft.create(domain.account_id, tlsCertificate.name, doc);
   draft.replace(now, { ...now.doc, certificate_id: certificate.id });
-  withdraw(draft, domain);
+  withdrawCertificate(draft, domain);
   changeJob(draft, domain, {
     started_at: null,
     under_way: false,
@@ -218,7 +229,7 @@ function install(draft: Draft, domain: StoredObject, doc: DocOf<typeof tlsCertif
     error_code: null,
     msg: "",
     retries_at: null,
-    renews_at: timestamp(usualRenewal(doc.certificate_pem)),
+    renews_at: formatTimestamp(defaultRenewal(doc.certificate_pem)),
     certificate_made: certificate.id,
     ...change,
   });
@@ -226,6 +237,6 @@ function install(draft: Draft, domain: StoredObject, doc: DocOf<typeof tlsCertif
   if (old && draft.referrers(old.id).length === 0) draft.delete(old);
 }
 
-function later(clock: Clock, delayMs: number): string {
-  return timestamp(clock.now() + delayMs);
+function timestampAfter(clock: Clock, delayMs: number): string {
+  return formatTimestamp(clock.now() + delayMs);
 }

@@ -1,13 +1,13 @@
 /** Work on one domain with a certificate policy: obtain, schedule renewal, refuse, end. */
 import { usualRetryMs } from "../../acme/renewal-info.ts";
-import { timestamp } from "../../lib/clock.ts";
+import { formatTimestamp } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Metrics } from "../../lib/metrics.ts";
 import type { SpanRecorder } from "../../lib/span-recorder.ts";
 import type { Store, StoredObject } from "../../storage/store.ts";
-import { attempt } from "./attempt.ts";
+import { attemptCertificate } from "./attempt.ts";
 import type { AttemptContext } from "./attempt.ts";
-import type { Failure } from "./failure.ts";
+import type { AttemptFailure } from "./attempt-failure.ts";
 import { certificateOf, changeJob, deleteJob, jobOf, policyOf } from "./job.ts";
 import { systemWrite } from "../operation/system-write.ts";
 import { docOf } from "../../schema/doc.ts";
@@ -23,7 +23,7 @@ export interface CertificateWork {
    */
   askRenewal(domain: StoredObject, pem: string): Promise<number>;
   /** Stores the reason why the authority is not asked. */
-  refuse(domain: StoredObject, failure: Failure): Promise<void>;
+  refuse(domain: StoredObject, failure: AttemptFailure): Promise<void>;
   /** Deletes the state of a domain without a policy. */
   end(domain: StoredObject): Promise<void>;
 }
@@ -52,7 +52,7 @@ export function makeCertificateWork(options: CertificateWorkOptions): Certificat
   return {
     async provision(domain) {
       const startedAt = clock.now();
-      const failure = await attempt(options, domain);
+      const failure = await attemptCertificate(options, domain);
       if (signal.aborted) return false;
       options.recorder?.record({
         name: "obtain certificate",
@@ -88,7 +88,7 @@ export function makeCertificateWork(options: CertificateWorkOptions): Certificat
       const renewsAt = Math.max(window.start + random() * (window.end - window.start), issuedAt + leastAgeMs);
       await write(domain, "scheduleCertificateRenewal", (draft, now) => {
         if (certificateOf(draft, now) !== pem || !policyOf(now)) return;
-        changeJob(draft, now, { renews_at: timestamp(renewsAt) });
+        changeJob(draft, now, { renews_at: formatTimestamp(renewsAt) });
       });
       return asksAt;
     },
@@ -96,7 +96,7 @@ export function makeCertificateWork(options: CertificateWorkOptions): Certificat
       log.warn("certificate not obtained", { domain: docOf(domain, reservedDomain).domain, code, reason: message });
       await write(domain, "refuseCertificate", (draft, now) => {
         if (!policyOf(now)) return;
-        const started_at = timestamp(clock.now());
+        const started_at = formatTimestamp(clock.now());
         changeJob(draft, now, { started_at, error_code: code, msg: message, retries_at: null });
       });
     },
@@ -109,7 +109,7 @@ export function makeCertificateWork(options: CertificateWorkOptions): Certificat
   };
 }
 
-function noteResult(log: Log, domain: string, failure: Failure | undefined): void {
+function noteResult(log: Log, domain: string, failure: AttemptFailure | undefined): void {
   if (!failure) {
     log.info("certificate obtained", { domain });
     return;

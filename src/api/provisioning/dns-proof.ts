@@ -1,6 +1,6 @@
 /** The DNS record of one attempt. It is stored before it is set, so that a later attempt can remove it after a crash. */
 import type { DnsChallenges } from "../../acme/dns/challenges.ts";
-import type { DnsRecord } from "../../acme/dns/provider.ts";
+import type { DnsRecord } from "../../acme/dns/dns-provider.ts";
 import { AcmeProblem } from "../../acme/problem.ts";
 import type { Log } from "../../lib/log.ts";
 

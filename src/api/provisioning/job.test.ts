@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { timestamp } from "../../lib/clock.ts";
+import { formatTimestamp } from "../../lib/clock.ts";
 import { certificateJob } from "../../resources/certificate-job.ts";
 import { emptyDoc } from "../../schema/doc.ts";
 import type { Reader, StoredObject } from "../../storage/store.ts";
@@ -12,7 +12,7 @@ const domain = { id: "rd_1", account_id: "ac_1", kind: "reserved_domain", doc: {
 
 /** Returns a domain without a certificate. Its attempt began and failed at that time, with a pause of an hour. */
 function reader(startedMs: number): Reader {
-  const times = { started_at: timestamp(startedMs), retries_at: timestamp(startedMs + hourMs) };
+  const times = { started_at: formatTimestamp(startedMs), retries_at: formatTimestamp(startedMs + hourMs) };
   const doc = { ...emptyDoc(certificateJob.fields), reserved_domain_id: domain.id, failures: 3, ...times };
   return {
     children: () => [{ id: "cj_1", account_id: "ac_1", kind: certificateJob.name, doc }],

@@ -1,7 +1,7 @@
 /** State of the server's work on the certificate of a domain: stored, shown, and used to find due work. */
 import { X509Certificate } from "node:crypto";
 import type { ChallengeType } from "../../acme/challenge-types.ts";
-import { timestamp } from "../../lib/clock.ts";
+import { formatTimestamp } from "../../lib/clock.ts";
 import { certificateJob } from "../../resources/certificate-job.ts";
 import { docOf, emptyDoc } from "../../schema/doc.ts";
 import type { Doc, DocOf } from "../../schema/doc.ts";
@@ -11,7 +11,7 @@ import { tlsCertificate } from "../../resources/tls-certificate.ts";
 import { acmeChallenge } from "../../resources/acme-challenge.ts";
 
 /** The stored job. Times are RFC 3339. */
-export type Job = DocOf<typeof certificateJob>;
+export type CertificateJob = DocOf<typeof certificateJob>;
 
 export type Policy = NonNullable<DocOf<typeof reservedDomain>["certificate_management_policy"]>;
 
@@ -26,12 +26,12 @@ export function policyOf(domain: StoredObject): Policy | undefined {
   return doc.unproven ? undefined : (doc.certificate_management_policy ?? undefined);
 }
 
-export function jobOf(reader: Reader, domainId: string): Job {
+export function jobOf(reader: Reader, domainId: string): CertificateJob {
   const [job] = reader.children(kind, domainId);
   return job ? docOf(job, certificateJob) : newJob;
 }
 
-export function changeJob(draft: Draft, domain: StoredObject, change: Partial<Job>): void {
+export function changeJob(draft: Draft, domain: StoredObject, change: Partial<CertificateJob>): void {
   const present = draft.children(kind, domain.id)[0];
   if (present) draft.replace(present, { ...present.doc, ...change });
   else draft.create(domain.account_id, kind, { ...newJob, ...change, reserved_domain_id: domain.id });
@@ -49,7 +49,7 @@ export function challengesFor(name: string, types: readonly ChallengeType[]): re
 }
 
 /** Returns the default renewal time, after two thirds of the lifetime. Milliseconds since 1970. */
-export function usualRenewal(certificatePem: string): number {
+export function defaultRenewal(certificatePem: string): number {
   const { validFromDate, validToDate } = new X509Certificate(certificatePem);
   return validFromDate.getTime() + ((validToDate.getTime() - validFromDate.getTime()) * 2) / 3;
 }
@@ -65,7 +65,7 @@ export function isDue(reader: Reader, domain: StoredObject, now: number): boolea
   if (retriesAt !== null && !isOfWrongClock) return Date.parse(retriesAt) <= now;
   const certificate = certificateOf(reader, domain);
   if (!certificate) return true;
-  return (renewsAt === null ? usualRenewal(certificate) : Date.parse(renewsAt)) <= now;
+  return (renewsAt === null ? defaultRenewal(certificate) : Date.parse(renewsAt)) <= now;
 }
 
 /** Returns the PEM of the domain's certificate. */
@@ -95,7 +95,7 @@ export function statusOf(reader: Reader, domain: StoredObject, isBusy: boolean, 
           msg:
             job.msg ||
             (isRunning ? "The server is requesting the certificate." : "The server will request the certificate."),
-          started_at: job.started_at ?? timestamp(now),
+          started_at: job.started_at ?? formatTimestamp(now),
           retries_at: isRunning ? null : job.retries_at,
         },
   };

@@ -10,12 +10,12 @@ import type { SpanRecorder } from "../../lib/span-recorder.ts";
 import type { Doc } from "../../schema/doc.ts";
 import type { Store, StoredObject } from "../../storage/store.ts";
 import type { AppliedRevisions } from "../edges/applied.ts";
-import { makeAuthorities } from "./authorities.ts";
-import type { Authorities } from "./authorities.ts";
-import { openAuthority } from "./authority.ts";
+import { makeAuthorities } from "./acme-authorities.ts";
+import type { AcmeAuthorities } from "./acme-authorities.ts";
+import { openAuthority } from "./acme-authority.ts";
 import { makeCertificateWork } from "./certificate-work.ts";
-import { pauseMs, termsNotAgreed, wildcardRefused } from "./failure.ts";
-import type { Failure } from "./failure.ts";
+import { pauseMs, termsNotAgreed, wildcardRefused } from "./attempt-failure.ts";
+import type { AttemptFailure } from "./attempt-failure.ts";
 import { certificateOf, challengesFor, isDue, jobOf, policyOf, statusOf } from "./job.ts";
 import type { AcmeSettings } from "../../settings/acme.ts";
 import { docOf } from "../../schema/doc.ts";
@@ -158,7 +158,7 @@ export function openProvisioning(options: ProvisioningOptions): Provisioning {
   };
 }
 
-function authoritiesOf(options: ProvisioningOptions, signal: AbortSignal): Authorities {
+function authoritiesOf(options: ProvisioningOptions, signal: AbortSignal): AcmeAuthorities {
   const { store, settings, clock, log } = options;
   const directories = [settings.acmeDirectory, ...settings.acmeFallbackDirectory];
   const all = directories.map((directoryUrl) => openAuthority({ store, settings, directoryUrl, clock, signal }));
@@ -176,7 +176,7 @@ function refusalOf(
   domain: StoredObject,
   { acmeAgree }: AcmeSettings,
   challenges: readonly ChallengeType[],
-): Failure | undefined {
+): AttemptFailure | undefined {
   if (challengesFor(docOf(domain, reservedDomain).domain, challenges).length === 0) return wildcardRefused;
   return acmeAgree ? undefined : termsNotAgreed;
 }

@@ -1,9 +1,9 @@
 /** Restricts agent tokens that limited keys create: an agent may serve only what the key may configure. */
 import type { Reader, StoredObject } from "../../storage/store.ts";
 import type { Operation } from "../operation/call.ts";
-import { missing } from "../operation/missing-scope.ts";
+import { refuseMissingScope } from "../operation/missing-scope.ts";
 import { isVisible } from "../operation/scope.ts";
-import type { Scope } from "../operation/scope.ts";
+import type { KeyScope } from "../operation/scope.ts";
 import { docOf } from "../../schema/doc.ts";
 import { reservedDomain } from "../../resources/reserved-domain.ts";
 import { agentInvitation } from "../../resources/agent-invitation.ts";
@@ -15,7 +15,7 @@ import { tunnelGroupBackend } from "../../resources/tunnel-group-backend.ts";
 /** Kinds with an `acl` of agents' bindings: tokens, invitations, which create tokens, and keys of SSH clients. */
 const bindingKinds = [credential, agentInvitation, sshCredential, sshCertificateAuthority];
 
-export function givesAgentsAccess(kind: string): boolean {
+export function grantsAgentAccess(kind: string): boolean {
   return bindingKinds.some(({ name }) => name === kind);
 }
 
@@ -29,10 +29,10 @@ export function aclOf(token: StoredObject): readonly string[] {
 /** @throws Refusal unless each rule is limited to reserved names and matched labels within the scope */
 export function checkTokenWithin(
   token: StoredObject,
-  { operation, scope, draft }: { readonly operation: Operation; readonly scope: Scope; readonly draft: Reader },
+  { operation, scope, draft }: { readonly operation: Operation; readonly scope: KeyScope; readonly draft: Reader },
 ): void {
   const refuse = (why: string): never => {
-    throw missing(operation, "*", `the "acl" of its agent tokens must be at least as limited: ${why}`);
+    throw refuseMissingScope(operation, "*", `the "acl" of its agent tokens must be at least as limited: ${why}`);
   };
   const accountId = token.account_id;
   const outside = (kind: string): readonly StoredObject[] =>
@@ -47,21 +47,21 @@ export function checkTokenWithin(
     if (holder?.account_id !== accountId || !isVisible(scope, holder)) {
       refuse(`"${rule}" is not a domain that is reserved with the key's metadata`);
     }
-    const other = outside(reservedDomain.name).find((one) => fits(host, docOf(one, reservedDomain).domain));
+    const other = outside(reservedDomain.name).find((one) => matchesPattern(host, docOf(one, reservedDomain).domain));
     if (other) refuse(`"${rule}" covers ${other.kind} "${other.id}"`);
   }
   if (labels.length === 0) return;
   // A tunnel serves a backend if it has all its labels.
   const served = outside(tunnelGroupBackend.name).find((backend) =>
     Object.entries(docOf(backend, tunnelGroupBackend).labels).every(([name, value]) =>
-      labels.some((rule) => fits(rule, `${name}=${value}`.toLowerCase())),
+      labels.some((rule) => matchesPattern(rule, `${name}=${value}`.toLowerCase())),
     ),
   );
   if (served) refuse(`its labels serve ${served.kind} "${served.id}"`);
 }
 
 /** Whether `text` matches `pattern`, in which `*` stands for any text. Backtracks to the last `*` only. */
-function fits(pattern: string, text: string): boolean {
+function matchesPattern(pattern: string, text: string): boolean {
   let [at, star, from] = [0, -1, 0];
   for (let index = 0; index < text.length;) {
     if (pattern[at] === "*") [star, from, at] = [at, index, at + 1];

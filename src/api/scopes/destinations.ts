@@ -15,11 +15,11 @@ import { vault } from "../../resources/vault.ts";
 import { backendKinds } from "../../schema/backend-kinds.ts";
 import { docOf } from "../../schema/doc.ts";
 import type { Doc } from "../../schema/doc.ts";
-import { references } from "../../schema/references.ts";
+import { findReferences } from "../../schema/references.ts";
 import type { Change, Draft, StoredObject } from "../../storage/store.ts";
-import { resourceNamed } from "../operation/declarations.ts";
-import { aclOf, givesAgentsAccess } from "./agent-tokens.ts";
-import { hasNewOutlet, isForwarding, sendingKinds, sentValues } from "./sent-values.ts";
+import { resourceNamed } from "../operation/resource-declarations.ts";
+import { aclOf, grantsAgentAccess } from "./agent-tokens.ts";
+import { hasNewOutlet, isForwarding, sendingKinds, listSentValues } from "./sent-values.ts";
 
 /** Paths of the values that a call itself sets, by object id. */
 export type GivenValues = ReadonlyMap<string, ReadonlySet<string>>;
@@ -36,7 +36,7 @@ export function newDestination(change: Change, at: At): string | undefined {
   return (
     ofRoute(change, at) ??
     ofBackend(change, at) ??
-    (givesAgentsAccess(kind) && !isDeepStrictEqual(before?.doc["acl"], after.doc["acl"])
+    (grantsAgentAccess(kind) && !isDeepStrictEqual(before?.doc["acl"], after.doc["acl"])
       ? ofToken(after, at)
       : undefined) ??
     ofInternalEndpoint(change, at) ??
@@ -46,32 +46,32 @@ export function newDestination(change: Change, at: At): string | undefined {
 
 function ofRoute({ kind, id, before, after }: Change, at: At): string | undefined {
   if (kind !== httpsEdgeRoute.name || !after) return undefined;
-  const kept = keptValues(after, at);
+  const kept = listKeptValues(after, at);
   if (kept.length === 0) return undefined;
-  const earlier = before && sentValues(before);
+  const earlier = before && listSentValues(before);
   const isSame =
     before !== undefined && kept.every(([path, value]) => earlier?.get(path) === value) && !hasNewOutlet(before, after);
   return isSame ? undefined : `hidden values of route "${id}" would be sent to another place`;
 }
 
 /** Returns values that the object sends and that the call does not set. */
-function keptValues(object: StoredObject, { given }: At): (readonly [path: string, value: string])[] {
+function listKeptValues(object: StoredObject, { given }: At): (readonly [path: string, value: string])[] {
   const own = given.get(object.id);
-  return [...sentValues(object)].filter(([path]) => !own?.has(path));
+  return [...listSentValues(object)].filter(([path]) => !own?.has(path));
 }
 
 function ofBackend(change: Change, at: At): string | undefined {
   const { kind, id, before, after } = change;
   if (!after) return undefined;
   const { fields } = resourceNamed(kind);
-  const present = new Set(before && references(fields, before.doc).map((one) => one.id));
-  const added = references(fields, after.doc).filter((one) => !present.has(one.id));
+  const present = new Set(before && findReferences(fields, before.doc).map((one) => one.id));
+  const added = findReferences(fields, after.doc).filter((one) => !present.has(one.id));
   const answers = added.flatMap((one) => answersBehind(one.id, after.account_id, at));
   if (answers.some((backend) => isKept(backend, at))) {
     return `"${kind}" "${id}" would answer with hidden values`;
   }
   if (!before || !isBackend(kind) || isDeepStrictEqual(targetOf(before.doc), targetOf(after.doc))) return undefined;
-  const isSent = routesTo(id, at).some((route) => keptValues(route, at).length > 0);
+  const isSent = routesTo(id, at).some((route) => listKeptValues(route, at).length > 0);
   return isSent ? `routes send hidden values to backend "${id}"` : undefined;
 }
 
@@ -89,7 +89,7 @@ function answersBehind(id: string, accountId: string, at: At): StoredObject[] {
   const found = backendKinds.map((kind) => at.draft.get(accountId, kind, id)).find((one) => one !== undefined);
   if (!found) return [];
   if (found.kind === httpResponseBackend.name) return [found];
-  const inner = references(resourceNamed(found.kind).fields, found.doc);
+  const inner = findReferences(resourceNamed(found.kind).fields, found.doc);
   return inner.flatMap((one) => answersBehind(one.id, accountId, at));
 }
 
@@ -117,7 +117,7 @@ function ofToken(token: StoredObject, at: At): string | undefined {
   for (const backend of backends) {
     const labels = Object.entries(docOf(backend, tunnelGroupBackend).labels);
     if (!labels.every(([name, value]) => acl.allowsLabel(name, value))) continue;
-    if (routesTo(backend.id, at).some((route) => keptValues(route, at).length > 0)) {
+    if (routesTo(backend.id, at).some((route) => listKeptValues(route, at).length > 0)) {
       return `its "acl" allows the labels of backend "${backend.id}", to which routes send hidden values`;
     }
   }
@@ -142,7 +142,7 @@ function forwardsHidden(accountId: string, at: At): boolean {
   return sendingKinds.some((kind) =>
     at.draft
       .page(accountId, kind, { limit: Infinity })
-      .objects.some((one) => isForwarding(one) && keptValues(one, at).length > 0),
+      .objects.some((one) => isForwarding(one) && listKeptValues(one, at).length > 0),
   );
 }
 

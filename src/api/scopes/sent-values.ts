@@ -3,7 +3,7 @@ import type { Doc } from "../../schema/doc.ts";
 import { inputName } from "../../schema/doc.ts";
 import type { Concealment, Field, Fields } from "../../schema/fields.ts";
 import type { StoredObject } from "../../storage/store.ts";
-import { modulesOf, resourceNamed, resources } from "../operation/declarations.ts";
+import { modulesOf, resourceNamed, resources } from "../operation/resource-declarations.ts";
 
 /** A concealed text with its field's declaration. */
 interface SealedText {
@@ -13,7 +13,7 @@ interface SealedText {
 }
 
 /** Returns the values by path, such as `request_headers.add.authorization`. */
-export function sentValues(object: StoredObject): ReadonlyMap<string, string> {
+export function listSentValues(object: StoredObject): ReadonlyMap<string, string> {
   return new Map(textsOf(object).flatMap((one) => (isSent(one) ? [[one.path, one.text] as const] : [])));
 }
 
@@ -40,11 +40,11 @@ export function hasNewOutlet(before: StoredObject, after: StoredObject): boolean
     return now !== null && JSON.stringify(earlier) !== JSON.stringify(now);
   });
   if (isChanged) return true;
-  const known = new Set(templates(before));
-  return templates(after).some((text) => !known.has(text));
+  const known = new Set(listTemplates(before));
+  return listTemplates(after).some((text) => !known.has(text));
 }
 
-function templates(object: StoredObject): string[] {
+function listTemplates(object: StoredObject): string[] {
   return textsOf(object).flatMap((one) => (!isSent(one) && one.text.includes("${") ? [one.text] : []));
 }
 
@@ -53,10 +53,10 @@ function isSent({ concealment, text }: SealedText): boolean {
 }
 
 function textsOf({ kind, doc }: StoredObject): SealedText[] {
-  return collect(resourceNamed(kind).fields, doc, "");
+  return collectTexts(resourceNamed(kind).fields, doc, "");
 }
 
-function collect(fields: Fields, doc: Doc, at: string): SealedText[] {
+function collectTexts(fields: Fields, doc: Doc, at: string): SealedText[] {
   return Object.entries(fields).flatMap(([name, field]) => {
     const key = inputName(name, field);
     return field.live ? [] : valueTexts(field, doc[key], at + key);
@@ -66,7 +66,7 @@ function collect(fields: Fields, doc: Doc, at: string): SealedText[] {
 function valueTexts(field: Field, value: unknown, path: string): SealedText[] {
   if (value === null || value === undefined || value === "") return [];
   if (field.sensitive && typeof value === "string") return [{ path, text: value, concealment: field.sensitive }];
-  if (field.type === "object") return collect(field.fields, value as Doc, `${path}.`);
+  if (field.type === "object") return collectTexts(field.fields, value as Doc, `${path}.`);
   if (field.type !== "map") return [];
   return Object.entries(value).flatMap(([name, one]) => valueTexts(field.of, one, `${path}.${name}`));
 }

@@ -1,8 +1,8 @@
 /** Receives the counts of this node's edges, and answers other nodes that request this node's history. */
 import { join } from "node:path";
 import { Refusal } from "../../lib/errors.ts";
-import { letGo } from "../../lib/boundary.ts";
-import type { SeriesAnswer, SeriesQuestion } from "../../routing/planes/questions.ts";
+import { runUnattended } from "../../lib/boundary.ts";
+import type { SeriesAnswer, SeriesQuestion } from "../../routing/planes/edge-questions.ts";
 import type { EdgeLine, EdgeObserver } from "../edges/edges.ts";
 import { Rollups } from "./rollups.ts";
 import type { RollupsOptions } from "./rollups.ts";
@@ -63,7 +63,7 @@ export function collectSeries({ dataDirectory, nodeId, ...options }: CollectorOp
         const { call, question } = message;
         if (reading.size >= maxReading) return line.send({ type: "series_found", call });
         const answered = read(question).then((answer) => line.send({ type: "series_found", call, answer }));
-        letGo("message", answered, () => line.send({ type: "series_found", call }));
+        runUnattended("message", answered, () => line.send({ type: "series_found", call }));
       }
     },
     stop: () => rollups.stop(),

@@ -5,8 +5,8 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Log } from "../../lib/log.ts";
 import type { Metrics } from "../../lib/metrics.ts";
 import type { Level } from "./levels.ts";
-import { parseLine, renderLine } from "./lines.ts";
-import type { StoredStep } from "./lines.ts";
+import { parseLine, renderLine } from "./series-lines.ts";
+import type { StoredStep } from "./series-lines.ts";
 
 export interface SeriesFiles {
   /** Returns the number of each file of the level. */

@@ -1,8 +1,8 @@
 /** Adds stored steps by time, account and service. */
 import { addTallies, otherServices, trafficOf } from "../../lib/tally.ts";
-import type { PackedTally, Tally } from "../../lib/tally.ts";
+import type { PackedTally, DurationTally } from "../../lib/tally.ts";
 import { floorTo } from "./levels.ts";
-import type { StoredStep } from "./lines.ts";
+import type { StoredStep } from "./series-lines.ts";
 
 export interface MergedLimits {
   /** Maximum number of services of an account in one step. Further ones are added to the other services. */
@@ -13,7 +13,7 @@ export interface MergedLimits {
 
 /** Tallies by start of the step, then by account, then by service. */
 export class Merged {
-  readonly #steps = new Map<number, Map<string, Map<string, Tally>>>();
+  readonly #steps = new Map<number, Map<string, Map<string, DurationTally>>>();
   readonly #stepMs: number;
   readonly #limits: MergedLimits;
   #count = 0;
@@ -59,7 +59,7 @@ export class Merged {
       );
   }
 
-  #at(at: number, accountId: string): Map<string, Tally> {
+  #at(at: number, accountId: string): Map<string, DurationTally> {
     let accounts = this.#steps.get(at);
     if (!accounts) this.#steps.set(at, (accounts = new Map()));
     let services = accounts.get(accountId);
@@ -69,7 +69,7 @@ export class Merged {
 }
 
 /** Returns the step with the tallies of all its services as one. */
-export function summed(step: StoredStep): StoredStep {
+export function sumServices(step: StoredStep): StoredStep {
   return { ...step, tallies: step.tallies.map(([, , ...rest]): PackedTally => [otherServices, "", ...rest]) };
 }
 

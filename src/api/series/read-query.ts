@@ -1,11 +1,11 @@
 /** Reads the query of a request for the history of traffic. */
 import { Refusal } from "../../lib/errors.ts";
 import { parseTime } from "../../lib/rfc3339.ts";
-import { once } from "../objects/pages.ts";
+import { readOnce } from "../objects/page-query.ts";
 import type { Call } from "../operation/call.ts";
 import { floorTo, levelOf } from "./levels.ts";
-import type { MetricName } from "./metrics.ts";
-import { isMetric, metricNames } from "./metrics.ts";
+import type { MetricName } from "./metric-names.ts";
+import { isMetric, metricNames } from "./metric-names.ts";
 import { minuteMs } from "../../lib/durations.ts";
 
 export type Grouping = "none" | "service" | "reason";
@@ -49,14 +49,14 @@ const maxMetrics = 10;
 export function readSeriesQuery(call: Call, now: number): SeriesQuery {
   const refuse = (message: string): Refusal => new Refusal("query_invalid", `${call.operation.id}: ${message}`);
   const oneOf = <Name extends string>(key: string, names: readonly Name[]): Name | undefined => {
-    const text = once(call, key);
+    const text = readOnce(call, key);
     if (text === undefined) return undefined;
     const found = names.find((name) => name === text);
     if (found === undefined) throw refuse(`"${key}" must be one of ${names.join(", ")}`);
     return found;
   };
   const timeOf = (key: string): number | undefined => {
-    const text = once(call, key);
+    const text = readOnce(call, key);
     const at = text === undefined ? undefined : parseTime(text);
     if (text !== undefined && (at === undefined || at < 0)) {
       throw refuse(`"${key}" must be a time such as 2026-01-31T12:00:00Z`);
@@ -64,7 +64,7 @@ export function readSeriesQuery(call: Call, now: number): SeriesQuery {
     return at;
   };
   const groupBy = oneOf("group_by", groupings) ?? "none";
-  const metrics = (once(call, "metric") ?? (groupBy === "reason" ? "refused" : "requests,errors")).split(",");
+  const metrics = (readOnce(call, "metric") ?? (groupBy === "reason" ? "refused" : "requests,errors")).split(",");
   const unknown = metrics.find((name) => !isMetric(name));
   if (unknown !== undefined) throw refuse(`"metric" must be a list of ${metricNames.join(", ")}`);
   if (metrics.length > maxMetrics) throw refuse(`"metric" must have at most ${maxMetrics} names`);
@@ -75,8 +75,8 @@ export function readSeriesQuery(call: Call, now: number): SeriesQuery {
   const since = timeOf("since") ?? until - defaultPeriodMs;
   if (since >= until) throw refuse('"since" must be before "until"');
   const given = oneOf("step", Object.keys(steps));
-  const stepMs = given === undefined ? usualStep(since, until, now) : (steps[given] as number);
-  const serviceId = once(call, "service_id");
+  const stepMs = given === undefined ? defaultStep(since, until, now) : (steps[given] as number);
+  const serviceId = readOnce(call, "service_id");
   if (serviceId !== undefined && !/^[\w-]{1,100}$/.test(serviceId)) throw refuse('"service_id" must be an id');
   const query = { since: floorTo(since, stepMs), until: floorTo(until + stepMs - 1, stepMs), stepMs };
   const count = (query.until - query.since) / stepMs;
@@ -91,13 +91,13 @@ export function readSeriesQuery(call: Call, now: number): SeriesQuery {
 }
 
 function limitIn(call: Call): number {
-  const text = once(call, "groups");
+  const text = readOnce(call, "groups");
   const limit = text === undefined ? defaultGroups : /^\d{1,3}$/.test(text) ? Number(text) : 0;
   if (limit >= 1 && limit <= maxGroups) return limit;
   throw new Refusal("query_invalid", `${call.operation.id}: "groups" must be a whole number from 1 to ${maxGroups}`);
 }
 
-function usualStep(since: number, until: number, now: number): number {
+function defaultStep(since: number, until: number, now: number): number {
   const all = Object.values(steps);
   return all.find((ms) => (until - since) / ms <= usualSteps && isKept(since, ms, now)) ?? (all.at(-1) as number);
 }

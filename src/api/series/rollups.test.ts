@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { silentLog } from "../../lib/log.ts";
 import { makeMetrics } from "../../lib/metrics.ts";
-import { Tally } from "../../lib/tally.ts";
+import { DurationTally } from "../../lib/tally.ts";
 import type { PackedTally } from "../../lib/tally.ts";
 import { makeManualClock } from "../../../test/support/clock.ts";
 import type { ManualClock } from "../../../test/support/clock.ts";
@@ -32,7 +32,7 @@ beforeEach(() => {
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
 function requests(count: number, serviceId = "s1"): PackedTally {
-  const tally = new Tally();
+  const tally = new DurationTally();
   tally.count("requests", count);
   return tally.pack(serviceId);
 }

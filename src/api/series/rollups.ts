@@ -3,19 +3,19 @@
  * written first. Hours are the sums of minutes, and days the sums of hours, so that a crash loses no more than the
  * minutes that were not yet written.
  */
-import { letGo } from "../../lib/boundary.ts";
+import { runUnattended } from "../../lib/boundary.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Metrics } from "../../lib/metrics.ts";
 import type { PackedTally } from "../../lib/tally.ts";
-import type { SeriesQuestion } from "../../routing/planes/questions.ts";
+import type { SeriesQuestion } from "../../routing/planes/edge-questions.ts";
 import { openSeriesFiles } from "./files.ts";
 import type { SeriesFiles } from "./files.ts";
 import { days, floorTo, hours, levelOf, levels, minutes } from "./levels.ts";
 import type { Level } from "./levels.ts";
-import type { StoredStep } from "./lines.ts";
-import { Merged, summed, trafficIn } from "./merged.ts";
-import { prune, putSum, sumMinutes } from "./summing.ts";
+import type { StoredStep } from "./series-lines.ts";
+import { Merged, sumServices, trafficIn } from "./merged.ts";
+import { pruneFiles, putSum, sumMinutes } from "./summing.ts";
 
 export interface RollupsOptions {
   readonly directory: string;
@@ -57,13 +57,13 @@ export class Rollups {
     );
     this.#timers = [
       clock.every(writeEveryMs, () =>
-        letGo(
+        runUnattended(
           "task",
           this.#inOrder(() => this.#write()),
         ),
       ),
       clock.every(sumEveryMs, () =>
-        letGo(
+        runUnattended(
           "task",
           this.#inOrder(() => this.#sumUp()),
         ),
@@ -74,7 +74,7 @@ export class Rollups {
       for (const file of await this.#files.list(minutes)) this.#open(file * minutes.fileMs);
       await this.#sumUp();
     });
-    letGo("task", opened);
+    runUnattended("task", opened);
   }
 
   /** @param at when the traffic ended, milliseconds since 1970 */
@@ -93,7 +93,7 @@ export class Rollups {
       const chosen = found.map((step) =>
         serviceId === undefined ? step : { ...step, tallies: step.tallies.filter(([id]) => id === serviceId) },
       );
-      merged.addAll(isByService || serviceId !== undefined ? chosen : chosen.map(summed));
+      merged.addAll(isByService || serviceId !== undefined ? chosen : chosen.map(sumServices));
       return merged.steps();
     });
   }
@@ -178,7 +178,7 @@ export class Rollups {
       await putSum(this.#files, days, day, await this.#files.read(hours, Math.floor(day / hours.fileMs)));
       this.#openDays.delete(day);
     }
-    for (const level of levels) await prune(this.#files, level, now);
+    for (const level of levels) await pruneFiles(this.#files, level, now);
   }
 }
 

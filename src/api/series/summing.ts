@@ -2,7 +2,7 @@
 import type { SeriesFiles } from "./files.ts";
 import { minutes } from "./levels.ts";
 import type { Level } from "./levels.ts";
-import type { StoredStep } from "./lines.ts";
+import type { StoredStep } from "./series-lines.ts";
 import { Merged, trafficIn } from "./merged.ts";
 
 /** Maximum size of one level on disk. */
@@ -32,13 +32,13 @@ export async function putSum(
   const stored = await files.read(level, file);
   const merged = new Merged(level.stepMs, { services: level.maxServices });
   merged.addAll(finer);
-  const others = stored.filter((step) => step.at !== at);
-  if (trafficIn(finer) < trafficIn(stored) - trafficIn(others)) return;
-  await files.replace(level, file, [...others, ...merged.steps()]);
+  const otherSteps = stored.filter((step) => step.at !== at);
+  if (trafficIn(finer) < trafficIn(stored) - trafficIn(otherSteps)) return;
+  await files.replace(level, file, [...otherSteps, ...merged.steps()]);
 }
 
 /** Deletes the files farthest from the present time. After a jump of the clock, the true history is near again. */
-export async function prune(files: SeriesFiles, level: Level, now: number): Promise<void> {
+export async function pruneFiles(files: SeriesFiles, level: Level, now: number): Promise<void> {
   const distance = (file: number): number => Math.abs((file + 0.5) * level.fileMs - now);
   const all = (await files.list(level)).toSorted((one, other) => distance(one) - distance(other));
   let bytes = 0;

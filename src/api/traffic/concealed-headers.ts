@@ -1,5 +1,5 @@
 /** Conceals headers of a dry run from callers who may not read secrets, because the configuration may add secrets. */
-import type { ExplanationReport, RequestDescription } from "../../routing/planes/questions.ts";
+import type { ExplanationReport, RequestDescription } from "../../routing/planes/edge-questions.ts";
 import { secretMask } from "../../schema/concealment.ts";
 import type { Field, Fields } from "../../schema/fields.ts";
 import { inputName } from "../../schema/doc.ts";
@@ -13,24 +13,24 @@ type Pairs = ExplanationReport["requestHeaders"];
  * @param route the document and fields of the route that decided; undefined if unknown
  */
 export function withoutAdded(
-  told: ExplanationReport,
+  report: ExplanationReport,
   described: RequestDescription | undefined,
   route: { readonly doc: Doc; readonly fields: Fields } | undefined,
 ): ExplanationReport {
   const added = route && namesAdded(route.fields, route.doc);
-  const conceal = (pairs: Pairs, given: Pairs): Pairs => {
-    const known = new Set(given.map(([name, value]) => `${name.toLowerCase()}: ${value.trim()}`));
+  const conceal = (pairs: Pairs, headers: Pairs): Pairs => {
+    const known = new Set(headers.map(([name, value]) => `${name.toLowerCase()}: ${value.trim()}`));
     return pairs.map(([name, value]): readonly [string, string] => {
       const lower = name.toLowerCase();
       const isGiven = added !== undefined && !added.has(lower) && known.has(`${lower}: ${value}`);
       return [name, isGiven || value === "" ? value : secretMask];
     });
   };
-  const { requestHeaders, response } = told;
+  const { requestHeaders, response } = report;
   return {
-    ...told,
+    ...report,
     // Expressions and their values reveal the configuration and the compared values.
-    steps: told.steps.map(({ rule: _rule, ...step }) => step),
+    steps: report.steps.map(({ rule: _rule, ...step }) => step),
     requestHeaders: conceal(requestHeaders, [...(described?.headers ?? []), ["host", described?.host ?? ""]]),
     response: response && { ...response, headers: conceal(response.headers, described?.response?.headers ?? []) },
   };
@@ -42,14 +42,14 @@ export function withoutAdded(
  */
 function namesAdded(fields: Fields, doc: Doc): ReadonlySet<string> | undefined {
   const names = new Set<string>();
-  return collect(fields, doc, names) ? names : undefined;
+  return collectNames(fields, doc, names) ? names : undefined;
 }
 
-function collect(fields: Fields, doc: Doc, names: Set<string>): boolean {
+function collectNames(fields: Fields, doc: Doc, names: Set<string>): boolean {
   return Object.entries(fields).every(([name, field]: [string, Field]) => {
     const value = doc[inputName(name, field)];
     if (value === null || value === undefined || value === "") return true;
-    if (field.type === "object") return collect(field.fields, value as Doc, names);
+    if (field.type === "object") return collectNames(field.fields, value as Doc, names);
     if (field.type !== "map" || !field.of.sensitive) return !field.sensitive;
     for (const key of Object.keys(value)) names.add(key.toLowerCase());
     return true;

@@ -1,10 +1,10 @@
 /** Operations on closed and denied connections, with details that TLS and TCP clients do not get. */
 import { trafficQuery } from "./filter-query.ts";
-import type { ConnectionTrace } from "../../routing/planes/questions.ts";
-import { exampleClosedConnection } from "./examples.ts";
+import type { ConnectionTrace } from "../../routing/planes/edge-questions.ts";
+import { exampleClosedConnection } from "./traffic-examples.ts";
 import type { EndedTraffic } from "./ended-traffic.ts";
-import { connectionListSchema, connectionSchema } from "./schemas.ts";
-import { steps } from "./steps.ts";
+import { connectionListSchema, connectionSchema } from "./traffic-schemas.ts";
+import { renderSteps } from "./render-steps.ts";
 
 export const endedConnections: EndedTraffic<ConnectionTrace> = {
   plural: "connections",
@@ -39,6 +39,6 @@ export const endedConnections: EndedTraffic<ConnectionTrace> = {
     duration_ms: trace.durationMs,
     bytes_in: trace.bytesIn,
     bytes_out: trace.bytesOut,
-    steps: steps(trace.steps),
+    steps: renderSteps(trace.steps),
   }),
 };

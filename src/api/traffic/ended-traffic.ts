@@ -1,11 +1,11 @@
 /** The two operations on ended traffic at the edge: on requests, and on connections. */
 import type { Clock } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
-import type { EdgeAnswer, EdgeQuestion } from "../../routing/planes/questions.ts";
+import type { EdgeAnswer, EdgeQuestion } from "../../routing/planes/edge-questions.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import type { EdgeQueries } from "../edges/queries.ts";
 import { exampleBaseUrl } from "../objects/example-replies.ts";
-import { pageBody, pageQuery, readPageQuery } from "../objects/pages.ts";
+import { pageBody, pageQuery, readPageQuery } from "../objects/page-query.ts";
 import { queryOf, readTrafficQuery } from "./filter-query.ts";
 import { nextOf, viewOfMissing } from "./missing.ts";
 import type { Missing } from "../../routing/planes/missing-records.ts";
@@ -39,7 +39,7 @@ export interface EndedTraffic<Trace> {
   view(trace: Trace, uri: string): Record<string, unknown>;
 }
 
-export function endedOperations<Trace extends { readonly id: string }>(
+export function makeTraceOperations<Trace extends { readonly id: string }>(
   kind: EndedTraffic<Trace>,
   queries: Pick<EdgeQueries, "ask">,
   clock: Pick<Clock, "now">,

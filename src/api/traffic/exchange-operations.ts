@@ -6,10 +6,10 @@ import type { ExchangeCommand } from "../../routing/planes/messages.ts";
 import type { StoredObject } from "../../storage/store.ts";
 import type { LiveObjects } from "../edges/live-objects.ts";
 import type { EdgeQueries } from "../edges/queries.ts";
-import { once } from "../objects/pages.ts";
+import { readOnce } from "../objects/page-query.ts";
 import { idempotencyKey } from "../objects/preconditions.ts";
 import type { Call, Operation, Reply } from "../operation/call.ts";
-import { resourceNamed } from "../operation/declarations.ts";
+import { resourceNamed } from "../operation/resource-declarations.ts";
 import { exampleExchange, exampleReplay, exchangeSchema } from "./exchange-schema.ts";
 import { readExchange } from "./read-exchange.ts";
 import type { KeptExchange } from "./read-exchange.ts";
@@ -51,7 +51,8 @@ export function exchangeOperations(asking: Asking): Operation[] {
         "Get the captured request from the agent that handled it: header fields and bodies of request and response, without credentials.",
       exampleReply: exampleExchange,
       refusals,
-      run: (call) => answer(call, asking, { name: "exchange", exchangeId: once(call, "exchange_id") ?? "" }),
+      run: (call) =>
+        answerQuestion(call, asking, { name: "exchange", exchangeId: readOnce(call, "exchange_id") ?? "" }),
     },
     {
       ...shared,
@@ -65,21 +66,25 @@ export function exchangeOperations(asking: Asking): Operation[] {
         "Make the agent that handled a request replay it, unchanged, directly to its service. Each `Idempotency-Key` replays it once.",
       exampleReply: exampleReplay,
       refusals: [...refusals, "replay_impossible", "replay_unreachable"],
-      run: (call) => answer(call, asking, { name: "replay", replayId: replayIdOf(call) }),
+      run: (call) => answerQuestion(call, asking, { name: "replay", replayId: replayIdOf(call) }),
     },
   ];
 }
 
-type Asked = ExchangeCommand extends infer One
+type CommandDetails = ExchangeCommand extends infer One
   ? One extends unknown
     ? Omit<One, "requestId" | "tunnelId">
     : never
   : never;
 
-async function answer(call: Call, { liveObjects, queries, log }: Asking, asked: Asked): Promise<Reply> {
+async function answerQuestion(
+  call: Call,
+  { liveObjects, queries, log }: Asking,
+  asked: CommandDetails,
+): Promise<Reply> {
   const { accountId, id: by } = call.principal;
   const requestId = call.parameters[0] as string;
-  const { session, tunnelId } = await servedBy(call, requestId, { liveObjects, queries });
+  const { session, tunnelId } = await findServingAgent(call, requestId, { liveObjects, queries });
   // The log records who read the request, without its content.
   log.info("captured request read from an agent", {
     operation: call.operation.id,
@@ -90,11 +95,11 @@ async function answer(call: Call, { liveObjects, queries, log }: Asking, asked: 
   });
   const text = await queries.askAgent(session, { ...asked, requestId, tunnelId } as ExchangeCommand);
   const exchange = readExchange(text, asked.name);
-  return { status: 200, body: JSON.stringify(view(exchange, requestId, session.id, call.baseUrl)) };
+  return { status: 200, body: JSON.stringify(renderExchange(exchange, requestId, session.id, call.baseUrl)) };
 }
 
 /** Throws `Refusal` if the request is not stored, or if no connected agent has served it. */
-async function servedBy(
+async function findServingAgent(
   call: Call,
   id: string,
   { liveObjects, queries }: Pick<Asking, "liveObjects" | "queries">,
@@ -127,7 +132,7 @@ function replayIdOf(call: Call): string {
   return createHash("sha256").update(named).digest("hex");
 }
 
-function view(kept: KeptExchange, requestId: string, sessionId: string, baseUrl: string): object {
+function renderExchange(kept: KeptExchange, requestId: string, sessionId: string, baseUrl: string): object {
   const { id, replayOf, request, response } = kept;
   const whole = `${baseUrl}/requests/${requestId}/exchange`;
   const uriOf = (replayId: string): string => `${whole}?exchange_id=${replayId}`;

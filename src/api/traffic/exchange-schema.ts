@@ -1,27 +1,27 @@
 /** Schemas of requests that agents have captured. */
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import { exampleBaseUrl } from "../objects/example-replies.ts";
-import { exampleId, exampleTime } from "../operation/examples.ts";
-import { flag, list, object, orNull, text, textOrNull } from "../operation/shapes.ts";
-import { exampleRequest } from "./examples.ts";
+import { exampleId, exampleTime } from "../operation/example-ids.ts";
+import { flagSchema, listSchema, object, orNull, textSchema, textOrNull } from "../operation/shapes.ts";
+import { exampleRequest } from "./traffic-examples.ts";
 
-const fields = (description: string): JsonSchema =>
-  list(
+const headersSchema = (description: string): JsonSchema =>
+  listSchema(
     description,
     object("A header field.", {
-      name: text("Name, as sent."),
-      value: text("Value; `(hidden)` for credentials."),
+      name: textSchema("Name, as sent."),
+      value: textSchema("Value; `(hidden)` for credentials."),
     }),
   );
 
 const body = object("A body, without its framing.", {
-  base64: text("The captured start of the body."),
+  base64: textSchema("The captured start of the body."),
   bytes: { type: "integer", description: "Bytes of the whole body." },
-  cut: flag("Whether the captured part is incomplete."),
-  ended: flag("Whether the whole body was transferred."),
+  cut: flagSchema("Whether the captured part is incomplete."),
+  ended: flagSchema("Whether the whole body was transferred."),
 });
 
-const ms = (description: string): JsonSchema => ({
+const millisecondsSchema = (description: string): JsonSchema => ({
   type: ["number", "null"],
   description: `${description}, milliseconds; null if unknown.`,
 });
@@ -29,11 +29,11 @@ const ms = (description: string): JsonSchema => ({
 export const exchangeSchema = object(
   "A request and its response as captured by the agent that handled it. Only the agent stores it, without credentials.",
   {
-    request_id: text("Id of the request."),
-    exchange_id: text("Id from the agent, or the id of this replay."),
-    uri: text("URI of the captured request."),
+    request_id: textSchema("Id of the request."),
+    exchange_id: textSchema("Id from the agent, or the id of this replay."),
+    uri: textSchema("URI of the captured request."),
     replay_of: textOrNull("For a replay: the `exchange_id` of the original request."),
-    tunnel_session_id: text("Id of the agent's session."),
+    tunnel_session_id: textSchema("Id of the agent's session."),
     started_at: { type: "string", format: "date-time", description: "Time of the first byte, by the agent's clock." },
     outcome: {
       type: "string",
@@ -41,35 +41,35 @@ export const exchangeSchema = object(
       description:
         "State at the agent: `open` is still running; `cut` ended before its response was complete; `upgraded` switched to another protocol; `unreadable` was not valid HTTP.",
     },
-    duration_ms: ms("From the first byte to the last"),
+    duration_ms: millisecondsSchema("From the first byte to the last"),
     timing: object("Parts of the time until the response began.", {
-      edge_ms: ms("At the edge, before forwarding"),
-      tunnel_ms: ms("In the tunnel, both ways"),
-      connect_ms: ms("Until the service accepted the connection"),
-      upstream_ms: ms("At the service, until its response began"),
+      edge_ms: millisecondsSchema("At the edge, before forwarding"),
+      tunnel_ms: millisecondsSchema("In the tunnel, both ways"),
+      connect_ms: millisecondsSchema("Until the service accepted the connection"),
+      upstream_ms: millisecondsSchema("At the service, until its response began"),
     }),
     request: object("The request to the service.", {
-      method: text("Method."),
-      target: text("Path and query."),
-      protocol: text("HTTP version, as sent."),
-      headers: fields("Header fields, in order."),
+      method: textSchema("Method."),
+      target: textSchema("Path and query."),
+      protocol: textSchema("HTTP version, as sent."),
+      headers: headersSchema("Header fields, in order."),
       body,
     }),
     response: orNull(
       object("The service's response.", {
         status_code: { type: "integer", description: "Status." },
-        protocol: text("HTTP version, as sent."),
-        headers: fields("Header fields, in order."),
-        trailers: fields("Trailer fields after the body."),
+        protocol: textSchema("HTTP version, as sent."),
+        headers: headersSchema("Header fields, in order."),
+        trailers: headersSchema("Trailer fields after the body."),
         body,
       }),
     ),
     replays: {
-      ...list(
+      ...listSchema(
         "Stored replays of the request, newest first.",
         object("A replay.", {
-          exchange_id: text("Id from the agent."),
-          uri: text("URI of the captured replay."),
+          exchange_id: textSchema("Id from the agent."),
+          uri: textSchema("URI of the captured replay."),
           started_at: { type: "string", format: "date-time", description: "Time of the replay." },
           status_code: {
             type: ["integer", "null"],

@@ -1,25 +1,25 @@
 /** Dry runs at endpoints that agents have published. */
 import { Refusal } from "../../lib/errors.ts";
 import type { Fields } from "../../schema/fields.ts";
-import { parseFields } from "../../schema/parse.ts";
+import { parseFields } from "../../schema/parse-fields.ts";
 import type { Store, StoredObject } from "../../storage/store.ts";
 import type { LiveObjects } from "../edges/live-objects.ts";
 import type { EdgeQueries } from "../edges/queries.ts";
-import { theOne } from "../objects/lookup.ts";
+import { requireObject } from "../objects/lookup.ts";
 import type { Call, Operation, Reply } from "../operation/call.ts";
-import { resourceNamed } from "../operation/declarations.ts";
+import { resourceNamed } from "../operation/resource-declarations.ts";
 import { inputRefusal } from "../operation/input-refusal.ts";
-import { exampleExplanation } from "./examples.ts";
+import { exampleExplanation } from "./traffic-examples.ts";
 import {
   connectionFields,
-  describedRequest,
-  elsewhere,
-  reply,
+  readDescribedRequest,
+  refuseElsewhere,
+  replyWithExplanation,
   requestExample,
   requestFields,
   sourceOf,
 } from "./explain-operations.ts";
-import { explanationSchema, stepSchema } from "./schemas.ts";
+import { explanationSchema, stepSchema } from "./traffic-schemas.ts";
 
 interface Explaining {
   readonly store: Store;
@@ -52,27 +52,27 @@ export function explainEndpointOperation(explaining: Explaining): Operation {
 }
 
 async function explainEndpoint(call: Call, { store, liveObjects, queries }: Explaining): Promise<Reply> {
-  const endpoint = theOne(resourceNamed("endpoint"), call, liveObjects);
+  const endpoint = requireObject(resourceNamed("endpoint"), call, liveObjects);
   const { type } = endpoint.doc;
   if (type !== "ephemeral" && type !== "cloud") throw notAnAgents(call, endpoint);
   const { proto, host, port } = endpoint.doc as { proto: "https" | "http" | "tls" | "tcp"; host: string; port: number };
   const { accountId } = call.principal;
   const siteId = endpoint.id;
   if (proto === "tls" || proto === "tcp") {
-    const source = describedSource(call, proto);
+    const source = readSource(call, proto);
     const country = typeof call.body["country"] === "string" ? call.body["country"].toUpperCase() : undefined;
     const kind = type === "cloud" ? (`${proto}_edge` as const) : (`${proto}_endpoint` as const);
     const question = { accountId, kind, siteId, host: host.replace(/^\*\./, "any."), port, source, country };
-    return reply(call, store, await queries.ask({ name: "explain_connection", ...question }));
+    return replyWithExplanation(call, store, await queries.ask({ name: "explain_connection", ...question }));
   }
-  const request = describedRequest(call, proto, host.replace(/^\*\./, "any."), "the endpoint has no host");
+  const request = readDescribedRequest(call, proto, host.replace(/^\*\./, "any."), "the endpoint has no host");
   const answer = await queries.ask({ name: "explain_request", accountId, siteId, isEndpoint: true, request });
-  if (answer.name === "elsewhere") throw elsewhere(call, `this endpoint: "${answer.host}" is not its host`);
-  return reply(call, store, answer, request);
+  if (answer.name === "elsewhere") throw refuseElsewhere(call, `this endpoint: "${answer.host}" is not its host`);
+  return replyWithExplanation(call, store, answer, request);
 }
 
 /** Returns the source of a connection. Rejects fields that only requests have. */
-function describedSource(call: Call, proto: string): string {
+function readSource(call: Call, proto: string): string {
   const { doc, issues } = parseFields(requestFields, call.body, "create");
   const strange = ofRequests
     .filter((name) => call.body[name] !== undefined)

@@ -2,27 +2,33 @@
 import { normaliseAddress } from "../../lib/address.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { isHttpToken } from "../../lib/http-token.ts";
-import type { ExplanationReport, RequestDescription, RouteDraft } from "../../routing/planes/questions.ts";
+import type { ExplanationReport, RequestDescription, RouteDraft } from "../../routing/planes/edge-questions.ts";
 import { f } from "../../schema/fields.ts";
 import type { Fields, Issue, StringFormat } from "../../schema/fields.ts";
 import { countryCode, ipAddress } from "../../schema/formats.ts";
-import { parseFields } from "../../schema/parse.ts";
+import { parseFields } from "../../schema/parse-fields.ts";
 import type { Store } from "../../storage/store.ts";
 import type { Call, Operation, Reply } from "../operation/call.ts";
 import type { EdgeQueries } from "../edges/queries.ts";
-import { theOne } from "../objects/lookup.ts";
-import { resourceNamed } from "../operation/declarations.ts";
+import { requireObject } from "../objects/lookup.ts";
+import { resourceNamed } from "../operation/resource-declarations.ts";
 import { inputRefusal } from "../operation/input-refusal.ts";
-import { exampleConnection, exampleExplanation } from "./examples.ts";
-import { missing } from "../operation/missing-scope.ts";
+import { exampleConnection, exampleExplanation } from "./traffic-examples.ts";
+import { refuseMissingScope } from "../operation/missing-scope.ts";
 import { seesEverything, seesSecrets } from "../operation/scope.ts";
-import { concealedPolicy } from "../../policy/concealment.ts";
-import { connectPhaseIssue, maxPolicyBytes, policyIssue, policyRefusals, policyText } from "../../policy/document.ts";
+import { concealedPolicy } from "../../policy/concealed-policy.ts";
+import {
+  connectPhaseIssue,
+  maxPolicyBytes,
+  policyIssue,
+  policyRefusals,
+  policyText,
+} from "../../policy/policy-document.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { withoutAdded } from "./concealed-headers.ts";
-import { explanationSchema, stepSchema } from "./schemas.ts";
+import { explanationSchema, stepSchema } from "./traffic-schemas.ts";
 import { viewOfTunnel } from "./serving-tunnel.ts";
-import { steps } from "./steps.ts";
+import { renderSteps } from "./render-steps.ts";
 
 interface Explaining {
   readonly store: Store;
@@ -172,27 +178,27 @@ export function explainOperations({ store, queries }: Explaining): Operation[] {
 }
 
 async function explainRequest(call: Call, { store, queries }: Explaining): Promise<Reply> {
-  const edge = theOne(resourceNamed("https_edge"), call, store);
+  const edge = requireObject(resourceNamed("https_edge"), call, store);
   const hostports = edge.doc["hostports"] as readonly string[] | null;
   const { draft: given, ...described } = call.body;
   const draft = draftOf(call, given, edge.id, store);
   const without = "the edge has no hostport";
-  const request = describedRequest({ ...call, body: described }, "https", exampleHost(hostports?.[0]), without);
+  const request = readDescribedRequest({ ...call, body: described }, "https", exampleHost(hostports?.[0]), without);
   const { accountId } = call.principal;
   const answer = await queries.ask({ name: "explain_request", accountId, siteId: edge.id, request, draft });
-  if (answer.name === "elsewhere") throw elsewhere(call, `this edge: ${edge.id} does not serve "${answer.host}"`);
-  return reply(call, store, answer, request);
+  if (answer.name === "elsewhere") throw refuseElsewhere(call, `this edge: ${edge.id} does not serve "${answer.host}"`);
+  return replyWithExplanation(call, store, answer, request);
 }
 
 /** Throws `Refusal` unless the key may read everything: a policy can read secrets, and its decisions reveal them. */
-function draftOf(call: Call, given: unknown, edgeId: string, store: Store): RouteDraft | undefined {
-  if (given === undefined || given === null) return undefined;
+function draftOf(call: Call, input: unknown, edgeId: string, store: Store): RouteDraft | undefined {
+  if (input === undefined || input === null) return undefined;
   const { accountId, scope } = call.principal;
-  if (scope && !scope.write) throw missing(call.operation, "write");
-  if (!seesSecrets(scope)) throw missing(call.operation, "secrets");
+  if (scope && !scope.write) throw refuseMissingScope(call.operation, "write");
+  if (!seesSecrets(scope)) throw refuseMissingScope(call.operation, "secrets");
   if (!seesEverything(scope))
-    throw missing(call.operation, "metadata:", "it must be allowed to read every object of its account");
-  const { doc, issues } = parseFields({ draft: draftField }, { draft: given } as JsonObject, "create");
+    throw refuseMissingScope(call.operation, "metadata:", "it must be allowed to read every object of its account");
+  const { doc, issues } = parseFields({ draft: draftField }, { draft: input } as JsonObject, "create");
   const draft = doc["draft"] as { readonly route_id: string; readonly traffic_policy: string } | null;
   if (issues.length > 0 || !draft) throw inputRefusal(call.operation.id, issues);
   const { route_id: routeId, traffic_policy: value } = draft;
@@ -220,7 +226,7 @@ interface DescribedAs {
  * Returns the refusal of a host that resolves to something else.
  * @param place expected target, and why the host does not lead there
  */
-export function elsewhere(call: Call, place: string): Refusal {
+export function refuseElsewhere(call: Call, place: string): Refusal {
   const path = typeof call.body["url"] === "string" ? "url" : "host";
   return inputRefusal(call.operation.id, [{ path, message: `must lead to ${place}` }]);
 }
@@ -230,7 +236,7 @@ export function elsewhere(call: Call, place: string): Refusal {
  * @param usual the default host
  * @param without why there is no default
  */
-export function describedRequest(
+export function readDescribedRequest(
   call: Call,
   scheme: "https" | "http",
   usual: string | undefined,
@@ -281,16 +287,16 @@ async function explainConnection(
   kind: "tls_edge" | "tcp_edge",
   { store, queries }: Explaining,
 ): Promise<Reply> {
-  const edge = theOne(resourceNamed(kind), call, store);
+  const edge = requireObject(resourceNamed(kind), call, store);
   const { doc, issues } = parseFields(connectionFields, call.body, "create");
   if (issues.length > 0) throw inputRefusal(call.operation.id, issues);
   const { accountId } = call.principal;
   const country = (doc["country"] as string | null) ?? undefined;
   const asked = { accountId, kind, siteId: edge.id, source: sourceOf(call, doc["source_ip"]), country };
-  return reply(call, store, await queries.ask({ name: "explain_connection", ...asked }));
+  return replyWithExplanation(call, store, await queries.ask({ name: "explain_connection", ...asked }));
 }
 
-export function reply(
+export function replyWithExplanation(
   call: Call,
   store: Pick<Store, "get">,
   answer: Awaited<ReturnType<EdgeQueries["ask"]>>,
@@ -301,39 +307,39 @@ export function reply(
   }
   const { explanation } = answer;
   const { accountId, scope } = call.principal;
-  if (seesSecrets(scope)) return { status: 200, body: JSON.stringify(view(explanation)) };
+  if (seesSecrets(scope)) return { status: 200, body: JSON.stringify(renderReport(explanation)) };
   const { name, fields } = resourceNamed("https_edge_route");
   const found = store.get(accountId, name, explanation.route?.id ?? "");
-  const told = withoutAdded(explanation, described, found && { doc: found.doc, fields });
-  return { status: 200, body: JSON.stringify(view(told)) };
+  const report = withoutAdded(explanation, described, found && { doc: found.doc, fields });
+  return { status: 200, body: JSON.stringify(renderReport(report)) };
 }
 
-function view(told: ExplanationReport): Record<string, unknown> {
-  const { near, tunnel, response } = told;
+function renderReport(report: ExplanationReport): Record<string, unknown> {
+  const { near, tunnel, response } = report;
   return {
-    revision: told.revision,
-    edge: told.edge ?? null,
-    source_country: told.sourceCountry || null,
-    route: told.route ?? null,
+    revision: report.revision,
+    edge: report.edge ?? null,
+    source_country: report.sourceCountry || null,
+    route: report.route ?? null,
     near_routes: near.map(({ id, matchType, match, reason }) => ({ id, match_type: matchType, match, reason })),
-    outcome: told.outcome,
-    status_code: told.status ?? null,
-    error_code: told.errorCode ?? null,
-    steps: steps(told.steps),
-    backend: told.backend ?? null,
+    outcome: report.outcome,
+    status_code: report.status ?? null,
+    error_code: report.errorCode ?? null,
+    steps: renderSteps(report.steps),
+    backend: report.backend ?? null,
     tunnel: viewOfTunnel(tunnel),
-    address: told.address ?? null,
-    request_headers: fields(told.requestHeaders),
-    response: response ? { status_code: response.status, headers: fields(response.headers) } : null,
+    address: report.address ?? null,
+    request_headers: renderHeaders(report.requestHeaders),
+    response: response ? { status_code: response.status, headers: renderHeaders(response.headers) } : null,
   };
 }
 
-function fields(pairs: ExplanationReport["requestHeaders"]): readonly Record<string, string>[] {
+function renderHeaders(pairs: ExplanationReport["requestHeaders"]): readonly Record<string, string>[] {
   return pairs.map(([name, value]) => ({ name, value }));
 }
 
-export function sourceOf(call: Call, given: unknown): string {
-  const text = typeof given === "string" ? given : (call.request.socket.remoteAddress ?? "");
+export function sourceOf(call: Call, value: unknown): string {
+  const text = typeof value === "string" ? value : (call.request.socket.remoteAddress ?? "");
   return normaliseAddress(text) ?? "";
 }
 

@@ -1,9 +1,9 @@
 /** The operation that streams captured requests, newest first. */
 import type { Clock } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
-import type { EdgeQuestion } from "../../routing/planes/questions.ts";
+import type { EdgeQuestion } from "../../routing/planes/edge-questions.ts";
 import type { EdgeQueries } from "../edges/queries.ts";
-import { once } from "../objects/pages.ts";
+import { readOnce } from "../objects/page-query.ts";
 import type { Call, Operation } from "../operation/call.ts";
 import { readTrafficQuery, requestQuery, trafficQuery } from "./filter-query.ts";
 import { harCutShort, harEnd, harEntry, harStart } from "./har.ts";
@@ -32,13 +32,13 @@ export function exportOperation(queries: Pick<EdgeQueries, "ask">, clock: Pick<C
       const pages = pagesOf(call, queries, clock);
       // The first page is read before the response begins, so that a failure has a status.
       const first = await pages.next();
-      return { status: 200, contentType: mediaTypes[format], stream: written(format, first, pages) };
+      return { status: 200, contentType: mediaTypes[format], stream: writeFormat(format, first, pages) };
     },
   };
 }
 
 function readFormat(call: Call): (typeof formats)[number] {
-  const given = once(call, "format") ?? "jsonl";
+  const given = readOnce(call, "format") ?? "jsonl";
   const format = formats.find((one) => one === given);
   if (format === undefined) {
     throw new Refusal("query_invalid", `${call.operation.id}: "format" must be one of ${formats.join(", ")}`);
@@ -73,7 +73,7 @@ async function* pagesOf(
   }
 }
 
-async function* written(
+async function* writeFormat(
   format: (typeof formats)[number],
   first: IteratorResult<readonly string[], undefined>,
   rest: AsyncIterable<readonly string[]>,

@@ -2,8 +2,8 @@
 import { normaliseAddress } from "../../lib/address.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { parseTime } from "../../lib/rfc3339.ts";
-import type { TrafficFilter } from "../../routing/planes/questions.ts";
-import { once } from "../objects/pages.ts";
+import type { TrafficFilter } from "../../routing/planes/edge-questions.ts";
+import { readOnce } from "../objects/page-query.ts";
 import type { Call } from "../operation/call.ts";
 
 export const trafficQuery = ["outcome", "text", "since", "until", "module", "rule", "source_ip"] as const;
@@ -27,9 +27,9 @@ const unitMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
 /** @param outcomes possible ones */
 export function readTrafficQuery(call: Call, outcomes: readonly string[], nowMs: number): AskedTraffic {
-  const outcome = once(call, "outcome");
+  const outcome = readOnce(call, "outcome");
   if (outcome !== undefined && !outcomes.includes(outcome))
-    throw invalid(call, "outcome", `one of ${outcomes.join(", ")}`);
+    throw refuseParameter(call, "outcome", `one of ${outcomes.join(", ")}`);
   return {
     outcome,
     text: readText(call, "text"),
@@ -66,37 +66,38 @@ export function queryOf({ outcome, text, since, until, filter }: AskedTraffic): 
 }
 
 function readText(call: Call, name: string, maxBytes = maxTextBytes): string | undefined {
-  const text = once(call, name);
+  const text = readOnce(call, name);
   if (text !== undefined && (text === "" || Buffer.byteLength(text) > maxBytes)) {
-    throw invalid(call, name, `1 to ${maxBytes} bytes`);
+    throw refuseParameter(call, name, `1 to ${maxBytes} bytes`);
   }
   return text;
 }
 
 function readTime(call: Call, name: string, nowMs: number): number | undefined {
-  const text = once(call, name);
+  const text = readOnce(call, name);
   if (text === undefined) return undefined;
   const [, count, unit] = relative.exec(text) ?? [];
   const time = count === undefined ? parseTime(text) : nowMs - Number(count) * unitMs[unit as keyof typeof unitMs];
-  if (time === undefined) throw invalid(call, name, "a time, such as 2026-11-27T10:00:00Z, or a time ago, such as 24h");
+  if (time === undefined)
+    throw refuseParameter(call, name, "a time, such as 2026-11-27T10:00:00Z, or a time ago, such as 24h");
   return time;
 }
 
 function readStatus(call: Call): number | undefined {
-  const text = once(call, "status");
+  const text = readOnce(call, "status");
   if (text === undefined) return undefined;
-  if (!/^(0|[1-5]\d\d)$/.test(text)) throw invalid(call, "status", "a status from 100 to 599, or 0 for none");
+  if (!/^(0|[1-5]\d\d)$/.test(text)) throw refuseParameter(call, "status", "a status from 100 to 599, or 0 for none");
   return Number(text);
 }
 
 function readAddress(call: Call): string | undefined {
-  const text = once(call, "source_ip");
+  const text = readOnce(call, "source_ip");
   if (text === undefined) return undefined;
   const address = normaliseAddress(text);
-  if (address === undefined) throw invalid(call, "source_ip", "an IP address");
+  if (address === undefined) throw refuseParameter(call, "source_ip", "an IP address");
   return address;
 }
 
-function invalid(call: Call, name: string, rule: string): Refusal {
+function refuseParameter(call: Call, name: string, rule: string): Refusal {
   return new Refusal("query_invalid", `${call.operation.id}: "${name}" must be ${rule}`);
 }

@@ -2,7 +2,7 @@
 type Pairs = readonly (readonly [string, string])[];
 
 /** The members of an exported line that an archive has. */
-interface Line {
+interface ExportedLine {
   readonly id: string;
   readonly received_at: string;
   readonly method: string;
@@ -26,7 +26,7 @@ export const harEnd = "]}}";
 export const harCutShort = '],"comment":"incomplete: some captured requests could not be read"}}';
 
 export function harEntry(text: string): string {
-  const line = JSON.parse(text) as Line;
+  const line = JSON.parse(text) as ExportedLine;
   const url = `${line.scheme}://${line.authority}${line.target}`;
   const httpVersion = `HTTP/${line.http_version}`;
   const wait = line.upstream?.waited_ms ?? -1;
@@ -38,7 +38,7 @@ export function harEntry(text: string): string {
       ...size,
       method: line.method,
       url,
-      headers: named(line.headers),
+      headers: toNamedPairs(line.headers),
       queryString: [...new URL(url, "http://unknown").searchParams].map(([name, value]) => ({ name, value })),
       bodySize: line.bytes_in,
       ...(typeof line.body === "string" && {
@@ -49,7 +49,7 @@ export function harEntry(text: string): string {
       ...size,
       status: line.status_code,
       statusText: "",
-      headers: named(line.upstream?.headers),
+      headers: toNamedPairs(line.upstream?.headers),
       content: { size: line.bytes_out, mimeType: valueOf(line.upstream?.headers, "content-type") },
       redirectURL: "",
       bodySize: line.bytes_out,
@@ -61,7 +61,7 @@ export function harEntry(text: string): string {
   });
 }
 
-function named(headers: Pairs | undefined): readonly object[] {
+function toNamedPairs(headers: Pairs | undefined): readonly object[] {
   return (headers ?? []).map(([name, value]) => ({ name, value }));
 }
 

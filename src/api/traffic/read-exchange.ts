@@ -72,7 +72,7 @@ export function readExchange(text: string, asked: ExchangeCommand["name"]): Kept
   try {
     answer = parseJsonObject(Buffer.from(text));
   } catch {
-    throw unreadable();
+    throw refuseUnreadable();
   }
   const refused = agentRefusals.find((name) => name === answer["refused"]);
   if (refused !== undefined && (asked === "replay" || !refused.startsWith("replay_"))) throw new Refusal(refused);
@@ -82,7 +82,7 @@ export function readExchange(text: string, asked: ExchangeCommand["name"]): Kept
     id: idOf(exchange["id"]),
     replayOf: exchange["replay_of"] === null ? undefined : idOf(exchange["replay_of"]),
     startedAt: countOf(exchange["started_at"], maxTime),
-    outcome: outcomes.find((one) => one === exchange["outcome"]) ?? fail(),
+    outcome: outcomes.find((one) => one === exchange["outcome"]) ?? failRead(),
     durationMs: timeOf(exchange["duration_ms"]),
     connectedMs: timeOf(exchange["connected_ms"]),
     firstByteMs: timeOf(exchange["first_byte_ms"]),
@@ -117,62 +117,62 @@ function responseOf({ status, protocol, fields, trailers, body }: JsonObject): N
   };
 }
 
-function bodyOf(given: unknown): KeptBody {
-  const { base64, bytes, cut, ended } = objectOf(given);
-  if (typeof base64 !== "string" || typeof cut !== "boolean" || typeof ended !== "boolean") throw unreadable();
+function bodyOf(value: unknown): KeptBody {
+  const { base64, bytes, cut, ended } = objectOf(value);
+  if (typeof base64 !== "string" || typeof cut !== "boolean" || typeof ended !== "boolean") throw refuseUnreadable();
   const kept = Buffer.from(base64, "base64");
-  if (kept.length > maxBodyBytes || kept.toString("base64") !== base64) throw unreadable();
+  if (kept.length > maxBodyBytes || kept.toString("base64") !== base64) throw refuseUnreadable();
   return { base64, bytes: countOf(bytes, Number.MAX_SAFE_INTEGER), cut, ended };
 }
 
-function fieldsOf(given: unknown): readonly KeptField[] {
-  return listOf(given, maxFields).map((pair) => {
+function fieldsOf(value: unknown): readonly KeptField[] {
+  return listOf(value, maxFields).map((pair) => {
     const [name, value, ...more] = listOf(pair, 2);
-    if (more.length > 0) throw unreadable();
+    if (more.length > 0) throw refuseUnreadable();
     return { name: textOf(name), value: textOf(value) };
   });
 }
 
-function objectOf(given: unknown): JsonObject {
-  if (typeof given !== "object" || given === null || Array.isArray(given)) throw unreadable();
-  return given as JsonObject;
+function objectOf(value: unknown): JsonObject {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw refuseUnreadable();
+  return value as JsonObject;
 }
 
-function listOf(given: unknown, most: number): readonly unknown[] {
-  if (!Array.isArray(given) || given.length > most) throw unreadable();
-  return given;
+function listOf(value: unknown, most: number): readonly unknown[] {
+  if (!Array.isArray(value) || value.length > most) throw refuseUnreadable();
+  return value;
 }
 
-function textOf(given: unknown): string {
-  if (typeof given !== "string" || given.length > maxTextBytes) throw unreadable();
-  return given;
+function textOf(value: unknown): string {
+  if (typeof value !== "string" || value.length > maxTextBytes) throw refuseUnreadable();
+  return value;
 }
 
 /** Parses an exchange id in the format of agents. */
-function idOf(given: unknown): string {
-  if (typeof given !== "string" || !/^[0-9a-f]{16,24}$/.test(given)) throw unreadable();
-  return given;
+function idOf(value: unknown): string {
+  if (typeof value !== "string" || !/^[0-9a-f]{16,24}$/.test(value)) throw refuseUnreadable();
+  return value;
 }
 
-function statusOf(given: unknown): number {
-  return countOf(given, 999);
+function statusOf(value: unknown): number {
+  return countOf(value, 999);
 }
 
-function countOf(given: unknown, most: number): number {
-  if (typeof given !== "number" || !Number.isInteger(given) || given < 0 || given > most) throw unreadable();
-  return given;
+function countOf(value: unknown, most: number): number {
+  if (typeof value !== "number" || !Number.isInteger(value) || value < 0 || value > most) throw refuseUnreadable();
+  return value;
 }
 
-function timeOf(given: unknown): number | undefined {
-  if (given === null) return undefined;
-  if (typeof given !== "number" || !(given >= 0) || given > maxTime) throw unreadable();
-  return given;
+function timeOf(value: unknown): number | undefined {
+  if (value === null) return undefined;
+  if (typeof value !== "number" || !(value >= 0) || value > maxTime) throw refuseUnreadable();
+  return value;
 }
 
-function fail(): never {
-  throw unreadable();
+function failRead(): never {
+  throw refuseUnreadable();
 }
 
-function unreadable(): Refusal {
+function refuseUnreadable(): Refusal {
   return new Refusal("command_failed", "The agent's answer is invalid.");
 }

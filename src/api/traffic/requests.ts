@@ -1,11 +1,11 @@
 /** Operations on ended requests at the edge, which show why a visitor was denied. */
-import type { RequestTrace } from "../../routing/planes/questions.ts";
-import { exampleRequest } from "./examples.ts";
+import type { RequestTrace } from "../../routing/planes/edge-questions.ts";
+import { exampleRequest } from "./traffic-examples.ts";
 import type { EndedTraffic } from "./ended-traffic.ts";
 import { requestQuery, trafficQuery } from "./filter-query.ts";
-import { requestListSchema, requestSchema, stepSchema } from "./schemas.ts";
+import { requestListSchema, requestSchema, stepSchema } from "./traffic-schemas.ts";
 import { viewOfTunnel } from "./serving-tunnel.ts";
-import { steps } from "./steps.ts";
+import { renderSteps } from "./render-steps.ts";
 
 export const endedRequests: EndedTraffic<RequestTrace> = {
   plural: "requests",
@@ -46,6 +46,6 @@ export const endedRequests: EndedTraffic<RequestTrace> = {
     cut_short: trace.cutShort,
     captured: trace.captured === true,
     trace_id: trace.traceId ?? null,
-    steps: steps(trace.steps),
+    steps: renderSteps(trace.steps),
   }),
 };

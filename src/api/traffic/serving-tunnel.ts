@@ -1,4 +1,4 @@
-import type { ServingTunnel } from "../../routing/planes/questions.ts";
+import type { ServingTunnel } from "../../routing/planes/edge-questions.ts";
 
 /** Returns the tunnel as traces and explanations show it. */
 export function viewOfTunnel(tunnel: ServingTunnel | undefined): Record<string, string> | null {

@@ -6,7 +6,7 @@ const shortText = 42;
 const shortRun = 64;
 
 /** A text that many records share. It belongs to one writer. */
-export class Part {
+export class TextPart {
   readonly text: string;
   /** The `generation` of the writer in which the part has its number. */
   generation = -1;
@@ -89,7 +89,7 @@ export class ByteWriter {
     this.#at += this.#bytes.utf8Write(text, this.#at);
   }
 
-  part(part: Part): void {
+  part(part: TextPart): void {
     if (part.generation === this.#generation) {
       this.number(part.number);
       return;

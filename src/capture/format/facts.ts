@@ -1,6 +1,6 @@
 /** The facts that the records of one connection, or of one place and decision, share. Each is one text. */
-import type { StepReport } from "../../routing/planes/questions.ts";
-import type { CapturedRequest } from "../record.ts";
+import type { StepReport } from "../../routing/planes/edge-questions.ts";
+import type { CapturedRequest } from "../captured-request.ts";
 
 export type ConnectionFacts = CapturedRequest["connection"];
 

@@ -3,7 +3,7 @@
  * where they occur first, so a connection's equal header fields cost nothing again.
  */
 import { ByteReader } from "./byte-reader.ts";
-import { ByteWriter, Part } from "./byte-writer.ts";
+import { ByteWriter, TextPart } from "./byte-writer.ts";
 import type { HeadLines } from "./head-lines.ts";
 import { flags, formatVersion } from "./layout.ts";
 import { writeTarget } from "./record-writer.ts";
@@ -35,7 +35,7 @@ interface BatchPart<Owner> {
 }
 
 /** The part in a block, with what the connection's previous record there had. */
-class PartCopy extends Part {
+class PartCopy extends TextPart {
   target: Piece | undefined;
   head: HeadLines | undefined;
   response: HeadLines | undefined;

@@ -1,6 +1,6 @@
 /** Reads the records that `RecordWriter` and `RecordCopier` have written. */
 import type { HeaderPairs } from "../../traffic/header-list.ts";
-import type { CapturedRequest } from "../record.ts";
+import type { CapturedRequest } from "../captured-request.ts";
 import { ByteReader } from "./byte-reader.ts";
 import { readConnection, readDecision } from "./facts.ts";
 import type { ConnectionFacts, ReadDecision } from "./facts.ts";

@@ -3,7 +3,7 @@
  * target and header fields of the connection's previous record if they are equal. So a usual request takes about
  * 50 bytes, and the traffic thread about a microsecond.
  */
-import { ByteWriter, Part } from "./byte-writer.ts";
+import { ByteWriter, TextPart } from "./byte-writer.ts";
 import type { HeadLines } from "./head-lines.ts";
 import { flags, formatVersion } from "./layout.ts";
 
@@ -25,7 +25,7 @@ export interface NotedRequest {
 }
 
 /** The text of a connection, and what its previous record had. */
-export class ConnectionPart extends Part {
+export class ConnectionPart extends TextPart {
   /** The writer's generation in which the other members are valid. */
   lastIn = -1;
   target = "";
@@ -65,7 +65,7 @@ export class RecordWriter {
     return this.#out.take();
   }
 
-  add(connection: ConnectionPart, decision: Part, noted: NotedRequest): void {
+  add(connection: ConnectionPart, decision: TextPart, noted: NotedRequest): void {
     const out = this.#out;
     const { request, responded, path, waitedMs, capturedBody } = noted;
     const { target, headers } = request;

@@ -5,7 +5,7 @@
 import { createCipheriv, createDecipheriv } from "node:crypto";
 import type { KeyObject } from "node:crypto";
 import { constants, crc32, zstdCompressSync, zstdDecompressSync } from "node:zlib";
-import { chance } from "../../lib/random-bytes.ts";
+import { takeRandomBytes } from "../../lib/random-bytes.ts";
 
 export interface BlockHead {
   /** Bytes of the whole block. */
@@ -39,9 +39,9 @@ export function sealBlock(
   const length = headBytes + ivBytes + packed.length + tagBytes;
   const block = Buffer.allocUnsafe(length);
   writeHead(block, 0, { ...facts, length, rawLength: raw.length });
-  const iv = chance(ivBytes);
+  const iv = takeRandomBytes(ivBytes);
   const cipher = createCipheriv("aes-256-gcm", key, iv, { authTagLength: tagBytes });
-  cipher.setAAD(associated(block.subarray(0, headBytes), context));
+  cipher.setAAD(buildAssociatedData(block.subarray(0, headBytes), context));
   block.set(iv, headBytes);
   block.set(cipher.update(packed), headBytes + ivBytes);
   cipher.final();
@@ -57,7 +57,7 @@ export function openBlock(block: Buffer, key: KeyObject, context: string): Buffe
   const decipher = createDecipheriv("aes-256-gcm", key, block.subarray(headBytes, headBytes + ivBytes), {
     authTagLength: tagBytes,
   });
-  decipher.setAAD(associated(block.subarray(0, headBytes), context));
+  decipher.setAAD(buildAssociatedData(block.subarray(0, headBytes), context));
   decipher.setAuthTag(block.subarray(-tagBytes));
   const packed = Buffer.concat([decipher.update(block.subarray(headBytes + ivBytes, -tagBytes)), decipher.final()]);
   return zstdDecompressSync(packed, { maxOutputLength: maxRawBytes });
@@ -86,17 +86,17 @@ export function writeHead(bytes: Buffer, at: number, head: BlockHead): void {
   bytes.writeUInt32LE(head.rawLength, at + 8);
   bytes.writeUInt16LE(head.count, at + 12);
   bytes.writeUInt32LE(Math.min(head.dropped, 0xffff_ffff), at + 14);
-  bytes.writeUIntLE(tenths(head.minAt), at + 18, 6);
-  bytes.writeUIntLE(tenths(head.maxAt), at + 24, 6);
+  bytes.writeUIntLE(toTenthsOfMs(head.minAt), at + 18, 6);
+  bytes.writeUIntLE(toTenthsOfMs(head.maxAt), at + 24, 6);
   bytes.fill(0, at + 30, at + headBytes - 4);
   bytes.writeUInt32LE(crc32(bytes.subarray(at, at + headBytes - 4)), at + headBytes - 4);
 }
 
 /** Six bytes hold the time in units of 100 µs until the year 2861. */
-function tenths(micros: number): number {
+function toTenthsOfMs(micros: number): number {
   return Math.min(Math.max(Math.floor(micros / 100), 0), 2 ** 48 - 1);
 }
 
-function associated(head: Buffer, context: string): Buffer {
+function buildAssociatedData(head: Buffer, context: string): Buffer {
   return Buffer.concat([head, Buffer.from(context)]);
 }

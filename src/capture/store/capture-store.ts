@@ -6,7 +6,7 @@ import { readBatch } from "../format/record-copier.ts";
 import type { BatchRecord, RecordOwner } from "../format/record-copier.ts";
 import { redactionOf } from "./redact.ts";
 import { ruleOfNote } from "../rule.ts";
-import { AccountKeys } from "./keys.ts";
+import { AccountKeys } from "./capture-keys.ts";
 import type { CapturePlaces } from "./read-records.ts";
 import { SegmentList } from "./segment-list.ts";
 import { SegmentWriter } from "./segment-writer.ts";

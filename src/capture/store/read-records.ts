@@ -1,14 +1,14 @@
 /** Reads captured requests from the disk of this node, and from other nodes, in any thread that has the keys. */
 import type { CaptureGap, RecordingNode, StoredBlock } from "../../routing/planes/captured-blocks.ts";
-import type { CapturedRequest } from "../record.ts";
+import type { CapturedRequest } from "../captured-request.ts";
 import { recordsIn } from "../format/record-reader.ts";
 import { matcherOf } from "../query.ts";
 import type { CaptureQuery } from "../query.ts";
 import { openBlock } from "./block.ts";
 import { diskBlocks } from "./disk-blocks.ts";
 import type { BlockSource } from "./disk-blocks.ts";
-import { AccountKeys } from "./keys.ts";
-import type { CaptureKey } from "./keys.ts";
+import { AccountKeys } from "./capture-keys.ts";
+import type { CaptureKey } from "./capture-keys.ts";
 import { nodeBlocks } from "./node-blocks.ts";
 import { blockContext, readSegmentName } from "./segment-name.ts";
 
@@ -57,8 +57,8 @@ export async function* readRecords(
   const { accountId } = query;
   const fits = matcherOf(query);
   const sign = newestFirst ? -1 : 1;
-  const disk: Source = { nodeId: undefined, blocks: diskBlocks(directory, accountId) };
-  const nodes = others.map((node): Source => ({ nodeId: node.id, blocks: nodeBlocks(node, accountId) }));
+  const disk: NodeBlocks = { nodeId: undefined, blocks: diskBlocks(directory, accountId) };
+  const nodes = others.map((node): NodeBlocks => ({ nodeId: node.id, blocks: nodeBlocks(node, accountId) }));
   const places = await placesOf([disk, ...nodes], query, gap);
   places.sort((one, other) => (newestFirst ? other.maxAt - one.maxAt : one.minAt - other.minAt));
   const accountKeys = new AccountKeys(accountId, keys);
@@ -79,19 +79,19 @@ export async function* readRecords(
   }
 }
 
-interface Source {
+interface NodeBlocks {
   /** Undefined for this node. */
   readonly nodeId: string | undefined;
   readonly blocks: BlockSource;
 }
 
 interface PlacedBlock extends StoredBlock {
-  readonly source: Source;
+  readonly source: NodeBlocks;
 }
 
 /** Returns the blocks that may have wanted records. */
 async function placesOf(
-  sources: readonly Source[],
+  sources: readonly NodeBlocks[],
   { accountId, since, until }: CaptureQuery,
   gap: (gap: CaptureGap) => void,
 ): Promise<PlacedBlock[]> {

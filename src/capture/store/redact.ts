@@ -18,7 +18,7 @@ export function redactionOf(
   const hasQuery = redactQuery.length > 0;
   const isConcerned = nameMatcher(hasQuery ? [...secret, ...urlFields] : [...secret]);
   const query = (target: string, receivedAt: number): string =>
-    redactedQuery(target, redactQuery, (value) => hash(value, receivedAt));
+    redactQueryOf(target, redactQuery, (value) => hash(value, receivedAt));
   return {
     head: (lines: HeadLines, receivedAt: number) =>
       replaceValues(lines, isConcerned, (name, value) =>
@@ -50,19 +50,19 @@ function letterBit(byte: number): number {
 }
 
 /** Replaces the values of the named parameters, whose names a client may have encoded. */
-function redactedQuery(target: string, names: readonly string[], hash: (value: string) => string): string {
+function redactQueryOf(target: string, names: readonly string[], hash: (value: string) => string): string {
   const start = target.indexOf("?");
   if (start < 0) return target;
   const parts = target.slice(start + 1).split("&");
   const shown = parts.map((part) => {
     const equals = part.indexOf("=");
-    if (equals < 0 || !names.includes(decoded(part.slice(0, equals)))) return part;
+    if (equals < 0 || !names.includes(decodeName(part.slice(0, equals)))) return part;
     return `${part.slice(0, equals + 1)}${hash(part.slice(equals + 1))}`;
   });
   return `${target.slice(0, start)}?${shown.join("&")}`;
 }
 
-function decoded(name: string): string {
+function decodeName(name: string): string {
   try {
     return decodeURIComponent(name.replaceAll("+", " "));
   } catch {

@@ -37,10 +37,10 @@ export function renderIndex(blocks: readonly BlockPlace[]): Buffer {
 /** Reads the index of a segment, or all of the segment if it has none. */
 export async function readIndex(segment: FileHandle): Promise<SegmentIndex> {
   const { size } = await segment.stat();
-  return (await closedIndex(segment, size)) ?? searched(await pieceOf(segment, 0, size));
+  return (await readClosedIndex(segment, size)) ?? searchSegment(await pieceOf(segment, 0, size));
 }
 
-async function closedIndex(segment: FileHandle, size: number): Promise<SegmentIndex | undefined> {
+async function readClosedIndex(segment: FileHandle, size: number): Promise<SegmentIndex | undefined> {
   if (size < trailerBytes) return undefined;
   const trailer = await pieceOf(segment, size - trailerBytes, trailerBytes);
   if (trailer.length < trailerBytes || trailer.readUInt32LE(8) !== trailerMagic) return undefined;
@@ -65,7 +65,7 @@ async function pieceOf(file: FileHandle, offset: number, length: number): Promis
 }
 
 /** Finds the blocks by their headers. After a damaged one, continues at the next intact header. */
-function searched(segment: Buffer): SegmentIndex {
+function searchSegment(segment: Buffer): SegmentIndex {
   const blocks: BlockPlace[] = [];
   let damaged = 0;
   let end = 0;

@@ -7,7 +7,7 @@ import { hourMs } from "../../lib/durations.ts";
 
 const mode = 0o700;
 
-interface Listed {
+interface ListedSegment {
   readonly name: SegmentName;
   readonly file: string;
   size: number;
@@ -17,7 +17,7 @@ interface Listed {
 export class SegmentList {
   readonly #directory: string;
   readonly #maxBytes: number;
-  readonly #accounts = new Map<string, { bytes: number; segments: Listed[] }>();
+  readonly #accounts = new Map<string, { bytes: number; segments: ListedSegment[] }>();
   #bytes = 0;
   #lastNumber = 0;
   #deleted = 0;
@@ -73,12 +73,12 @@ export class SegmentList {
   expire(nowMs: number): void {
     const hour = Math.floor(nowMs / hourMs);
     for (const [accountId, { segments }] of this.#accounts) {
-      const isOver = ({ name }: Listed): boolean => name.hour + name.keptHours < hour;
+      const isOver = ({ name }: ListedSegment): boolean => name.hour + name.keptHours < hour;
       for (const segment of segments.filter(isOver)) this.#delete(accountId, segment);
     }
   }
 
-  #put(accountId: string, segment: Listed): void {
+  #put(accountId: string, segment: ListedSegment): void {
     let account = this.#accounts.get(accountId);
     if (account === undefined) this.#accounts.set(accountId, (account = { bytes: 0, segments: [] }));
     account.segments.push(segment);
@@ -98,7 +98,7 @@ export class SegmentList {
     return false;
   }
 
-  #delete(accountId: string, segment: Listed): void {
+  #delete(accountId: string, segment: ListedSegment): void {
     const account = this.#accounts.get(accountId);
     if (account === undefined) return;
     rmSync(segment.file, { force: true });

@@ -1,8 +1,8 @@
 /** The checker's results about the nodes of a tree, by node id. */
-import type { Native, Overload } from "./declarations.ts";
+import type { Native, Overload } from "./function-declarations.ts";
 import type { Variable } from "./environment.ts";
 import type { Tree } from "../syntax/tree.ts";
-import type { Type } from "./types.ts";
+import type { Type } from "./cel-types.ts";
 
 export interface ResolvedCall {
   readonly name: string;

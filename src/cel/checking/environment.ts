@@ -2,13 +2,13 @@
  * What expressions of one kind may use: variables, functions, limits. Each user of the language declares its
  * environment once.
  */
-import type { FunctionDeclaration } from "./declarations.ts";
-import { defaultLimits } from "../values/limits.ts";
-import type { Limits } from "../values/limits.ts";
-import { types, typeOf } from "./types.ts";
-import type { Type } from "./types.ts";
-import { TypeValue } from "../values/values.ts";
-import type { Value } from "../values/values.ts";
+import type { FunctionDeclaration } from "./function-declarations.ts";
+import { defaultLimits } from "../values/cel-limits.ts";
+import type { Limits } from "../values/cel-limits.ts";
+import { types, typeOf } from "./cel-types.ts";
+import type { Type } from "./cel-types.ts";
+import { TypeValue } from "../values/cel-values.ts";
+import type { Value } from "../values/cel-values.ts";
 
 /** A name, possibly with dots: `conn.client_ip`, `conn.client_ip.categories`. The longest declared name wins. */
 export interface VariableDeclaration {

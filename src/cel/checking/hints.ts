@@ -1,11 +1,11 @@
 /** Messages for type errors, and suggestions. */
-import type { Overload } from "./declarations.ts";
+import type { Overload } from "./function-declarations.ts";
 import type { Environment } from "./environment.ts";
-import { nearest } from "../../lib/nearest.ts";
+import { findNearest } from "../../lib/nearest.ts";
 import type { Node } from "../syntax/tree.ts";
-import { typePhrase } from "./types.ts";
-import type { Type } from "./types.ts";
-import type { Value } from "../values/values.ts";
+import { typePhrase } from "./cel-types.ts";
+import type { Type } from "./cel-types.ts";
+import type { Value } from "../values/cel-values.ts";
 
 /** Names in other languages. */
 const otherNames: Readonly<Record<string, string>> = {
@@ -27,7 +27,7 @@ const otherNames: Readonly<Record<string, string>> = {
 };
 
 /** Shortens a name from a source for a message. */
-export function readableName(name: string): string {
+export function shortenName(name: string): string {
   return name.length > 64 ? `${name.slice(0, 63)}…` : name;
 }
 
@@ -54,7 +54,7 @@ export function hintForName(path: string, environment: Environment): string | un
   const dot = path.lastIndexOf(".");
   // For `req.metod.x`, the nearest match of `req.metod`.
   const near =
-    sameLast ?? alike(path, variables.keys()) ?? (dot === -1 ? undefined : alike(path.slice(0, dot), sameRoot));
+    sameLast ?? findAlike(path, variables.keys()) ?? (dot === -1 ? undefined : findAlike(path.slice(0, dot), sameRoot));
   return near === undefined ? undefined : `did you mean "${near}"?`;
 }
 
@@ -71,8 +71,8 @@ function hintForParts(path: string, declared: Iterable<string>): string | undefi
 const maxCompared = 64;
 
 /** Like `nearest`, but two wrong letters are too many in a short name. */
-function alike(name: string, known: Iterable<string>): string | undefined {
-  const near = name.length > maxCompared ? undefined : nearest(name, known);
+function findAlike(name: string, known: Iterable<string>): string | undefined {
+  const near = name.length > maxCompared ? undefined : findNearest(name, known);
   return near !== undefined && (name.length > 4 || near[0] === name[0]) ? near : undefined;
 }
 
@@ -88,7 +88,7 @@ export function hintForFunction(name: string, environment: Environment): string 
     (other !== undefined && all.includes(other) ? other : undefined) ??
     all.find((one) => one.toLowerCase() === camel.toLowerCase()) ??
     known.find((one) => lastOf(one) === name) ??
-    alike(name, all);
+    findAlike(name, all);
   if (near === undefined) return undefined;
   if (near === name) return `${name} takes other arguments: list.${name}(x, …)`;
   return `did you mean "${near}"?`;
@@ -98,7 +98,7 @@ const macros = ["all", "exists", "exists_one", "filter", "map", "sortBy", "has"]
 
 export function hintForField(name: string, fields: Iterable<string>): string | undefined {
   const known = Array.from(fields);
-  const near = alike(name, known);
+  const near = findAlike(name, known);
   if (near !== undefined) return `did you mean "${near}"?`;
   return known.length > 40 ? undefined : `known are: ${known.join(", ")}`;
 }
@@ -149,15 +149,15 @@ export function hintForCall(misfit: Misfit): { readonly message: string; readonl
   const [target, part] = children;
   const isSearch = isMember && name === "contains" && found[0]?.is === "list";
   if (isSearch && target && part) {
-    const [list, item] = [target, part].map((node) => readableName(source.slice(node.from, node.to)));
+    const [list, item] = [target, part].map((node) => shortenName(source.slice(node.from, node.to)));
     return { message: `${kinds[0]} has no ${name}(…)`, hint: `write \`${item} in ${list}\`` };
   }
   const message = isMember ? `${kinds[0]} has no ${called(kinds.slice(1))}` : `there is no ${called(kinds)}`;
-  const known = overloads.map((overload) => signature(name, overload));
+  const known = overloads.map((overload) => renderSignature(name, overload));
   return { message, hint: known.length <= 6 ? `known: ${known.join(", ")}` : undefined };
 }
 
-function signature(name: string, { isMember, parameters }: Overload): string {
+function renderSignature(name: string, { isMember, parameters }: Overload): string {
   const kinds = parameters.map(typePhrase).map((phrase) => phrase.replace(/^an? /, ""));
   return isMember ? `${kinds[0]}.${name}(${kinds.slice(1).join(", ")})` : `${name}(${kinds.join(", ")})`;
 }
@@ -176,7 +176,7 @@ function hintForOperator(
   const [left, right] = children;
   const [one, other] = found;
   if (!left || !right || !one || !other) return undefined;
-  const texts = [source.slice(left.from, left.to), source.slice(right.from, right.to)].map(readableName);
+  const texts = [source.slice(left.from, left.to), source.slice(right.from, right.to)].map(shortenName);
   for (const at of [0, 1]) {
     const list = found[at] as Type;
     const item = found[1 - at] as Type;

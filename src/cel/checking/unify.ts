@@ -2,9 +2,9 @@
  * Decides whether a type may be used where another is required, and binds type variables, like the checker of CEL's
  * reference implementation, with which the conformance tests compare results.
  */
-import { sameType, types, variableType } from "./types.ts";
-import type { Type } from "./types.ts";
-import type { Spending } from "./declarations.ts";
+import { sameType, types, variableType } from "./cel-types.ts";
+import type { Type } from "./cel-types.ts";
+import type { Spending } from "./function-declarations.ts";
 
 /** Number of types visited per step. */
 const typesPerStep = 16;

@@ -1,8 +1,8 @@
 /** Converts values from the environment to their declared types. */
-import { Duration, int, Timestamp, Uint } from "../values/values.ts";
-import type { Value } from "../values/values.ts";
-import type { Result, Run } from "../values/run.ts";
-import type { Type } from "../checking/types.ts";
+import { Duration, toInt, Timestamp, Uint } from "../values/cel-values.ts";
+import type { Value } from "../values/cel-values.ts";
+import type { Result, Run } from "../values/budget.ts";
+import type { Type } from "../checking/cel-types.ts";
 
 export type Adapt = (value: Value) => Value;
 
@@ -13,7 +13,7 @@ export type Adapt = (value: Value) => Value;
 export function adapterOf(type: Type): Adapt | undefined {
   switch (type.is) {
     case "int":
-      return (value) => (typeof value === "number" && Number.isInteger(value) ? int(value) : value);
+      return (value) => (typeof value === "number" && Number.isInteger(value) ? toInt(value) : value);
     case "nullable":
       return adapterOf(type.of);
     case "list": {
@@ -30,7 +30,7 @@ export function adapterOf(type: Type): Adapt | undefined {
 }
 
 /** Returns the converted value, including nested values, or a failure if that takes too long. */
-export function adapted(adapt: Adapt, value: Value, run: Run): Result {
+export function adaptValue(adapt: Adapt, value: Value, run: Run): Result {
   if (typeof value !== "object" || value === null) return adapt(value);
   return run.spendItems(sizeOf(value, 16 * run.steps)) ?? adapt(value);
 }

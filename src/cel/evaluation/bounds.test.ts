@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { defineEnvironment } from "../checking/environment.ts";
-import { listOf, types } from "../checking/types.ts";
-import { listFunctions } from "../functions/lists.ts";
+import { listOf, types } from "../checking/cel-types.ts";
+import { listFunctions } from "../functions/list-functions.ts";
 import { standardFunctions } from "../functions/standard.ts";
 import { stringFunctions } from "../functions/strings.ts";
-import { compile } from "../program.ts";
+import { compileSource } from "../program.ts";
 import type { Program } from "../program.ts";
 import { issueText } from "../syntax/issue.ts";
-import { Failure } from "../values/failure.ts";
+import { CelFailure } from "../values/cel-failure.ts";
 
 interface Given {
   readonly text: string;
@@ -29,7 +29,7 @@ const given: Given = {
 };
 
 function program(source: string): Program {
-  const compiled = compile(source, environment);
+  const compiled = compileSource(source, environment);
   assert.ok(compiled.ok, compiled.ok ? "" : compiled.issues.map(issueText).join("\n"));
   return compiled.program;
 }
@@ -75,7 +75,7 @@ describe("an evaluation", () => {
   for (const [what, source, message] of hostile) {
     it(`ends at its bounds: ${what}`, () => {
       const failed = program(source).evaluate(given);
-      assert.ok(failed instanceof Failure, `${source} gave a value`);
+      assert.ok(failed instanceof CelFailure, `${source} gave a value`);
       assert.match(failed.message, message);
     });
   }
@@ -88,11 +88,11 @@ describe("an evaluation", () => {
       ["a".repeat(2000), /more than 1024 characters/],
     ];
     for (const [pattern, message] of patterns) {
-      const compiled = compile(`text.matches('${pattern}')`, environment);
+      const compiled = compileSource(`text.matches('${pattern}')`, environment);
       assert.match(compiled.ok ? "" : compiled.issues.map(issueText).join(), message);
     }
     const failed = program("'a'.matches(text)").evaluate(given);
-    assert.match(failed instanceof Failure ? failed.message : "", /more than 1024 characters/);
+    assert.match(failed instanceof CelFailure ? failed.message : "", /more than 1024 characters/);
   });
 
   it("an evaluation is charged more for work that is slower than reading", () => {
@@ -109,12 +109,12 @@ describe("an evaluation", () => {
     };
     for (const [source, times] of Object.entries(dear)) {
       const budget = { steps: 10_000 };
-      assert.ok(!(program(source).evaluate(given, budget) instanceof Failure), source);
+      assert.ok(!(program(source).evaluate(given, budget) instanceof CelFailure), source);
       assert.ok(10_000 - budget.steps >= times * 1024, `${source} took ${10_000 - budget.steps}`);
       assert.ok(10_000 - budget.steps <= (times + 3) * 1024, `${source} took ${10_000 - budget.steps}`);
     }
     const twice = program("text.matches('(a+)+b') || text.matches('(a+)+c')").evaluate(given);
-    assert.match(twice instanceof Failure ? twice.message : "it gave a value", tooManySteps);
+    assert.match(twice instanceof CelFailure ? twice.message : "it gave a value", tooManySteps);
   });
 
   it("an evaluation takes its steps from a shared budget", () => {
@@ -124,9 +124,9 @@ describe("an evaluation", () => {
     // One step for the loop, two for each item, and one scan of the list's 1000 items for numbers.
     assert.equal(budget.steps, 5000 - 2001 - 63);
     assert.equal(one.evaluate(given, budget), true);
-    assert.ok(one.evaluate(given, budget) instanceof Failure);
+    assert.ok(one.evaluate(given, budget) instanceof CelFailure);
     assert.equal(budget.steps, 0);
-    assert.ok(program("1 + list[0] == 1").evaluate(given, budget) instanceof Failure);
+    assert.ok(program("1 + list[0] == 1").evaluate(given, budget) instanceof CelFailure);
   });
 
   it("an evaluation is not affected by the cost of earlier ones", () => {

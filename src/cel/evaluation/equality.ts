@@ -1,19 +1,19 @@
 /** `==`, `!=`, and `in` with a constant list. */
-import type { Type } from "../checking/types.ts";
-import { equal } from "../values/equal.ts";
-import { kindOf } from "../values/values.ts";
-import type { Value } from "../values/values.ts";
+import type { Type } from "../checking/cel-types.ts";
+import { equalValues } from "../values/equal.ts";
+import { kindOf } from "../values/cel-values.ts";
+import type { Value } from "../values/cel-values.ts";
 import { isFailure } from "./part.ts";
-import type { Evaluate, Part } from "./part.ts";
+import type { Evaluate, CompiledPart } from "./part.ts";
 
 /** For strings, ints and bools, whose equality is JavaScript's, also compared with null. */
-export function equality([left, right]: readonly Part[], isNegated: boolean): Evaluate {
-  const [one, other] = [left as Part, right as Part];
+export function compileEquality([left, right]: readonly CompiledPart[], isNegated: boolean): Evaluate {
+  const [one, other] = [left as CompiledPart, right as CompiledPart];
   const kind = plainKind(one.type);
   if (kind === undefined || kind !== plainKind(other.type)) return anyEquality(one, other, isNegated);
-  if (other.constant !== undefined) return constantEquality(one, other.constant, isNegated);
+  if (other.constant !== undefined) return compileConstantEquality(one, other.constant, isNegated);
   // A constant cannot fail, and the order of evaluation does not matter.
-  if (one.constant !== undefined) return constantEquality(other, one.constant, isNegated);
+  if (one.constant !== undefined) return compileConstantEquality(other, one.constant, isNegated);
   const first = one.evaluate;
   const second = other.evaluate;
   return (run) => {
@@ -24,7 +24,7 @@ export function equality([left, right]: readonly Part[], isNegated: boolean): Ev
   };
 }
 
-function constantEquality({ evaluate, reading }: Part, constant: Value, isNegated: boolean): Evaluate {
+function compileConstantEquality({ evaluate, reading }: CompiledPart, constant: Value, isNegated: boolean): Evaluate {
   if (reading && !reading.cost) {
     const { read, zero } = reading;
     return ({ activation }) => {
@@ -38,7 +38,7 @@ function constantEquality({ evaluate, reading }: Part, constant: Value, isNegate
   };
 }
 
-function anyEquality(one: Part, other: Part, isNegated: boolean): Evaluate {
+function anyEquality(one: CompiledPart, other: CompiledPart, isNegated: boolean): Evaluate {
   const first = one.evaluate;
   const second = other.evaluate;
   return (run) => {
@@ -46,7 +46,7 @@ function anyEquality(one: Part, other: Part, isNegated: boolean): Evaluate {
     if (isFailure(a)) return a;
     const b = second(run);
     if (isFailure(b)) return b;
-    const same = equal(a, b, run);
+    const same = equalValues(a, b, run);
     return typeof same === "boolean" ? same !== isNegated : same;
   };
 }
@@ -57,7 +57,7 @@ function plainKind(type: Type): string | undefined {
 }
 
 /** `x in ['a', 'b']`, or with ints: one look-up, whatever the length. Returns undefined for other lists. */
-export function amongConstants([item, list]: readonly Part[]): Evaluate | undefined {
+export function compileAmongConstants([item, list]: readonly CompiledPart[]): Evaluate | undefined {
   const constant = list?.constant;
   const kind = item && plainKind(item.type);
   if (!item || kind === undefined || !Array.isArray(constant)) return undefined;

@@ -1,12 +1,12 @@
 /** Compiled parts of an expression, with properties known at compile time, which make later code cheaper. */
-import type { Type } from "../checking/types.ts";
-import { Failure } from "../values/failure.ts";
-import type { Result, Run } from "../values/run.ts";
-import type { Value } from "../values/values.ts";
+import type { Type } from "../checking/cel-types.ts";
+import { CelFailure } from "../values/cel-failure.ts";
+import type { Result, Run } from "../values/budget.ts";
+import type { Value } from "../values/cel-values.ts";
 
 export type Evaluate = (run: Run) => Result;
 
-export interface Part {
+export interface CompiledPart {
   readonly evaluate: Evaluate;
   readonly type: Type;
   /** Set if the value is always the same. */
@@ -26,23 +26,23 @@ export interface Reading {
   readonly cost: ((activation: unknown) => number) | undefined;
 }
 
-export function constantPart(value: Value, type: Type): Part {
+export function constantPart(value: Value, type: Type): CompiledPart {
   return { evaluate: () => value, type, constant: value };
 }
 
-export function isFailure(value: Result | readonly Value[]): value is Failure {
-  return typeof value === "object" && value instanceof Failure;
+export function isFailure(value: Result | readonly Value[]): value is CelFailure {
+  return typeof value === "object" && value instanceof CelFailure;
 }
 
 /** Adds the position of the failure, unless a more exact one is known. */
-export function located(result: Result, at: number): Result {
-  if (typeof result === "object" && result instanceof Failure && result.offset < 0) result.offset = at;
+export function locateFailure(result: Result, at: number): Result {
+  if (typeof result === "object" && result instanceof CelFailure && result.offset < 0) result.offset = at;
   return result;
 }
 
 /** Creates a failure at this position. */
-export function failureAt(message: string, at: number): Failure {
-  const failure = new Failure(message);
+export function failureAt(message: string, at: number): CelFailure {
+  const failure = new CelFailure(message);
   failure.offset = at;
   return failure;
 }

@@ -1,13 +1,13 @@
 /** `<`, `<=`, `>` and `>=`. */
-import { define, overload } from "../checking/declarations.ts";
-import type { FunctionDeclaration, Native, Overload } from "../checking/declarations.ts";
-import { compare, compareNumbers, equal } from "../values/equal.ts";
-import type { Result, Run } from "../values/run.ts";
-import { types } from "../checking/types.ts";
-import type { Type } from "../checking/types.ts";
-import { Failure } from "../values/failure.ts";
+import { defineFunction, defineOverload } from "../checking/function-declarations.ts";
+import type { FunctionDeclaration, Native, Overload } from "../checking/function-declarations.ts";
+import { compareValues, compareNumbers, equalValues } from "../values/equal.ts";
+import type { Result, Run } from "../values/budget.ts";
+import { types } from "../checking/cel-types.ts";
+import type { Type } from "../checking/cel-types.ts";
+import { CelFailure } from "../values/cel-failure.ts";
 import { parseTimestamp } from "../values/time.ts";
-import type { Timestamp, Uint, Value } from "../values/values.ts";
+import type { Timestamp, Uint, Value } from "../values/cel-values.ts";
 
 const { bool, int, uint, double, string, bytes, timestamp, duration } = types;
 
@@ -29,16 +29,18 @@ type Numeric = number | bigint;
 type Holds = (a: Numeric, b: Numeric) => boolean;
 
 /** False for NaN, which is unordered. */
-function comparison(sign: string, name: string, holds: Holds): FunctionDeclaration {
+function declareComparison(sign: string, name: string, holds: Holds): FunctionDeclaration {
   const general = (a: Value, b: Value, run: Run): Result => {
-    const order = compare(a, b, run);
+    const order = compareValues(a, b, run);
     return typeof order === "number" ? holds(order, 0) : order;
   };
   const ofUints = (a: Uint, b: Uint): Result => holds(a.value, b.value);
   const ofKinds: Readonly<Record<string, Native>> = { int64: holds, double: holds, uint64: ofUints };
-  const same = ordered.map(([kind, type]) => overload(`${name}_${kind}`, [type, type], bool, ofKinds[kind] ?? general));
+  const same = ordered.map(([kind, type]) =>
+    defineOverload(`${name}_${kind}`, [type, type], bool, ofKinds[kind] ?? general),
+  );
   const others = mixed.map(([[one, first], [other, second]]) =>
-    overload(
+    defineOverload(
       `${name}_${one}_${other}`,
       [first, second],
       bool,
@@ -46,7 +48,7 @@ function comparison(sign: string, name: string, holds: Holds): FunctionDeclarati
       { mixesNumbers: true },
     ),
   );
-  return define(`_${sign}_`, ...same, ...others);
+  return defineFunction(`_${sign}_`, ...same, ...others);
 }
 
 const signs: readonly (readonly [sign: string, name: string, holds: Holds])[] = [
@@ -57,24 +59,24 @@ const signs: readonly (readonly [sign: string, name: string, holds: Holds])[] = 
 ];
 
 export const comparisons: readonly FunctionDeclaration[] = signs.map(([sign, name, holds]) =>
-  comparison(sign, name, holds),
+  declareComparison(sign, name, holds),
 );
 
 /** Compares a text that contains a time with a timestamp, for environments in which JSON times are texts. */
 function timeComparison(sign: string, name: string, holds: Holds): FunctionDeclaration {
-  const ns = (given: string | Timestamp): bigint | Failure => {
-    const at = typeof given === "string" ? parseTimestamp(given) : given;
-    return at instanceof Failure ? at : at.ns;
+  const ns = (time: string | Timestamp): bigint | CelFailure => {
+    const at = typeof time === "string" ? parseTimestamp(time) : time;
+    return at instanceof CelFailure ? at : at.ns;
   };
   const evaluate = (one: string | Timestamp, other: string | Timestamp): Result => {
     const [a, b] = [ns(one), ns(other)];
-    if (a instanceof Failure) return a;
-    return b instanceof Failure ? b : holds(a, b);
+    if (a instanceof CelFailure) return a;
+    return b instanceof CelFailure ? b : holds(a, b);
   };
-  return define(
+  return defineFunction(
     `_${sign}_`,
-    overload(`${name}_string_timestamp`, [string, timestamp], bool, evaluate),
-    overload(`${name}_timestamp_string`, [timestamp, string], bool, evaluate),
+    defineOverload(`${name}_string_timestamp`, [string, timestamp], bool, evaluate),
+    defineOverload(`${name}_timestamp_string`, [timestamp, string], bool, evaluate),
   );
 }
 
@@ -82,15 +84,15 @@ export const timeComparisons: readonly FunctionDeclaration[] = signs.map(([sign,
   timeComparison(sign, name, holds),
 );
 
-function mixedEquality(name: string, isNegated: boolean): readonly Overload[] {
-  const evaluate = (a: Value, b: Value, run: Run): Result => (equal(a, b, run) === true) !== isNegated;
+function declareMixedEquality(name: string, isNegated: boolean): readonly Overload[] {
+  const evaluate = (a: Value, b: Value, run: Run): Result => (equalValues(a, b, run) === true) !== isNegated;
   return mixed.map(([[one, first], [other, second]]) =>
-    overload(`${name}_${one}_${other}`, [first, second], bool, evaluate, { mixesNumbers: true }),
+    defineOverload(`${name}_${one}_${other}`, [first, second], bool, evaluate, { mixesNumbers: true }),
   );
 }
 
 /** `1 == 1.0` with known types, for environments that mix numbers. */
 export const mixedEqualities: readonly FunctionDeclaration[] = [
-  define("_==_", ...mixedEquality("equals", false)),
-  define("_!=_", ...mixedEquality("not_equals", true)),
+  defineFunction("_==_", ...declareMixedEquality("equals", false)),
+  defineFunction("_!=_", ...declareMixedEquality("not_equals", true)),
 ];

@@ -1,10 +1,10 @@
 /** CEL's standard functions. */
-import type { FunctionDeclaration } from "../checking/declarations.ts";
+import type { FunctionDeclaration } from "../checking/function-declarations.ts";
 import { comparisons } from "./comparisons.ts";
 import { conversions } from "./conversions.ts";
 import { operators } from "./operators.ts";
 import { texts } from "./texts.ts";
-import { times } from "./times.ts";
+import { times } from "./time-functions.ts";
 
 export const standardFunctions: readonly FunctionDeclaration[] = [
   ...operators,

@@ -1,25 +1,25 @@
 /** The string extension of cel-go: `charAt`, `indexOf`, `replace`, `split`, `substring` and others. */
-import { define, member, overload } from "../checking/declarations.ts";
-import type { FunctionDeclaration } from "../checking/declarations.ts";
-import { Failure } from "../values/failure.ts";
-import type { Result, Run } from "../values/run.ts";
+import { defineFunction, defineMember, defineOverload } from "../checking/function-declarations.ts";
+import type { FunctionDeclaration } from "../checking/function-declarations.ts";
+import { CelFailure } from "../values/cel-failure.ts";
+import type { Result, Run } from "../values/budget.ts";
 import { countPoints, isSpace, pointOffset, pointsOf, sliceText, trimText, unitOffset } from "../values/text.ts";
-import { listOf, types } from "../checking/types.ts";
-import { int as intOf } from "../values/values.ts";
-import { format } from "./format.ts";
+import { listOf, types } from "../checking/cel-types.ts";
+import { toInt as intOf } from "../values/cel-values.ts";
+import { formatText } from "./format-function.ts";
 
 const { int, string, dyn } = types;
 const strings = listOf(string);
 
-function outside(place: bigint, length: number): Failure {
-  return new Failure(`there is no character ${place} in a text of ${length}`);
+function failOutside(place: bigint, length: number): CelFailure {
+  return new CelFailure(`there is no character ${place} in a text of ${length}`);
 }
 
 function charAt(text: string, place: bigint, run: Run): Result {
   const spent = run.spendText(2 * text.length);
   if (spent) return spent;
   const length = countPoints(text);
-  if (place < 0n || place > BigInt(length)) return outside(place, length);
+  if (place < 0n || place > BigInt(length)) return failOutside(place, length);
   return sliceText(text, Number(place), Number(place) + 1);
 }
 
@@ -27,7 +27,7 @@ function indexOf(text: string, part: string, from: bigint, run: Run): Result {
   const spent = run.spendSearch(2 * text.length, part.length);
   if (spent) return spent;
   const length = countPoints(text);
-  if (from < 0n || from > BigInt(length)) return outside(from, length);
+  if (from < 0n || from > BigInt(length)) return failOutside(from, length);
   const unit = text.indexOf(part, unitOffset(text, Number(from)));
   return intOf(unit < 0 ? -1 : pointOffset(text, unit));
 }
@@ -36,22 +36,23 @@ function lastIndexOf(text: string, part: string, from: bigint | undefined, run: 
   const spent = run.spendSearch(2 * text.length, part.length);
   if (spent) return spent;
   const length = countPoints(text);
-  if (from !== undefined && (from < 0n || from > BigInt(length))) return outside(from, length);
+  if (from !== undefined && (from < 0n || from > BigInt(length))) return failOutside(from, length);
   const unit = text.lastIndexOf(part, from === undefined ? text.length : unitOffset(text, Number(from)));
   return intOf(unit < 0 ? -1 : pointOffset(text, unit));
 }
 
-function substring(text: string, start: bigint, end: bigint | undefined, run: Run): Result {
+function takeSubstring(text: string, start: bigint, end: bigint | undefined, run: Run): Result {
   const spent = run.spendText(2 * text.length);
   if (spent) return spent;
   const length = countPoints(text);
-  for (const place of [start, end ?? start]) if (place < 0n || place > BigInt(length)) return outside(place, length);
-  if (end !== undefined && start > end) return new Failure(`a part cannot be from ${start} to ${end}`);
+  for (const place of [start, end ?? start])
+    if (place < 0n || place > BigInt(length)) return failOutside(place, length);
+  if (end !== undefined && start > end) return new CelFailure(`a part cannot be from ${start} to ${end}`);
   return sliceText(text, Number(start), end === undefined ? length : Number(end));
 }
 
 /** Replaces the first `limit` occurrences, or all. */
-function replace(text: string, from: string, to: string, limit: bigint | undefined, run: Run): Result {
+function replaceText(text: string, from: string, to: string, limit: bigint | undefined, run: Run): Result {
   const spent = run.spendSearch(text.length, from.length);
   if (spent) return spent;
   if (limit === 0n) return text;
@@ -66,10 +67,10 @@ function replace(text: string, from: string, to: string, limit: bigint | undefin
 }
 
 /** Like cel-go: a limit of 0 returns nothing, a negative one everything, and the last part contains the rest. */
-function split(text: string, separator: string, limit: bigint | undefined, run: Run): Result {
+function splitText(text: string, separator: string, limit: bigint | undefined, run: Run): Result {
   if (limit === 0n) return [];
   const pieces = piecesOf(text, separator, run);
-  if (pieces instanceof Failure) return pieces;
+  if (pieces instanceof CelFailure) return pieces;
   const most = limit === undefined || limit < 0n ? pieces.length : Number(limit);
   const failed = run.makeItems(Math.min(pieces.length, most));
   if (failed) return failed;
@@ -77,16 +78,16 @@ function split(text: string, separator: string, limit: bigint | undefined, run: 
   return [...pieces.slice(0, most - 1), pieces.slice(most - 1).join(separator)];
 }
 
-function piecesOf(text: string, separator: string, run: Run): readonly string[] | Failure {
+function piecesOf(text: string, separator: string, run: Run): readonly string[] | CelFailure {
   const spent = run.spendSearch(text.length, separator.length);
   return spent ?? (separator === "" ? Array.from(text) : text.split(separator));
 }
 
-function join(parts: readonly unknown[], separator: string, run: Run): Result {
+function joinTexts(parts: readonly unknown[], separator: string, run: Run): Result {
   const spent = run.spendItems(parts.length);
   if (spent) return spent;
   const texts = parts.filter((part) => typeof part === "string");
-  if (texts.length < parts.length) return new Failure("join takes a list of strings");
+  if (texts.length < parts.length) return new CelFailure("join takes a list of strings");
   const between = separator.length * Math.max(0, texts.length - 1);
   return run.makeText(texts.reduce((sum, { length }) => sum + length, between)) ?? texts.join(separator);
 }
@@ -113,7 +114,7 @@ export const escapes: Readonly<Record<string, string>> = {
 };
 
 /** Quotes a text as a literal that parses to the same text. */
-function quote(text: string, run: Run): Result {
+function quoteText(text: string, run: Run): Result {
   const spent = run.spendText(4 * text.length);
   if (spent) return spent;
   let escaped = 0;
@@ -125,83 +126,83 @@ function quote(text: string, run: Run): Result {
 }
 
 export const stringFunctions: readonly FunctionDeclaration[] = [
-  define("charAt", member("string_char_at_int", [string, int], string, charAt)),
-  define(
+  defineFunction("charAt", defineMember("string_char_at_int", [string, int], string, charAt)),
+  defineFunction(
     "indexOf",
-    member("string_index_of_string", [string, string], int, (text: string, part: string, run: Run) =>
+    defineMember("string_index_of_string", [string, string], int, (text: string, part: string, run: Run) =>
       indexOf(text, part, 0n, run),
     ),
-    member("string_index_of_string_int", [string, string, int], int, indexOf),
+    defineMember("string_index_of_string_int", [string, string, int], int, indexOf),
   ),
-  define(
+  defineFunction(
     "lastIndexOf",
-    member("string_last_index_of_string", [string, string], int, (text: string, part: string, run: Run) =>
+    defineMember("string_last_index_of_string", [string, string], int, (text: string, part: string, run: Run) =>
       lastIndexOf(text, part, undefined, run),
     ),
-    member("string_last_index_of_string_int", [string, string, int], int, lastIndexOf),
+    defineMember("string_last_index_of_string_int", [string, string, int], int, lastIndexOf),
   ),
-  define(
+  defineFunction(
     "substring",
-    member("string_substring_int", [string, int], string, (text: string, start: bigint, run: Run) =>
-      substring(text, start, undefined, run),
+    defineMember("string_substring_int", [string, int], string, (text: string, start: bigint, run: Run) =>
+      takeSubstring(text, start, undefined, run),
     ),
-    member("string_substring_int_int", [string, int, int], string, substring),
+    defineMember("string_substring_int_int", [string, int, int], string, takeSubstring),
   ),
-  define(
+  defineFunction(
     "replace",
-    member(
+    defineMember(
       "string_replace_string_string",
       [string, string, string],
       string,
-      (a: string, b: string, c: string, run: Run) => replace(a, b, c, undefined, run),
+      (a: string, b: string, c: string, run: Run) => replaceText(a, b, c, undefined, run),
     ),
-    member("string_replace_string_string_int", [string, string, string, int], string, replace),
+    defineMember("string_replace_string_string_int", [string, string, string, int], string, replaceText),
   ),
-  define(
+  defineFunction(
     "split",
-    member("string_split_string", [string, string], strings, (text: string, separator: string, run: Run) =>
-      split(text, separator, undefined, run),
+    defineMember("string_split_string", [string, string], strings, (text: string, separator: string, run: Run) =>
+      splitText(text, separator, undefined, run),
     ),
-    member("string_split_string_int", [string, string, int], strings, split),
+    defineMember("string_split_string_int", [string, string, int], strings, splitText),
   ),
-  define(
+  defineFunction(
     "join",
-    member("list_join", [strings], string, (parts: readonly unknown[], run: Run) => join(parts, "", run)),
-    member("list_join_string", [strings, string], string, join),
+    defineMember("list_join", [strings], string, (parts: readonly unknown[], run: Run) => joinTexts(parts, "", run)),
+    defineMember("list_join_string", [strings, string], string, joinTexts),
   ),
-  define(
+  defineFunction(
     "trim",
-    member(
+    defineMember(
       "string_trim",
       [string],
       string,
       (text: string, run: Run) => run.spendText(4 * text.length) ?? trimText(text),
     ),
   ),
-  define(
+  defineFunction(
     "reverse",
-    member(
+    defineMember(
       "string_reverse",
       [string],
       string,
       (text: string, run: Run) => run.spendText(8 * text.length) ?? Array.from(text).reverse().join(""),
     ),
   ),
-  define("lowerAscii", member("string_lower_ascii", [string], string, lowerAscii)),
-  define("upperAscii", member("string_upper_ascii", [string], string, upperAscii)),
-  define("strings.quote", overload("strings_quote", [string], string, quote)),
-  define("format", member("string_format", [string, listOf(dyn)], string, format)),
+  defineFunction("lowerAscii", defineMember("string_lower_ascii", [string], string, lowerAscii)),
+  defineFunction("upperAscii", defineMember("string_upper_ascii", [string], string, upperAscii)),
+  defineFunction("strings.quote", defineOverload("strings_quote", [string], string, quoteText)),
+  defineFunction("format", defineMember("string_format", [string, listOf(dyn)], string, formatText)),
 ];
 
 /** Returns at most `limit` parts and drops the rest. */
 function splitAtMost(text: string, separator: string, limit: bigint, run: Run): Result {
   const pieces = piecesOf(text, separator, run);
-  if (pieces instanceof Failure) return pieces;
+  if (pieces instanceof CelFailure) return pieces;
   const kept = limit < 0n ? pieces : pieces.slice(0, Number(limit));
   return run.makeItems(kept.length) ?? kept;
 }
 
-function words(text: string, run: Run): Result {
+function countWords(text: string, run: Run): Result {
   const spent = run.spendText(text.length);
   if (spent) return spent;
   const found: string[] = [];
@@ -218,8 +219,8 @@ function words(text: string, run: Run): Result {
  * `split` of traffic policies: `'a,b,c'.split(',', 2)` is `['a', 'b']`, and without arguments it splits at white space.
  * Listed after `stringFunctions` because it replaces one of them.
  */
-export const policySplit: FunctionDeclaration = define(
+export const policySplit: FunctionDeclaration = defineFunction(
   "split",
-  member("string_split", [string], strings, words),
-  member("string_split_string_int", [string, string, int], strings, splitAtMost),
+  defineMember("string_split", [string], strings, countWords),
+  defineMember("string_split_string_int", [string, string, int], strings, splitAtMost),
 );

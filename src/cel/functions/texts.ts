@@ -1,13 +1,13 @@
 /** CEL's standard functions of texts, and `size`. */
-import { define, member, overload } from "../checking/declarations.ts";
-import type { FunctionDeclaration, Native, Spending } from "../checking/declarations.ts";
-import { Failure } from "../values/failure.ts";
+import { defineFunction, defineMember, defineOverload } from "../checking/function-declarations.ts";
+import type { FunctionDeclaration, Native, Spending } from "../checking/function-declarations.ts";
+import { CelFailure } from "../values/cel-failure.ts";
 import { mapSize } from "../values/map.ts";
-import { compilePattern, matches, patternOf, patternSteps } from "../values/regex.ts";
-import type { Result, Run } from "../values/run.ts";
-import { listOf, mapOf, types, variableType } from "../checking/types.ts";
-import { int as intOf } from "../values/values.ts";
-import type { Value } from "../values/values.ts";
+import { compilePattern, findsMatch, patternOf, patternSteps } from "../values/regex.ts";
+import type { Result, Run } from "../values/budget.ts";
+import { listOf, mapOf, types, variableType } from "../checking/cel-types.ts";
+import { toInt as intOf } from "../values/cel-values.ts";
+import type { Value } from "../values/cel-values.ts";
 
 const { bool, int, string, bytes } = types;
 const list = listOf(variableType("A"));
@@ -35,7 +35,7 @@ function entryCount(entries: Readonly<Record<string, Value>>, run: Run): Result 
   return run.spendItems(4 * count) ?? intOf(count);
 }
 
-function contains(text: string, part: string, run: Run): Result {
+function containsText(text: string, part: string, run: Run): Result {
   return run.spendSearch(text.length, part.length) ?? text.includes(part);
 }
 
@@ -52,7 +52,7 @@ function endsWith(text: string, part: string, run: Run): Result {
 
 function matchesText(text: string, pattern: string, run: Run): Result {
   const compiled = patternOf(pattern, run);
-  return compiled instanceof Failure ? compiled : matches(compiled, text, run);
+  return compiled instanceof CelFailure ? compiled : findsMatch(compiled, text, run);
 }
 
 /** A literal pattern is compiled with the expression. */
@@ -61,27 +61,27 @@ function preparePattern([, pattern]: readonly (Value | undefined)[], budget: Spe
   budget.spend(patternSteps(pattern));
   const compiled = compilePattern(pattern);
   if (typeof compiled === "string") return compiled;
-  return (text: string, _pattern: string, run: Run) => matches(compiled, text, run);
+  return (text: string, _pattern: string, run: Run) => findsMatch(compiled, text, run);
 }
 
 export const texts: readonly FunctionDeclaration[] = [
-  define(
+  defineFunction(
     "size",
-    overload("size_string", [string], int, textSize),
-    member("string_size", [string], int, textSize),
-    overload("size_bytes", [bytes], int, itemCount),
-    member("bytes_size", [bytes], int, itemCount),
-    overload("size_list", [list], int, itemCount),
-    member("list_size", [list], int, itemCount),
-    overload("size_map", [map], int, entryCount),
-    member("map_size", [map], int, entryCount),
+    defineOverload("size_string", [string], int, textSize),
+    defineMember("string_size", [string], int, textSize),
+    defineOverload("size_bytes", [bytes], int, itemCount),
+    defineMember("bytes_size", [bytes], int, itemCount),
+    defineOverload("size_list", [list], int, itemCount),
+    defineMember("list_size", [list], int, itemCount),
+    defineOverload("size_map", [map], int, entryCount),
+    defineMember("map_size", [map], int, entryCount),
   ),
-  define("contains", member("contains_string", [string, string], bool, contains)),
-  define("startsWith", member("starts_with_string", [string, string], bool, startsWith)),
-  define("endsWith", member("ends_with_string", [string, string], bool, endsWith)),
-  define(
+  defineFunction("contains", defineMember("contains_string", [string, string], bool, containsText)),
+  defineFunction("startsWith", defineMember("starts_with_string", [string, string], bool, startsWith)),
+  defineFunction("endsWith", defineMember("ends_with_string", [string, string], bool, endsWith)),
+  defineFunction(
     "matches",
-    overload("matches", [string, string], bool, matchesText, { prepare: preparePattern }),
-    member("matches_string", [string, string], bool, matchesText, { prepare: preparePattern }),
+    defineOverload("matches", [string, string], bool, matchesText, { prepare: preparePattern }),
+    defineMember("matches_string", [string, string], bool, matchesText, { prepare: preparePattern }),
   ),
 ];

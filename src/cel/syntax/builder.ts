@@ -1,5 +1,5 @@
 /** Creates nodes, numbers them, and enforces the limits of number and depth. */
-import type { Limits } from "../values/limits.ts";
+import type { Limits } from "../values/cel-limits.ts";
 import { SourceFault } from "./source-fault.ts";
 import { childrenOf } from "./tree.ts";
 import type { Node } from "./tree.ts";
@@ -33,11 +33,11 @@ export class Builder {
     if (this.#nodes > this.#limits.nodes) {
       throw new SourceFault(span.from, `the expression has more than ${this.#limits.nodes} parts`);
     }
-    if (below >= this.#limits.depth) throw tooDeep(span.from, this.#limits);
+    if (below >= this.#limits.depth) throw faultTooDeep(span.from, this.#limits);
     return { ...made, depth: below + 1 };
   }
 }
 
-export function tooDeep(offset: number, { depth }: Limits): SourceFault {
+export function faultTooDeep(offset: number, { depth }: Limits): SourceFault {
   return new SourceFault(offset, `the expression is nested more than ${depth} deep`);
 }

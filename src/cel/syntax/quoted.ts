@@ -20,8 +20,8 @@ const escape = /\\(?:([0-3][0-7]{2})|[xX]([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0
 
 /** Throws `SourceFault` for an unknown escape. */
 export function stringLiteral(inner: string, isRaw: boolean, at: number): string {
-  if (isRaw || !inner.includes("\\")) return apart(inner);
-  return apart(
+  if (isRaw || !inner.includes("\\")) return internText(inner);
+  return internText(
     inner.replace(escape, (all: string, octal?: string, hex?: string, four?: string, eight?: string, one?: string) =>
       String.fromCodePoint(codePoint(all, octal, hex, four ?? eight, one, at)),
     ),
@@ -32,7 +32,7 @@ export function stringLiteral(inner: string, isRaw: boolean, at: number): string
  * Copies a text as an internalized string. The copy does not keep the source in memory, and comparing and looking it up
  * takes a third of the time.
  */
-function apart(text: string): string {
+function internText(text: string): string {
   return Object.keys({ [text]: true })[0] as string;
 }
 

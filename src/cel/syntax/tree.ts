@@ -1,7 +1,7 @@
 /** The tree of a parsed source. */
-import type { Value } from "../values/values.ts";
+import type { Value } from "../values/cel-values.ts";
 
-interface Part {
+interface NodePart {
   /** Nodes are numbered from 0. Results about a node are stored by this number. */
   readonly id: number;
   /** Position for messages, a UTF-16 offset like the others: for `a + b`, the operator. */
@@ -13,37 +13,40 @@ interface Part {
   readonly depth: number;
 }
 
-export type Literal = Part & { readonly kind: "literal"; readonly value: Value };
+export type Literal = NodePart & { readonly kind: "literal"; readonly value: Value };
 /** `a`, or `.a`, which is looked up only outside the container. */
-export type Name = Part & { readonly kind: "name"; readonly name: string; readonly isRooted: boolean };
+export type Name = NodePart & { readonly kind: "name"; readonly name: string; readonly isRooted: boolean };
 /** `a.b`, or with `isTest`, `has(a.b)`. */
-export type Select = Part & {
+export type Select = NodePart & {
   readonly kind: "select";
   readonly operand: Node;
   readonly field: string;
   readonly isTest: boolean;
 };
 /** Operators are calls as well: `_+_`, `!_`, `_[_]`, `_?_:_`, `@in`. */
-export type Call = Part & {
+export type CallNode = NodePart & {
   readonly kind: "call";
   readonly name: string;
   readonly target: Node | undefined;
   readonly args: readonly Node[];
 };
 /** `a && b && c` is one node, so that long chains are not deep. */
-export type Logic = Part & {
+export type Logic = NodePart & {
   readonly kind: "logic";
   readonly operator: "&&" | "||";
   readonly operands: readonly Node[];
 };
-export type List = Part & { readonly kind: "list"; readonly items: readonly Node[] };
-export type Entries = Part & { readonly kind: "map"; readonly entries: readonly (readonly [key: Node, value: Node])[] };
+export type ListNode = NodePart & { readonly kind: "list"; readonly items: readonly Node[] };
+export type Entries = NodePart & {
+  readonly kind: "map";
+  readonly entries: readonly (readonly [key: Node, value: Node])[];
+};
 export type LoopMacro = "all" | "exists" | "exists_one" | "filter" | "map" | "sortBy";
 /**
  * `range.macro(variable, …)`. For `map` the condition is optional. `filter` and the predicates have no result
  * expression.
  */
-export type Loop = Part & {
+export type Loop = NodePart & {
   readonly kind: "loop";
   readonly macro: LoopMacro;
   readonly range: Node;
@@ -52,7 +55,7 @@ export type Loop = Part & {
   readonly result: Node | undefined;
 };
 
-export type Node = Literal | Name | Select | Call | Logic | List | Entries | Loop;
+export type Node = Literal | Name | Select | CallNode | Logic | ListNode | Entries | Loop;
 
 export interface Tree {
   readonly source: string;

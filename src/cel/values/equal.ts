@@ -1,14 +1,15 @@
 /** Equality of any two values, and order of comparable ones. */
-import { MapValue, mapGet, mapHas, mapKeys, mapSize } from "./map.ts";
-import type { Meter, Result } from "./run.ts";
-import { Duration, Timestamp, TypeValue, Uint } from "./values.ts";
-import type { Value } from "./values.ts";
-import { Failure } from "./failure.ts";
+import { mapGet, mapHas, mapKeys, mapSize } from "./map.ts";
+import { MapValue } from "./cel-values.ts";
+import type { Meter, Result } from "./budget.ts";
+import { Duration, Timestamp, TypeValue, Uint } from "./cel-values.ts";
+import type { Value } from "./cel-values.ts";
+import { CelFailure } from "./cel-failure.ts";
 
 /**
  * Numbers compare across kinds. Other values of different kinds are unequal. Returns a failure if it takes too long.
  */
-export function equal(one: Value, other: Value, run: Meter): boolean | Failure {
+export function equalValues(one: Value, other: Value, run: Meter): boolean | CelFailure {
   if (typeof one !== "object" && typeof one === typeof other) {
     if (typeof one === "string" && one.length > 64 && one.length === (other as string).length) {
       const spent = run.spendText(one.length);
@@ -21,7 +22,7 @@ export function equal(one: Value, other: Value, run: Meter): boolean | Failure {
   return equalObjects(one, other, run);
 }
 
-function equalObjects(one: Value & object, other: Value & object, run: Meter): boolean | Failure {
+function equalObjects(one: Value & object, other: Value & object, run: Meter): boolean | CelFailure {
   if (Array.isArray(one) || Array.isArray(other)) {
     return Array.isArray(one) && Array.isArray(other) ? equalLists(one, other, run) : false;
   }
@@ -38,18 +39,18 @@ function equalObjects(one: Value & object, other: Value & object, run: Meter): b
   if (spent) return spent;
   for (const key of mapKeys(one)) {
     if (!mapHas(other, key)) return false;
-    const same = equal(mapGet(one, key) as Value, mapGet(other, key) as Value, run);
+    const same = equalValues(mapGet(one, key) as Value, mapGet(other, key) as Value, run);
     if (same !== true) return same;
   }
   return true;
 }
 
-function equalLists(one: readonly Value[], other: readonly Value[], run: Meter): boolean | Failure {
+function equalLists(one: readonly Value[], other: readonly Value[], run: Meter): boolean | CelFailure {
   if (one.length !== other.length) return false;
   const spent = run.spend(1 + (one.length >> 3));
   if (spent) return spent;
   for (let at = 0; at < one.length; at += 1) {
-    const same = equal(one[at] as Value, other[at] as Value, run);
+    const same = equalValues(one[at] as Value, other[at] as Value, run);
     if (same !== true) return same;
   }
   return true;
@@ -103,7 +104,7 @@ export function compareText(one: string, other: string): number {
 /**
  * Returns a negative number, 0, a positive number, or NaN for unordered values; a failure for kinds without an order.
  */
-export function compare(one: Value, other: Value, run: Meter): number | Failure {
+export function compareValues(one: Value, other: Value, run: Meter): number | CelFailure {
   if (typeof one === "string" && typeof other === "string") {
     return run.spendText(Math.min(one.length, other.length)) ?? compareText(one, other);
   }
@@ -114,7 +115,7 @@ export function compare(one: Value, other: Value, run: Meter): number | Failure 
   if (one instanceof Uint8Array && other instanceof Uint8Array) {
     return run.spendText(Math.min(one.length, other.length)) ?? Buffer.compare(one, other);
   }
-  return new Failure("these values have no order");
+  return new CelFailure("these values have no order");
 }
 
 /** Whether the list contains an equal item. */
@@ -124,7 +125,7 @@ export function listHas(list: readonly Value[], value: Value, run: Meter): Resul
   // Only a string equals a string.
   if (typeof value === "string" && value.length <= 64) return list.includes(value);
   for (const item of list) {
-    const same = equal(item, value, run);
+    const same = equalValues(item, value, run);
     if (same !== false) return same;
   }
   return false;

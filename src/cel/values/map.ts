@@ -1,15 +1,7 @@
 /** Maps behind one interface: those that expressions create, those of environments, and JSON objects. */
-import { kindOf, Uint } from "./values.ts";
-import type { Value } from "./values.ts";
-
-/** A map with keys of several kinds, or with values that are looked up on demand. */
-export abstract class MapValue {
-  abstract get size(): number;
-  /** Returns undefined if the key is absent. */
-  abstract get(key: Value): Value | undefined;
-  abstract has(key: Value): boolean;
-  abstract keys(): readonly Value[];
-}
+import { kindOf, Uint } from "./cel-values.ts";
+import type { Value } from "./cel-values.ts";
+import { MapValue } from "./cel-values.ts";
 
 /** The result of `{key: value}`. Equal numbers are the same key, whatever their kinds. */
 export class Dictionary extends MapValue {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { RE2JS } from "re2js";
 import { seededRandom } from "../../../test/support/random.ts";
-import { plainPattern } from "./plain-pattern.ts";
+import { toPlainPattern } from "./plain-pattern.ts";
 
 const plain = [
   "bot",
@@ -64,8 +64,8 @@ const letters = [
 
 describe("a plain pattern", () => {
   it("a plain pattern is distinguished from patterns with operators", () => {
-    for (const pattern of plain) assert.ok(plainPattern(pattern), pattern);
-    for (const pattern of others) assert.equal(plainPattern(pattern), undefined, pattern);
+    for (const pattern of plain) assert.ok(toPlainPattern(pattern), pattern);
+    for (const pattern of others) assert.equal(toPlainPattern(pattern), undefined, pattern);
   });
 
   it("a plain pattern matches exactly where RE2 does, in 20,000 texts", () => {
@@ -73,7 +73,7 @@ describe("a plain pattern", () => {
     const random = seededRandom(11);
     const tried = plain.map((pattern) => ({
       pattern,
-      ours: plainPattern(pattern) as RegExp,
+      ours: toPlainPattern(pattern) as RegExp,
       theirs: RE2JS.compile(pattern),
       found: 0,
     }));

@@ -16,17 +16,17 @@ const whole = /^(\(\?i\))?(?:\((?:\?:)?([^()]*)\)|([^()]*))$/;
 const one = /^\^?(?:[\w /:;,@=&%~<>#'"!`-]|\\[./?+*^$[\]{}\\-])+\$?$/;
 
 /** Returns an equivalent expression for texts of at most `maxSearched` units; undefined for any other pattern. */
-export function plainPattern(pattern: string): RegExp | undefined {
+export function toPlainPattern(pattern: string): RegExp | undefined {
   const [, folds, grouped, bare] = whole.exec(pattern.length > maxTexts ? "(" : pattern) ?? [];
   const texts = grouped ?? bare;
   if (texts === undefined) return undefined;
   const found = texts.split("|");
   if (!found.every((text) => one.test(text))) return undefined;
   // Both engines fold as Unicode does: `k` also matches the Kelvin sign.
-  return new RegExp(found.map(escaped).join("|"), folds === undefined ? "" : "iu");
+  return new RegExp(found.map(dropEscape).join("|"), folds === undefined ? "" : "iu");
 }
 
 /** Removes the backslash where JavaScript refuses it. */
-function escaped(text: string): string {
+function dropEscape(text: string): string {
   return text.replaceAll(/\\(.)/g, (pair: string, sign: string) => (sign === "-" ? "-" : pair));
 }

@@ -2,14 +2,14 @@
 import { createRequire } from "node:module";
 import type * as Re2 from "re2js";
 import { Lru } from "../../lib/collections/lru.ts";
-import { Failure } from "./failure.ts";
+import { CelFailure } from "./cel-failure.ts";
 import { patternSize } from "./pattern-size.ts";
-import { maxSearched, plainPattern } from "./plain-pattern.ts";
-import type { Meter } from "./run.ts";
+import { maxSearched, toPlainPattern } from "./plain-pattern.ts";
+import type { Meter } from "./budget.ts";
 
 const require = createRequire(import.meta.url);
 /** Loaded with the first expression, so that it does not delay each start. */
-const library = (): typeof Re2 => require("re2js") as typeof Re2;
+const loadRe2 = (): typeof Re2 => require("re2js") as typeof Re2;
 
 /** Maximum length of a pattern, UTF-16 code units. */
 const maxPattern = 1024;
@@ -51,17 +51,17 @@ export function compilePattern(text: string): Pattern | string {
   if (text.length > maxPattern) return `the regular expression has more than ${maxPattern} characters`;
   if (patternSize(text).instructions > maxEstimate) return tooLarge;
   try {
-    const expression = library().RE2JS.compile(text);
+    const expression = loadRe2().RE2JS.compile(text);
     const size = expression.programSize();
     if (size > maxProgram) return tooLarge;
-    return { expression, plain: plainPattern(text), cost: Math.max(leastCost, Math.ceil(size / 16)) };
+    return { expression, plain: toPlainPattern(text), cost: Math.max(leastCost, Math.ceil(size / 16)) };
   } catch (error) {
     return `the regular expression cannot be read: ${error instanceof Error ? error.message : String(error)}`;
   }
 }
 
 /** Compiles a pattern that is known only at run time. Recent ones are cached and free. */
-export function patternOf(text: string, meter: Meter): Pattern | Failure {
+export function patternOf(text: string, meter: Meter): Pattern | CelFailure {
   // Longer patterns are not cached: hashing and storing them would cost more than refusing them.
   let pattern = text.length > maxPattern ? compilePattern(text) : kept.get(text);
   if (pattern === undefined) {
@@ -69,11 +69,11 @@ export function patternOf(text: string, meter: Meter): Pattern | Failure {
     if (spent) return spent;
     kept.set(text, (pattern = compilePattern(text)));
   }
-  return typeof pattern === "string" ? new Failure(pattern) : pattern;
+  return typeof pattern === "string" ? new CelFailure(pattern) : pattern;
 }
 
 /** Whether the text contains a match. */
-export function matches({ expression, plain, cost }: Pattern, text: string, meter: Meter): boolean | Failure {
+export function findsMatch({ expression, plain, cost }: Pattern, text: string, meter: Meter): boolean | CelFailure {
   const spent = meter.spend(cost * ((text.length + 63) >> 6));
   if (spent) return spent;
   return plain !== undefined && text.length <= maxSearched ? plain.test(text) : expression.test(text);

@@ -1,7 +1,7 @@
 /** Reads the agent's own settings from agent files. */
 import { keyOf } from "../../settings/setting.ts";
 import { Failure } from "../process/exit.ts";
-import { readAgentFiles, renderIssue } from "./read.ts";
+import { readAgentFiles, renderIssue } from "./read-agent-files.ts";
 
 /**
  * Returns texts by the key of their setting. `warn` receives ignored keys. Throws a `Failure` (usage) with all errors

@@ -13,13 +13,13 @@ export function defaultAgentFile({ XDG_CONFIG_HOME: home }: Environment): string
 }
 
 /** Returns the named files, or the default one if it exists. */
-export function agentFilesOf(given: readonly string[] | undefined, env: Environment): readonly string[] {
-  if (given && given.length > 0) return given;
+export function agentFilesOf(paths: readonly string[] | undefined, env: Environment): readonly string[] {
+  if (paths && paths.length > 0) return paths;
   const usual = defaultAgentFile(env);
   return existsSync(usual) ? [usual] : [];
 }
 
 /** Returns the file that a command changes: the last named one, or the default one, which may not exist. */
-export function fileToChange(given: readonly string[], env: Environment): string {
-  return given.at(-1) ?? defaultAgentFile(env);
+export function fileToChange(paths: readonly string[], env: Environment): string {
+  return paths.at(-1) ?? defaultAgentFile(env);
 }

@@ -12,7 +12,7 @@ import {
 import { dirname } from "node:path";
 import { isCollection, isMap, isPair, isScalar, parseDocument } from "yaml";
 import { Failure } from "../process/exit.ts";
-import type { FileFormat } from "./read.ts";
+import type { FileFormat } from "./read-agent-files.ts";
 
 /** Stored keys of a server. */
 export type StoredKey = "server" | "ca" | "authtoken";
@@ -41,7 +41,7 @@ export function withKey(text: string, format: FileFormat, key: StoredKey, value:
     document.setIn(path, value);
     return document.toString();
   }
-  if (second === undefined) return `${endedLine(text)}${first}: ${written}\n`;
+  if (second === undefined) return `${endLine(text)}${first}: ${written}\n`;
   const holder: unknown = document.get(first, true);
   if (isMap(holder) && !holder.flow && holder.range) {
     const start = holder.range[0];
@@ -52,10 +52,10 @@ export function withKey(text: string, format: FileFormat, key: StoredKey, value:
     document.setIn(path, value);
     return document.toString();
   }
-  return `${endedLine(text)}${first}:\n  ${second}: ${written}\n`;
+  return `${endLine(text)}${first}:\n  ${second}: ${written}\n`;
 }
 
-function endedLine(text: string): string {
+function endLine(text: string): string {
   return text === "" || text.endsWith("\n") ? text : `${text}\n`;
 }
 

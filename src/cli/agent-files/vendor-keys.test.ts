@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { fileTunnels } from "../agent/file-tunnels.ts";
-import { readAgentFiles } from "./read.ts";
+import { readAgentFiles } from "./read-agent-files.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "postern-vendor-keys-"));
 after(() => rmSync(directory, { recursive: true }));

@@ -1,17 +1,17 @@
 /** Settings with which an agent connects: the server, the trusted CAs, and the token. */
 import { parseServerAddress } from "../../agent/connect.ts";
 import type { ConnectOptions, ServerAddress } from "../../agent/connect.ts";
-import type { AgentOptions } from "../../agent/agent.ts";
+import type { AgentOptions } from "../../agent/agent-options.ts";
 import { dataFiles } from "../data/data-files.ts";
-import { localAuthtoken, ownServer } from "../data/local-server.ts";
+import { localAuthtoken, findRunningServer } from "../data/local-server.ts";
 import type { LocalServer } from "../data/local-server.ts";
-import { trustedAuthorities } from "../data/trusted-authorities.ts";
-import { Failure, readingOf } from "../process/exit.ts";
+import { readTrustedAuthorities } from "../data/trusted-authorities.ts";
+import { Failure, failOnError } from "../process/exit.ts";
 import { posternVersion } from "../process/version.ts";
-import { agentTelemetryPlan } from "../telemetry/plan.ts";
+import { agentTelemetryPlan } from "../telemetry/telemetry-plan.ts";
 import { openAgentLog } from "./agent-log.ts";
 import { proxiesOf } from "./way-out.ts";
-import { named } from "../../settings/kinds/text.ts";
+import { namedText } from "../../settings/kinds/text.ts";
 import { flagOnly, many } from "../../settings/setting.ts";
 import type { ValuesOf } from "../../settings/setting.ts";
 import { agentSettings } from "../../settings/agents.ts";
@@ -22,7 +22,7 @@ import { settings } from "../../settings/settings.ts";
 export const agentConfig = flagOnly(
   many(
     "Agent file with the server and the services to publish: Postern's own format, or ngrok's version 2 or 3. Repeatable, later files override earlier ones (default: agent.yml in ~/.config/postern, if it exists).",
-    named("FILE"),
+    namedText("FILE"),
     { flag: "config" },
   ),
 );
@@ -36,14 +36,14 @@ export const accessSettings = {
   logFormat: settings.logFormat,
 } as const;
 
-type Values = ValuesOf<typeof accessSettings>;
+type AccessValues = ValuesOf<typeof accessSettings>;
 
 /** Throws `Failure` (usage) if no server is known. */
 export function agentAccess(
-  values: Values,
+  values: AccessValues,
 ): Required<Pick<AgentOptions, "server" | "otherServers" | "ca" | "token" | "connect">> {
   const { data } = values;
-  const local = values.server === undefined ? ownServer(data) : undefined;
+  const local = values.server === undefined ? findRunningServer(data) : undefined;
   const given = values.server ?? local?.agentAddress;
   if (given === undefined) {
     throw new Failure(
@@ -58,20 +58,20 @@ export function agentAccess(
       `no agent token for the server ${given}: set one with POSTERN_AUTHTOKEN or --token-file`,
     );
   }
-  const [server, ...otherServers] = readingOf("--server", () =>
+  const [server, ...otherServers] = failOnError("--server", () =>
     given.split(",").map((one) => parseServerAddress(one.trim())),
   ) as [ServerAddress, ...ServerAddress[]];
   return {
     server,
     otherServers,
     connect: connectOf(values),
-    ca: trustedAuthorities(values.ca, local && data),
+    ca: readTrustedAuthorities(values.ca, local && data),
     token,
   };
 }
 
 /** Returns the token in the directory of the server. Throws `Failure` (usage) if a different token was set. */
-function tokenFor({ agentAddress }: LocalServer, { data, authtoken }: Pick<Values, "data" | "authtoken">) {
+function tokenFor({ agentAddress }: LocalServer, { data, authtoken }: Pick<AccessValues, "data" | "authtoken">) {
   const own = localAuthtoken(data);
   if (authtoken === undefined || authtoken === own) return own;
   throw new Failure(
@@ -85,16 +85,16 @@ export function connectOf({
   connectTimeout,
   dnsServer,
   proxy,
-}: Pick<Values, "connectTimeout" | "dnsServer" | "proxy">): ConnectOptions {
+}: Pick<AccessValues, "connectTimeout" | "dnsServer" | "proxy">): ConnectOptions {
   return {
     timeoutMs: connectTimeout,
     dnsServers: dnsServer,
-    proxy: readingOf("the proxy:", () => proxiesOf(proxy, process.env)),
+    proxy: failOnError("the proxy:", () => proxiesOf(proxy, process.env)),
   };
 }
 
 /** Returns the options of the agent's session and output. Throws `Failure` (usage). */
-export function sessionOf(values: Values) {
+export function sessionOf(values: AccessValues) {
   return {
     metadata: values.sessionMetadata ?? "",
     connections: values.connections,

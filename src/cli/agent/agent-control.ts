@@ -1,26 +1,26 @@
 /** Actions of the local API on a running agent. */
 import type { Agent } from "../../agent/agent.ts";
-import type { TunnelOptions } from "../../agent/tunnel.ts";
-import { TunnelFailure } from "../../agent/tunnels.ts";
+import type { TunnelOptions } from "../../agent/tunnel-options.ts";
+import { TunnelFailure } from "../../agent/tunnel-set.ts";
 import type { AgentControl } from "../../inspector/agent-control.ts";
 import { LocalRefusal } from "../../inspector/local-refusal.ts";
-import { askedTunnels } from "./asked-tunnels.ts";
+import { readAskedTunnels } from "./asked-tunnels.ts";
 
 /**
- * @param given tunnels at the start of the agent
+ * @param tunnels tunnels at the start of the agent
  * @param prepare returns the tunnel's options for the agent
  * @param isKnown whether a tunnel with this name exists
  * @param end ends the agent
  */
 export function controlOf(
   agent: Pick<Agent, "add" | "remove">,
-  given: readonly TunnelOptions[],
+  tunnels: readonly TunnelOptions[],
   prepare: (tunnel: TunnelOptions) => Promise<TunnelOptions>,
   isKnown: (name: string) => boolean,
   end: () => void,
 ): AgentControl {
   /** Requested tunnels in their original form, to request them again. Some may have ended. */
-  const asked = new Map(given.map((tunnel) => [tunnel.name, tunnel]));
+  const asked = new Map(tunnels.map((tunnel) => [tunnel.name, tunnel]));
   const add = async (tunnel: TunnelOptions): Promise<void> => {
     await agent.add(await prepare(tunnel));
     asked.set(tunnel.name, tunnel);
@@ -43,14 +43,14 @@ export function controlOf(
   };
   return {
     async start(body, form) {
-      const tunnels = described(body, form);
+      const tunnels = readTunnels(body, form);
       const taken = tunnels.find(({ name }) => isKnown(name));
       if (taken) throw new LocalRefusal("local_tunnel_invalid", `tunnel "${taken.name}" already exists`);
       await addAll(tunnels);
       return tunnels[0]?.name ?? "";
     },
     async replace(name, body, form) {
-      const tunnels = described({ name, ...body }, form);
+      const tunnels = readTunnels({ name, ...body }, form);
       if (tunnels[0]?.name !== name) {
         throw new LocalRefusal("local_tunnel_invalid", `"name" must be "${name}", as in the path, or absent`);
       }
@@ -71,8 +71,8 @@ export function controlOf(
 }
 
 /** Throws `LocalRefusal`. */
-function described(body: object, form: "tunnel" | "endpoint"): readonly TunnelOptions[] {
-  const { tunnels, issues } = askedTunnels(body, form);
+function readTunnels(body: object, form: "tunnel" | "endpoint"): readonly TunnelOptions[] {
+  const { tunnels, issues } = readAskedTunnels(body, form);
   if (issues.length > 0) throw new LocalRefusal("local_tunnel_invalid", issues.join("; "));
   return tunnels;
 }

@@ -1,5 +1,5 @@
 import type { ServerAddress } from "../../agent/connect.ts";
-import { visibleLine } from "../../lib/visible-text.ts";
+import { toVisibleLine } from "../../lib/visible-text.ts";
 import type { AgentEnd } from "../../agent/end.ts";
 import { Failure } from "../process/exit.ts";
 
@@ -7,7 +7,7 @@ import { Failure } from "../process/exit.ts";
 export function agentFailure(end: AgentEnd, server: ServerAddress): Failure {
   const at = `${server.host}:${server.port}`;
   const { code } = end;
-  const message = visibleLine(end.message);
+  const message = toVisibleLine(end.message);
   switch (end.reason) {
     case "credentials":
       return new Failure(

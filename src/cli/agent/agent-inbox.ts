@@ -1,19 +1,19 @@
 /** The inbox of an agent's URL: the server stores webhooks while the agent is offline. */
 import { hostname } from "node:os";
 import { describeLoss, endOf } from "../../agent/end.ts";
-import { askInbox } from "../../agent/inbox.ts";
-import type { TunnelOptions } from "../../agent/tunnel.ts";
+import { askInbox } from "../../agent/ask-inbox.ts";
+import type { TunnelOptions } from "../../agent/tunnel-options.ts";
 import { agentInboxLabel } from "../../lib/agent-inbox-label.ts";
 import { systemClock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
-import type { AgentInboxAnswer, AgentInboxVerb, AgentInboxWebhook } from "../../routing/planes/inbox.ts";
-import { providerNamed } from "../../webhooks/providers.ts";
+import type { AgentInboxAnswer, AgentInboxVerb, AgentInboxWebhook } from "../../routing/planes/inbox-questions.ts";
+import { providerNamed } from "../../webhooks/webhook-providers.ts";
 import { agentFailure } from "./agent-failure.ts";
 import { Failure } from "../process/exit.ts";
 
 /** Parses `PATH=PROVIDER:SECRET`. The message of an error does not repeat the secret. */
-export function parseInboxWebhook(given: string): AgentInboxWebhook {
-  const [, path = "", name = "", secret = ""] = /^(\/[^=]*)=([a-z0-9_]+)(?::(.*))?$/is.exec(given) ?? [];
+export function parseInboxWebhook(text: string): AgentInboxWebhook {
+  const [, path = "", name = "", secret = ""] = /^(\/[^=]*)=([a-z0-9_]+)(?::(.*))?$/is.exec(text) ?? [];
   const provider = providerNamed(name);
   if (path === "" || provider === undefined) {
     throw new Error("must be PATH=PROVIDER:SECRET with a known webhook provider, such as /github=github:SECRET");
@@ -38,10 +38,10 @@ type Access = Parameters<typeof askInbox>[0];
 export async function openAgentInbox(
   access: Access,
   tunnel: TunnelOptions,
-  given: readonly AgentInboxWebhook[],
+  texts: readonly AgentInboxWebhook[],
   log: Log,
 ): Promise<AgentInbox> {
-  const webhooks = webhooksOf(tunnel, given);
+  const webhooks = webhooksOf(tunnel, texts);
   const url = tunnel.publish.kind === "url" ? (tunnel.publish.url ?? "") : "";
   const name = `${hostname()} ${tunnel.upstream.text}`;
   const ask = async (verb: AgentInboxVerb): Promise<AgentInboxAnswer> => {
@@ -74,7 +74,7 @@ export async function openAgentInbox(
 /** Returns what the server verifies. Throws `Failure` (usage) for a tunnel that cannot have an inbox. */
 function webhooksOf(
   { publish, options, trafficPolicy }: TunnelOptions,
-  given: readonly AgentInboxWebhook[],
+  webhooks: readonly AgentInboxWebhook[],
 ): readonly AgentInboxWebhook[] {
   const url = publish.kind === "url" ? publish.url : null;
   if (url === null || (url !== undefined && (!url.startsWith("https://") || url.includes("*")))) {
@@ -91,7 +91,7 @@ function webhooksOf(
       `--inbox does not work with ${what}: remove the option, and set it on the route of the edge`,
     );
   }
-  if (!verification) return given;
+  if (!verification) return webhooks;
   const { provider, secret = "" } = verification;
-  return [...given, { path: "/", provider, secret }];
+  return [...webhooks, { path: "/", provider, secret }];
 }

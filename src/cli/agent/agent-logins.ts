@@ -1,17 +1,17 @@
 /** `postern http --sso`: runs a development identity provider beside the agent, for a server on the same machine. */
-import type { AgentOptions } from "../../agent/agent.ts";
-import type { TunnelOptions } from "../../agent/tunnel.ts";
+import type { AgentOptions } from "../../agent/agent-options.ts";
+import type { TunnelOptions } from "../../agent/tunnel-options.ts";
 import type { Publication } from "../../agent/publication.ts";
 import type { Log } from "../../lib/log.ts";
 import { oneOf } from "../../settings/kinds/text.ts";
 import { flagOnly, optional } from "../../settings/setting.ts";
-import { keptProvider } from "../data/dev-url.ts";
-import { ownServer } from "../data/local-server.ts";
-import { trustedAuthorities } from "../data/trusted-authorities.ts";
+import { openProvider } from "../data/dev-url.ts";
+import { findRunningServer } from "../data/local-server.ts";
+import { readTrustedAuthorities } from "../data/trusted-authorities.ts";
 import { ssoIssuers, startSsoProvider } from "../platform/dev-logins.ts";
 import { Failure } from "../process/exit.ts";
-import { machineClientsOf } from "../agent-files/bind-options.ts";
-import type { TunnelValues } from "../agent-files/bind-options.ts";
+import { machineClientsOf } from "../agent-files/tunnel-values.ts";
+import type { TunnelValues } from "../agent-files/tunnel-values.ts";
 
 export const agentSso = flagOnly(
   optional(
@@ -46,7 +46,7 @@ export async function startLocalProvider(
   if (publish.kind === "labels") {
     throw new Failure("usage", "--sso and --label exclude each other: configure the login on the edge instead");
   }
-  const local = ownServer(directory);
+  const local = findRunningServer(directory);
   const address = `${server.host}:${server.port}`;
   if (local?.agentAddress !== address) {
     throw new Failure(
@@ -61,8 +61,8 @@ export async function startLocalProvider(
       `--sso dev: this server does not call providers on its loopback address: start it with --login-issuer ${ssoIssuers[0]} to allow this provider, or use \`postern dev\`, which allows it`,
     );
   }
-  const sso = await startSsoProvider(issuers, log, keptProvider(directory));
-  sso.serve({ origin: local.idpUrl, port: local.httpsPort, caPem: trustedAuthorities(undefined, directory) });
+  const sso = await startSsoProvider(issuers, log, openProvider(directory));
+  sso.serve({ origin: local.idpUrl, port: local.httpsPort, caPem: readTrustedAuthorities(undefined, directory) });
   log.info("visitors log in at a development identity provider", { url: sso.issuer });
   const { issuer, clientId, clientSecret } = sso;
   const { machine_clients: machineClients } = machineClientsOf(values);

@@ -1,13 +1,13 @@
 /** Spans of an agent. Loaded only if an endpoint is set. */
-import { bothWatch } from "../../agent/stream-watch.ts";
+import { combineWatches } from "../../agent/stream-watch.ts";
 import { TraceWatch } from "../../agent/trace-watch.ts";
-import type { TunnelOptions } from "../../agent/tunnel.ts";
+import type { TunnelOptions } from "../../agent/tunnel-options.ts";
 import { systemClock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import { Exporter } from "../../telemetry/exporter.ts";
 import { makeHandOver } from "../../telemetry/hand-over.ts";
 import { makeSpanRecorder } from "../../telemetry/recorder.ts";
-import type { ExporterPlan } from "../telemetry/plan.ts";
+import type { ExporterPlan } from "../telemetry/telemetry-plan.ts";
 
 /** Maximum time for the last requests, milliseconds. */
 const stopMs = 2_000;
@@ -33,7 +33,7 @@ export function openAgentTracing(plan: ExporterPlan, log: Log): AgentTracing {
         opened(clientAddress, isHttp) {
           const own = new TraceWatch({ ...options, hasPreamble: proxyProtocol !== 0 });
           const other = opened?.(clientAddress, isHttp);
-          return other === undefined ? own : bothWatch(other, own);
+          return other === undefined ? own : combineWatches(other, own);
         },
       };
     },

@@ -1,24 +1,24 @@
 /** Output of the publishing commands: a live screen on a terminal, lines otherwise. */
-import type { AgentStatus } from "../../agent/agent.ts";
+import type { AgentStatus } from "../../agent/agent-options.ts";
 import type { ServiceState } from "../../agent/service-watch.ts";
-import type { TunnelOptions } from "../../agent/tunnel.ts";
+import type { TunnelOptions } from "../../agent/tunnel-options.ts";
 import type { Upstream } from "../../agent/upstream.ts";
 import type { Log } from "../../lib/log.ts";
-import { renderQr } from "../qr/render.ts";
+import { renderQr } from "../qr/render-qr.ts";
 import { isLocal, mcpClients, mcpUrl } from "./mcp-clients.ts";
 import { isPublicUrl } from "./sharing.ts";
-import type { Shared } from "./sharing.ts";
+import type { SharedAccess } from "./sharing.ts";
 import { shownText } from "../terminal/text-width.ts";
 
 export type Watched = Required<Pick<TunnelOptions, "status" | "request" | "service">>;
-export type Shown = Pick<TunnelOptions, "name" | "publish" | "upstream" | "mcp">;
+export type ViewedTunnel = Pick<TunnelOptions, "name" | "publish" | "upstream" | "mcp">;
 
 export interface AgentView {
   /** The agent's log. */
   readonly log: Log;
   readonly status: (status: AgentStatus) => void;
   /** Shows this tunnel from now on. */
-  watch(tunnel: Shown): Watched;
+  watch(tunnel: ViewedTunnel): Watched;
   /** Shows how many webhooks wait at the server, and whether the user holds them. */
   inbox(waiting: number, isHeld: boolean): void;
   /** Calls `deliver` when the user asks for the held webhooks. */
@@ -38,9 +38,9 @@ export function logService(log: Log, { text }: Upstream, state: ServiceState): v
 export const qrColours = ["whiteBright", "bgBlack"] as const;
 
 /** Returns the visitors' login, and the URL as a QR code for other devices. */
-export function sharedLines(
+export function renderSharedLines(
   url: string | undefined,
-  { visitor, qr }: Shared,
+  { visitor, qr }: SharedAccess,
   paint: (line: string) => string,
 ): readonly string[] {
   const login = visitor && `Visitors log in as ${visitor.user} with the password ${visitor.password}`;
@@ -55,7 +55,7 @@ function qrLines(url: string, paint: (line: string) => string): readonly string[
 }
 
 /** Returns how clients add the MCP server of a tunnel. Empty for other tunnels. */
-export function mcpLines(url: string | undefined, { mcp }: Shown): readonly string[] {
+export function mcpLines(url: string | undefined, { mcp }: ViewedTunnel): readonly string[] {
   if (url === undefined || mcp?.path === undefined || mcp.transport === undefined) return [];
   const place = { path: mcp.path, transport: mcp.transport };
   const clients = mcpClients(url, place).map(({ client, add }) => `  ${`${client}:`.padEnd(16)}${add}`);
@@ -69,7 +69,7 @@ export function mcpLines(url: string | undefined, { mcp }: Shown): readonly stri
 }
 
 /** Returns the public URL and its service. */
-export function forwardingLine(url: string | undefined, { publish, upstream }: Shown): string {
+export function forwardingLine(url: string | undefined, { publish, upstream }: ViewedTunnel): string {
   const labels =
     publish.kind === "labels" ? Object.entries(publish.labels).map(([name, value]) => `${name}=${value}`) : [];
   return shownText(`${url ?? (labels.join(",") || "…")} → ${upstream.text}`);

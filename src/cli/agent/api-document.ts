@@ -2,7 +2,7 @@
 import { routeModules } from "../../edge/agents/opening/route-modules.ts";
 import { parseYamlObject } from "../../lib/yaml.ts";
 import type { JsonObject } from "../../lib/json.ts";
-import type { TunnelOptions } from "../../agent/tunnel.ts";
+import type { TunnelOptions } from "../../agent/tunnel-options.ts";
 import type { TunnelKind } from "./tunnel-of.ts";
 
 export interface ApiDocument {
@@ -43,13 +43,13 @@ export function apiDocument(
     tls_termination = { terminate_at: "upstream" },
     ...rest
   } = modules;
-  const ofConnection = { ...present({ ip_restriction, country_restriction }), ...policy };
+  const ofConnection = { ...omitUndefined({ ip_restriction, country_restriction }), ...policy };
   const edge = { description: name, hostports: [hostport] };
   const groups = { tunnel_group_backend: { [`${name}-agents`]: { description: name, labels: { service: name } } } };
   const edges =
     kind === "http"
       ? {
-          https_edge: { [name]: { ...edge, ...present({ mutual_tls }) } },
+          https_edge: { [name]: { ...edge, ...omitUndefined({ mutual_tls }) } },
           https_edge_route: {
             [`${name}-all`]: {
               edge_id: name,
@@ -67,14 +67,14 @@ export function apiDocument(
               ...edge,
               backend,
               ...ofConnection,
-              ...present({ mutual_tls, tls_termination: kind === "tls" ? tls_termination : undefined }),
+              ...omitUndefined({ mutual_tls, tls_termination: kind === "tls" ? tls_termination : undefined }),
             },
           },
         };
   return { document: { document: name, objects: { ...groups, ...objects, ...edges } }, notes };
 }
 
-function present(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+function omitUndefined(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 

@@ -1,14 +1,14 @@
 /** Reads the tunnels that the local API requests of a running agent. Requests use the keys of agent files. */
-import type { TunnelOptions } from "../../agent/tunnel.ts";
-import { readEntry } from "../agent-files/read.ts";
+import type { TunnelOptions } from "../../agent/tunnel-options.ts";
+import { readEntry } from "../agent-files/read-agent-files.ts";
 import type { FileIssue, SourceNode, SourcePlace } from "../agent-files/source.ts";
-import { readNoFile } from "../agent-files/bind-options.ts";
+import { readNoFile } from "../agent-files/tunnel-values.ts";
 import { tunnelsOfEntry } from "./file-tunnels.ts";
 
 const nowhere: SourcePlace = { path: "", line: 1, column: 1 };
 
 /** Returns the tunnels that `body` describes, one per scheme, or its errors. */
-export function askedTunnels(
+export function readAskedTunnels(
   body: object,
   form: "tunnel" | "endpoint",
 ): { readonly tunnels: readonly TunnelOptions[]; readonly issues: readonly string[] } {

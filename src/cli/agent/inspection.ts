@@ -1,7 +1,7 @@
 /** Runs the inspector beside an agent. Its code is not loaded if the inspector is off. */
-import type { AgentStatus } from "../../agent/agent.ts";
+import type { AgentStatus } from "../../agent/agent-options.ts";
 import type { ExchangeKeeper } from "../../agent/exchange-keeper.ts";
-import type { TunnelOptions } from "../../agent/tunnel.ts";
+import type { TunnelOptions } from "../../agent/tunnel-options.ts";
 import { systemClock } from "../../lib/clock.ts";
 import type { Totals } from "../../inspector/inspector.ts";
 import type { AgentControl } from "../../inspector/agent-control.ts";
@@ -82,8 +82,8 @@ export async function makeInspection(
     async open() {
       if (isOff) return undefined;
       const { startLocalApi } = await import("../../inspector/local-api.ts");
-      const { allowedHosts } = await import("../../inspector/allowed-hosts.ts");
-      const isAllowed = allowedHosts(inspectorHost);
+      const { compileAllowedHosts } = await import("../../inspector/allowed-hosts.ts");
+      const isAllowed = compileAllowedHosts(inspectorHost);
       const where = place ? { host: place.host, ports: [place.port] } : usual;
       try {
         api = await startLocalApi({ inspector, ...where, isAllowed, status: () => shown, control: () => control });

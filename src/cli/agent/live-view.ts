@@ -6,17 +6,17 @@ import type { Measured } from "../../inspector/meter.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { silentLog } from "../../lib/log.ts";
 import type { Log } from "../../lib/log.ts";
-import { takeKeys } from "../terminal/keys.ts";
-import { printable, renderDuration } from "../terminal/request-line.ts";
+import { takeKeys } from "../terminal/key-input.ts";
+import { toPrintable, renderDuration } from "../terminal/request-line.ts";
 import { openScreen } from "../terminal/screen.ts";
 import type { ScreenOutput } from "../terminal/screen.ts";
 import { writeDirectly } from "../terminal/guarded-output.ts";
-import { forwardingLine, logService, mcpLines, qrColours, sharedLines } from "./agent-view.ts";
+import { forwardingLine, logService, mcpLines, qrColours, renderSharedLines } from "./agent-view.ts";
 import type { AgentView } from "./agent-view.ts";
-import type { Shared } from "./sharing.ts";
+import type { SharedAccess } from "./sharing.ts";
 
 /** @param log receives the agent's messages if stderr is not the screen's terminal */
-export function liveView({ host, port }: ServerAddress, totals: Totals, log: Log, shared: Shared): AgentView {
+export function makeLiveView({ host, port }: ServerAddress, totals: Totals, log: Log, shared: SharedAccess): AgentView {
   /** URL of the first tunnel. */
   let url: string | undefined;
   const tunnels: ShownTunnel[] = [];
@@ -33,8 +33,8 @@ export function liveView({ host, port }: ServerAddress, totals: Totals, log: Log
     ...(stored === undefined ? [] : [["Inbox", stored] as [string, string]]),
     ...(inspector === undefined ? [] : [["Inspector", inspector] as [string, string]]),
     ...(notice === undefined ? [] : [["Warning", styleText("yellow", notice)] as [string, string]]),
-    ...numbers(totals),
-    ...sharedRows(url, shared),
+    ...formatTotals(totals),
+    ...renderSharedRows(url, shared),
   ];
   // Only a screen that reads keys mentions the key to quit.
   let title = "Postern (press Ctrl+C to stop)";
@@ -48,7 +48,7 @@ export function liveView({ host, port }: ServerAddress, totals: Totals, log: Log
   const onScreen: Log = {
     ...silentLog,
     warn(event, fields) {
-      notice = printable(
+      notice = toPrintable(
         `${event}: ${Object.values(fields ?? {})
           .map(String)
           .join(", ")}`,
@@ -65,7 +65,7 @@ export function liveView({ host, port }: ServerAddress, totals: Totals, log: Log
         state = `${styleText("green", "online")}, ${renderDuration(status.latencyMs)} to the server`;
       } else if (status.state === "waiting") {
         const seconds = Math.ceil(status.pauseMs / 1000);
-        state = `${styleText("yellow", "offline")} since ${timeOfDay(status.since)}: ${printable(status.reason)}; next attempt in ${seconds} s`;
+        state = `${styleText("yellow", "offline")} since ${timeOfDay(status.since)}: ${toPrintable(status.reason)}; next attempt in ${seconds} s`;
       } else if (!wasOnline) {
         state = styleText("yellow", "connecting");
       }
@@ -80,9 +80,9 @@ export function liveView({ host, port }: ServerAddress, totals: Totals, log: Log
             shown.line = forwardingLine(status.url, tunnel);
             shown.mcp = mcpLines(status.url, tunnel);
             url ??= status.url;
-          } else if (status.state === "waiting") shown.line = `${tunnel.name}: ${printable(status.reason)}`;
+          } else if (status.state === "waiting") shown.line = `${tunnel.name}: ${toPrintable(status.reason)}`;
           else if (status.state === "removed") tunnels.splice(tunnels.indexOf(shown), 1);
-          else shown.line = `${tunnel.name} has ended: ${printable(status.end.message)}`;
+          else shown.line = `${tunnel.name} has ended: ${toPrintable(status.end.message)}`;
           screen.changed();
         },
         request(request) {
@@ -90,7 +90,7 @@ export function liveView({ host, port }: ServerAddress, totals: Totals, log: Log
           screen.request({ ...request, at: Date.now() });
         },
         service(reached) {
-          shown.trouble = reached.reachable ? undefined : printable(`not reachable: ${reached.reason}`);
+          shown.trouble = reached.reachable ? undefined : toPrintable(`not reachable: ${reached.reason}`);
           // If stderr is redirected, the log there contains the message as well.
           if (!process.stderr.isTTY) logService(log, tunnel.upstream, reached);
           screen.changed();
@@ -129,15 +129,15 @@ function rowsOf({ line, trouble, mcp }: ShownTunnel): [string, string][] {
 }
 
 /** The QR code is last, so that a low terminal still shows the other rows. */
-function sharedRows(url: string | undefined, shared: Shared): [string, string][] {
-  return sharedLines(url, shared, (one) => styleText([...qrColours], one)).map((line, at) => [
+function renderSharedRows(url: string | undefined, shared: SharedAccess): [string, string][] {
+  return renderSharedLines(url, shared, (one) => styleText([...qrColours], one)).map((line, at) => [
     at === 0 && shared.visitor ? "Login" : "",
     line,
   ]);
 }
 
 /** Formats the connections, and the requests if there are any. */
-function numbers({ connections, requests }: Totals): [string, string][] {
+function formatTotals({ connections, requests }: Totals): [string, string][] {
   const open = connections.read();
   const asked = requests.read();
   const rows: [string, string][] = [["Connections", `${open.gauge} now, ${paceOf(open)}`]];

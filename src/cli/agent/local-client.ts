@@ -1,17 +1,17 @@
 /** Calls the local API of a running agent, for the commands `postern agent …`. */
 import { text } from "node:stream/consumers";
-import { visibleLine } from "../../lib/visible-text.ts";
+import { toVisibleLine } from "../../lib/visible-text.ts";
 import { request as requestHttp } from "../../lib/http.ts";
 import { Failure } from "../process/exit.ts";
 import { inspectorAddress } from "../../settings/kinds/agents.ts";
 import type { InspectorAddress } from "../../settings/kinds/agents.ts";
-import type { Kind } from "../../settings/kinds/kind.ts";
+import type { SettingKind } from "../../settings/kinds/kind.ts";
 import { flagOnly, one } from "../../settings/setting.ts";
 import { settings } from "../../settings/settings.ts";
 
-type Place = Exclude<InspectorAddress, "off">;
+type InspectorPlace = Exclude<InspectorAddress, "off">;
 
-const place: Kind<Place> = {
+const place: SettingKind<InspectorPlace> = {
   placeholder: "[HOST:]PORT",
   parse(given) {
     const read = inspectorAddress.parse(given);
@@ -36,11 +36,11 @@ export type LocalAnswer = Readonly<Record<string, unknown>>;
 const answerMs = 45_000;
 
 /** Calls the API. Throws `Failure` if no agent listens, or if it rejects the call. */
-export async function callAgent(at: Place, method: string, path: string, body?: object): Promise<LocalAnswer> {
+export async function callAgent(at: InspectorPlace, method: string, path: string, body?: object): Promise<LocalAnswer> {
   const where = `${at.host.includes(":") ? `[${at.host}]` : at.host}:${at.port}`;
   let answer: { readonly status: number; readonly text: string };
   try {
-    answer = await exchange(at, method, path, body);
+    answer = await sendRequest(at, method, path, body);
   } catch (error) {
     throw new Failure(
       "unreachable",
@@ -60,7 +60,7 @@ export async function callAgent(at: Place, method: string, path: string, body?: 
       typeof details?.err === "string" ? details.err : `the answer has status ${answer.status}, which no agent sends`;
     throw new Failure(
       answer.status === 503 ? "unreachable" : "refused",
-      `the agent at ${where}: ${visibleLine(said)}`,
+      `the agent at ${where}: ${toVisibleLine(said)}`,
       {
         code: details?.code,
       },
@@ -69,8 +69,8 @@ export async function callAgent(at: Place, method: string, path: string, body?: 
   return read;
 }
 
-async function exchange(
-  { host, port }: Place,
+async function sendRequest(
+  { host, port }: InspectorPlace,
   method: string,
   path: string,
   body: object | undefined,

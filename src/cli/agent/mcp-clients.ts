@@ -1,6 +1,6 @@
 /** Commands and links that add a published MCP server to common clients. */
 import type { McpPlace } from "../../agent/mcp-place.ts";
-import { initialize } from "../../agent/mcp/probe.ts";
+import { initialize } from "../../agent/mcp/find-mcp.ts";
 
 export interface McpClient {
   readonly client: string;
@@ -21,15 +21,15 @@ export function mcpClients(publicUrl: string, { path, transport }: McpPlace): re
   // The vendor's servers connect to connectors, so they reach public names only.
   const desktop = { client: "Claude Desktop", add: `Settings, Connectors, Add custom connector: ${url}` };
   return [
-    { client: "Claude Code", add: `claude mcp add --transport ${transport} ${name} ${quoted(url)}` },
+    { client: "Claude Code", add: `claude mcp add --transport ${transport} ${name} ${quoteForShell(url)}` },
     ...(isLocal(url) ? [] : [desktop]),
-    { client: "VS Code", add: `code --add-mcp ${quoted(server)}` },
+    { client: "VS Code", add: `code --add-mcp ${quoteForShell(server)}` },
     {
       client: "Cursor",
       add: `cursor://anysphere.cursor-deeplink/mcp/install?name=${encodeURIComponent(name)}&config=${encodeURIComponent(config)}`,
     },
-    { client: "mcp-remote", add: `npx mcp-remote ${quoted(url)}` },
-    { client: "curl", add: transport === "sse" ? `curl -N ${quoted(url)}` : curl(url) },
+    { client: "mcp-remote", add: `npx mcp-remote ${quoteForShell(url)}` },
+    { client: "curl", add: transport === "sse" ? `curl -N ${quoteForShell(url)}` : renderCurl(url) },
   ];
 }
 
@@ -38,13 +38,13 @@ export function isLocal(url: string): boolean {
   return /(^|\.)localhost$/.test(new URL(url).hostname);
 }
 
-function curl(url: string): string {
+function renderCurl(url: string): string {
   const fields = ["content-type: application/json", "accept: application/json, text/event-stream"];
-  const headers = fields.map((field) => `-H ${quoted(field)}`).join(" ");
-  return `curl ${headers} -d ${quoted(JSON.stringify(initialize))} ${quoted(url)}`;
+  const headers = fields.map((field) => `-H ${quoteForShell(field)}`).join(" ");
+  return `curl ${headers} -d ${quoteForShell(JSON.stringify(initialize))} ${quoteForShell(url)}`;
 }
 
 /** For a POSIX shell. */
-function quoted(text: string): string {
+function quoteForShell(text: string): string {
   return /^[\w./:@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

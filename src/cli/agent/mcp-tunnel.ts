@@ -1,15 +1,15 @@
 /** `--mcp` and `--mcp-stdio`: what makes a tunnel publish an MCP server. */
 import { bridgePath } from "../../agent/mcp/bridge-path.ts";
 import type { McpPlace } from "../../agent/mcp-place.ts";
-import { lazily } from "../../agent/targets.ts";
-import type { TunnelOptions } from "../../agent/tunnel.ts";
+import { startLazily } from "../../agent/parse-targets.ts";
+import type { TunnelOptions } from "../../agent/tunnel-options.ts";
 import type { Upstream } from "../../agent/upstream.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { silentLog } from "../../lib/log.ts";
 import type { Log } from "../../lib/log.ts";
 import { Failure } from "../process/exit.ts";
-import { ValueError } from "../agent-files/bind-options.ts";
-import type { TunnelValues } from "../agent-files/bind-options.ts";
+import { ValueError } from "../agent-files/tunnel-values.ts";
+import type { TunnelValues } from "../agent-files/tunnel-values.ts";
 
 export function isMcp({ mcp, mcpStdio }: TunnelValues): boolean {
   return mcp === true || mcpStdio !== undefined;
@@ -42,10 +42,10 @@ export function mcpTargets(
 /** Returns the bridge to the command as a service inside the agent. Its process starts with the first session. */
 export function mcpCommand({ mcpStdio = "", mcpMaxSessions = 20, mcpIdleTimeout = 1_800_000 }: TunnelValues): Upstream {
   let log: Log = silentLog;
-  const service = lazily(async () =>
+  const service = startLazily(async () =>
     (await import("../../agent/mcp/stdio-bridge.ts")).stdioBridge({
       command: mcpStdio,
-      env: environment(),
+      env: childEnvironment(),
       maxSessions: mcpMaxSessions,
       idleMs: mcpIdleTimeout,
       clock: systemClock,
@@ -67,7 +67,7 @@ export function mcpCommand({ mcpStdio = "", mcpMaxSessions = 20, mcpIdleTimeout 
 export async function withMcpPlace(tunnel: TunnelOptions, log: Log): Promise<TunnelOptions> {
   if (!tunnel.mcp) return tunnel;
   tunnel.upstream.local?.logTo?.(log);
-  const { findMcp } = await import("../../agent/mcp/probe.ts");
+  const { findMcp } = await import("../../agent/mcp/find-mcp.ts");
   let mcp: McpPlace;
   try {
     mcp = await findMcp(tunnel.upstream, tunnel.mcp.path);
@@ -97,6 +97,6 @@ function isGuarded({ options = {}, trafficPolicy, publish }: TunnelOptions): boo
 }
 
 /** The agent's environment without its own settings, which contain tokens. */
-function environment(): NodeJS.ProcessEnv {
+function childEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("POSTERN_")));
 }

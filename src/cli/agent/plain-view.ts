@@ -1,17 +1,17 @@
-import { timestamp } from "../../lib/clock.ts";
+import { formatTimestamp } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
-import { style } from "../terminal/guarded-output.ts";
-import { forwardingLine, logService, mcpLines, qrColours, sharedLines } from "./agent-view.ts";
-import type { AgentView, Shown } from "./agent-view.ts";
+import { styleFor } from "../terminal/guarded-output.ts";
+import { forwardingLine, logService, mcpLines, qrColours, renderSharedLines } from "./agent-view.ts";
+import type { AgentView, ViewedTunnel } from "./agent-view.ts";
 import { mcpClients, mcpUrl } from "./mcp-clients.ts";
-import type { Shared } from "./sharing.ts";
+import type { SharedAccess } from "./sharing.ts";
 import { makeRequestLog } from "./request-log.ts";
 
 /** Form of messages about online tunnels on stdout: text, JSON, or JSON with the tunnel's name. */
 export type PlainForm = "text" | "json" | "named json";
 
 /** Prints one line on stdout for each tunnel that is online. All other messages are logged. */
-export function plainView(log: Log, form: PlainForm, shared: Shared): AgentView {
+export function makePlainView(log: Log, form: PlainForm, shared: SharedAccess): AgentView {
   const requests = makeRequestLog(log);
   let waited: number | undefined;
   return {
@@ -24,7 +24,7 @@ export function plainView(log: Log, form: PlainForm, shared: Shared): AgentView 
     status(status) {
       if (status.state === "waiting") {
         const { reason, pauseMs: retryMs, since } = status;
-        log.warn("disconnected", { reason, retryMs, since: timestamp(since) });
+        log.warn("disconnected", { reason, retryMs, since: formatTimestamp(since) });
       } else if (status.state === "online") log.info("online", { ms: Math.round(status.latencyMs) });
     },
     watch(tunnel) {
@@ -49,18 +49,18 @@ export function plainView(log: Log, form: PlainForm, shared: Shared): AgentView 
   };
 }
 
-function mcpFacts(url: string | undefined, { mcp }: Shown): object {
+function mcpFacts(url: string | undefined, { mcp }: ViewedTunnel): object {
   if (url === undefined || mcp?.path === undefined || mcp.transport === undefined) return {};
   const place = { path: mcp.path, transport: mcp.transport };
   return { mcp: { url: mcpUrl(url, place), transport: mcp.transport, clients: mcpClients(url, place) } };
 }
 
-function onlineLine(form: PlainForm, url: string | undefined, tunnel: Shown, shared: Shared): string {
+function onlineLine(form: PlainForm, url: string | undefined, tunnel: ViewedTunnel, shared: SharedAccess): string {
   if (form === "text")
     return [
       forwardingLine(url, tunnel),
       ...mcpLines(url, tunnel),
-      ...sharedLines(url, shared, (one) => style([...qrColours], one, process.stdout)),
+      ...renderSharedLines(url, shared, (one) => styleFor([...qrColours], one, process.stdout)),
     ].join("\n");
   const facts = { url: url ?? null, to: tunnel.upstream.text, ...shared.visitor, ...mcpFacts(url, tunnel) };
   return JSON.stringify(form === "json" ? facts : { name: tunnel.name, ...facts });

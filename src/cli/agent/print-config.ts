@@ -1,27 +1,32 @@
 /** `--print-config`: prints the options of a command as an agent file and as an API document. */
 import { resolve } from "node:path";
-import type { TunnelOptions } from "../../agent/tunnel.ts";
+import type { TunnelOptions } from "../../agent/tunnel-options.ts";
 import { renderYaml } from "../../lib/yaml.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { defaultsOf } from "../../settings/setting.ts";
 import type { ValuesOf } from "../../settings/setting.ts";
 import { tunnelSettings } from "../../settings/tunnels.ts";
-import { tunnelKeys } from "../agent-files/keys.ts";
-import { isPem } from "../agent-files/rows.ts";
-import { ownServer } from "../data/local-server.ts";
+import { tunnelKeys } from "../agent-files/agent-file-keys.ts";
+import { isPem } from "../agent-files/row-reader.ts";
+import { findRunningServer } from "../data/local-server.ts";
 import type { accessSettings } from "./agent-access.ts";
 import { apiDocument, labelOf } from "./api-document.ts";
-import type { TunnelValues } from "../agent-files/bind-options.ts";
+import type { TunnelValues } from "../agent-files/tunnel-values.ts";
 import type { SharingValues } from "./sharing.ts";
 import type { TunnelKind } from "./tunnel-of.ts";
 
-type Values = ValuesOf<typeof accessSettings> & TunnelValues & SharingValues & { readonly json: boolean };
+type ConfigValues = ValuesOf<typeof accessSettings> & TunnelValues & SharingValues & { readonly json: boolean };
 
 /** Name of the tunnel, the edge and the document. */
 const name = "web";
 
-export function printConfig(kind: TunnelKind, values: Values, targets: readonly string[], tunnel: TunnelOptions): void {
-  const local = values.server === undefined ? ownServer(values.data) : undefined;
+export function printConfig(
+  kind: TunnelKind,
+  values: ConfigValues,
+  targets: readonly string[],
+  tunnel: TunnelOptions,
+): void {
+  const local = values.server === undefined ? findRunningServer(values.data) : undefined;
   const server = values.server ?? local?.agentAddress;
   const file = agentFile(kind, values, targets, server, local !== undefined);
   const { document, notes } = apiDocument(name, kind, hostportOf(kind, values, server, local?.httpsPort), tunnel);
@@ -53,7 +58,7 @@ export function printConfig(kind: TunnelKind, values: Values, targets: readonly 
 
 function agentFile(
   kind: TunnelKind,
-  values: Values,
+  values: ConfigValues,
   targets: readonly string[],
   server: string | undefined,
   isLocal: boolean,
@@ -67,7 +72,7 @@ function agentFile(
     const row = tunnelKeys.find(
       ({ key, setting: own }) => own === setting && (setting !== "saml" || key === samlKey(value)),
     );
-    if (row) setAt(tunnel, row.key.split("."), written(setting, value, row.isPath === true));
+    if (row) setAt(tunnel, row.key.split("."), formatForFile(setting, value, row.isPath === true));
   }
   return {
     // The directory of a server on this machine contains the address, the CA and a token.
@@ -83,8 +88,8 @@ function samlKey(value: unknown): string {
 }
 
 /** Formats a value for a file. Paths are absolute, because relative paths in a file refer to the file's directory. */
-function written(setting: string, value: unknown, isPath: boolean): unknown {
-  if (Array.isArray(value)) return value.map((one) => written(setting, one, isPath));
+function formatForFile(setting: string, value: unknown, isPath: boolean): unknown {
+  if (Array.isArray(value)) return value.map((one) => formatForFile(setting, one, isPath));
   if (setting === "upstreamTimeout" || setting === "mcpIdleTimeout") return `${String(value)}ms`;
   if (typeof value === "string" && isPath && !isPem(value)) return resolve(value);
   return value;
@@ -99,7 +104,7 @@ function setAt(object: Record<string, unknown>, path: readonly string[], value: 
 /** Returns the fixed address at which an edge would serve the tunnel; undefined if unknown. */
 function hostportOf(
   kind: TunnelKind,
-  values: Values,
+  values: ConfigValues,
   server: string | undefined,
   httpsPort: number | undefined,
 ): string | undefined {

@@ -1,6 +1,6 @@
 import type { Log } from "../../lib/log.ts";
 import type { WatchedRequest } from "../../agent/request-watch.ts";
-import { printable } from "../terminal/request-line.ts";
+import { toPrintable } from "../terminal/request-line.ts";
 
 /** Maximum number of requests logged per second. For further requests, only their number is logged. */
 const perSecond = 100;
@@ -24,8 +24,8 @@ export function makeRequestLog(log: Log): { add(request: WatchedRequest): void }
       }
       logged += 1;
       log.info("request", {
-        method: printable(request.method),
-        target: printable(request.target),
+        method: toPrintable(request.method),
+        target: toPrintable(request.target),
         status: request.status,
         ms: Math.round(request.durationMs * 10) / 10,
       });

@@ -1,25 +1,25 @@
 /** Runs an agent until a signal or its own end: its output and exit code. */
 import { startAgent } from "../../agent/agent.ts";
-import type { AgentOptions } from "../../agent/agent.ts";
-import type { TunnelOptions } from "../../agent/tunnel.ts";
-import { letGo } from "../../lib/boundary.ts";
+import type { AgentOptions } from "../../agent/agent-options.ts";
+import type { TunnelOptions } from "../../agent/tunnel-options.ts";
+import { runUnattended } from "../../lib/boundary.ts";
 import { systemClock } from "../../lib/clock.ts";
 import type { Timer } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import { openInBrowser } from "../process/browser.ts";
 import { exitCodes } from "../process/exit.ts";
-import { interrupted } from "../process/signals.ts";
+import { waitForSignal } from "../process/signals.ts";
 import { posternVersion } from "../process/version.ts";
 import { makeInspection } from "./inspection.ts";
 import type { InspectionOptions } from "./inspection.ts";
-import type { ExporterPlan } from "../telemetry/plan.ts";
+import type { ExporterPlan } from "../telemetry/telemetry-plan.ts";
 import { agentFailure } from "./agent-failure.ts";
 import type { AgentInbox } from "./agent-inbox.ts";
 import type { AgentView } from "./agent-view.ts";
-import { liveView } from "./live-view.ts";
+import { makeLiveView } from "./live-view.ts";
 import { notShared } from "./sharing.ts";
-import type { Shared } from "./sharing.ts";
-import { plainView } from "./plain-view.ts";
+import type { SharedAccess } from "./sharing.ts";
+import { makePlainView } from "./plain-view.ts";
 import type { PlainForm } from "./plain-view.ts";
 
 /** Why an agent ends without a failure or a signal. */
@@ -57,7 +57,7 @@ export interface AgentRun
   /** Whether to show a screen if stdout is a terminal. */
   readonly screen: boolean;
   /** What people need to use the URL of the first tunnel. Default: nothing. */
-  readonly shared?: Shared;
+  readonly shared?: SharedAccess;
   /** Set if the server stores webhooks for the agent. */
   readonly inbox?: AgentInbox | undefined;
   /** Whether to pause the inbox's deliveries at the start. */
@@ -84,18 +84,20 @@ export async function runAgent({
   telemetry,
   ...given
 }: AgentRun): Promise<number> {
-  const stopped = interrupted();
+  const stopped = waitForSignal();
   const isLive = screen && process.stdout.isTTY;
   const inspection = await makeInspection(given, isLive);
   const opened = given.inspector && inspection && (await inspection.open());
   const view =
-    isLive && inspection ? liveView(given.server, inspection.totals, log, shared) : plainView(log, form, shared);
+    isLive && inspection
+      ? makeLiveView(given.server, inspection.totals, log, shared)
+      : makePlainView(log, form, shared);
   const tracing = telemetry && (await import("./agent-tracing.ts")).openAgentTracing(telemetry, view.log);
   for (const { upstream } of given.tunnels) upstream.local?.logTo?.(view.log);
   const prepare = async (tunnel: TunnelOptions): Promise<TunnelOptions> => {
     const isOpened = opens && tunnel === given.tunnels[0];
     const seen = inbox ? withUrl(view.watch(tunnel), inbox.url) : view.watch(tunnel);
-    const shown = watched(tunnel, isOpened ? opening(seen, view.log) : seen);
+    const shown = watchTunnel(tunnel, isOpened ? openWhenOnline(seen, view.log) : seen);
     const inspected = inspection ? await inspection.watch(shown) : shown;
     return tracing ? tracing.watch(inspected) : inspected;
   };
@@ -117,14 +119,16 @@ export async function runAgent({
       if (status.state === "online") online?.();
     },
   });
-  const told = Promise.withResolvers<number>();
+  const stopRequest = Promise.withResolvers<number>();
   let ended: Ending | undefined;
   const whenEnded = ending?.then((why) => {
     ended = why;
     return exitCodes.fine;
   });
   if (inspection && controlOf) {
-    inspection.control(controlOf(agent, given.tunnels, prepare, inspection.knows, () => told.resolve(exitCodes.fine)));
+    inspection.control(
+      controlOf(agent, given.tunnels, prepare, inspection.knows, () => stopRequest.resolve(exitCodes.fine)),
+    );
   }
   // Without a configured address, the first tunnel does not wait for the inspector.
   if (inspection)
@@ -132,7 +136,7 @@ export async function runAgent({
       (url) => url !== undefined && view.inspector(url),
       (error: Error) => view.log.warn(error.message),
     );
-  const end = await Promise.race([stopped, told.promise, agent.ended, ...(whenEnded ? [whenEnded] : [])]);
+  const end = await Promise.race([stopped, stopRequest.promise, agent.ended, ...(whenEnded ? [whenEnded] : [])]);
   watchedInbox?.stop();
   inspection?.drain();
   const closeServices = () => Promise.all(given.tunnels.map(async ({ upstream }) => await upstream.local?.close?.()));
@@ -144,7 +148,7 @@ export async function runAgent({
   await tracing?.stop();
   await inspection?.close();
   view.close();
-  if (ended !== undefined) sayEnded(form, ended);
+  if (ended !== undefined) printEnded(form, ended);
   if (typeof end === "number") return end;
   throw agentFailure(end, given.server);
 }
@@ -161,12 +165,14 @@ function watchInbox(inbox: AgentInbox, view: AgentView, isHeld: boolean) {
     if (isStopped) return;
     if (waiting !== undefined) view.inbox(waiting, held);
     timer?.cancel();
-    timer = systemClock.after(waiting === 0 ? quietMs : busyMs, () => letGo("task", inbox.waiting().then(show)));
+    timer = systemClock.after(waiting === 0 ? quietMs : busyMs, () =>
+      runUnattended("task", inbox.waiting().then(show)),
+    );
   };
   view.onDeliver(() => {
     if (!held) return;
     held = false;
-    letGo(
+    runUnattended(
       "task",
       inbox
         .setPaused(false)
@@ -189,12 +195,12 @@ function withUrl(watching: ReturnType<AgentView["watch"]>, url: string): ReturnT
   };
 }
 
-function sayEnded(form: PlainForm, why: Ending): void {
+function printEnded(form: PlainForm, why: Ending): void {
   process.stdout.write(`${form === "text" ? endings[why] : JSON.stringify({ ended: why })}\n`);
 }
 
 /** Opens the URL in a browser when the tunnel is first online. */
-function opening(watching: ReturnType<AgentView["watch"]>, log: Log): ReturnType<AgentView["watch"]> {
+function openWhenOnline(watching: ReturnType<AgentView["watch"]>, log: Log): ReturnType<AgentView["watch"]> {
   let isOpen = false;
   return {
     ...watching,
@@ -207,7 +213,10 @@ function opening(watching: ReturnType<AgentView["watch"]>, log: Log): ReturnType
   };
 }
 
-function watched(tunnel: TunnelOptions, { status, request, service }: ReturnType<AgentView["watch"]>): TunnelOptions {
+function watchTunnel(
+  tunnel: TunnelOptions,
+  { status, request, service }: ReturnType<AgentView["watch"]>,
+): TunnelOptions {
   const { proto = "https" } = tunnel;
   // A service may accept only one plain connection. HTTP services accept any number.
   const isHttp = proto === "https" || proto === "http";

@@ -3,11 +3,11 @@ import { isIP } from "node:net";
 import { randomText } from "../../lib/ids.ts";
 import { credential, duration } from "../../settings/kinds/agents.ts";
 import { oauthProviderNames } from "../../settings/kinds/oauth-apps.ts";
-import { named, oneOf } from "../../settings/kinds/text.ts";
+import { namedText, oneOf } from "../../settings/kinds/text.ts";
 import { flagOnly, many, optional, toggle } from "../../settings/setting.ts";
 import type { ValuesOf } from "../../settings/setting.ts";
 import { Failure } from "../process/exit.ts";
-import type { TunnelValues } from "../agent-files/bind-options.ts";
+import type { TunnelValues } from "../agent-files/tunnel-values.ts";
 
 /** The user name that goes with `--password`. */
 const guest = "guest";
@@ -26,7 +26,7 @@ export const httpSharingSettings = {
   password: flagOnly({
     ...optional(
       `Require a password, with the user name \`${guest}\`. Without a value, the command makes a password and prints it.`,
-      { placeholder: "PASSWORD", parse: (given) => (given === "" ? newPassword() : checked(given)) },
+      { placeholder: "PASSWORD", parse: (given) => (given === "" ? newPassword() : checkPassword(given)) },
       { secret: true },
     ),
     bare: "",
@@ -56,17 +56,17 @@ export const httpSharingSettings = {
 export type SharingValues = Partial<ValuesOf<typeof httpSharingSettings>>;
 
 /** What people need to use the URL. */
-export interface Shared {
+export interface SharedAccess {
   readonly visitor: { readonly user: string; readonly password: string } | undefined;
   readonly qr: boolean;
 }
 
-export const notShared: Shared = { visitor: undefined, qr: false };
+export const notShared: SharedAccess = { visitor: undefined, qr: false };
 
 /** Returns the values with the short forms expanded. Throws `Failure` (usage). */
 export function withSharing<V extends TunnelValues & SharingValues>(
   values: V,
-): { readonly values: V; readonly shared: Shared } {
+): { readonly values: V; readonly shared: SharedAccess } {
   const { password, login, allowEmail = [], qr = false } = values;
   const visitor = password === undefined ? undefined : { user: guest, password };
   if (login !== undefined && values.oauth !== undefined) {
@@ -99,7 +99,7 @@ function newPassword(): string {
   return Array.from({ length: 4 }, () => randomText(4)).join("-");
 }
 
-function checked(password: string): string {
+function checkPassword(password: string): string {
   try {
     credential.parse(`${guest}:${password}`);
     return password;
@@ -109,11 +109,11 @@ function checked(password: string): string {
 }
 
 function emailOrDomain() {
-  const { placeholder } = named("ADDRESS");
+  const { placeholder } = namedText("ADDRESS");
   return {
     placeholder,
-    parse(given: string) {
-      if (/^(?:\*|[^\s@,;?<>*]+)@[^\s@,;?<>*]+$/.test(given)) return given.toLowerCase();
+    parse(text: string) {
+      if (/^(?:\*|[^\s@,;?<>*]+)@[^\s@,;?<>*]+$/.test(text)) return text.toLowerCase();
       throw new Error("must be an e-mail address, or *@ and a domain");
     },
   };

@@ -4,8 +4,8 @@ import type { ServerAddress } from "../../agent/connect.ts";
 import { renderAddress } from "../../agent/join.ts";
 import { readAgentText, withKey, writeAgentFile } from "../agent-files/edit.ts";
 import type { StoredKey } from "../agent-files/edit.ts";
-import { readAgentFiles } from "../agent-files/read.ts";
-import { readingOf } from "../process/exit.ts";
+import { readAgentFiles } from "../agent-files/read-agent-files.ts";
+import { failOnError } from "../process/exit.ts";
 
 /**
  * Sets the server in the file at `path` and keeps the rest of the file unchanged.
@@ -21,7 +21,7 @@ export function storeLogin(path: string, address: ServerAddress, ca: string | un
   for (const [key, value] of Object.entries(values)) {
     // The keyword of ngrok's files.
     const written = key === "ca" && value === "system" && format !== "own" ? "host" : value;
-    content = readingOf(`"${path}"`, () => withKey(content, format, key as StoredKey, written));
+    content = failOnError(`"${path}"`, () => withKey(content, format, key as StoredKey, written));
   }
   writeAgentFile(path, content);
 }

@@ -1,9 +1,9 @@
 /** Creates tunnels from flags or file entries: one per scheme of the URL. */
 import type { PublishedProto, Publication } from "../../agent/publication.ts";
 import { placeOfUrl } from "../../agent/publication.ts";
-import type { TunnelOptions } from "../../agent/tunnel.ts";
-import { parseTargets } from "../../agent/targets.ts";
-import { endTls } from "../../agent/tls-end.ts";
+import type { TunnelOptions } from "../../agent/tunnel-options.ts";
+import { parseTargets } from "../../agent/parse-targets.ts";
+import { endTls } from "../../agent/end-tls.ts";
 import { parseTcpUpstream } from "../../agent/upstream.ts";
 import type { Upstream } from "../../agent/upstream.ts";
 import { utf8Text } from "../../lib/utf8.ts";
@@ -14,8 +14,8 @@ import {
   readPem,
   startsCommand,
   ValueError,
-} from "../agent-files/bind-options.ts";
-import type { ReadFile, TunnelValues } from "../agent-files/bind-options.ts";
+} from "../agent-files/tunnel-values.ts";
+import type { ReadFile, TunnelValues } from "../agent-files/tunnel-values.ts";
 import { isMcp, mcpCommand, mcpTargets } from "./mcp-tunnel.ts";
 
 /** The value of `proto` in commands and files. */
@@ -68,7 +68,9 @@ function isOnDisk(target: string): boolean {
 function upstreamOf(kind: TunnelKind, targets: readonly string[], values: TunnelValues, readFile: ReadFile): Upstream {
   // After the agent has terminated TLS, the traffic is a plain connection.
   const upstream =
-    values.mcpStdio !== undefined ? mcpCommand(values) : parsed(values.terminateAt === "agent" ? "tcp" : kind, targets);
+    values.mcpStdio !== undefined
+      ? mcpCommand(values)
+      : parseTarget(values.terminateAt === "agent" ? "tcp" : kind, targets);
   const { upstreamProtocol, upstreamTlsVerify, upstreamTlsVerifyCas, upstreamServerName } = values;
   // The header would follow the TLS handshake, where services do not expect it.
   if (upstream.tls && (values.proxyProtocol ?? 0) !== 0) {
@@ -115,7 +117,7 @@ function withTlsEnd(upstream: Upstream, values: TunnelValues, readFile: ReadFile
   }
 }
 
-function parsed(kind: TunnelKind, targets: readonly string[]): Upstream {
+function parseTarget(kind: TunnelKind, targets: readonly string[]): Upstream {
   try {
     return kind === "http" ? parseTargets(targets) : parseTcpUpstream(targets.join(" "), kind);
   } catch (error) {

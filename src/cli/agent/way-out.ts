@@ -10,22 +10,22 @@ const variables = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy", "http
 /**
  * Returns a function that returns the proxy for a server, or undefined for a direct connection.
  *
- * @param given `--proxy`: a URL, or `none`
+ * @param setting `--proxy`: a URL, or `none`
  * @throws Error that names the variable, if its value is not a proxy URL
  */
 export function proxiesOf(
-  given: string | undefined,
+  setting: string | undefined,
   env: Environment,
 ): ((server: ServerAddress) => URL | undefined) | undefined {
-  if (given === "none") return undefined;
-  const name = given === undefined ? variables.find((one) => (env[one] ?? "") !== "") : undefined;
-  if (given === undefined && name === undefined) return undefined;
-  const text = given ?? (env[name as string] as string);
+  if (setting === "none") return undefined;
+  const name = setting === undefined ? variables.find((one) => (env[one] ?? "") !== "") : undefined;
+  if (setting === undefined && name === undefined) return undefined;
+  const text = setting ?? (env[name as string] as string);
   const url = URL.parse(text.includes("://") ? text : `http://${text}`);
   if (!url || !/^(?:https?|socks5h?):$/.test(url.protocol) || url.hostname === "") {
     throw new Error(`${name ?? "--proxy"} must be the http://, https:// or socks5:// URL of a proxy`);
   }
-  if (given !== undefined) return () => url;
+  if (setting !== undefined) return () => url;
   const exempt = env["NO_PROXY"] ?? env["no_proxy"] ?? "";
   return ({ host, port }) => (isExempt(host, port, exempt) ? undefined : url);
 }
@@ -40,10 +40,10 @@ function isExempt(host: string, port: number, list: string): boolean {
   if (name === "localhost" || name.endsWith(".localhost") || name === "::1" || /^127\.\d+\.\d+\.\d+$/.test(name)) {
     return true;
   }
-  return list.split(/[\s,]+/).some((entry) => exempts(entry.toLowerCase(), name, port));
+  return list.split(/[\s,]+/).some((entry) => exemptsHost(entry.toLowerCase(), name, port));
 }
 
-function exempts(entry: string, name: string, port: number): boolean {
+function exemptsHost(entry: string, name: string, port: number): boolean {
   if (entry === "*" || entry === name) return true;
   if (entry.includes("/")) return isIP(name) !== 0 && isWithin(entry, name);
   const [, domain = "", wanted] = /^\*?\.?([^:]*)(?::(\d{1,5}))?$/.exec(entry) ?? [];

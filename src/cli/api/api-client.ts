@@ -1,14 +1,14 @@
 /** Selects the management API and key for the commands, and converts its failures to exit codes. */
 import type { IncomingMessage } from "node:http";
 import { request as requestHttps } from "node:https";
-import { visibleLine } from "../../lib/visible-text.ts";
+import { toVisibleLine } from "../../lib/visible-text.ts";
 import { request as requestHttp } from "../../lib/http.ts";
 import { Postern, PosternConnectionError, PosternError, errorCodes, makeSend } from "../../../sdk/src/index.ts";
 import type { FetchAnswer, FetchInit, PosternOptions, Send } from "../../../sdk/src/index.ts";
 import { Failure } from "../process/exit.ts";
 import type { ExitName } from "../process/exit.ts";
 import { agentFilesOf } from "../agent-files/default-file.ts";
-import { localApiKey, ownServer } from "../data/local-server.ts";
+import { localApiKey, findRunningServer } from "../data/local-server.ts";
 import type { ValuesOf } from "../../settings/setting.ts";
 import { settings } from "../../settings/settings.ts";
 
@@ -44,13 +44,13 @@ export async function placeOf({ data, apiUrl, apiKey }: ValuesOf<typeof apiSetti
 }
 
 /** Opens the API of the server in `directory`, with the key in the same directory. Throws `Failure` (usage). */
-function localApi(directory: string, given: string | undefined): { readonly baseUrl: string; readonly apiKey: string } {
-  const server = ownServer(directory);
+function localApi(directory: string, url: string | undefined): { readonly baseUrl: string; readonly apiKey: string } {
+  const server = findRunningServer(directory);
   if (!server) {
     throw new Failure("usage", `no server runs on "${directory}": start one, or set the API's address with --api-url`);
   }
   const apiKey = localApiKey(directory);
-  if (given !== undefined && given !== apiKey) {
+  if (url !== undefined && url !== apiKey) {
     throw new Failure(
       "usage",
       `the address ${server.apiUrl} comes from "${directory}", so your API key from another place is not sent to it: set the API explicitly, with --api-url ${server.apiUrl}`,
@@ -86,14 +86,14 @@ const takenCodes: ReadonlySet<string> = new Set([
  */
 export function apiFailure(error: unknown): unknown {
   if (error instanceof PosternConnectionError) {
-    return new Failure("unreachable", `cannot reach the API: ${visibleLine(error.message)}`, { cause: error });
+    return new Failure("unreachable", `cannot reach the API: ${toVisibleLine(error.message)}`, { cause: error });
   }
   if (!(error instanceof PosternError)) return error;
   const { operation_id: _, ...details } = error.details;
   // Omits details that the message already contains.
   const more = Object.entries(details).filter(([, text]) => !error.message.includes(text));
-  const lines = more.map(([name, text]) => `\n  ${visibleLine(`${name}: ${text}`)}`);
-  const sentence = `${visibleLine(error.message)} (${visibleLine(error.code)}, ${error.operationId})${lines.join("")}`;
+  const lines = more.map(([name, text]) => `\n  ${toVisibleLine(`${name}: ${text}`)}`);
+  const sentence = `${toVisibleLine(error.message)} (${toVisibleLine(error.code)}, ${error.operationId})${lines.join("")}`;
   return new Failure(reasonOf(error), sentence, { cause: error, code: error.code });
 }
 
@@ -130,7 +130,7 @@ export async function openStream(values: ValuesOf<typeof apiSettings>, path: str
   const { error_code = "", msg = text } = parseFailure(text);
   throw new Failure(
     reasonOf({ status: response.statusCode ?? 0, code: error_code }),
-    `${visibleLine(msg)} (${visibleLine(error_code)}, GET ${target.pathname})`,
+    `${toVisibleLine(msg)} (${toVisibleLine(error_code)}, GET ${target.pathname})`,
   );
 }
 

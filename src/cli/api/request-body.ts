@@ -9,11 +9,12 @@ const maxBodyBytes = 16_777_216;
  * Returns the object in `given`. Throws `Failure` (usage).
  * @param name name of the option in messages
  */
-export async function readBody(given: string | undefined, name = "--data"): Promise<Record<string, unknown>> {
-  if (given === undefined) return {};
-  const isFile = given.startsWith("@");
-  const text = isFile ? readText(given.slice(1), name) : given;
-  const content = /\.ya?ml$/.test(given) && isFile ? await parseYaml(text, given, name) : parseJson(text, isFile, name);
+export async function readBody(argument: string | undefined, name = "--data"): Promise<Record<string, unknown>> {
+  if (argument === undefined) return {};
+  const isFile = argument.startsWith("@");
+  const text = isFile ? readText(argument.slice(1), name) : argument;
+  const content =
+    /\.ya?ml$/.test(argument) && isFile ? await parseYaml(text, argument, name) : parseJson(text, isFile, name);
   if (typeof content !== "object" || content === null || Array.isArray(content)) {
     throw new Failure("usage", `${name} must contain one object`);
   }
@@ -42,10 +43,10 @@ function parseJson(text: string, isFile: boolean, name: string): unknown {
   }
 }
 
-async function parseYaml(text: string, given: string, name: string): Promise<unknown> {
+async function parseYaml(text: string, yaml: string, name: string): Promise<unknown> {
   const { parseDocument } = await import("yaml");
   const document = parseDocument(text, { prettyErrors: true, uniqueKeys: true });
   const fault = document.errors[0];
-  if (fault) throw new Failure("usage", `${name}: "${given.slice(1)}" is not YAML: ${fault.message.split("\n")[0]}`);
+  if (fault) throw new Failure("usage", `${name}: "${yaml.slice(1)}" is not YAML: ${fault.message.split("\n")[0]}`);
   return document.toJS({ maxAliasCount: 0 }) as unknown;
 }

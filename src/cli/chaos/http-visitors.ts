@@ -8,10 +8,10 @@ import type { Readable } from "node:stream";
 import { finished } from "node:stream/promises";
 import { setTimeout as pause } from "node:timers/promises";
 import type { TLSSocket } from "node:tls";
-import { causeOf } from "./tally.ts";
-import type { Tally } from "./tally.ts";
-import { connectTo, patienceMs, refusalOf } from "./target.ts";
-import type { Target } from "./target.ts";
+import { causeOf } from "./visit-tally.ts";
+import type { VisitTally } from "./visit-tally.ts";
+import { connectTo, patienceMs, refusalOf } from "./chaos-target.ts";
+import type { ChaosTarget } from "./chaos-target.ts";
 
 export type Method = "GET" | "POST";
 
@@ -25,13 +25,13 @@ const retryMs = 100;
  * @param isFresh whether each request has a new connection
  */
 export async function visitHttp1(
-  target: Target,
+  target: ChaosTarget,
   method: Method,
   isFresh: boolean,
-  tally: Tally,
+  tally: VisitTally,
   until: AbortSignal,
 ): Promise<void> {
-  await visit(target, "http/1.1", tally, until, async (socket) => {
+  await visitTarget(target, "http/1.1", tally, until, async (socket) => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     agent.createConnection = () => socket;
     for (let isKept = true; isKept && !until.aborted;) {
@@ -47,8 +47,8 @@ export async function visitHttp1(
       });
       outgoing.end(method === "POST" ? body : undefined);
       const [response] = (await once(outgoing, "response")) as [IncomingMessage];
-      await discard(response);
-      conclude(tally, response.statusCode ?? 0, response.headers["postern-error-code"]);
+      await discardBody(response);
+      concludeVisit(tally, response.statusCode ?? 0, response.headers["postern-error-code"]);
       isKept = !isFresh && response.headers.connection !== "close";
       await pause(target.thinkMs);
     }
@@ -57,8 +57,13 @@ export async function visitHttp1(
 }
 
 /** Sends requests over HTTP/2 until the signal. After GOAWAY it uses a new connection, also for refused requests. */
-export async function visitHttp2(target: Target, method: Method, tally: Tally, until: AbortSignal): Promise<void> {
-  await visit(target, "h2", tally, until, async (socket) => {
+export async function visitHttp2(
+  target: ChaosTarget,
+  method: Method,
+  tally: VisitTally,
+  until: AbortSignal,
+): Promise<void> {
+  await visitTarget(target, "h2", tally, until, async (socket) => {
     const session = connectHttp2(target.url.origin, { createConnection: () => socket });
     session.on("error", () => {});
     const leaving = new AbortController();
@@ -75,7 +80,12 @@ export async function visitHttp2(target: Target, method: Method, tally: Tally, u
 }
 
 /** Returns false if the server has not processed the request, and the client must send it again (RFC 9113 §8.7). */
-async function askHttp2(session: ClientHttp2Session, target: Target, method: Method, tally: Tally): Promise<boolean> {
+async function askHttp2(
+  session: ClientHttp2Session,
+  target: ChaosTarget,
+  method: Method,
+  tally: VisitTally,
+): Promise<boolean> {
   const { url } = target;
   const head = { ":method": method, ":path": `${url.pathname}${url.search}`, ":authority": url.host };
   const stream = session.request(head, { endStream: method === "GET", signal: AbortSignal.timeout(patienceMs) });
@@ -85,8 +95,8 @@ async function askHttp2(session: ClientHttp2Session, target: Target, method: Met
   closed.catch(() => {});
   try {
     const [fields] = (await Promise.race([once(stream, "response"), closed])) as [Record<string, unknown>];
-    await discard(stream);
-    conclude(tally, Number(fields[":status"]), fields["postern-error-code"] as string | undefined);
+    await discardBody(stream);
+    concludeVisit(tally, Number(fields[":status"]), fields["postern-error-code"] as string | undefined);
     return true;
   } catch (error) {
     if (stream.rstCode !== constants.NGHTTP2_REFUSED_STREAM) throw error;
@@ -95,10 +105,10 @@ async function askHttp2(session: ClientHttp2Session, target: Target, method: Met
 }
 
 /** Opens one connection after another, and runs `use` on each. Counts what it throws. */
-async function visit(
-  target: Target,
+async function visitTarget(
+  target: ChaosTarget,
   protocol: "http/1.1" | "h2",
-  tally: Tally,
+  tally: VisitTally,
   until: AbortSignal,
   use: (socket: TLSSocket) => Promise<void>,
 ): Promise<void> {
@@ -117,12 +127,12 @@ async function visit(
 }
 
 /** Reads a response to its end. Rejects if it is cut. */
-async function discard(response: Readable): Promise<void> {
+async function discardBody(response: Readable): Promise<void> {
   response.resume();
   await finished(response, { writable: false });
 }
 
-function conclude(tally: Tally, status: number, code: string | readonly string[] | undefined): void {
+function concludeVisit(tally: VisitTally, status: number, code: string | readonly string[] | undefined): void {
   const refusal = refusalOf(status, code);
   if (refusal === undefined) tally.succeeded();
   else tally.failed(refusal);

@@ -4,10 +4,10 @@ import { once } from "node:events";
 import { request as requestHttps } from "node:https";
 import type { Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
-import { causeOf } from "./tally.ts";
-import type { Tally } from "./tally.ts";
-import { connectTo, patienceMs } from "./target.ts";
-import type { Target } from "./target.ts";
+import { causeOf } from "./visit-tally.ts";
+import type { VisitTally } from "./visit-tally.ts";
+import { connectTo, patienceMs } from "./chaos-target.ts";
+import type { ChaosTarget } from "./chaos-target.ts";
 
 const opcodes = { text: 1, close: 8 } as const;
 /** Interval between two messages of a WebSocket that stays open, milliseconds. */
@@ -19,14 +19,19 @@ const message = Buffer.from("postern chaos");
  * Opens WebSockets until the signal, one after another. Each one exchanges a message and closes itself.
  * @param isHeld whether each one stays open until the server closes it, and counts as failed without a close frame
  */
-export async function visitWebSocket(target: Target, isHeld: boolean, tally: Tally, until: AbortSignal): Promise<void> {
+export async function visitWebSocket(
+  target: ChaosTarget,
+  isHeld: boolean,
+  tally: VisitTally,
+  until: AbortSignal,
+): Promise<void> {
   while (!until.aborted) {
     try {
       const line = await openWebSocket(target);
       tally.connections += 1;
       try {
         await line.exchange();
-        if (isHeld) await hold(line, until);
+        if (isHeld) await holdWebSocket(line, until);
         if (!line.isLeft) await line.close();
         tally.succeeded();
       } catch (error) {
@@ -45,14 +50,14 @@ export async function visitWebSocket(target: Target, isHeld: boolean, tally: Tal
 }
 
 /** Exchanges messages until the server closes the WebSocket. */
-async function hold(line: Line, until: AbortSignal): Promise<void> {
+async function holdWebSocket(line: WebSocketLine, until: AbortSignal): Promise<void> {
   while (!line.isLeft && !until.aborted) {
     await Promise.race([pause(messageMs), line.left]);
     if (!line.isLeft) await line.exchange();
   }
 }
 
-interface Line {
+interface WebSocketLine {
   /** Whether the server has sent a close frame, and a promise of it. */
   readonly isLeft: boolean;
   readonly left: Promise<unknown>;
@@ -63,7 +68,7 @@ interface Line {
   destroy(): void;
 }
 
-async function openWebSocket(target: Target): Promise<Line> {
+async function openWebSocket(target: ChaosTarget): Promise<WebSocketLine> {
   const connection = await connectTo(target, "http/1.1");
   const headers = {
     host: target.url.host,
@@ -86,7 +91,7 @@ async function openWebSocket(target: Target): Promise<Line> {
   return followLine(socket, first);
 }
 
-function followLine(socket: Socket, first: Buffer): Line {
+function followLine(socket: Socket, first: Buffer): WebSocketLine {
   let bytes = Buffer.alloc(0);
   let isLeft = false;
   let answered = Promise.withResolvers<void>();
@@ -96,7 +101,7 @@ function followLine(socket: Socket, first: Buffer): Line {
     for (let end = frameEnd(bytes); end > 0; end = frameEnd(bytes)) {
       if (((bytes[0] as number) & 15) === opcodes.close) {
         isLeft = true;
-        if (socket.writable) socket.write(maskedFrame(opcodes.close, bytes.subarray(2, end)));
+        if (socket.writable) socket.write(encodeMaskedFrame(opcodes.close, bytes.subarray(2, end)));
         leave();
       } else answered.resolve();
       bytes = bytes.subarray(end);
@@ -127,11 +132,11 @@ function followLine(socket: Socket, first: Buffer): Line {
     left: Promise.race([left, lost]),
     exchange() {
       answered = Promise.withResolvers();
-      socket.write(maskedFrame(opcodes.text, message));
+      socket.write(encodeMaskedFrame(opcodes.text, message));
       return within(Promise.race([answered.promise, left]));
     },
     close() {
-      socket.write(maskedFrame(opcodes.close, Buffer.from([0x03, 0xe8])));
+      socket.write(encodeMaskedFrame(opcodes.close, Buffer.from([0x03, 0xe8])));
       return within(left);
     },
     destroy: () => void socket.destroy(),
@@ -147,6 +152,6 @@ function frameEnd(bytes: Buffer): number {
 }
 
 /** A mask of zeros leaves the payload unchanged. */
-function maskedFrame(opcode: number, payload: Buffer): Buffer {
+function encodeMaskedFrame(opcode: number, payload: Buffer): Buffer {
   return Buffer.concat([Buffer.from([0x80 | opcode, 0x80 | payload.length, 0, 0, 0, 0]), payload]);
 }

@@ -1,4 +1,4 @@
-import { style } from "../terminal/guarded-output.ts";
+import { styleFor } from "../terminal/guarded-output.ts";
 import { flagOf, keyOf, shownValue, variableOf } from "../../settings/setting.ts";
 import type { Setting } from "../../settings/setting.ts";
 import type { Command, CommandEntry } from "./command.ts";
@@ -36,7 +36,7 @@ export function renderGroup(group: string, commands: Entries): string {
 
 function commandLines(rows: readonly (readonly [name: string, doc: string])[]): string[] {
   const column = Math.max(...rows.map(([name]) => name.length)) + 3;
-  return rows.map(([name, doc]) => `  ${bold(name)}${" ".repeat(column - name.length)}${doc}`);
+  return rows.map(([name, doc]) => `  ${toBold(name)}${" ".repeat(column - name.length)}${doc}`);
 }
 
 const helpRow = ["help", "Print this list, or the help of one command."] as const;
@@ -47,7 +47,7 @@ export function renderHelp(command: Command): string {
   return [
     `Usage: postern ${command.name} [OPTIONS]${operands}`,
     "",
-    ...wrap(command.doc, ""),
+    ...wrapText(command.doc, ""),
     "",
     ...Object.entries(command.settings).flatMap(([name, setting]) => [renderSetting(name, setting), ""]),
     ...(command.notes ? [...command.notes, ""] : []),
@@ -59,10 +59,12 @@ export function renderHelp(command: Command): string {
 
 function renderSetting(name: string, setting: Setting<unknown>): string {
   const flag = flagOf(name, setting);
-  const short = setting.short === undefined ? "" : `, ${bold(`-${setting.short}`)}`;
-  const also = (setting.also ?? []).map((other) => `, ${bold(`--${other}`)}`).join("");
-  const usage = `${bold(flag)}${short}${also}${shownValue(setting)}`;
-  return [`  ${usage}`, ...[setting.doc, sourcesOf(name, setting)].flatMap((text) => wrap(text, "      "))].join("\n");
+  const short = setting.short === undefined ? "" : `, ${toBold(`-${setting.short}`)}`;
+  const also = (setting.also ?? []).map((other) => `, ${toBold(`--${other}`)}`).join("");
+  const usage = `${toBold(flag)}${short}${also}${shownValue(setting)}`;
+  return [`  ${usage}`, ...[setting.doc, sourcesOf(name, setting)].flatMap((text) => wrapText(text, "      "))].join(
+    "\n",
+  );
 }
 
 /** Returns the other sources of the value. */
@@ -74,7 +76,7 @@ function sourcesOf(name: string, setting: Setting<unknown>): string {
   return `[${fallback}${variableOf(name, setting)}, ${keyOf(name)}${secret}]`;
 }
 
-function wrap(text: string, indent: string): string[] {
+function wrapText(text: string, indent: string): string[] {
   if (text === "") return [];
   const lines: string[] = [];
   let line = "";
@@ -89,6 +91,6 @@ function wrap(text: string, indent: string): string[] {
   return [...lines, indent + line];
 }
 
-function bold(text: string): string {
-  return style("bold", text, process.stdout);
+function toBold(text: string): string {
+  return styleFor("bold", text, process.stdout);
 }

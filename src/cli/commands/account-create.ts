@@ -1,4 +1,4 @@
-import { visibleLine } from "../../lib/visible-text.ts";
+import { toVisibleLine } from "../../lib/visible-text.ts";
 import { apiFailure, apiSettings, openApi } from "../api/api-client.ts";
 import { defineCommand } from "../command/command.ts";
 import { exitCodes } from "../process/exit.ts";
@@ -19,7 +19,7 @@ export const accountCreate = defineCommand({
     process.stdout.write(
       json
         ? `${JSON.stringify(account)}\n`
-        : `Account ${visibleLine(account.name)} (${account.id})\n\n  API key       ${account.api_key}\n  Agent token   ${account.authtoken}\n\nStore both now: they are not shown again.\n`,
+        : `Account ${toVisibleLine(account.name)} (${account.id})\n\n  API key       ${account.api_key}\n  Agent token   ${account.authtoken}\n\nStore both now: they are not shown again.\n`,
     );
     return exitCodes.fine;
   },

@@ -1,8 +1,8 @@
-import { visibleLine } from "../../lib/visible-text.ts";
+import { toVisibleLine } from "../../lib/visible-text.ts";
 import { callAgent, localSettings } from "../agent/local-client.ts";
 import { defineCommand } from "../command/command.ts";
 import { exitCodes } from "../process/exit.ts";
-import { named, oneOf } from "../../settings/kinds/text.ts";
+import { namedText, oneOf } from "../../settings/kinds/text.ts";
 import { flagOnly, one, optional } from "../../settings/setting.ts";
 
 export const agentAdd = defineCommand({
@@ -13,14 +13,14 @@ export const agentAdd = defineCommand({
   most: 2,
   settings: {
     proto: flagOnly(one("Protocol of the service.", oneOf(["http", "tcp", "tls"]), { default: "http" })),
-    url: flagOnly(optional("Public URL to publish (default: the server generates one).", named("URL"))),
+    url: flagOnly(optional("Public URL to publish (default: the server generates one).", namedText("URL"))),
     ...localSettings,
   },
   examples: ["postern agent add api 3001", "postern agent add db 5432 --proto tcp"],
   async run({ inspector, json, proto, url }, [name, addr]) {
     const body = { name, addr, proto, ...(url !== undefined && { url }) };
     const answer = await callAgent(inspector, "POST", "/api/tunnels", body);
-    process.stdout.write(`${json ? JSON.stringify(answer) : visibleLine(String(answer["public_url"]))}\n`);
+    process.stdout.write(`${json ? JSON.stringify(answer) : toVisibleLine(String(answer["public_url"]))}\n`);
     return exitCodes.fine;
   },
 });

@@ -1,4 +1,4 @@
-import { visibleLine } from "../../lib/visible-text.ts";
+import { toVisibleLine } from "../../lib/visible-text.ts";
 import { callAgent, localSettings } from "../agent/local-client.ts";
 import { defineCommand } from "../command/command.ts";
 import { exitCodes } from "../process/exit.ts";
@@ -23,7 +23,7 @@ export const agentStatus = defineCommand({
     const [leg] = session.legs;
     const latency = leg ? `, ${leg.latency} to the server` : "";
     process.stdout.write(
-      json ? `${JSON.stringify(answer)}\n` : `${visibleLine(`${status}${latency} (version ${version})`)}\n`,
+      json ? `${JSON.stringify(answer)}\n` : `${toVisibleLine(`${status}${latency} (version ${version})`)}\n`,
     );
     return status === "online" ? exitCodes.fine : exitCodes.unreachable;
   },

@@ -1,7 +1,7 @@
 import { callAgent, localSettings } from "../agent/local-client.ts";
 import { defineCommand } from "../command/command.ts";
 import { exitCodes } from "../process/exit.ts";
-import { columnsOf, renderHead, renderRow } from "../terminal/table.ts";
+import { columnsOf, renderHead, renderRow } from "../terminal/text-table.ts";
 
 interface Tunnel {
   readonly name: string;

@@ -2,9 +2,9 @@
 import { operations } from "../../../sdk/src/index.ts";
 import { apiFailure, openSend } from "../api/api-client.ts";
 import type { apiSettings } from "../api/api-client.ts";
-import { printAnswer } from "../api/print.ts";
+import { printAnswer } from "../api/print-answer.ts";
 import { readBody } from "../api/request-body.ts";
-import { sharedSettings, writeOptions, writeSettings } from "../api/settings.ts";
+import { sharedSettings, writeOptions, writeSettings } from "../api/write-settings.ts";
 import { defineCommand } from "../command/command.ts";
 import { Failure, exitCodes } from "../process/exit.ts";
 import type { ValuesOf } from "../../settings/setting.ts";

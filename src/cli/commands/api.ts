@@ -7,24 +7,24 @@ import { apiFailure, openApi } from "../api/api-client.ts";
 import type { apiSettings } from "../api/api-client.ts";
 import type { Command } from "../command/command.ts";
 import { Failure, exitCodes } from "../process/exit.ts";
-import { nearest } from "../../lib/nearest.ts";
-import { count } from "../../settings/kinds/number.ts";
-import { named, text } from "../../settings/kinds/text.ts";
+import { findNearest } from "../../lib/nearest.ts";
+import { countKind } from "../../settings/kinds/number.ts";
+import { namedText, text } from "../../settings/kinds/text.ts";
 import { flagOf, flagOnly, optional, toggle } from "../../settings/setting.ts";
 import type { Setting, Settings, ValuesOf } from "../../settings/setting.ts";
-import { camel, describeOperation, resourceVerbs } from "../api/description.ts";
-import type { DescribedOperation } from "../api/description.ts";
+import { toCamelCase, describeOperation, resourceVerbs } from "../api/packed-description.ts";
+import type { DescribedOperation } from "../api/packed-description.ts";
 import { readBody } from "../api/request-body.ts";
-import { bodyOf, fieldOptions } from "../api/fields.ts";
-import { printAnswer, printList } from "../api/print.ts";
-import { sharedSettings, writeOptions, writeSettings } from "../api/settings.ts";
+import { bodyOf, fieldOptions } from "../api/field-options.ts";
+import { printAnswer, printList } from "../api/print-answer.ts";
+import { sharedSettings, writeOptions, writeSettings } from "../api/write-settings.ts";
 import { isMethod, requestCommand } from "./api-request.ts";
 
-const limit = flagOnly(optional("Maximum objects to list (default: all).", count("NUMBER", 0)));
+const limit = flagOnly(optional("Maximum objects to list (default: all).", countKind("NUMBER", 0)));
 const sent = flagOnly(
   optional(
     "Body to send: JSON, @FILE (JSON, or YAML by its name) or @- for standard input. Options override its fields.",
-    named("JSON|@FILE"),
+    namedText("JSON|@FILE"),
     {
       flag: "data",
     },
@@ -40,7 +40,7 @@ export function apiCommand(args: readonly string[]): Command {
   const root = resources.get("")?.find(({ verb }) => verb === first);
   if (root) return operationCommand(root, 1);
   const verbs = first === "" ? undefined : resources.get(first);
-  if (!verbs) return overview(first, resources);
+  if (!verbs) return makeOverview(first, resources);
   const operation = verbs.find(({ verb }) => verb === second);
   return operation ? operationCommand(operation, 2) : resourceOverview(first, second, verbs);
 }
@@ -129,7 +129,7 @@ type Method = (...args: readonly unknown[]) => unknown;
 
 function methodOf(postern: unknown, { group, verb }: Operation): Method {
   let place = postern;
-  for (const word of [...group, verb]) place = (place as Record<string, unknown>)[camel(word)];
+  for (const word of [...group, verb]) place = (place as Record<string, unknown>)[toCamelCase(word)];
   return place as Method;
 }
 
@@ -147,7 +147,7 @@ const examples = [
 ];
 
 /** Returns the list of resources and operations for `--help`. Anything else is refused. */
-function overview(given: string, resources: ReadonlyMap<string, readonly Operation[]>): Command {
+function makeOverview(name: string, resources: ReadonlyMap<string, readonly Operation[]>): Command {
   const column = Math.max(...[...resources.keys()].map((name) => name.length)) + 3;
   const rows = [...resources].map(([name, operations]) => {
     const verbs = operations.map(({ verb }) => verb).join(" ");
@@ -155,30 +155,30 @@ function overview(given: string, resources: ReadonlyMap<string, readonly Operati
   });
   const roots = resources.get("")?.map(({ verb }) => verb) ?? [];
   const refusal =
-    given === ""
+    name === ""
       ? "`postern api` takes RESOURCE VERB [ID …], see `postern api --help`"
-      : `unknown resource "${given}"${meant(given, [...resources.keys(), ...roots])}, \`postern api --help\` lists all resources`;
-  return listing("api", grammar, "RESOURCE VERB [ID …]", ["Resources and their verbs:", ...rows], refusal, 0);
+      : `unknown resource "${name}"${suggestName(name, [...resources.keys(), ...roots])}, \`postern api --help\` lists all resources`;
+  return makeListing("api", grammar, "RESOURCE VERB [ID …]", ["Resources and their verbs:", ...rows], refusal, 0);
 }
 
-function resourceOverview(resource: string, given: string | undefined, operations: readonly Operation[]): Command {
+function resourceOverview(resource: string, name: string | undefined, operations: readonly Operation[]): Command {
   const described = operations.map(describeOperation);
   const column = Math.max(...described.map(({ verb, ids }) => [verb, ...ids].join(" ").length)) + 3;
   const rows = described.map(
     ({ verb, ids, summary }) => `  ${[verb, ...ids.map((id) => id.toUpperCase())].join(" ").padEnd(column)}${summary}`,
   );
   const verbs = operations.map(({ verb }) => verb);
-  const lacks = given === undefined ? "needs a verb" : `has no verb "${given}"${meant(given, verbs)}`;
+  const lacks = name === undefined ? "needs a verb" : `has no verb "${name}"${suggestName(name, verbs)}`;
   const refusal = `${resource} ${lacks}: ${verbs.join(", ")}`;
-  return listing(`api ${resource}`, described[0]?.doc ?? "", "VERB [ID …]", ["Verbs:", ...rows], refusal, 1);
+  return makeListing(`api ${resource}`, described[0]?.doc ?? "", "VERB [ID …]", ["Verbs:", ...rows], refusal, 1);
 }
 
-function meant(given: string, known: readonly string[]): string {
-  const near = nearest(given, known);
+function suggestName(name: string, known: readonly string[]): string {
+  const near = findNearest(name, known);
   return near === undefined ? "" : ` (did you mean "${near}"?)`;
 }
 
-function listing(
+function makeListing(
   name: string,
   doc: string,
   operands: string,

@@ -1,10 +1,10 @@
 import type { Document } from "../../../sdk/src/index.ts";
 import { apiFailure, apiSettings, openApi } from "../api/api-client.ts";
 import { defineCommand } from "../command/command.ts";
-import { documentEnv, documentEnvFile, readDocumentFile } from "../api/document.ts";
-import { renderPlan } from "../terminal/plan.ts";
+import { documentEnv, documentEnvFile, readDocumentFile } from "../api/document-file.ts";
+import { renderPlan } from "../terminal/render-plan.ts";
 import { exitCodes } from "../process/exit.ts";
-import { named } from "../../settings/kinds/text.ts";
+import { namedText } from "../../settings/kinds/text.ts";
 import { flagOnly, optional } from "../../settings/setting.ts";
 import { settings } from "../../settings/settings.ts";
 
@@ -26,7 +26,7 @@ export const apply = defineCommand({
     plan: flagOnly(
       optional(
         "Make exactly the changes of the plan with this hash, which `postern plan` prints, or none.",
-        named("HASH"),
+        namedText("HASH"),
       ),
     ),
     json: settings.json,
@@ -38,8 +38,8 @@ export const apply = defineCommand({
     'postern apply --prune --reason "release 5" shop.yaml',
   ],
   async run({ env, envFile, prune, reason, plan, json, ...api }, [file = "-"]) {
-    const given = readDocumentFile(file, process.env, { allowed: env, file: envFile });
-    const document = (prune ? { ...given, prune } : given) as unknown as Document;
+    const read = readDocumentFile(file, process.env, { allowed: env, file: envFile });
+    const document = (prune ? { ...read, prune } : read) as unknown as Document;
     const options = { waitSeconds, reason, ...(plan !== undefined && { plan }) };
     const applied = await (await openApi(api)).apply(document, options).catch((error: unknown) => {
       throw apiFailure(error);

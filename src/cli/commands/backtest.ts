@@ -2,11 +2,11 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Backtest, BacktestRequest } from "../../../sdk/src/index.ts";
 import { apiFailure, apiSettings, openApi } from "../api/api-client.ts";
 import { defineCommand } from "../command/command.ts";
-import { documentEnv, documentEnvFile, readDocumentFile } from "../api/document.ts";
-import { renderBacktest } from "../terminal/backtest.ts";
+import { documentEnv, documentEnvFile, readDocumentFile } from "../api/document-file.ts";
+import { renderBacktest } from "../terminal/render-backtest.ts";
 import { Failure, exitCodes } from "../process/exit.ts";
 import { duration } from "../../settings/kinds/agents.ts";
-import { named } from "../../settings/kinds/text.ts";
+import { namedText } from "../../settings/kinds/text.ts";
 import { flagOnly, many, one, optional, toggle } from "../../settings/setting.ts";
 import { settings } from "../../settings/settings.ts";
 
@@ -24,7 +24,7 @@ export const backtest = defineCommand({
     since: flagOnly(one("Try the requests of the last TIME, such as 1h.", duration, { default: "24h" })),
     until: flagOnly(optional("Skip the requests of the last TIME, such as 30m.", duration)),
     filter: flagOnly(
-      many(`Try only requests with this property; repeatable. Names: ${filters.join(", ")}.`, named("NAME=VALUE")),
+      many(`Try only requests with this property; repeatable. Names: ${filters.join(", ")}.`, namedText("NAME=VALUE")),
     ),
     exitCode: flagOnly(toggle("Exit with code 8 if a request would be newly denied or newly allowed.")),
     env: documentEnv,
@@ -38,10 +38,10 @@ export const backtest = defineCommand({
     "postern backtest - --json < shop.yaml",
   ],
   async run({ since, until, filter, exitCode, env, envFile, prune, json, ...access }, [file = "-"]) {
-    const given = readDocumentFile(file, process.env, { allowed: env, file: envFile });
+    const document = readDocumentFile(file, process.env, { allowed: env, file: envFile });
     const now = Date.now();
     const request = {
-      document: prune ? { ...given, prune } : given,
+      document: prune ? { ...document, prune } : document,
       since: new Date(now - since).toISOString(),
       until: new Date(now - (until ?? 0)).toISOString(),
       filter: filterOf(filter),
@@ -75,10 +75,10 @@ function showProgress({ tried, different }: Backtest): void {
   process.stderr.write(`\r\u001b[K${counts} …`);
 }
 
-function filterOf(given: readonly string[]): Readonly<Record<string, string | number>> | null {
-  if (given.length === 0) return null;
+function filterOf(texts: readonly string[]): Readonly<Record<string, string | number>> | null {
+  if (texts.length === 0) return null;
   return Object.fromEntries(
-    given.map((text) => {
+    texts.map((text) => {
       const equals = text.indexOf("=");
       const name = text.slice(0, Math.max(0, equals));
       if (!(filters as readonly string[]).includes(name)) {

@@ -2,13 +2,13 @@ import { X509Certificate } from "node:crypto";
 import { accessSync, constants, existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, join, resolve } from "node:path";
-import { visibleLine } from "../../lib/visible-text.ts";
+import { toVisibleLine } from "../../lib/visible-text.ts";
 import { flagOnly, toggle } from "../../settings/setting.ts";
 import { settings } from "../../settings/settings.ts";
 import { defineCommand } from "../command/command.ts";
 import { dataFiles, readPublic } from "../data/data-files.ts";
 import { Failure, exitCodes } from "../process/exit.ts";
-import { confirm } from "../terminal/confirm.ts";
+import { askToConfirm } from "../terminal/confirm.ts";
 import { changeStores, renderStores } from "../trust/install.ts";
 import { trustStores } from "../trust/stores.ts";
 import type { TrustedCa } from "../trust/stores.ts";
@@ -45,7 +45,7 @@ export const ca = defineCommand({
     const certificate = new X509Certificate(pem);
     if (install && uninstall) throw new Failure("usage", "set --install or --uninstall, not both");
     if (install || uninstall) return changeTrust(trustedCaOf(file, certificate), install, how);
-    print(file, certificate, pem, how.json);
+    printCa(file, certificate, pem, how.json);
     return Promise.resolve(exitCodes.fine);
   },
 });
@@ -71,7 +71,7 @@ async function changeTrust(
   if (isRoot && invoker !== undefined && invoker !== "root") {
     throw new Failure(
       "usage",
-      `run the command as ${visibleLine(invoker)}, without sudo: with sudo it would change the browsers of root. The command uses sudo only for the system`,
+      `run the command as ${toVisibleLine(invoker)}, without sudo: with sudo it would change the browsers of root. The command uses sudo only for the system`,
     );
   }
   const system = { platform: process.platform, home: homedir(), hasProgram, hasFolder: existsSync };
@@ -87,7 +87,7 @@ async function changeTrust(
     if (!process.stdin.isTTY) {
       throw new Failure("usage", "set --yes to run these commands without a terminal, or --dry-run to only print them");
     }
-    if (!(await confirm("Run these commands?"))) return exitCodes.fine;
+    if (!(await askToConfirm("Run these commands?"))) return exitCodes.fine;
   }
   const outcomes = changeStores(stores, isRoot);
   const marks = { done: "✓", skipped: "!", failed: "✗" } as const;
@@ -112,7 +112,7 @@ function hasProgram(name: string): boolean {
   });
 }
 
-function print(file: string, certificate: X509Certificate, pem: string, isJson: boolean): void {
+function printCa(file: string, certificate: X509Certificate, pem: string, isJson: boolean): void {
   if (isJson) {
     const shown = {
       file,
@@ -125,9 +125,9 @@ function print(file: string, certificate: X509Certificate, pem: string, isJson: 
     return;
   }
   process.stdout.write(`${pem.trim()}\n`);
-  process.stderr.write(instructions(file, certificate));
+  process.stderr.write(renderInstructions(file, certificate));
 }
 
-function instructions(file: string, certificate: X509Certificate): string {
+function renderInstructions(file: string, certificate: X509Certificate): string {
   return `\n${file}\n${certificate.subject}, valid until ${certificate.validTo}\nSHA-256 ${certificate.fingerprint256}\n\nTrust this CA only on your own machines: anyone who has ca.key can impersonate any site to them.\n\n  This machine and its browsers  postern ca --install\n\nBy hand:\n\n  curl            curl --cacert ${file} https://…\n  Node            NODE_EXTRA_CA_CERTS=${file} node …\n  Debian, Ubuntu  sudo cp ${file} /usr/local/share/ca-certificates/postern.crt && sudo update-ca-certificates\n  Fedora, RHEL    sudo cp ${file} /etc/pki/ca-trust/source/anchors/postern.pem && sudo update-ca-trust\n  Chromium        certutil -A -d sql:$HOME/.pki/nssdb -t C,, -n postern -i ${file}\n  macOS           sudo security add-trusted-cert -d -r trustRoot -k /Library/Keychains/System.keychain ${file}\n  Windows         certutil -addstore -user Root ${file}\n  Firefox         Settings → Privacy & Security → View Certificates → Authorities → Import\n`;
 }

@@ -1,21 +1,21 @@
 import { writeSync } from "node:fs";
-import { count } from "../../settings/kinds/number.ts";
+import { countKind } from "../../settings/kinds/number.ts";
 import { hostAndPort } from "../../settings/kinds/address.ts";
-import { named } from "../../settings/kinds/text.ts";
+import { namedText } from "../../settings/kinds/text.ts";
 import { flagOnly, many, one, optional } from "../../settings/setting.ts";
 import { settings } from "../../settings/settings.ts";
-import type { ChaosNode, Fault } from "../chaos/nodes.ts";
-import { runChaos } from "../chaos/run.ts";
-import type { ChaosReport } from "../chaos/run.ts";
-import { policyWrites } from "../chaos/writer.ts";
+import type { ChaosNode, Fault } from "../chaos/chaos-nodes.ts";
+import { runChaos } from "../chaos/run-chaos.ts";
+import type { ChaosReport } from "../chaos/run-chaos.ts";
+import { policyWrites } from "../chaos/test-writes.ts";
 import { apiSettings, openApi } from "../api/api-client.ts";
 import { defineCommand } from "../command/command.ts";
-import { trustedAuthorities } from "../data/trusted-authorities.ts";
+import { readTrustedAuthorities } from "../data/trusted-authorities.ts";
 import { exitCodes, Failure } from "../process/exit.ts";
-import { columnsOf, renderHead, renderRow } from "../terminal/table.ts";
+import { columnsOf, renderHead, renderRow } from "../terminal/text-table.ts";
 
-const command = (doc: string): ReturnType<typeof flagOnly<string | undefined>> =>
-  flagOnly(optional(doc, named("COMMAND")));
+const commandSetting = (doc: string): ReturnType<typeof flagOnly<string | undefined>> =>
+  flagOnly(optional(doc, namedText("COMMAND")));
 
 export const chaos = defineCommand({
   name: "chaos",
@@ -24,26 +24,28 @@ export const chaos = defineCommand({
   least: 1,
   most: 1,
   settings: {
-    node: flagOnly(many("Node and the URL of its readiness check; repeatable.", named("NAME=URL"))),
-    stop: command("Shell command that stops the node `$NODE` and waits for its end."),
-    start: command("Shell command that starts the node `$NODE`."),
-    kill: command("Shell command that kills the node `$NODE`."),
-    pause: command("Shell command that suspends the node `$NODE`."),
-    resume: command("Shell command that resumes the node `$NODE`."),
+    node: flagOnly(many("Node and the URL of its readiness check; repeatable.", namedText("NAME=URL"))),
+    stop: commandSetting("Shell command that stops the node `$NODE` and waits for its end."),
+    start: commandSetting("Shell command that starts the node `$NODE`."),
+    kill: commandSetting("Shell command that kills the node `$NODE`."),
+    pause: commandSetting("Shell command that suspends the node `$NODE`."),
+    resume: commandSetting("Shell command that resumes the node `$NODE`."),
     cut: flagOnly(
       many(
         "Shell command that cuts the node `$NODE` off, and a name for the fault, such as `database` or `peers`; repeatable.",
-        named("NAME=COMMAND"),
+        namedText("NAME=COMMAND"),
       ),
     ),
-    heal: flagOnly(many("Shell command that ends the fault of `--cut` with the same name.", named("NAME=COMMAND"))),
+    heal: flagOnly(many("Shell command that ends the fault of `--cut` with the same name.", namedText("NAME=COMMAND"))),
     connect: flagOnly(optional("Address of the load balancer (default: the URL's).", hostAndPort)),
-    websocket: flagOnly(optional("Path of a service that returns WebSocket messages.", named("PATH"))),
-    rounds: flagOnly(one("Number of rounds over all nodes.", count("rounds"), { default: "1" })),
-    visitors: flagOnly(one("Number of visitors of each kind.", count("visitors", 1, 1000), { default: "2" })),
-    think: flagOnly(one("Pause of a visitor between two requests.", count("milliseconds", 0), { default: "20" })),
-    down: flagOnly(one("Time for which a node is stopped or paused.", count("seconds", 0), { default: "5" })),
-    settle: flagOnly(one("Time between a node's return and the next fault.", count("seconds", 0), { default: "10" })),
+    websocket: flagOnly(optional("Path of a service that returns WebSocket messages.", namedText("PATH"))),
+    rounds: flagOnly(one("Number of rounds over all nodes.", countKind("rounds"), { default: "1" })),
+    visitors: flagOnly(one("Number of visitors of each kind.", countKind("visitors", 1, 1000), { default: "2" })),
+    think: flagOnly(one("Pause of a visitor between two requests.", countKind("milliseconds", 0), { default: "20" })),
+    down: flagOnly(one("Time for which a node is stopped or paused.", countKind("seconds", 0), { default: "5" })),
+    settle: flagOnly(
+      one("Time between a node's return and the next fault.", countKind("seconds", 0), { default: "10" }),
+    ),
     ca: settings.ca,
     json: settings.json,
     ...apiSettings,
@@ -54,7 +56,7 @@ export const chaos = defineCommand({
   async run(given, [address = ""]) {
     const url = URL.parse(address);
     if (url?.protocol !== "https:") throw new Failure("usage", `the URL must begin with https://: "${address}"`);
-    const faults = [...usualFaults(given), ...cutsOf(given.cut, given.heal)];
+    const faults = [...defaultFaults(given), ...cutsOf(given.cut, given.heal)];
     if (faults.length === 0)
       throw new Failure(
         "usage",
@@ -65,7 +67,7 @@ export const chaos = defineCommand({
         url,
         host: given.connect?.host ?? url.hostname,
         port: given.connect?.port ?? Number(url.port || 443),
-        ca: trustedAuthorities(given.ca, undefined),
+        ca: readTrustedAuthorities(given.ca, undefined),
         websocketPath: given.websocket,
         thinkMs: given.think,
       },
@@ -78,17 +80,17 @@ export const chaos = defineCommand({
       settleMs: given.settle * 1000,
       told: (line) => void writeSync(2, `${line}\n`),
     });
-    process.stdout.write(given.json ? `${JSON.stringify(report)}\n` : rendered(report));
+    process.stdout.write(given.json ? `${JSON.stringify(report)}\n` : renderReport(report));
     const isFine = report.failures === 0 && (report.writes?.lost ?? 0) === 0;
     return isFine ? exitCodes.fine : exitCodes.unexpected;
   },
 });
 
 /** Returns the faults for which the operator has given both commands. */
-function usualFaults(
-  given: Readonly<Record<"stop" | "start" | "kill" | "pause" | "resume", string | undefined>>,
+function defaultFaults(
+  commands: Readonly<Record<"stop" | "start" | "kill" | "pause" | "resume", string | undefined>>,
 ): Fault[] {
-  const { stop, start, kill, pause, resume } = given;
+  const { stop, start, kill, pause, resume } = commands;
   const pairs = [
     ["stop", stop, start],
     ["kill", kill, start],
@@ -115,9 +117,9 @@ function splitAtEquals(flag: string, text: string): readonly [string, string] {
   return [text.slice(0, equals), text.slice(equals + 1)];
 }
 
-function nodesOf(given: readonly string[]): readonly ChaosNode[] {
-  if (given.length === 0) throw new Failure("usage", "name each node with --node NAME=URL");
-  return given.map((text) => {
+function nodesOf(texts: readonly string[]): readonly ChaosNode[] {
+  if (texts.length === 0) throw new Failure("usage", "name each node with --node NAME=URL");
+  return texts.map((text) => {
     const equals = text.indexOf("=");
     const ready = URL.parse(text.slice(equals + 1));
     if (equals < 1 || ready === null)
@@ -126,7 +128,7 @@ function nodesOf(given: readonly string[]): readonly ChaosNode[] {
   });
 }
 
-function rendered(report: ChaosReport): string {
+function renderReport(report: ChaosReport): string {
   const rows = report.kinds.map(({ causes, ...kind }) => ({
     ...kind,
     causes: Object.entries(causes)

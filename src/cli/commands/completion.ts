@@ -1,5 +1,5 @@
 import { apiCommand, wordsOf } from "./api.ts";
-import { resourceVerbs } from "../api/description.ts";
+import { resourceVerbs } from "../api/packed-description.ts";
 import { defineCommand } from "../command/command.ts";
 import type { Command, CommandEntry } from "../command/command.ts";
 import { renderBash, renderFish, renderZsh } from "../terminal/completion-scripts.ts";
@@ -30,14 +30,14 @@ export function completionOf(commands: Readonly<Record<string, CommandEntry>>): 
     async run(_values, [shell = ""]) {
       const render = Object.hasOwn(scripts, shell) ? scripts[shell] : undefined;
       if (!render) throw new Failure("usage", `no completion for "${shell}": choose bash, zsh or fish`);
-      process.stdout.write(render(await candidates(commands)));
+      process.stdout.write(render(await collectCandidates(commands)));
       return exitCodes.fine;
     },
   }) as Command;
 }
 
 /** Returns the words that may follow each sequence of words. The empty sequence is ``. */
-async function candidates(commands: Readonly<Record<string, CommandEntry>>): Promise<Candidates> {
+async function collectCandidates(commands: Readonly<Record<string, CommandEntry>>): Promise<Candidates> {
   const found = new Map<string, readonly string[]>();
   const names = Object.keys(commands);
   found.set("", [...new Set([...names.map((name) => name.split(" ")[0] as string), "help"])]);
@@ -46,7 +46,7 @@ async function candidates(commands: Readonly<Record<string, CommandEntry>>): Pro
     if (second !== undefined) found.set(first as string, [...(found.get(first as string) ?? []), second]);
     if (name === "api") continue;
     const command = await commands[name]?.load([]);
-    if (command) found.set(name, [...choices(command.operands), ...flagsOf(command)]);
+    if (command) found.set(name, [...listChoices(command.operands), ...flagsOf(command)]);
   }
   const resources = resourceVerbs();
   const roots = (resources.get("") ?? []).map(({ verb }) => verb);
@@ -68,14 +68,14 @@ async function candidates(commands: Readonly<Record<string, CommandEntry>>): Pro
 function flagsOf({ settings }: Command): string[] {
   const flags = Object.entries(settings).flatMap(([name, setting]) => {
     const flag = flagOf(name, setting);
-    const values = choices(setting.placeholder ?? "").map((value) => `${flag}=${value}`);
+    const values = listChoices(setting.placeholder ?? "").map((value) => `${flag}=${value}`);
     return [flag, ...(setting.secret ? [`${flag}-file`] : []), ...values];
   });
   return [...flags, "--help"];
 }
 
 /** Returns the values that a placeholder lists. */
-function choices(placeholder: string): string[] {
+function listChoices(placeholder: string): string[] {
   return /^[a-z0-9_.:-]+(\|[a-z0-9_.:-]+)+$/i.test(placeholder) && placeholder !== placeholder.toUpperCase()
     ? placeholder.split("|")
     : [];

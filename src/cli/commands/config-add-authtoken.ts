@@ -1,10 +1,10 @@
 import { fileToChange } from "../agent-files/default-file.ts";
 import { readAgentText, withKey, writeAgentFile } from "../agent-files/edit.ts";
-import { readAgentFiles } from "../agent-files/read.ts";
+import { readAgentFiles } from "../agent-files/read-agent-files.ts";
 import { agentConfig } from "../agent/agent-access.ts";
 import { defineCommand } from "../command/command.ts";
-import { readSecret } from "../terminal/secret.ts";
-import { exitCodes, Failure, readingOf } from "../process/exit.ts";
+import { readSecret } from "../terminal/read-secret.ts";
+import { exitCodes, Failure, failOnError } from "../process/exit.ts";
 
 export const configAddAuthtoken = defineCommand({
   name: "config add-authtoken",
@@ -22,7 +22,7 @@ export const configAddAuthtoken = defineCommand({
     const format = before === "" ? "own" : (readAgentFiles([path]).formats[0]?.[1] ?? "own");
     writeAgentFile(
       path,
-      readingOf(`"${path}"`, () => withKey(before, format, "authtoken", token)),
+      failOnError(`"${path}"`, () => withKey(before, format, "authtoken", token)),
     );
     process.stdout.write(`stored the token in ${path}\n`);
     return exitCodes.fine;

@@ -1,6 +1,6 @@
 import { agentFilesOf, defaultAgentFile } from "../agent-files/default-file.ts";
-import { readAgentFiles, renderIssue } from "../agent-files/read.ts";
-import type { FileFormat } from "../agent-files/read.ts";
+import { readAgentFiles, renderIssue } from "../agent-files/read-agent-files.ts";
+import type { FileFormat } from "../agent-files/read-agent-files.ts";
 import { agentConfig } from "../agent/agent-access.ts";
 import { fileTunnels } from "../agent/file-tunnels.ts";
 import { defineCommand } from "../command/command.ts";
@@ -32,17 +32,17 @@ export const configCheck = defineCommand({
     } else {
       for (const warning of warnings) process.stdout.write(`${renderIssue(warning)}\n`);
       for (const issue of issues) process.stdout.write(`${renderIssue(issue)}\n`);
-      for (const [path, format] of files.formats) process.stdout.write(`${path} is ${describe(format)}\n`);
-      if (issues.length === 0) process.stdout.write(`no errors, tunnels: ${list(tunnels)}\n`);
+      for (const [path, format] of files.formats) process.stdout.write(`${path} is ${describeFormat(format)}\n`);
+      if (issues.length === 0) process.stdout.write(`no errors, tunnels: ${listNames(tunnels)}\n`);
     }
     return Promise.resolve(issues.length === 0 ? exitCodes.fine : exitCodes.usage);
   },
 });
 
-function describe(format: FileFormat): string {
+function describeFormat(format: FileFormat): string {
   return format === "own" ? "in Postern's own format" : `an ngrok file of version ${format}`;
 }
 
-function list(tunnels: readonly { readonly name: string }[]): string {
+function listNames(tunnels: readonly { readonly name: string }[]): string {
   return tunnels.map(({ name }) => name).join(", ") || "none";
 }

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { fileToChange } from "../agent-files/default-file.ts";
 import { writeAgentFile } from "../agent-files/edit.ts";
-import { readAgentFiles, renderIssue } from "../agent-files/read.ts";
+import { readAgentFiles, renderIssue } from "../agent-files/read-agent-files.ts";
 import { agentConfig } from "../agent/agent-access.ts";
 import { fileTunnels } from "../agent/file-tunnels.ts";
 import { defineCommand } from "../command/command.ts";
@@ -24,7 +24,7 @@ export const configEdit = defineCommand({
     const path = fileToChange(given, process.env);
     if (!existsSync(path)) writeAgentFile(path, beginning);
     const editor = process.env["VISUAL"] ?? process.env["EDITOR"] ?? (process.platform === "win32" ? "notepad" : "vi");
-    await open(editor, path);
+    await openEditor(editor, path);
     const { issues } = fileTunnels(readAgentFiles([path]));
     for (const issue of issues) process.stdout.write(`${renderIssue(issue)}\n`);
     return issues.length === 0 ? exitCodes.fine : exitCodes.usage;
@@ -32,7 +32,7 @@ export const configEdit = defineCommand({
 });
 
 /** The editor's command may include options. */
-async function open(editor: string, path: string): Promise<void> {
+async function openEditor(editor: string, path: string): Promise<void> {
   const [program = "", ...options] = editor.split(" ").filter((word) => word !== "");
   const child = spawn(program, [...options, path], { stdio: "inherit" });
   let code: unknown;

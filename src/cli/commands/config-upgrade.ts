@@ -3,13 +3,13 @@ import { fileToChange } from "../agent-files/default-file.ts";
 import { readAgentText, writeAgentFile } from "../agent-files/edit.ts";
 import { withoutSecrets } from "../agent-files/hidden-secrets.ts";
 import { lineDiff } from "../agent-files/line-diff.ts";
-import { readAgentFiles, renderIssue } from "../agent-files/read.ts";
-import type { FileFormat } from "../agent-files/read.ts";
-import { upgraded } from "../agent-files/upgrade.ts";
+import { readAgentFiles, renderIssue } from "../agent-files/read-agent-files.ts";
+import type { FileFormat } from "../agent-files/read-agent-files.ts";
+import { upgradeText } from "../agent-files/upgrade-file.ts";
 import { agentConfig } from "../agent/agent-access.ts";
 import { fileTunnels } from "../agent/file-tunnels.ts";
 import { defineCommand } from "../command/command.ts";
-import { exitCodes, Failure, readingOf } from "../process/exit.ts";
+import { exitCodes, Failure, failOnError } from "../process/exit.ts";
 import { flagOnly, toggle } from "../../settings/setting.ts";
 
 export const configUpgrade = defineCommand({
@@ -30,7 +30,7 @@ export const configUpgrade = defineCommand({
     }
     const from = files.formats[0]?.[1] as FileFormat;
     const before = readAgentText(path);
-    const after = readingOf(`"${path}"`, () => upgraded(before, from, operand === "3" ? 3 : "own"));
+    const after = failOnError(`"${path}"`, () => upgradeText(before, from, operand === "3" ? 3 : "own"));
     process.stdout.write(withoutSecrets(lineDiff(before, after)));
     if (dryRun) return Promise.resolve(exitCodes.fine);
     const backup = freeName(`${path}.${from}.bak`);

@@ -1,11 +1,11 @@
 import { existsSync } from "node:fs";
 import { join, relative } from "node:path";
-import { style, writeDirectly } from "../terminal/guarded-output.ts";
+import { styleFor, writeDirectly } from "../terminal/guarded-output.ts";
 import { startAgent } from "../../agent/agent.ts";
 import type { Agent } from "../../agent/agent.ts";
 import type { ServerAddress } from "../../agent/connect.ts";
 import type { Publication } from "../../agent/publication.ts";
-import type { TunnelOptions } from "../../agent/tunnel.ts";
+import type { TunnelOptions } from "../../agent/tunnel-options.ts";
 import { parseUpstream } from "../../agent/upstream.ts";
 import type { Upstream } from "../../agent/upstream.ts";
 import { systemClock } from "../../lib/clock.ts";
@@ -13,7 +13,7 @@ import type { Log } from "../../lib/log.ts";
 import { withDefault } from "../../settings/setting.ts";
 import type { ValuesOf } from "../../settings/setting.ts";
 import { platformSettings, settings } from "../../settings/settings.ts";
-import type { SsoProvider } from "../../sso/provider.ts";
+import type { SsoProvider } from "../../sso/sso-provider.ts";
 import { openApi } from "../api/api-client.ts";
 import { agentFailure } from "../agent/agent-failure.ts";
 import { logService } from "../agent/agent-view.ts";
@@ -22,11 +22,11 @@ import type { Inspection } from "../agent/inspection.ts";
 import { makeRequestLog } from "../agent/request-log.ts";
 import { defineCommand } from "../command/command.ts";
 import { dataFiles } from "../data/data-files.ts";
-import { keepDevUrl, keptDevUrl, keptProvider } from "../data/dev-url.ts";
+import { keepDevUrl, readDevUrl, openProvider } from "../data/dev-url.ts";
 import { findServer } from "../data/local-server.ts";
 import {
   checkLoopback,
-  protect,
+  requireLogins,
   reachableListener,
   ssoIssuers,
   ssoSetting,
@@ -38,9 +38,9 @@ import type { Platform, PlatformOptions } from "../platform/platform.ts";
 import { listeners } from "../platform/start-failure.ts";
 import { exitCodes, Failure } from "../process/exit.ts";
 import { logFormOf, openLog } from "../process/log-output.ts";
-import { interrupted } from "../process/signals.ts";
+import { waitForSignal } from "../process/signals.ts";
 import { warnOfSources } from "../process/sources.ts";
-import { ownName, posternVersion } from "../process/version.ts";
+import { programName, posternVersion } from "../process/version.ts";
 import { renderRequest } from "../terminal/request-line.ts";
 
 const own = {
@@ -73,7 +73,7 @@ export const dev = defineCommand({
   examples: ["postern dev", "postern dev 3000", "postern dev 3000 --sso dev"],
   async run(values, [target]) {
     const given = target === undefined ? undefined : upstreamOf(target);
-    const stopped = interrupted();
+    const stopped = waitForSignal();
     const log = openLog(logFormOf(values));
     warnOfSources(log);
     const { sso: kind } = values;
@@ -81,7 +81,7 @@ export const dev = defineCommand({
     if (kind !== undefined) checkLoopback(listening);
     const isAlone = reachableListener(listening) === undefined;
     // If other machines cannot connect, any route may require the provider's logins.
-    const sso = isAlone ? await startSsoProvider([...ssoIssuers, anyPort], log, keptProvider(values.data)) : undefined;
+    const sso = isAlone ? await startSsoProvider([...ssoIssuers, anyPort], log, openProvider(values.data)) : undefined;
     const options = {
       ...values,
       ...(await freePorts(values)),
@@ -97,7 +97,7 @@ export const dev = defineCommand({
       ? undefined
       : import("../platform/sample-service.ts").then(({ startSampleService }) => startSampleService());
     const isFirstStart = !existsSync(join(values.data, dataFiles.caCertificate));
-    const platform = await Promise.race([start(options), stopped]);
+    const platform = await Promise.race([startDevPlatform(options), stopped]);
     if (typeof platform === "number") return platform;
     const sample = await sampling;
     const upstream = given ?? parseUpstream(String(sample?.port));
@@ -106,7 +106,7 @@ export const dev = defineCommand({
     sso?.serve({ origin: platform.idpUrl, port: platform.httpsPort, caPem: platform.caPem });
     const protector = kind === undefined ? undefined : sso;
     const published = protector
-      ? await protect(protector, protectedBy, platform, wanted)
+      ? await requireLogins(protector, protectedBy, platform, wanted)
       : { publish: { kind: "url", url: wanted } as const };
     const inspection = await makeInspection(values, false);
     const agent = await publishLocally(platform, upstream, published, inspection, log);
@@ -121,7 +121,7 @@ export const dev = defineCommand({
       process.stdout.write(
         values.json
           ? `${JSON.stringify({ ...report, ...(protector && ssoReport(protector)) })}\n`
-          : welcome(platform, url, upstream, {
+          : renderWelcome(platform, url, upstream, {
               sample: sample !== undefined,
               isFirstStart,
               sso: protector?.issuer,
@@ -212,13 +212,13 @@ async function publishLocally(
     retryFirst: true,
     status: (status) => inspection?.status(status),
   });
-  const told = Promise.withResolvers<number>();
+  const stopRequest = Promise.withResolvers<number>();
   if (inspection) {
     const { controlOf } = await import("../agent/agent-control.ts");
-    const end = (): void => told.resolve(exitCodes.fine);
+    const end = (): void => stopRequest.resolve(exitCodes.fine);
     inspection.control(controlOf(agent, [tunnel], inspection.watch, inspection.knows, end));
   }
-  return { ...agent, server, online: online.promise, told: told.promise };
+  return { ...agent, server, online: online.promise, told: stopRequest.promise };
 }
 
 /** Serves the ports of services that are published in the console. */
@@ -248,7 +248,7 @@ async function freePorts(values: Pick<ValuesOf<typeof own>, "apiListen" | "https
 }
 
 /** Like `startPlatform`. If another platform runs in the same directory, the error includes its address. */
-async function start(options: PlatformOptions): Promise<Platform> {
+async function startDevPlatform(options: PlatformOptions): Promise<Platform> {
   try {
     return await startPlatform(options);
   } catch (error) {
@@ -256,7 +256,7 @@ async function start(options: PlatformOptions): Promise<Platform> {
       error instanceof Failure && (error.cause as NodeJS.ErrnoException | undefined)?.code === "DATABASE_HELD";
     const running = isHeld ? findServer(options.data) : undefined;
     if (!running) throw error;
-    const url = keptDevUrl(options.data);
+    const url = readDevUrl(options.data);
     const place = `${url === undefined ? "" : `${url}, `}API ${running.apiUrl}, process ${running.pid}`;
     throw new Failure(
       "usage",
@@ -268,7 +268,7 @@ async function start(options: PlatformOptions): Promise<Platform> {
 
 /** Returns the URL of the previous run with the port of this one. */
 function urlOfLastRun(directory: string, platform: Platform): string | undefined {
-  const url = URL.parse(keptDevUrl(directory) ?? "");
+  const url = URL.parse(readDevUrl(directory) ?? "");
   if (!url?.hostname.endsWith(`.${platform.domain}`)) return undefined;
   return `https://${url.hostname}${platform.publicHttpsPort === 443 ? "" : `:${platform.publicHttpsPort}`}`;
 }
@@ -319,35 +319,35 @@ interface Extras {
   readonly inspectorUrl: string | undefined;
 }
 
-function welcome(
+function renderWelcome(
   platform: Platform,
   url: string,
   upstream: Upstream,
   { sample, isFirstStart, sso, consoleUrl, inspectorUrl }: Extras,
 ): string {
-  const bold = (text: string): string => style("bold", text, process.stdout);
+  const bold = (text: string): string => styleFor("bold", text, process.stdout);
   return `Postern ${posternVersion()} is ready.
 
   Public URL    ${bold(url)} → ${sample ? "a sample service" : upstream.text}
 ${
   consoleUrl === undefined
     ? ""
-    : `  Console       ${bold(consoleUrl)}\n                logs in once; another link: ${ownName()} console\n`
+    : `  Console       ${bold(consoleUrl)}\n                logs in once; another link: ${programName()} console\n`
 }${inspectorUrl === undefined ? "" : `  Inspector     ${inspectorUrl}\n`}  API           ${platform.apiUrl}
   API key       ${platform.apiKey}
   Agent token   ${platform.authtoken}
 ${sso === undefined ? "" : `  Logins        ${sso}: visitors choose any identity\n`}
 ${
   sso === undefined
-    ? `Try it:\n\n  curl --cacert ${shortPath(platform.caFile)} ${url}`
+    ? `Try it:\n\n  curl --cacert ${shortenPath(platform.caFile)} ${url}`
     : `Open ${bold(url)} in a browser, and click a name.\nLogged-in users, logout and keys: ${sso}`
 }
 
-${sample ? `Publish your own port instead: ${ownName() === "postern" ? "postern dev" : "npm start --"} 3000\n` : ""}${isFirstStart ? `To open it in a browser without a warning: ${ownName()} ca --install\n` : ""}`;
+${sample ? `Publish your own port instead: ${programName() === "postern" ? "postern dev" : "npm start --"} 3000\n` : ""}${isFirstStart ? `To open it in a browser without a warning: ${programName()} ca --install\n` : ""}`;
 }
 
 /** Returns the relative or the absolute path, whichever is shorter, quoted for the shell if necessary. */
-function shortPath(path: string): string {
+function shortenPath(path: string): string {
   const near = relative(process.cwd(), path);
   const shown = near.startsWith("..") || near === "" ? path : near;
   return /^[\w./@%+,:=-]+$/.test(shown) ? shown : `'${shown.replaceAll("'", "'\\''")}'`;

@@ -3,7 +3,7 @@ import { apiFailure, apiSettings, openApi } from "../api/api-client.ts";
 import { dataFiles, readPublic } from "../data/data-files.ts";
 import { exitCodes } from "../process/exit.ts";
 import { checkLoginHost } from "../doctor/login-host.ts";
-import { checkTelemetry } from "../doctor/telemetry.ts";
+import { checkTelemetry } from "../doctor/check-telemetry.ts";
 import { printFindings } from "../doctor/finding.ts";
 import type { Finding } from "../doctor/finding.ts";
 import { checkSsh } from "../doctor/ssh.ts";

@@ -5,7 +5,7 @@ import { Failure, exitCodes } from "../process/exit.ts";
 import { renderExplanation } from "../terminal/explanation.ts";
 import { headerSetting, readHeaders } from "../settings/read-headers.ts";
 import { country } from "../../settings/kinds/address.ts";
-import { named, text } from "../../settings/kinds/text.ts";
+import { namedText, text } from "../../settings/kinds/text.ts";
 import { flagOnly, many, optional } from "../../settings/setting.ts";
 import { settings } from "../../settings/settings.ts";
 
@@ -18,16 +18,16 @@ export const explain = defineCommand({
   settings: {
     ...apiSettings,
     header: headerSetting,
-    ip: flagOnly(optional("Address of the client (default: yours, as the API sees it).", named("ADDRESS"))),
+    ip: flagOnly(optional("Address of the client (default: yours, as the API sees it).", namedText("ADDRESS"))),
     country: flagOnly(optional("Country of the client, such as DE (default: the country of its address).", country)),
     body: flagOnly(optional("Body of the request.", text)),
     as: flagOnly(
       optional(
         "E-mail address of a person to treat as logged in. Shows the rule that allows or denies this person.",
-        named("EMAIL"),
+        namedText("EMAIL"),
       ),
     ),
-    asGroup: flagOnly(many("Team, organization or group of this person; repeatable.", named("GROUP"))),
+    asGroup: flagOnly(many("Team, organization or group of this person; repeatable.", namedText("GROUP"))),
     json: settings.json,
   },
   examples: [
@@ -68,17 +68,17 @@ export const explain = defineCommand({
       const served = await siteFor(scheme, name, edges.list(), () => api.endpoints.list());
       return await (served.isEdge ? edges : api.endpoints).explain(served.id, source);
     };
-    const told = await explanation().catch((error: unknown) => {
+    const report = await explanation().catch((error: unknown) => {
       throw apiFailure(error);
     });
-    process.stdout.write(json ? `${JSON.stringify(told)}\n` : renderExplanation(told));
+    process.stdout.write(json ? `${JSON.stringify(report)}\n` : renderExplanation(report));
     return exitCodes.fine;
   },
 });
 
 type Edges = AsyncIterable<{ readonly id: string; readonly hostports?: readonly string[] | null | undefined }>;
 
-interface Found {
+interface MatchingObject {
   readonly id: string;
   readonly isEdge: boolean;
   /** The matching name at the server, which may be a wildcard. */
@@ -94,13 +94,13 @@ async function siteFor(
   name: string,
   edges: Edges | undefined,
   endpoints: () => Endpoints,
-): Promise<Found> {
-  let best: Found | undefined;
+): Promise<MatchingObject> {
+  let best: MatchingObject | undefined;
   for await (const { id, hostports } of edges ?? []) {
     for (const hostport of hostports ?? []) {
       const host = hostport.slice(0, hostport.lastIndexOf(":")).toLowerCase();
       const match = scheme === "tcp" ? hostport.toLowerCase() : host;
-      if (covers(match, name) && isCloser(match, best?.match)) best = { id, isEdge: true, match };
+      if (coversHost(match, name) && isCloser(match, best?.match)) best = { id, isEdge: true, match };
     }
   }
   if (best?.match === name) return best;
@@ -139,7 +139,7 @@ function connectionAddress(text: string): { readonly scheme: "tls" | "tcp"; read
   throw new Failure("usage", `write METHOD and https://…, tls://HOST or tcp://HOST:PORT instead of "${text}"`);
 }
 
-function covers(match: string, host: string): boolean {
+function coversHost(match: string, host: string): boolean {
   return match.startsWith("*.") ? host.endsWith(match.slice(1)) : host === match;
 }
 

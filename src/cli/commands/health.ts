@@ -1,6 +1,6 @@
 import { text } from "node:stream/consumers";
 import { request as requestHttp } from "../../lib/http.ts";
-import { visibleLine } from "../../lib/visible-text.ts";
+import { toVisibleLine } from "../../lib/visible-text.ts";
 import { renderListen } from "../../settings/kinds/address.ts";
 import type { ListenAddress } from "../../settings/kinds/address.ts";
 import { settings } from "../../settings/settings.ts";
@@ -20,9 +20,9 @@ export const health = defineCommand({
   examples: ["postern health", "postern health --api-listen 127.0.0.1:4700 --json"],
   async run({ apiListen, json }) {
     const at = { host: localHost(apiListen.host), port: apiListen.port };
-    const { status, body } = await readiness(at);
+    const { status, body } = await requestReadiness(at);
     const isReady = status === 200;
-    const reason = visibleLine(body.split("\n")[0] ?? "");
+    const reason = toVisibleLine(body.split("\n")[0] ?? "");
     process.stdout.write(json ? `${JSON.stringify({ ready: isReady, reason })}\n` : `${reason}\n`);
     return isReady ? exitCodes.fine : exitCodes.unexpected;
   },
@@ -34,7 +34,7 @@ function localHost(host: string | undefined): string {
   return host === "::" ? "::1" : host;
 }
 
-async function readiness(
+async function requestReadiness(
   at: ListenAddress & { readonly host: string },
 ): Promise<{ readonly status: number | undefined; readonly body: string }> {
   const { promise, resolve, reject } = Promise.withResolvers<{ status: number | undefined; body: string }>();

@@ -1,5 +1,5 @@
 import { agentSso } from "../agent/agent-logins.ts";
-import { publish, publishSettings } from "../agent/publish.ts";
+import { publishTargets, publishSettings } from "../agent/publish-targets.ts";
 import { httpSharingSettings } from "../agent/sharing.ts";
 import { defineCommand } from "../command/command.ts";
 import { agentInboxSettings } from "../agent/agent-inbox-settings.ts";
@@ -32,5 +32,5 @@ export const http = defineCommand({
     'postern http --mcp-stdio "npx some-server" --sso dev',
     "postern http 3000 --url https://app.t.example.com --compression --print-config",
   ],
-  run: (values, targets) => publish("http", values, targets, values.sso !== undefined),
+  run: (values, targets) => publishTargets("http", values, targets, values.sso !== undefined),
 });

@@ -1,6 +1,6 @@
 import { X509Certificate } from "node:crypto";
 import { systemClock } from "../../lib/clock.ts";
-import { visibleLine } from "../../lib/visible-text.ts";
+import { toVisibleLine } from "../../lib/visible-text.ts";
 import { flagOnly, toggle } from "../../settings/setting.ts";
 import { settings } from "../../settings/settings.ts";
 import { apiFailure, apiSettings, openApi } from "../api/api-client.ts";
@@ -39,7 +39,7 @@ export const importCertificates = defineCommand({
       const why = skipped.map(({ file, reason }) => `${file}: ${reason}`).join("; ");
       throw new Failure(
         "usage",
-        visibleLine(
+        toVisibleLine(
           `"${folder}" has no certificate that a server can use${why === "" ? ": name the folder with the certificates and their keys" : ` (${why})`}`,
         ),
       );
@@ -63,24 +63,24 @@ export const importCertificates = defineCommand({
         }
       }
     } catch (error) {
-      print(results, json);
+      printResults(results, json);
       throw apiFailure(error);
     }
     results.push(
       ...skipped.map(({ file, reason }) => ({ file, names: [], outcome: "skipped" as const, detail: reason })),
     );
-    print(results, json);
+    printResults(results, json);
     return exitCodes.fine;
   },
 });
 
-function print(results: readonly Result[], json: boolean): void {
+function printResults(results: readonly Result[], json: boolean): void {
   process.stdout.write(
     json
       ? `${JSON.stringify({ certificates: results })}\n`
       : results
           .map(({ outcome, names, detail, file }) =>
-            visibleLine([outcome, names.join(", "), detail, file].filter((part) => part !== "").join("  ")),
+            toVisibleLine([outcome, names.join(", "), detail, file].filter((part) => part !== "").join("  ")),
           )
           .map((line) => `${line}\n`)
           .join(""),

@@ -6,14 +6,14 @@ import { importFrp } from "../../import/frp/import-frp.ts";
 import { importPangolin } from "../../import/pangolin/import-pangolin.ts";
 import { ImportIssue, inOrder, leavesGuardOut } from "../../import/report/report.ts";
 import type { Imported } from "../../import/report/report.ts";
-import { visibleLine, visibleLines } from "../../lib/visible-text.ts";
+import { toVisibleLine, toVisibleLines } from "../../lib/visible-text.ts";
 import { defineCommand } from "../command/command.ts";
 import { importNgrok } from "../imports/import-ngrok.ts";
 import { readLiveApi, readSavedAnswers } from "../imports/read-api.ts";
 import { readSourceText } from "../imports/read-source.ts";
 import { renderFiles, renderReport, writeImport } from "../imports/write-import.ts";
 import { exitCodes, Failure } from "../process/exit.ts";
-import { named, visible } from "../../settings/kinds/text.ts";
+import { namedText, visibleKind } from "../../settings/kinds/text.ts";
 import { httpUrl } from "../../settings/kinds/url.ts";
 import { flagOnly, one, optional, toggle } from "../../settings/setting.ts";
 import { settings } from "../../settings/settings.ts";
@@ -22,10 +22,11 @@ import { settings } from "../../settings/settings.ts";
 type ReadSource = (paths: readonly string[], document: string) => Imported;
 
 const readers: Readonly<Record<string, ReadSource>> = {
-  caddy: (paths, document) => importCaddy(onlyFile(paths), readSourceText(onlyFile(paths)), document),
-  cloudflared: (paths, document) => importCloudflared(onlyFile(paths), readSourceText(onlyFile(paths)), document),
-  ngrok: (paths) => importNgrok(onlyFile(paths), readSourceText(onlyFile(paths))),
-  pangolin: (paths, document) => importPangolin(onlyFile(paths), readSourceText(onlyFile(paths)), document),
+  caddy: (paths, document) => importCaddy(requireOneFile(paths), readSourceText(requireOneFile(paths)), document),
+  cloudflared: (paths, document) =>
+    importCloudflared(requireOneFile(paths), readSourceText(requireOneFile(paths)), document),
+  ngrok: (paths) => importNgrok(requireOneFile(paths), readSourceText(requireOneFile(paths))),
+  pangolin: (paths, document) => importPangolin(requireOneFile(paths), readSourceText(requireOneFile(paths)), document),
   frp: (paths, document) =>
     importFrp(
       paths.map((file) => ({ file, text: readSourceText(file) })),
@@ -33,7 +34,7 @@ const readers: Readonly<Record<string, ReadSource>> = {
     ),
 };
 
-function onlyFile(paths: readonly string[]): string {
+function requireOneFile(paths: readonly string[]): string {
   if (paths.length === 1) return paths[0] as string;
   throw new Failure("usage", "import one file at a time, each with its own --out");
 }
@@ -46,10 +47,10 @@ export const importCommand = defineCommand({
   most: 100,
   settings: {
     from: flagOnly(optional("URL of the hosted service's API, for `api`.", httpUrl)),
-    key: flagOnly(optional("API key for `--from`.", visible("KEY"), { secret: true })),
-    out: flagOnly(one("Folder for the files.", named("DIR"), { default: "imported" })),
+    key: flagOnly(optional("API key for `--from`.", visibleKind("KEY"), { secret: true })),
+    out: flagOnly(one("Folder for the files.", namedText("DIR"), { default: "imported" })),
     document: flagOnly(
-      one("Name of the document. Use different names for different sources of one account.", named("NAME"), {
+      one("Name of the document. Use different names for different sources of one account.", namedText("NAME"), {
         default: "imported",
       }),
     ),
@@ -67,14 +68,14 @@ export const importCommand = defineCommand({
   ],
   async run({ from, key, out, document, force, json }, [source = "", ...paths]) {
     const imported = await readImport(source, paths, document, from, key).catch((error: unknown) => {
-      if (error instanceof ImportIssue) throw new Failure("usage", visibleLine(error.message), { cause: error });
+      if (error instanceof ImportIssue) throw new Failure("usage", toVisibleLine(error.message), { cause: error });
       throw error;
     });
     const files = writeImport(imported, out, force);
     const report = inOrder(imported.report);
     process.stdout.write(
       json
-        ? `${JSON.stringify(visibleLines({ files, report, secrets: imported.secrets.map(({ name, value, usedBy }) => ({ name, used_by: usedBy, known: value !== undefined })) }))}\n`
+        ? `${JSON.stringify(toVisibleLines({ files, report, secrets: imported.secrets.map(({ name, value, usedBy }) => ({ name, used_by: usedBy, known: value !== undefined })) }))}\n`
         : renderReport(report) + renderFiles(files),
     );
     return leavesGuardOut(report) ? exitCodes.importLeftGuards : exitCodes.fine;

@@ -2,7 +2,7 @@
 import { apiFailure, apiSettings, openApi } from "../api/api-client.ts";
 import { defineCommand } from "../command/command.ts";
 import { settings } from "../../settings/settings.ts";
-import { filterOf, filterSettings } from "../inbox/filter.ts";
+import { filterOf, filterSettings } from "../inbox/inbox-filter.ts";
 import { Failure, exitCodes } from "../process/exit.ts";
 import { flagOnly, toggle } from "../../settings/setting.ts";
 

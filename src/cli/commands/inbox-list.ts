@@ -1,10 +1,10 @@
 import { apiFailure, apiSettings, openApi } from "../api/api-client.ts";
 import { defineCommand } from "../command/command.ts";
 import { settings } from "../../settings/settings.ts";
-import { filterOf, filterSettings } from "../inbox/filter.ts";
-import { messageLine } from "../inbox/print.ts";
+import { filterOf, filterSettings } from "../inbox/inbox-filter.ts";
+import { messageLine } from "../inbox/print-messages.ts";
 import { exitCodes } from "../process/exit.ts";
-import { count } from "../../settings/kinds/number.ts";
+import { countKind } from "../../settings/kinds/number.ts";
 import { flagOnly, one } from "../../settings/setting.ts";
 
 export const inboxList = defineCommand({
@@ -16,7 +16,7 @@ export const inboxList = defineCommand({
   settings: {
     ...apiSettings,
     ...filterSettings,
-    limit: flagOnly(one("Maximum number of messages.", count("NUMBER", 1, 10_000), { default: 50 })),
+    limit: flagOnly(one("Maximum number of messages.", countKind("NUMBER", 1, 10_000), { default: 50 })),
     json: settings.json,
   },
   examples: ["postern inbox list", "postern inbox list --state dead --provider github"],

@@ -3,7 +3,7 @@ import { defineCommand } from "../command/command.ts";
 import { settings } from "../../settings/settings.ts";
 import { exitCodes } from "../process/exit.ts";
 import { flagOnly, toggle } from "../../settings/setting.ts";
-import { renderObject } from "../terminal/table.ts";
+import { renderObject } from "../terminal/text-table.ts";
 
 export const inboxShow = defineCommand({
   name: "inbox show",

@@ -2,9 +2,9 @@ import { setTimeout as delay } from "node:timers/promises";
 import { apiFailure, apiSettings, openApi } from "../api/api-client.ts";
 import { defineCommand } from "../command/command.ts";
 import { settings } from "../../settings/settings.ts";
-import { filterOf, filterSettings } from "../inbox/filter.ts";
-import { messageLine } from "../inbox/print.ts";
-import { interrupted } from "../process/signals.ts";
+import { filterOf, filterSettings } from "../inbox/inbox-filter.ts";
+import { messageLine } from "../inbox/print-messages.ts";
+import { waitForSignal } from "../process/signals.ts";
 
 const pollMs = 1_000;
 /** Number of the newest messages in which each poll looks for news. */
@@ -21,7 +21,7 @@ export const inboxTail = defineCommand({
   async run({ json, ...values }) {
     const api = await openApi(values);
     const filter = filterOf(values);
-    const stopped = interrupted();
+    const stopped = waitForSignal();
     let shown: Map<string, string> | undefined;
     for (;;) {
       const page = await api.inboxMessages

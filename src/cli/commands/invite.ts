@@ -1,6 +1,6 @@
-import { systemClock, timestamp } from "../../lib/clock.ts";
+import { systemClock, formatTimestamp } from "../../lib/clock.ts";
 import { duration } from "../../settings/kinds/agents.ts";
-import { count } from "../../settings/kinds/number.ts";
+import { countKind } from "../../settings/kinds/number.ts";
 import { text } from "../../settings/kinds/text.ts";
 import { flagOnly, many, one, optional } from "../../settings/setting.ts";
 import { settings } from "../../settings/settings.ts";
@@ -17,7 +17,9 @@ export const invite = defineCommand({
   settings: {
     ...apiSettings,
     expires: flagOnly(one("Time until the code expires, at most 720h.", duration, { default: "1h" })),
-    uses: flagOnly(one("Number of machines that can join with the code.", count("NUMBER", 1, 1000), { default: 1 })),
+    uses: flagOnly(
+      one("Number of machines that can join with the code.", countKind("NUMBER", 1, 1000), { default: 1 }),
+    ),
     acl: flagOnly(
       many("Name that the machines can bind, such as `bind:*.example.com`; repeatable. Without it: every name.", text),
     ),
@@ -28,7 +30,7 @@ export const invite = defineCommand({
   },
   examples: ["postern invite", "postern invite --expires 24h --uses 5 --acl 'bind:*.dev.t.example.com'"],
   async run({ expires, uses, acl, tokenExpires, description, metadata, json, ...api }) {
-    const at = (afterMs: number): string => timestamp(systemClock.now() + afterMs);
+    const at = (afterMs: number): string => formatTimestamp(systemClock.now() + afterMs);
     const asked = {
       uses,
       acl: [...acl],

@@ -1,8 +1,8 @@
-import { visibleLine } from "../../lib/visible-text.ts";
+import { toVisibleLine } from "../../lib/visible-text.ts";
 import { readFileSync } from "node:fs";
 import { connectServer, parseServerAddress } from "../../agent/connect.ts";
 import { describeLoss, endOf } from "../../agent/end.ts";
-import { greet } from "../../agent/greet.ts";
+import { greetServer } from "../../agent/greet.ts";
 import { renderAddress } from "../../agent/join.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { readCertificates } from "../../lib/certificates/x509.ts";
@@ -11,8 +11,8 @@ import { agentConfig, connectOf } from "../agent/agent-access.ts";
 import { agentFailure } from "../agent/agent-failure.ts";
 import { storeLogin } from "../agent/stored-login.ts";
 import { defineCommand } from "../command/command.ts";
-import { exitCodes, Failure, readingOf } from "../process/exit.ts";
-import { readSecret } from "../terminal/secret.ts";
+import { exitCodes, Failure, failOnError } from "../process/exit.ts";
+import { readSecret } from "../terminal/read-secret.ts";
 import { posternVersion } from "../process/version.ts";
 import { agentSettings } from "../../settings/agents.ts";
 
@@ -30,7 +30,7 @@ export const login = defineCommand({
     "postern login https://agents.example.com --token-file token",
   ],
   async run(values, [given = ""]) {
-    const address = readingOf(`"${given}"`, () => parseServerAddress(addressIn(given)));
+    const address = failOnError(`"${given}"`, () => parseServerAddress(addressIn(given)));
     const token = values.authtoken ?? (await readSecret(`Token for ${given} (not shown): `));
     if (token === "") throw new Failure("usage", "no token: pass one on stdin, or with --token-file");
     const pem = values.ca === undefined || values.ca === "system" ? undefined : readAuthority(values.ca);
@@ -39,22 +39,22 @@ export const login = defineCommand({
     try {
       const way = connectOf(values);
       const socket = await connectServer(address, pem, new AbortController().signal, way);
-      account = (await greet(socket, token, systemClock, posternVersion(), way.timeoutMs)).accountName;
+      account = (await greetServer(socket, token, systemClock, posternVersion(), way.timeoutMs)).accountName;
     } catch (error) {
       throw agentFailure(endOf(error, false) ?? { reason: "unreachable", message: describeLoss(error) }, address);
     }
     const path = fileToChange(values.files, process.env);
     storeLogin(path, address, pem, token);
     process.stdout.write(
-      `logged in to ${server}${account === "" ? "" : ` (account ${visibleLine(account)})`}, stored in ${path}\n`,
+      `logged in to ${server}${account === "" ? "" : ` (account ${toVisibleLine(account)})`}, stored in ${path}\n`,
     );
     return exitCodes.fine;
   },
 });
 
 /** Returns the address, also from a URL, because people often have only the URL. */
-function addressIn(given: string): string {
-  return given.replace(/^(?:https|tls|tcp):\/\//i, "").replace(/\/+$/, "");
+function addressIn(text: string): string {
+  return text.replace(/^(?:https|tls|tcp):\/\//i, "").replace(/\/+$/, "");
 }
 
 function readAuthority(path: string): string {

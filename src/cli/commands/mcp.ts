@@ -1,6 +1,6 @@
 import { apiSettings, placeOf } from "../api/api-client.ts";
 import { defineCommand } from "../command/command.ts";
-import { bridgeMcp } from "../mcp/bridge.ts";
+import { bridgeMcp } from "../mcp/mcp-bridge.ts";
 import { exitCodes } from "../process/exit.ts";
 import { flagOnly, toggle } from "../../settings/setting.ts";
 

@@ -3,8 +3,8 @@ import { writeDirectly } from "../terminal/guarded-output.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { silentLog } from "../../lib/log.ts";
 import { settings } from "../../settings/settings.ts";
-import { inboxFile, isUrl } from "../../storage/place.ts";
-import { undeliveredIn } from "../../storage/inbox/undelivered.ts";
+import { inboxFile, isUrl } from "../../storage/database-place.ts";
+import { countUndelivered } from "../../storage/inbox/undelivered.ts";
 import { moveDatabase } from "../../storage/move/move.ts";
 import type { Moved, MoveOptions } from "../../storage/move/move.ts";
 import { findSealingKey } from "../../storage/sealing/sealing-key.ts";
@@ -44,7 +44,7 @@ export const migrate = defineCommand({
         throw failureOf(error);
       });
     const webhooks = isUrl(from) ? undefined : inboxFile(resolve(data, from));
-    const waiting = webhooks === undefined ? 0 : undeliveredIn(webhooks);
+    const waiting = webhooks === undefined ? 0 : countUndelivered(webhooks);
     if (waiting > 0) {
       process.stderr.write(
         `postern: "${webhooks}" has undelivered webhooks (${waiting}), which were not moved: to deliver them, start the server on the old database, then migrate to an empty database again\n`,
@@ -55,9 +55,9 @@ export const migrate = defineCommand({
   },
 });
 
-function sealingKeysIn(data: string, given: string | undefined): readonly Buffer[] {
+function sealingKeysIn(data: string, text: string | undefined): readonly Buffer[] {
   try {
-    return findSealingKey(data, given) ?? [];
+    return findSealingKey(data, text) ?? [];
   } catch (error) {
     throw new Failure("usage", (error as Error).message, { cause: error });
   }

@@ -1,4 +1,4 @@
-import { systemClock, timestamp } from "../../lib/clock.ts";
+import { systemClock, formatTimestamp } from "../../lib/clock.ts";
 import { duration } from "../../settings/kinds/agents.ts";
 import { oneOf } from "../../settings/kinds/text.ts";
 import { flagOnly, one } from "../../settings/setting.ts";
@@ -27,7 +27,7 @@ export const peopleInvite = defineCommand({
   },
   examples: ["postern people invite ann@example.com", "postern people invite ann@example.com --role admin"],
   async run({ role, expires, json, ...api }, [email = ""]) {
-    const asked = { email, role, expires_at: timestamp(systemClock.now() + expires) };
+    const asked = { email, role, expires_at: formatTimestamp(systemClock.now() + expires) };
     const made = await (await openApi(api)).personInvitations.create(asked).catch((error: unknown) => {
       throw apiFailure(error);
     });

@@ -1,8 +1,8 @@
 import type { Document } from "../../../sdk/src/index.ts";
 import { apiFailure, apiSettings, openApi } from "../api/api-client.ts";
 import { defineCommand } from "../command/command.ts";
-import { documentEnv, documentEnvFile, readDocumentFile } from "../api/document.ts";
-import { renderPlan } from "../terminal/plan.ts";
+import { documentEnv, documentEnvFile, readDocumentFile } from "../api/document-file.ts";
+import { renderPlan } from "../terminal/render-plan.ts";
 import { exitCodes } from "../process/exit.ts";
 import { settings } from "../../settings/settings.ts";
 
@@ -15,8 +15,8 @@ export const plan = defineCommand({
   settings: { ...apiSettings, env: documentEnv, envFile: documentEnvFile, prune: settings.prune, json: settings.json },
   examples: ["postern plan shop.yaml", "postern plan --prune shop.yaml"],
   async run({ env, envFile, prune, json, ...api }, [file = "-"]) {
-    const given = readDocumentFile(file, process.env, { allowed: env, file: envFile });
-    const document = (prune ? { ...given, prune } : given) as unknown as Document;
+    const read = readDocumentFile(file, process.env, { allowed: env, file: envFile });
+    const document = (prune ? { ...read, prune } : read) as unknown as Document;
     const planned = await (await openApi(api)).plan(document).catch((error: unknown) => {
       throw apiFailure(error);
     });

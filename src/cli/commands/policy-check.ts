@@ -1,7 +1,7 @@
-import { compilePolicy } from "../../policy/compile.ts";
-import type { PolicyCompilation } from "../../policy/compile.ts";
+import { compilePolicy } from "../../policy/compile-policy.ts";
+import type { PolicyCompilation } from "../../policy/compile-policy.ts";
 import type { Layer } from "../../policy/language/action.ts";
-import { maxPolicyBytes } from "../../policy/document.ts";
+import { maxPolicyBytes } from "../../policy/policy-document.ts";
 import { toggle, flagOnly } from "../../settings/setting.ts";
 import { settings } from "../../settings/settings.ts";
 import { defineCommand } from "../command/command.ts";
@@ -15,7 +15,7 @@ const maxReadBytes = 16 * 1024 * 1024;
 type Checked = Pick<PolicyCompilation, "issues" | "warnings">;
 
 /** Returns all findings, including an excessive size. */
-function checked(text: string, protocol: Layer): Checked {
+function checkText(text: string, protocol: Layer): Checked {
   const bytes = Buffer.byteLength(text);
   if (bytes <= maxPolicyBytes) return compilePolicy(text, protocol);
   const message = `must be at most ${maxPolicyBytes} bytes, but has ${bytes}: split it, for example with internal endpoints`;
@@ -44,7 +44,7 @@ export const policyCheck = defineCommand({
     for (const file of files) {
       // A file that is too long is a finding, not a failure, so that the remaining files are still checked.
       const text = readPolicyFile(file, maxReadBytes);
-      const found = checked(text, protocol);
+      const found = checkText(text, protocol);
       // Text that was not read cannot be searched.
       const source = Buffer.byteLength(text) > maxPolicyBytes ? "" : text;
       if (found.issues.length > 0 || (strict && found.warnings.length > 0)) isFine = false;

@@ -1,9 +1,9 @@
-import { compilePolicy } from "../../policy/compile.ts";
-import { maxPolicyBytes } from "../../policy/document.ts";
+import { compilePolicy } from "../../policy/compile-policy.ts";
+import { maxPolicyBytes } from "../../policy/policy-document.ts";
 import type { Layer } from "../../policy/language/action.ts";
 import { startSimulation } from "../../policy/simulate.ts";
 import type { Simulated, SimulatedConnection, SimulatedRequest } from "../../policy/simulate.ts";
-import { named, text } from "../../settings/kinds/text.ts";
+import { namedText, text } from "../../settings/kinds/text.ts";
 import { flagOnly, optional } from "../../settings/setting.ts";
 import { settings } from "../../settings/settings.ts";
 import { defineCommand } from "../command/command.ts";
@@ -21,7 +21,7 @@ export const policyExplain = defineCommand({
   most: 3,
   settings: {
     header: headerSetting,
-    ip: flagOnly(optional("Address of the client (default: 203.0.113.9).", named("ADDRESS"))),
+    ip: flagOnly(optional("Address of the client (default: 203.0.113.9).", namedText("ADDRESS"))),
     body: flagOnly(optional("Body of the request.", text)),
     json: settings.json,
   },
@@ -55,17 +55,17 @@ export const policyExplain = defineCommand({
       answer: { status: 200, headers: [["content-type", "text/plain"]], body: "up" },
     };
     const place = { layer, host: url.hostname, port: Number(url.port) || 443, secrets: {}, keySets: {} };
-    const told = await simulated(() => startSimulation(policy, place), layer, request);
-    process.stdout.write(json ? `${JSON.stringify(told)}\n` : rendered(told));
+    const result = await simulateRequest(() => startSimulation(policy, place), layer, request);
+    process.stdout.write(json ? `${JSON.stringify(result)}\n` : renderExplanation(result));
     return exitCodes.fine;
   },
 });
 
-async function simulated(
+async function simulateRequest(
   start: () => ReturnType<typeof startSimulation>,
   layer: Layer,
   request: SimulatedRequest,
-): Promise<Told> {
+): Promise<SimulationResult> {
   try {
     const simulation = start();
     if (layer === "http") {
@@ -79,7 +79,7 @@ async function simulated(
   }
 }
 
-interface Told {
+interface SimulationResult {
   readonly steps: Simulated["steps"];
   readonly outcome: Omit<Simulated, "steps"> | Omit<SimulatedConnection, "steps">;
 }
@@ -91,15 +91,15 @@ function layerOf(protocol: string | undefined, count: number): Layer | undefined
 
 const marks = { passed: "✓", changed: "~", skipped: "·", denied: "✗", answered: "=" } as const;
 
-function rendered({ steps, outcome }: Told): string {
+function renderExplanation({ steps, outcome }: SimulationResult): string {
   const lines = steps.flatMap((step) => [
     `${marks[step.outcome]} ${step.reason}`,
     ...(step.rule ? ruleLines(step.rule, "    ") : []),
   ]);
-  return `${[...lines, "", ending(outcome)].join("\n")}\n`;
+  return `${[...lines, "", renderOutcome(outcome)].join("\n")}\n`;
 }
 
-function ending(outcome: Told["outcome"]): string {
+function renderOutcome(outcome: SimulationResult["outcome"]): string {
   if ("isClosed" in outcome) {
     if (outcome.forwardedTo !== undefined) return `forwarded to ${outcome.forwardedTo}`;
     return outcome.isClosed ? "closed" : "let in";

@@ -1,7 +1,7 @@
 import { writeDocument } from "../terminal/guarded-output.ts";
 import { readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
-import { maxPolicyBytes } from "../../policy/document.ts";
-import { formatPolicy } from "../../policy/format.ts";
+import { maxPolicyBytes } from "../../policy/policy-document.ts";
+import { formatPolicy } from "../../policy/format-policy.ts";
 import { flagOnly, toggle } from "../../settings/setting.ts";
 import { defineCommand } from "../command/command.ts";
 import { maxFiles, protocolSetting, readPolicyFile } from "../policy/read-policy.ts";
@@ -34,7 +34,7 @@ export const policyFmt = defineCommand({
         process.stdout.write(`${file}\n`);
       } else if (file === "-") writeDocument(process.stdout, formatted);
       else if (formatted !== text) {
-        replace(file, text, formatted);
+        replaceFile(file, text, formatted);
         process.stdout.write(`${file}\n`);
       }
     }
@@ -43,7 +43,7 @@ export const policyFmt = defineCommand({
 });
 
 /** Replaces the file atomically, unless it has changed since it was read. */
-function replace(file: string, before: string, text: string): void {
+function replaceFile(file: string, before: string, text: string): void {
   const beside = `${file}.postern-fmt`;
   try {
     if (readFileSync(file, "utf8") !== before) throw new Error("the file changed in the meantime");

@@ -1,4 +1,4 @@
-import { policyJsonSchema } from "../../policy/json-schema.ts";
+import { policyJsonSchema } from "../../policy/policy-json-schema.ts";
 import { defineCommand } from "../command/command.ts";
 import { exitCodes } from "../process/exit.ts";
 

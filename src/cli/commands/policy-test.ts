@@ -1,5 +1,5 @@
-import { visibleLines } from "../../lib/visible-text.ts";
-import { style as styled } from "../terminal/guarded-output.ts";
+import { toVisibleLines } from "../../lib/visible-text.ts";
+import { styleFor as styled } from "../terminal/guarded-output.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { parseYaml } from "../../lib/yaml.ts";
 import { CaseFault } from "../../policy/case-fields.ts";
@@ -32,7 +32,9 @@ export const policyTest = defineCommand({
       passed += results.length - wrong.length;
       if (json) process.stdout.write(`${JSON.stringify({ file, passed: wrong.length === 0, cases: results })}\n`);
       else
-        process.stdout.write(results.map((result) => rendered(result, files.length > 1 ? `${file}: ` : "")).join(""));
+        process.stdout.write(
+          results.map((result) => renderResult(result, files.length > 1 ? `${file}: ` : "")).join(""),
+        );
     }
     if (!json) process.stdout.write(`${passed} passed, ${failed} failed\n`);
     return failed === 0 ? exitCodes.fine : exitCodes.refused;
@@ -71,8 +73,8 @@ function idOf(test: unknown, index: number): string {
   return [id, name].find((one): one is string => typeof one === "string") ?? `test ${index + 1}`;
 }
 
-function rendered(result: CaseResult, prefix: string): string {
-  const { name, wrong, trace } = visibleLines(result);
+function renderResult(result: CaseResult, prefix: string): string {
+  const { name, wrong, trace } = toVisibleLines(result);
   const style = (format: "green" | "red" | "dim", text: string): string => styled(format, text, process.stdout);
   if (wrong.length === 0) return `${style("green", "ok")}    ${prefix}${name}\n`;
   const lines = [...wrong.map((one) => `      ${one}`), ...trace.map((one) => style("dim", `      | ${one}`))];

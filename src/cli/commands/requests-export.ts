@@ -1,6 +1,6 @@
 import { apiFailure, apiSettings, openStream } from "../api/api-client.ts";
 import { defineCommand } from "../command/command.ts";
-import { conditionsOf, requestFilter } from "../requests/filter.ts";
+import { conditionsOf, requestFilter } from "../requests/request-filter.ts";
 import { exitCodes, Failure } from "../process/exit.ts";
 import { oneOf } from "../../settings/kinds/text.ts";
 import { flagOnly, one } from "../../settings/setting.ts";

@@ -1,10 +1,10 @@
 import { apiFailure, apiSettings, openApi } from "../api/api-client.ts";
 import { defineCommand } from "../command/command.ts";
 import { settings } from "../../settings/settings.ts";
-import { listOptionsOf, requestFilter } from "../requests/filter.ts";
-import { incompleteLine, requestLine } from "../requests/print.ts";
+import { listOptionsOf, requestFilter } from "../requests/request-filter.ts";
+import { warnIncomplete, requestLine } from "../requests/print-requests.ts";
 import { exitCodes } from "../process/exit.ts";
-import { count } from "../../settings/kinds/number.ts";
+import { countKind } from "../../settings/kinds/number.ts";
 import { flagOnly, one } from "../../settings/setting.ts";
 
 export const requestsList = defineCommand({
@@ -16,7 +16,7 @@ export const requestsList = defineCommand({
   settings: {
     ...apiSettings,
     ...requestFilter,
-    limit: flagOnly(one("Maximum number of requests.", count("NUMBER", 1, 100_000), { default: 50 })),
+    limit: flagOnly(one("Maximum number of requests.", countKind("NUMBER", 1, 100_000), { default: 50 })),
     json: settings.json,
   },
   examples: ["postern requests list", "postern requests list --since 2h --status 403 --path '/admin*' --json"],
@@ -31,7 +31,7 @@ export const requestsList = defineCommand({
         left -= page.items.length;
         if (left <= 0) break;
         // A search that took too long continues on the next page.
-        if (page.incomplete?.reason !== "time") process.stderr.write(incompleteLine(page));
+        if (page.incomplete?.reason !== "time") process.stderr.write(warnIncomplete(page));
       }
     } catch (error) {
       throw apiFailure(error);

@@ -2,9 +2,9 @@ import { setTimeout as delay } from "node:timers/promises";
 import { apiFailure, apiSettings, openApi } from "../api/api-client.ts";
 import { defineCommand } from "../command/command.ts";
 import { settings } from "../../settings/settings.ts";
-import { listOptionsOf, requestFilter } from "../requests/filter.ts";
-import { incompleteLine, requestLine } from "../requests/print.ts";
-import { interrupted } from "../process/signals.ts";
+import { listOptionsOf, requestFilter } from "../requests/request-filter.ts";
+import { warnIncomplete, requestLine } from "../requests/print-requests.ts";
+import { waitForSignal } from "../process/signals.ts";
 
 const pollMs = 1_000;
 /** Number of requests in each poll. If more have ended since the last one, further pages follow. */
@@ -25,14 +25,14 @@ export const requestsTail = defineCommand({
   async run({ json, ...values }) {
     const api = await openApi(values);
     const filter = listOptionsOf(values);
-    const stopped = interrupted();
+    const stopped = waitForSignal();
     const shown = new Set<string>();
     for (let isFirst = true; ; isFirst = false) {
       const fresh: string[] = [];
       let count = 0;
       try {
         for await (const page of api.requests.list({ ...filter, limit: pageSize }).pages()) {
-          process.stderr.write(page.incomplete?.reason === "time" ? "" : incompleteLine(page));
+          process.stderr.write(page.incomplete?.reason === "time" ? "" : warnIncomplete(page));
           const news = page.items.filter(({ id }) => !shown.has(id));
           for (const request of news) {
             shown.add(request.id);

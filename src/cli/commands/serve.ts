@@ -5,11 +5,11 @@ import { exitCodes } from "../process/exit.ts";
 import { logFormOf, openLog } from "../process/log-output.ts";
 import { checkStart } from "../platform/check-start.ts";
 import type { StartCheck } from "../platform/check-start.ts";
-import { usualEdges } from "../platform/edge-count.ts";
+import { defaultEdgeCount } from "../platform/edge-count.ts";
 import { startPlatform } from "../platform/platform.ts";
 import type { LogTap, Platform } from "../platform/platform.ts";
 import { platformSettings, settings } from "../../settings/settings.ts";
-import { interrupted, onReload } from "../process/signals.ts";
+import { waitForSignal, onReload } from "../process/signals.ts";
 import { warnOfSources } from "../process/sources.ts";
 import { posternVersion } from "../process/version.ts";
 
@@ -37,7 +37,7 @@ export const serve = defineCommand({
   ],
   async run({ check, ...values }) {
     if (check) return printCheck(await checkStart(values, silentLog), values.json);
-    const stopped = interrupted();
+    const stopped = waitForSignal();
     let reload: () => void = () => undefined;
     onReload(() => reload());
     const logTap: LogTap = {};
@@ -45,11 +45,11 @@ export const serve = defineCommand({
     warnOfSources(log);
     const version = posternVersion();
     const platform = await Promise.race([
-      startPlatform({ ...values, edges: values.edges ?? usualEdges(), log, logTap, version }),
+      startPlatform({ ...values, edges: values.edges ?? defaultEdgeCount(), log, logTap, version }),
       stopped,
     ]);
     if (typeof platform === "number") return platform;
-    process.stdout.write(values.json ? `${JSON.stringify(startReport(platform))}\n` : welcome(platform));
+    process.stdout.write(values.json ? `${JSON.stringify(startReport(platform))}\n` : renderWelcome(platform));
     reload = () => platform.reload();
     const code = await stopped;
     log.info("stopping");
@@ -87,7 +87,7 @@ function startReport(platform: Platform): Record<string, unknown> {
   };
 }
 
-function welcome(platform: Platform): string {
+function renderWelcome(platform: Platform): string {
   const port = platform.publicHttpsPort === 443 ? "" : `:${platform.publicHttpsPort}`;
   const lines = [
     `Postern ${posternVersion()} is ready.`,

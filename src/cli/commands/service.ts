@@ -3,7 +3,7 @@ import { statSync } from "node:fs";
 import { homedir, userInfo } from "node:os";
 import { join, resolve } from "node:path";
 import { agentFilesOf, defaultAgentFile } from "../agent-files/default-file.ts";
-import { readAgentFiles, renderIssue } from "../agent-files/read.ts";
+import { readAgentFiles, renderIssue } from "../agent-files/read-agent-files.ts";
 import { agentConfig } from "../agent/agent-access.ts";
 import { fileTunnels } from "../agent/file-tunnels.ts";
 import { defineCommand } from "../command/command.ts";

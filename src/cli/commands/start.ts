@@ -1,14 +1,14 @@
 import { agentFilesOf, defaultAgentFile } from "../agent-files/default-file.ts";
-import { readAgentFiles, renderIssue } from "../agent-files/read.ts";
+import { readAgentFiles, renderIssue } from "../agent-files/read-agent-files.ts";
 import { accessSettings, agentAccess, sessionOf } from "../agent/agent-access.ts";
 import { fileTunnels } from "../agent/file-tunnels.ts";
 import type { FileTunnel } from "../agent/file-tunnels.ts";
 import { withMcpPlace } from "../agent/mcp-tunnel.ts";
-import type { TunnelOptions } from "../../agent/tunnel.ts";
+import type { TunnelOptions } from "../../agent/tunnel-options.ts";
 import { runAgent } from "../agent/run-agent.ts";
 import { defineCommand } from "../command/command.ts";
 import { Failure } from "../process/exit.ts";
-import { nearest } from "../../lib/nearest.ts";
+import { findNearest } from "../../lib/nearest.ts";
 import { flagOnly, toggle } from "../../settings/setting.ts";
 import { settings } from "../../settings/settings.ts";
 
@@ -39,7 +39,7 @@ export const start = defineCommand({
     }
     const { tunnels, issues } = fileTunnels(readAgentFiles(paths));
     if (issues.length > 0) throw new Failure("usage", issues.map(renderIssue).join("\n"));
-    const wanted = chosen(tunnels, names, values);
+    const wanted = chooseTunnels(tunnels, names, values);
     const session = sessionOf(values);
     const mcp = (tunnel: TunnelOptions): Promise<TunnelOptions> =>
       withMcpPlace(tunnel, session.log).catch((error: Error) => {
@@ -56,7 +56,7 @@ export const start = defineCommand({
   },
 });
 
-function chosen(
+function chooseTunnels(
   tunnels: readonly FileTunnel[],
   names: readonly string[],
   { all, none }: { readonly all: boolean; readonly none: boolean },
@@ -73,7 +73,7 @@ function chosen(
     const found = tunnels.find((one) => one.name === name);
     if (found) return found;
     const known = tunnels.map((one) => one.name);
-    const near = nearest(name, known);
+    const near = findNearest(name, known);
     const others = near === undefined ? `use one of ${known.join(", ")}` : `did you mean "${near}"?`;
     throw new Failure("usage", `unknown tunnel "${name}": ${others}`);
   });

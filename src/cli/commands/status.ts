@@ -1,18 +1,18 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Postern } from "../../../sdk/src/index.ts";
 import { systemClock } from "../../lib/clock.ts";
-import { visibleLine } from "../../lib/visible-text.ts";
+import { toVisibleLine } from "../../lib/visible-text.ts";
 import { flagOnly, toggle } from "../../settings/setting.ts";
 import { settings } from "../../settings/settings.ts";
 import { apiFailure, apiSettings, openApi } from "../api/api-client.ts";
-import { ownServer } from "../data/local-server.ts";
+import { findRunningServer } from "../data/local-server.ts";
 import { defineCommand } from "../command/command.ts";
 import { exitCodes, Failure } from "../process/exit.ts";
-import { interrupted } from "../process/signals.ts";
+import { waitForSignal } from "../process/signals.ts";
 import { collectState } from "../status/collect.ts";
-import { judge, worst } from "../status/judge.ts";
-import type { Check, Level } from "../status/judge.ts";
-import { style, writeDirectly } from "../terminal/guarded-output.ts";
+import { judgeServer, worstLevel } from "../status/judge-server.ts";
+import type { Check, Level } from "../status/judge-server.ts";
+import { styleFor, writeDirectly } from "../terminal/guarded-output.ts";
 
 const watchMs = 5_000;
 const codes = { fine: exitCodes.fine, warning: exitCodes.warning, critical: exitCodes.unexpected } as const;
@@ -32,7 +32,7 @@ export const status = defineCommand({
   examples: ["postern status", "postern status --json --api-url https://api.example.com", "postern status --watch"],
   async run({ watch, json, ...access }) {
     const directory = access.apiUrl === undefined ? access.data : undefined;
-    if (directory !== undefined && !ownServer(directory)) {
+    if (directory !== undefined && !findRunningServer(directory)) {
       throw new Failure(
         "unreachable",
         `no server runs on "${directory}": start one, or set the API's address with --api-url`,
@@ -41,13 +41,13 @@ export const status = defineCommand({
     const api = await openApi(access);
     const show = async (): Promise<Level> => {
       const checks = await checksOf(api, directory);
-      const level = worst(checks);
+      const level = worstLevel(checks);
       if (watch && process.stdout.isTTY) writeDirectly(process.stdout, "\u001B[H\u001B[2J");
-      process.stdout.write(json ? `${JSON.stringify({ level, checks })}\n` : render(checks));
+      process.stdout.write(json ? `${JSON.stringify({ level, checks })}\n` : renderChecks(checks));
       return level;
     };
     if (!watch) return codes[await show()];
-    const stopped = interrupted();
+    const stopped = waitForSignal();
     for (;;) {
       await show();
       const end = await Promise.race([stopped, delay(watchMs, undefined)]);
@@ -58,19 +58,19 @@ export const status = defineCommand({
 
 async function checksOf(api: Postern, directory: string | undefined): Promise<readonly Check[]> {
   try {
-    return judge(await collectState(api, directory), systemClock.now());
+    return judgeServer(await collectState(api, directory), systemClock.now());
   } catch (error) {
     throw apiFailure(error);
   }
 }
 
-function render(checks: readonly Check[]): string {
+function renderChecks(checks: readonly Check[]): string {
   const width = Math.max(...checks.map(({ about }) => about.length)) + 2;
   return checks
     .map(({ about, level, message }, at) => {
       const [colour, mark] = marks[level];
       const label = checks[at - 1]?.about === about ? "" : about;
-      return `${style(colour, mark, process.stdout)} ${label.padEnd(width)}${visibleLine(message)}\n`;
+      return `${styleFor(colour, mark, process.stdout)} ${label.padEnd(width)}${toVisibleLine(message)}\n`;
     })
     .join("");
 }

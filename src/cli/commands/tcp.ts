@@ -1,4 +1,4 @@
-import { publish, publishSettings } from "../agent/publish.ts";
+import { publishTargets, publishSettings } from "../agent/publish-targets.ts";
 import { sharingSettings } from "../agent/sharing.ts";
 import { defineCommand } from "../command/command.ts";
 import { tcpTunnelSettings } from "../../settings/tunnels.ts";
@@ -15,5 +15,5 @@ export const tcp = defineCommand({
     "postern tcp 5432 --url tcp://t.example.com:20432 --server t.example.com:4443",
     "postern tcp 5432 --label app=db --proxy-protocol 2",
   ],
-  run: (values, targets) => publish("tcp", values, targets),
+  run: (values, targets) => publishTargets("tcp", values, targets),
 });

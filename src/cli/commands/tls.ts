@@ -1,4 +1,4 @@
-import { publish, publishSettings } from "../agent/publish.ts";
+import { publishTargets, publishSettings } from "../agent/publish-targets.ts";
 import { sharingSettings } from "../agent/sharing.ts";
 import { defineCommand } from "../command/command.ts";
 import { tlsTunnelSettings } from "../../settings/tunnels.ts";
@@ -15,5 +15,5 @@ export const tls = defineCommand({
     "postern tls 8443 --url tls://mail.example.com --server t.example.com:4443",
     "postern tls 8443 --label app=mail",
   ],
-  run: (values, targets) => publish("tls", values, targets),
+  run: (values, targets) => publishTargets("tls", values, targets),
 });

@@ -7,10 +7,10 @@ import { posternProgram } from "../process/program.ts";
 import { bringUp } from "../up/bring-up.ts";
 import { runChecks } from "../up/checks.ts";
 import type { UpChecks } from "../up/checks.ts";
-import { checkNames, renderRecords } from "../up/names.ts";
-import { planOf } from "../up/plan.ts";
-import type { UpPlan } from "../up/plan.ts";
-import { demandService } from "../up/server-service.ts";
+import { checkNames, renderRecords } from "../up/name-checks.ts";
+import { planOf } from "../up/up-plan.ts";
+import type { UpPlan } from "../up/up-plan.ts";
+import { requireService } from "../up/server-service.ts";
 import { upSettings } from "../up/up-settings.ts";
 
 /** Pause between two DNS lookups with `--wait`. */
@@ -32,7 +32,7 @@ export const up = defineCommand({
     const { json, check, foreground, wait } = values;
     const plan = planOf(values);
     if (!check && !foreground) {
-      demandService({ program: posternProgram(), config: resolve(values.file), data: plan.data });
+      requireService({ program: posternProgram(), config: resolve(values.file), data: plan.data });
     }
     const print = (line: string): void => void process[json ? "stderr" : "stdout"].write(`${line}\n`);
     const checks = await checkUntilReady(plan, wait, print);
@@ -42,7 +42,7 @@ export const up = defineCommand({
     if (json) {
       const result = { findings: checks.findings, missing_records: checks.missing, ready: false };
       process.stdout.write(`${JSON.stringify(result)}\n`);
-    } else if (!isFine) print(advice(checks, check));
+    } else if (!isFine) print(renderAdvice(checks, check));
     return isFine ? exitCodes.fine : exitCodes.unexpected;
   },
 });
@@ -67,7 +67,7 @@ async function checkUntilReady(plan: UpPlan, isWaiting: boolean, print: (line: s
   }
 }
 
-function advice({ missing }: UpChecks, isCheck: boolean): string {
+function renderAdvice({ missing }: UpChecks, isCheck: boolean): string {
   const unchanged = isCheck ? "" : " Nothing was changed.";
   return missing.length > 0
     ? `Add the DNS records, then run the command again. With --wait, the command continues when they exist.${unchanged}`

@@ -3,14 +3,14 @@ import type { IncomingMessage } from "node:http";
 import { request as requestHttps } from "node:https";
 import { rootCertificates } from "node:tls";
 import { request as requestHttp } from "../../lib/http.ts";
-import { providerNamed, providers } from "../../webhooks/providers.ts";
+import { providerNamed, providers } from "../../webhooks/webhook-providers.ts";
 import type { Signed } from "../../webhooks/scheme.ts";
-import { sign } from "../../webhooks/verify.ts";
+import { signSample } from "../../webhooks/webhook-verification.ts";
 import { defineCommand } from "../command/command.ts";
-import { trustedAuthorities } from "../data/trusted-authorities.ts";
+import { readTrustedAuthorities } from "../data/trusted-authorities.ts";
 import { Failure, exitCodes } from "../process/exit.ts";
 import { headerSetting, readHeaders } from "../settings/read-headers.ts";
-import { named } from "../../settings/kinds/text.ts";
+import { namedText } from "../../settings/kinds/text.ts";
 import { flagOnly, one, optional } from "../../settings/setting.ts";
 import { settings } from "../../settings/settings.ts";
 
@@ -25,8 +25,10 @@ export const webhookSend = defineCommand({
   least: 2,
   most: 2,
   settings: {
-    secret: flagOnly(optional("Secret that you share with the provider.", named("SECRET"), { secret: true })),
-    body: flagOnly(one("Body: text, @FILE, or @- for standard input.", named("BODY"), { default: "{}", flag: "data" })),
+    secret: flagOnly(optional("Secret that you share with the provider.", namedText("SECRET"), { secret: true })),
+    body: flagOnly(
+      one("Body: text, @FILE, or @- for standard input.", namedText("BODY"), { default: "{}", flag: "data" }),
+    ),
     header: headerSetting,
     ca: settings.ca,
     data: { ...settings.data, flag: "data-dir" },
@@ -45,12 +47,12 @@ export const webhookSend = defineCommand({
       throw new Failure("usage", `the URL must begin with https:// or http://: "${url}"`);
     }
     const content = readBody(body);
-    const signed = signedSample(provider, secret, content, url);
+    const signed = signExample(provider, secret, content, url);
     const headers = { "content-type": contentType(content), ...readHeaders(header), ...signed.headers };
     const sample = { url: new URL(signed.url ?? url), headers, body: signed.body ?? content };
-    const answer = await send(sample, trusted(ca, data, sample.url));
+    const answer = await sendWebhook(sample, readTrustedCa(ca, data, sample.url));
     const sent = { url: sample.url.href, headers: withoutSecret(headers, secret) };
-    process.stdout.write(json ? `${JSON.stringify({ sent, answer })}\n` : rendered(sent, answer));
+    process.stdout.write(json ? `${JSON.stringify({ sent, answer })}\n` : renderExchange(sent, answer));
     return answer.status < 300 ? exitCodes.fine : exitCodes.refused;
   },
 });
@@ -62,7 +64,7 @@ function withoutSecret(headers: Readonly<Record<string, string>>, secret = ""): 
   return Object.fromEntries(Object.entries(headers).map(([name, one]) => [name, holds(name, one) ? "***" : one]));
 }
 
-interface Answer {
+interface WebhookAnswer {
   readonly status: number;
   readonly body: string;
   /** The edge's error code, and the request id that an operator can look up. */
@@ -70,18 +72,18 @@ interface Answer {
   readonly request_id: string | null;
 }
 
-function signedSample(provider: string, secret: string | undefined, body: Buffer, url: string): Signed {
+function signExample(provider: string, secret: string | undefined, body: Buffer, url: string): Signed {
   try {
-    return sign(provider, { secret: secret ?? "", body, url, now: Date.now() });
+    return signSample(provider, { secret: secret ?? "", body, url, now: Date.now() });
   } catch (error) {
     throw new Failure("usage", `sign as ${provider}: ${(error as Error).message}`, { cause: error });
   }
 }
 
 /** Reads `@FILE`, `@-` for standard input, or the text itself. */
-function readBody(given: string): Buffer {
-  if (!given.startsWith("@")) return Buffer.from(given);
-  const path = given.slice(1);
+function readBody(text: string): Buffer {
+  if (!text.startsWith("@")) return Buffer.from(text);
+  const path = text.slice(1);
   try {
     const bytes = readFileSync(path === "-" ? 0 : path);
     if (bytes.length > maxBodyBytes) throw new Error(`the body is larger than ${maxBodyBytes} bytes`);
@@ -98,17 +100,17 @@ function contentType(body: Buffer): string {
 /**
  * Returns the named CA. For names of this machine, the default is the local server's CA in addition to the system's.
  */
-function trusted(given: string | undefined, directory: string, { hostname }: URL): string[] | undefined {
+function readTrustedCa(path: string | undefined, directory: string, { hostname }: URL): string[] | undefined {
   const isHere = /(^|\.)localhost$|^127(?:\.\d+){3}$|^\[::1\]$/.test(hostname);
-  const authorities = trustedAuthorities(given, isHere ? directory : undefined);
+  const authorities = readTrustedAuthorities(path, isHere ? directory : undefined);
   if (authorities === undefined) return undefined;
-  return given === undefined ? [authorities, ...rootCertificates] : [authorities];
+  return path === undefined ? [authorities, ...rootCertificates] : [authorities];
 }
 
-async function send(
+async function sendWebhook(
   { url, headers, body }: { url: URL; headers: Readonly<Record<string, string>>; body: Buffer },
   ca: string[] | undefined,
-): Promise<Answer> {
+): Promise<WebhookAnswer> {
   const { promise, resolve: answered, reject } = Promise.withResolvers<IncomingMessage>();
   const options = {
     method: "POST",
@@ -147,7 +149,7 @@ async function readText(response: IncomingMessage): Promise<string> {
   return Buffer.concat(parts).toString("utf8");
 }
 
-function rendered(sent: { readonly headers: Readonly<Record<string, string>> }, answer: Answer): string {
+function renderExchange(sent: { readonly headers: Readonly<Record<string, string>> }, answer: WebhookAnswer): string {
   const lines = Object.entries(sent.headers).map(([name, value]) => `> ${name}: ${value}\n`);
   const why = answer.error_code === null ? "" : ` (${answer.error_code}, request ${answer.request_id})`;
   return `${lines.join("")}< ${answer.status}${why}\n${answer.body}${answer.body.endsWith("\n") ? "" : "\n"}`;

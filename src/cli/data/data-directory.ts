@@ -7,7 +7,7 @@ import { createAuthority } from "../../lib/certificates/x509.ts";
 import type { KeyedCertificate } from "../../lib/certificates/x509.ts";
 import { findSealingKey, loadSealingKey } from "../../storage/sealing/sealing-key.ts";
 import { Failure } from "../process/exit.ts";
-import { dataFiles, readPublic, readSecret, unwritable, writeWhole } from "./data-files.ts";
+import { dataFiles, readPublic, readSecret, explainUnwritable, writeWhole } from "./data-files.ts";
 
 export interface DataDirectory {
   readonly path: string;
@@ -43,9 +43,9 @@ export async function openDataDirectory(
   makeWritable(path);
   const found = sealingKeys(() => findSealingKey(path, chosen.sealingKey));
   const authority = readAuthority(path);
-  const secret = (file: string, given?: string): { readonly file: string; readonly kept?: string; given?: string } => {
+  const secret = (file: string, text?: string): { readonly file: string; readonly kept?: string; given?: string } => {
     const kept = readSecret(path, file);
-    return { file, ...(kept !== undefined && { kept }), ...(given !== undefined && { given }) };
+    return { file, ...(kept !== undefined && { kept }), ...(text !== undefined && { given: text }) };
   };
   const tunnelSecret = secret(dataFiles.tunnelSecret);
   if (tunnelSecret.kept !== undefined) readKey(path, dataFiles.tunnelSecret, tunnelSecret.kept);
@@ -85,7 +85,7 @@ function makeWritable(path: string): void {
   } catch (error) {
     // A start that creates nothing needs no disk space (S3).
     if (["ENOSPC", "EDQUOT"].includes((error as NodeJS.ErrnoException).code ?? "")) return;
-    throw unwritable(path, error);
+    throw explainUnwritable(path, error);
   }
 }
 
@@ -100,7 +100,7 @@ function sealingKeys<Keys>(read: () => Keys): Keys {
 function readKey(path: string, file: string, content: string): Buffer {
   const key = Buffer.from(content, "base64");
   if (key.length === 32) return key;
-  return fail(`"${join(path, file)}" is damaged: it must hold 32 bytes in base64; restore it from a backup`);
+  return failWith(`"${join(path, file)}" is damaged: it must hold 32 bytes in base64; restore it from a backup`);
 }
 
 /** Returns the server's own CA, or undefined if it does not exist yet. */
@@ -109,7 +109,7 @@ function readAuthority(path: string): KeyedCertificate | undefined {
   const certificatePem = readPublic(path, dataFiles.caCertificate);
   if (keyPem !== undefined && certificatePem !== undefined) return { certificatePem, keyPem };
   if (certificatePem === undefined) return undefined;
-  return fail(
+  return failWith(
     `"${path}" has ${dataFiles.caCertificate} without ${dataFiles.caKey}: restore the key, or remove the certificate to get a new CA`,
   );
 }
@@ -119,18 +119,18 @@ function readAuthority(path: string): KeyedCertificate | undefined {
  * @throws Failure (usage) if it cannot
  */
 export function readUsableAuthority(path: string): KeyedCertificate {
-  const authority = readAuthority(path) ?? fail(`"${join(path, dataFiles.caCertificate)}" is missing: restore it`);
+  const authority = readAuthority(path) ?? failWith(`"${join(path, dataFiles.caCertificate)}" is missing: restore it`);
   const name = join(path, dataFiles.caCertificate);
   try {
     const certificate = new X509Certificate(authority.certificatePem);
-    if (!certificate.ca) fail(`"${name}" is not the certificate of a CA: use one with basicConstraints CA:TRUE`);
-    if (certificate.validToDate.getTime() < Date.now()) fail(`"${name}" has expired: use one that is valid`);
+    if (!certificate.ca) failWith(`"${name}" is not the certificate of a CA: use one with basicConstraints CA:TRUE`);
+    if (certificate.validToDate.getTime() < Date.now()) failWith(`"${name}" has expired: use one that is valid`);
     if (certificate.checkPrivateKey(createPrivateKey(authority.keyPem))) return authority;
   } catch (error) {
     if (error instanceof Failure) throw error;
-    fail(`"${name}" or ${dataFiles.caKey} is not valid PEM (${(error as Error).message}): restore both files`);
+    failWith(`"${name}" or ${dataFiles.caKey} is not valid PEM (${(error as Error).message}): restore both files`);
   }
-  return fail(`${dataFiles.caKey} is not the key of "${name}": replace both files together`);
+  return failWith(`${dataFiles.caKey} is not the key of "${name}": replace both files together`);
 }
 
 async function makeAuthority(path: string): Promise<KeyedCertificate> {
@@ -148,6 +148,6 @@ export function keepAuthority(path: string, authority: KeyedCertificate): void {
   writeWhole(path, dataFiles.caCertificate, authority.certificatePem.trim(), 0o644);
 }
 
-function fail(sentence: string): never {
+function failWith(sentence: string): never {
   throw new Failure("usage", sentence);
 }

@@ -91,7 +91,7 @@ export function writeWhole(path: string, file: string, content: string, mode: nu
     renameSync(draft, name);
   } catch (error) {
     rmSync(draft, { force: true });
-    throw unwritable(path, error);
+    throw explainUnwritable(path, error);
   }
 }
 
@@ -100,7 +100,7 @@ export function removeFile(path: string, file: string): void {
 }
 
 /** Returns a message with the fix for a directory that cannot be written. */
-export function unwritable(path: string, error: unknown): Failure {
+export function explainUnwritable(path: string, error: unknown): Failure {
   const code = (error as NodeJS.ErrnoException).code ?? (error as Error).message;
   return new Failure(
     "usage",

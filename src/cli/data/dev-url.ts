@@ -8,7 +8,7 @@ export function keepDevUrl(directory: string, url: string): void {
 }
 
 /** Undefined if the file is missing or invalid. */
-export function keptDevUrl(directory: string): string | undefined {
+export function readDevUrl(directory: string): string | undefined {
   try {
     return (JSON.parse(readPublic(directory, dataFiles.dev) ?? "null") as { url?: string } | null)?.url;
   } catch {
@@ -26,7 +26,7 @@ export interface KeptProvider {
 }
 
 /** Creates the secret on the first call. Throws `Failure` (usage) if other users can read the files. */
-export function keptProvider(directory: string): KeptProvider {
+export function openProvider(directory: string): KeptProvider {
   const keep = (file: string, content: string): string | undefined => {
     try {
       mkdirSync(directory, { recursive: true, mode: 0o700 });

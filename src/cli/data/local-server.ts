@@ -35,7 +35,7 @@ export function findServer(directory: string): LocalServer | undefined {
  * G12: the address is used only with the credentials and the CA of the same directory. A directory is found by its
  * place, and a downloaded one must not receive the caller's other credentials.
  */
-export function ownServer(directory: string): LocalServer | undefined {
+export function findRunningServer(directory: string): LocalServer | undefined {
   const server = findServer(directory);
   if (server) checkOwned(directory, [dataFiles.server, dataFiles.apiKey, dataFiles.authtoken, dataFiles.caCertificate]);
   return server;

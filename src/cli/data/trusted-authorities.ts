@@ -8,12 +8,12 @@ import { dataFiles, readPublic } from "./data-files.ts";
  * @param directory data directory from which the server's address was read. Without one, a CA that is found by its
  * place must not replace the system's.
  */
-export function trustedAuthorities(given: string | undefined, directory: string | undefined): string | undefined {
-  if (given === "system") return undefined;
-  if (given === undefined) return directory === undefined ? undefined : readPublic(directory, dataFiles.caCertificate);
+export function readTrustedAuthorities(path: string | undefined, directory: string | undefined): string | undefined {
+  if (path === "system") return undefined;
+  if (path === undefined) return directory === undefined ? undefined : readPublic(directory, dataFiles.caCertificate);
   try {
-    return readFileSync(given, "utf8");
+    return readFileSync(path, "utf8");
   } catch (error) {
-    throw new Failure("usage", `--ca: cannot read "${given}": ${(error as Error).message}`, { cause: error });
+    throw new Failure("usage", `--ca: cannot read "${path}": ${(error as Error).message}`, { cause: error });
   }
 }

@@ -8,14 +8,14 @@ import type { X509Certificate } from "node:crypto";
 import { once } from "node:events";
 import type { ConnectOptions, ServerAddress } from "../../agent/connect.ts";
 import { describeLoss } from "../../agent/end.ts";
-import { greet } from "../../agent/greet.ts";
+import { greetServer } from "../../agent/greet.ts";
 import { connectThrough } from "../../agent/proxy.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { posternVersion } from "../process/version.ts";
 import type { Finding } from "./finding.ts";
 
-export interface AgentLine {
+export interface CheckedLine {
   readonly server: ServerAddress;
   /** CA certificates, PEM. Default: the system's. */
   readonly ca: string | undefined;
@@ -30,16 +30,16 @@ const soonMs = 14 * 86_400_000;
 const skewMs = 5_000;
 
 /** Returns the findings in the order of the steps, up to the first failure. */
-export async function checkAgentLine(line: AgentLine): Promise<readonly Finding[]> {
+export async function checkAgentLine(line: CheckedLine): Promise<readonly Finding[]> {
   const findings: Finding[] = [];
-  for await (const finding of steps(line)) {
+  for await (const finding of checkLine(line)) {
     findings.push(finding);
     if (finding.outcome === "wrong") break;
   }
   return findings;
 }
 
-async function* steps(line: AgentLine): AsyncGenerator<Finding> {
+async function* checkLine(line: CheckedLine): AsyncGenerator<Finding> {
   const { server, connect: way, clock } = line;
   const about = `${server.host}:${server.port}`;
   let socket: Socket;
@@ -52,31 +52,31 @@ async function* steps(line: AgentLine): AsyncGenerator<Finding> {
     };
     const since = clock.monotonic();
     try {
-      socket = await timed(connectThrough(proxy, server, () => {}));
+      socket = await limitTime(connectThrough(proxy, server, () => {}));
     } catch (error) {
-      yield wrong(
+      yield makeFailure(
         "proxy",
         `${describeLoss(error)}: set another proxy with --proxy, or use none with --proxy none or NO_PROXY`,
       );
       return;
     }
-    yield { outcome: "fine", about, message: `connected through the proxy in ${ms(clock.monotonic() - since)}` };
+    yield { outcome: "fine", about, message: `connected through the proxy in ${formatMs(clock.monotonic() - since)}` };
   } else {
     yield { outcome: "fine", about: "proxy", message: "no proxy is configured" };
     const addresses = await addressesOf(server.host);
-    if (typeof addresses === "string") return void (yield wrong("name", addresses));
+    if (typeof addresses === "string") return void (yield makeFailure("name", addresses));
     yield { outcome: "fine", about: "name", message: `${server.host} leads to ${addresses.join(", ")}` };
     let found: Socket | undefined;
     for (const address of addresses) {
       const since = clock.monotonic();
       try {
-        const one = await timed(dialled(address, server.port));
+        const one = await limitTime(dialServer(address, server.port));
         if (found) one.destroy();
         found ??= one;
         yield {
           outcome: "fine",
           about: "connection",
-          message: `${address} accepted the connection in ${ms(clock.monotonic() - since)}`,
+          message: `${address} accepted the connection in ${formatMs(clock.monotonic() - since)}`,
         };
       } catch (error) {
         const message = `${address} port ${server.port}: ${describeLoss(error)}`;
@@ -84,7 +84,7 @@ async function* steps(line: AgentLine): AsyncGenerator<Finding> {
       }
     }
     if (!found) {
-      yield wrong(
+      yield makeFailure(
         "connection",
         `no address accepts connections: start the server, check --agent-listen, and open port ${server.port} in its firewall and for outgoing traffic of this network`,
       );
@@ -92,10 +92,10 @@ async function* steps(line: AgentLine): AsyncGenerator<Finding> {
     }
     socket = found;
   }
-  yield* secured(line, socket);
+  yield* checkTls(line, socket);
 }
 
-async function* secured(line: AgentLine, socket: Socket): AsyncGenerator<Finding> {
+async function* checkTls(line: CheckedLine, socket: Socket): AsyncGenerator<Finding> {
   const { server, ca, clock, token } = line;
   const since = clock.monotonic();
   const secure = connect({
@@ -107,10 +107,10 @@ async function* secured(line: AgentLine, socket: Socket): AsyncGenerator<Finding
     rejectUnauthorized: false,
   });
   try {
-    await timed(once(secure, "secureConnect"));
+    await limitTime(once(secure, "secureConnect"));
   } catch (error) {
     const what = `the handshake failed (${describeLoss(error)})`;
-    yield wrong(
+    yield makeFailure(
       "TLS",
       `${what}: use the agent port instead of the HTTPS port, and check that no firewall interrupts TLS`,
     );
@@ -118,26 +118,26 @@ async function* secured(line: AgentLine, socket: Socket): AsyncGenerator<Finding
   }
   const shown = secure.getPeerX509Certificate();
   if (!shown) {
-    yield wrong("TLS", "the server sent no certificate");
+    yield makeFailure("TLS", "the server sent no certificate");
     return;
   }
-  const took = ms(clock.monotonic() - since);
+  const took = formatMs(clock.monotonic() - since);
   yield {
     outcome: "fine",
     about: "TLS",
     message: `${secure.getProtocol()} in ${took}, certificate by ${issuerOf(shown)}`,
   };
-  for (const finding of judged(shown, secure, line)) {
+  for (const finding of judgeCertificate(shown, secure, line)) {
     yield finding;
     if (finding.outcome === "wrong") return void secure.destroy();
   }
   try {
-    const { serverVersion, accountName, latencyMs, clockAheadMs } = await timed(
-      greet(secure, token, clock, posternVersion()),
+    const { serverVersion, accountName, latencyMs, clockAheadMs } = await limitTime(
+      greetServer(secure, token, clock, posternVersion()),
     );
     const of = accountName === "" ? "" : `, account ${accountName}`;
     yield { outcome: "fine", about: "protocol", message: `the server (${serverVersion}) accepts the token${of}` };
-    yield { outcome: "fine", about: "latency", message: `${ms(latencyMs)} for a request and its answer` };
+    yield { outcome: "fine", about: "latency", message: `${formatMs(latencyMs)} for a request and its answer` };
     if (clockAheadMs !== undefined && Math.abs(clockAheadMs) > skewMs) {
       const side = clockAheadMs > 0 ? "ahead of" : "behind";
       const by = Math.round(Math.abs(clockAheadMs) / 1000);
@@ -150,27 +150,31 @@ async function* secured(line: AgentLine, socket: Socket): AsyncGenerator<Finding
   } catch (error) {
     secure.destroy();
     yield error instanceof Refusal
-      ? wrong("token", `the server rejects the token: ${error.message}`)
-      : wrong(
+      ? makeFailure("token", `the server rejects the token: ${error.message}`)
+      : makeFailure(
           "protocol",
           `no agent listener answers here (${describeLoss(error)}): set its host and port with --server`,
         );
   }
 }
 
-function* judged(shown: X509Certificate, socket: TLSSocket, { server, ca, clock }: AgentLine): Generator<Finding> {
+function* judgeCertificate(
+  shown: X509Certificate,
+  socket: TLSSocket,
+  { server, ca, clock }: CheckedLine,
+): Generator<Finding> {
   const now = clock.now();
   const [from, to] = [Date.parse(shown.validFrom), Date.parse(shown.validTo)];
   const here = new Date(now).toISOString();
   if (now < from) {
-    yield wrong(
+    yield makeFailure(
       "clock",
       `this machine's time is ${here}, before the certificate's first day (${shown.validFrom}): correct the clock of this machine`,
     );
     return;
   }
   if (now > to) {
-    yield wrong(
+    yield makeFailure(
       "clock",
       `the certificate expired at ${shown.validTo}, and this machine's time is ${here}: renew the certificate, or correct the clock of this machine`,
     );
@@ -183,7 +187,7 @@ function* judged(shown: X509Certificate, socket: TLSSocket, { server, ca, clock 
   };
   const name = isIP(server.host) ? shown.checkIP(server.host) : shown.checkHost(server.host);
   if (name === undefined) {
-    yield wrong(
+    yield makeFailure(
       "certificate",
       `the certificate is for ${shown.subjectAltName ?? "no name"}, not for ${server.host}: use a name from the certificate`,
     );
@@ -192,7 +196,7 @@ function* judged(shown: X509Certificate, socket: TLSSocket, { server, ca, clock 
   if (!socket.authorized) {
     const whom = ca === undefined ? "the system's CAs do" : "the CAs of --ca do";
     const why = String(socket.authorizationError);
-    yield wrong(
+    yield makeFailure(
       "certificate",
       `${whom} not trust the certificate (${why}), issued by ${issuerOf(shown)}: set the server's CA with --ca FILE (\`postern ca\` prints it on the server). If the issuer belongs to this network, a proxy decrypts the traffic`,
     );
@@ -222,7 +226,7 @@ async function addressesOf(host: string): Promise<readonly string[] | string> {
   }
 }
 
-async function dialled(host: string, port: number): Promise<Socket> {
+async function dialServer(host: string, port: number): Promise<Socket> {
   const socket = connectTcp({ host, port });
   try {
     await once(socket, "connect");
@@ -233,7 +237,7 @@ async function dialled(host: string, port: number): Promise<Socket> {
   }
 }
 
-async function timed<T>(step: Promise<T>): Promise<T> {
+async function limitTime<T>(step: Promise<T>): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(new Error(`no answer within ${stepMs / 1000} s`)), stepMs);
   try {
@@ -247,10 +251,10 @@ function issuerOf({ issuer }: X509Certificate): string {
   return issuer.replaceAll("\n", ", ");
 }
 
-function wrong(about: string, message: string): Finding {
+function makeFailure(about: string, message: string): Finding {
   return { outcome: "wrong", about, message };
 }
 
-function ms(milliseconds: number): string {
+function formatMs(milliseconds: number): string {
   return `${milliseconds < 10 ? milliseconds.toFixed(1) : Math.round(milliseconds)} ms`;
 }

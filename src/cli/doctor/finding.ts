@@ -1,4 +1,4 @@
-import { visibleLine } from "../../lib/visible-text.ts";
+import { toVisibleLine } from "../../lib/visible-text.ts";
 
 /** Result of one check. */
 export interface Finding {
@@ -13,7 +13,7 @@ export interface Finding {
 const marks = { fine: "✓", warning: "!", wrong: "✗" } as const;
 
 export function lineOf({ outcome, about, message }: Finding): string {
-  return `${marks[outcome]} ${visibleLine(`${about}: ${message}`)}`;
+  return `${marks[outcome]} ${toVisibleLine(`${about}: ${message}`)}`;
 }
 
 /** Prints the findings to stdout, one per line or as JSON. */

@@ -26,7 +26,7 @@ export async function checkLoginHost({
   domain,
   port,
   ownCa,
-  addressesOf = lookUp,
+  addressesOf = lookUpHost,
 }: LoginHost): Promise<Finding[]> {
   const about = `${host}:${port}`;
   const found = await addressesOf(host);
@@ -42,8 +42,8 @@ export async function checkLoginHost({
   }
   try {
     const { certificate, distrust, text } = await keysAt({ host, port, address: found[0] as string });
-    findings.push(isKeySet(text) ? answers(about) : stranger(about));
-    findings.push(judged(certificate, { host, about, ownCa, distrust }));
+    findings.push(isKeySet(text) ? findAnswering(about) : findStranger(about));
+    findings.push(judgeCertificate(certificate, { host, about, ownCa, distrust }));
   } catch (error) {
     const message = `no answer over HTTPS (${(error as Error).message}): start the server, and open port ${port} in the firewall`;
     findings.push({ outcome: "wrong", about, message });
@@ -52,7 +52,7 @@ export async function checkLoginHost({
 }
 
 /** RFC 6761 §6.3: names under localhost are this machine, whatever the resolver returns. */
-async function lookUp(host: string): Promise<readonly string[]> {
+async function lookUpHost(host: string): Promise<readonly string[]> {
   if (/(?:^|\.)localhost$/.test(host)) return ["127.0.0.1"];
   try {
     return (await lookup(host, { all: true })).map(({ address }) => address);
@@ -61,13 +61,13 @@ async function lookUp(host: string): Promise<readonly string[]> {
   }
 }
 
-interface Asked {
+interface HostAddress {
   readonly host: string;
   readonly port: number;
   readonly address: string;
 }
 
-interface Shown {
+interface PresentedCertificate {
   readonly certificate: X509Certificate;
   /** Why public CAs do not verify the certificate. */
   readonly distrust: string | undefined;
@@ -75,7 +75,7 @@ interface Shown {
 }
 
 /** Returns the response at the path of the keys and the certificate. The certificate is checked afterwards. */
-async function keysAt({ host, port, address }: Asked): Promise<Shown> {
+async function keysAt({ host, port, address }: HostAddress): Promise<PresentedCertificate> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const request = requestHttps({
     host: address,
@@ -111,20 +111,20 @@ function isKeySet(text: string): boolean {
   }
 }
 
-function answers(about: string): Finding {
+function findAnswering(about: string): Finding {
   return { outcome: "fine", about, message: "answers as the login host" };
 }
 
-function stranger(about: string): Finding {
+function findStranger(about: string): Finding {
   const message = "another server answers: point the name to the edge, and use the server's value for --idp-host";
   return { outcome: "wrong", about, message };
 }
 
-interface Judging extends Pick<LoginHost, "host" | "ownCa">, Pick<Shown, "distrust"> {
+interface Judging extends Pick<LoginHost, "host" | "ownCa">, Pick<PresentedCertificate, "distrust"> {
   readonly about: string;
 }
 
-function judged(certificate: X509Certificate, { host, about, ownCa, distrust }: Judging): Finding {
+function judgeCertificate(certificate: X509Certificate, { host, about, ownCa, distrust }: Judging): Finding {
   const { subjectAltName = "", validTo } = certificate;
   if (certificate.checkHost(host) === undefined) {
     return { outcome: "wrong", about, message: `its certificate is for ${subjectAltName || "no name"}` };

@@ -8,7 +8,7 @@ import { fingerprintOf } from "../../ssh/keys/public-key.ts";
 import { readHostKey, withCertificate } from "../../ssh/keys/host-key.ts";
 import type { HostKey } from "../../ssh/keys/host-key.ts";
 import { numbers } from "../../ssh/numbers.ts";
-import { message, no, string, uint32, WireReader } from "../../ssh/wire.ts";
+import { encodeMessage, no, encodeString, encodeUint32, WireReader } from "../../ssh/ssh-wire.ts";
 import { readFileSync } from "node:fs";
 import { certificateProblemOf } from "../ssh/host-key-problem.ts";
 import type { HostKeySettings } from "../ssh/host-key.ts";
@@ -128,17 +128,22 @@ function begin(): Buffer {
   const own = Buffer.from(publicKey.export({ format: "jwk" }).x as string, "base64url");
   const hostKeys = "ssh-ed25519,rsa-sha2-512,ecdsa-sha2-nistp256";
   const lists = ["curve25519-sha256", hostKeys, "aes128-ctr", "aes128-ctr", "hmac-sha2-256", "hmac-sha2-256"];
-  const names = [...lists, "none", "none", "", ""].map((one) => string(one));
+  const names = [...lists, "none", "none", "", ""].map((one) => encodeString(one));
   return Buffer.concat([
-    packet(message(numbers.keyExchange, Buffer.alloc(16), ...names, no, uint32(0))),
-    packet(message(numbers.exchangeInit, string(own))),
+    packet(encodeMessage(numbers.keyExchange, Buffer.alloc(16), ...names, no, encodeUint32(0))),
+    packet(encodeMessage(numbers.exchangeInit, encodeString(own))),
   ]);
 }
 
 /** A packet before the first key exchange (RFC 4253 §6). */
 function packet(payload: Buffer): Buffer {
   const padding = 16 - ((5 + payload.length) % 8);
-  return Buffer.concat([uint32(1 + payload.length + padding), Buffer.of(padding), payload, Buffer.alloc(padding)]);
+  return Buffer.concat([
+    encodeUint32(1 + payload.length + padding),
+    Buffer.of(padding),
+    payload,
+    Buffer.alloc(padding),
+  ]);
 }
 
 /** Returns the fingerprint of the key in the packets. Undefined if it has not arrived. */

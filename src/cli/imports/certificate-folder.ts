@@ -77,8 +77,8 @@ export function findCertificates(
       const fingerprint = leaf.fingerprint256;
       const one = { file, certificatePem, privateKeyPem: key.pem, fingerprint, names, expiresAt };
       const known = found.get(namesKey(names));
-      if (known) skipped.push({ file: older(known, one).file, reason: "a later certificate has the same names" });
-      found.set(namesKey(names), known ? later(known, one) : one);
+      if (known) skipped.push({ file: pickOlder(known, one).file, reason: "a later certificate has the same names" });
+      found.set(namesKey(names), known ? pickLater(known, one) : one);
     }
   }
   return { found: [...found.values()], skipped };
@@ -88,12 +88,12 @@ function namesKey(names: readonly string[]): string {
   return [...names].sort().join();
 }
 
-function later(one: FoundCertificate, other: FoundCertificate): FoundCertificate {
+function pickLater(one: FoundCertificate, other: FoundCertificate): FoundCertificate {
   return other.expiresAt > one.expiresAt ? other : one;
 }
 
-function older(one: FoundCertificate, other: FoundCertificate): FoundCertificate {
-  return later(one, other) === one ? other : one;
+function pickOlder(one: FoundCertificate, other: FoundCertificate): FoundCertificate {
+  return pickLater(one, other) === one ? other : one;
 }
 
 /** Returns the first certificate and its chain of issuers. Other certificates are left out. */

@@ -1,16 +1,16 @@
 /** Checks agent files of ngrok, which work unchanged. The report lists what will behave differently, key by key. */
-import { readYaml } from "../../import/formats/yaml.ts";
-import type { SourceNode } from "../../import/formats/tree.ts";
+import { readYaml } from "../../import/formats/yaml-tree.ts";
+import type { SourceNode } from "../../import/formats/source-tree.ts";
 import { Ledger } from "../../import/ledger/ledger.ts";
 import type { KeyRow } from "../../import/ledger/ledger.ts";
 import { isVendorHost } from "../../import/report/vendor-hosts.ts";
 import type { Imported } from "../../import/report/report.ts";
-import { agentKeys, endpointKeys, tunnelKeys } from "../agent-files/keys.ts";
-import type { KeyRow as FileKeyRow } from "../agent-files/keys.ts";
-import { readAgentFiles } from "../agent-files/read.ts";
-import type { FileFormat } from "../agent-files/read.ts";
+import { agentKeys, endpointKeys, tunnelKeys } from "../agent-files/agent-file-keys.ts";
+import type { KeyRow as FileKeyRow } from "../agent-files/agent-file-keys.ts";
+import { readAgentFiles } from "../agent-files/read-agent-files.ts";
+import type { FileFormat } from "../agent-files/read-agent-files.ts";
 import type { FileIssue } from "../agent-files/source.ts";
-import { ValueError } from "../agent-files/bind-options.ts";
+import { ValueError } from "../agent-files/tunnel-values.ts";
 import { tunnelsOfEntry } from "../agent/file-tunnels.ts";
 
 /** Keys that control access. */
@@ -37,10 +37,10 @@ export function importNgrok(path: string, text: string): Imported {
   const files = readAgentFiles([path]);
   const [, format = "own"] = files.formats[0] ?? [];
   const ledger = new Ledger(rowsOf(format));
-  sayVendorHosts(root, ledger);
+  reportVendorHosts(root, ledger);
   const issues: FileIssue[] = [...files.issues];
   for (const entry of files.tunnels) tunnelsOfEntry(entry, issues, readNothing);
-  for (const issue of issues) if (!issue.message.includes(unread)) sayIssue(root, issue, ledger);
+  for (const issue of issues) if (!issue.message.includes(unread)) reportIssue(root, issue, ledger);
   return { secrets: [], report: ledger.finish(root) };
 }
 
@@ -78,7 +78,7 @@ function lineOf({ key, setting, refused, ignored }: FileKeyRow, prefix: string):
 }
 
 /** Reports an issue at the setting in its place, or else at the setting that contains the place. */
-function sayIssue(node: SourceNode, issue: FileIssue, ledger: Ledger, key = ""): boolean {
+function reportIssue(node: SourceNode, issue: FileIssue, ledger: Ledger, key = ""): boolean {
   const { value } = node;
   const text = `the agent refuses the file: ${issue.message}`;
   if (value.kind === "map") {
@@ -93,20 +93,20 @@ function sayIssue(node: SourceNode, issue: FileIssue, ledger: Ledger, key = ""):
           text,
           guards.test(entry.key) || guards.test(key) || issue.message.startsWith("unknown key"),
         );
-      if (isHere || sayIssue(entry.node, issue, ledger, entry.key)) return true;
+      if (isHere || reportIssue(entry.node, issue, ledger, entry.key)) return true;
     }
   }
-  return value.kind === "list" && value.items.some((item) => sayIssue(item, issue, ledger, key));
+  return value.kind === "list" && value.items.some((item) => reportIssue(item, issue, ledger, key));
 }
 
 /** Names below the vendor's domains cannot move. */
-function sayVendorHosts({ value }: SourceNode, ledger: Ledger): void {
-  if (value.kind === "list") for (const item of value.items) sayVendorHosts(item, ledger);
+function reportVendorHosts({ value }: SourceNode, ledger: Ledger): void {
+  if (value.kind === "list") for (const item of value.items) reportVendorHosts(item, ledger);
   if (value.kind !== "map") return;
   for (const { key, node } of value.entries) {
     const isUrl = ["url", "domain", "hostname", "remote_addr"].includes(key) && node.value.kind === "text";
     if (isUrl && isVendorHost(node.value.kind === "text" ? node.value.text : "")) {
       ledger.say(node, "mapped differently", "the name belongs to the hosted service: replace it by a name of yours");
-    } else sayVendorHosts(node, ledger);
+    } else reportVendorHosts(node, ledger);
   }
 }

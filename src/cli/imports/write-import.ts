@@ -1,11 +1,11 @@
 /** Writes the result of an import and prints its report. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { secretsFile } from "../../import/report/secrets.ts";
+import { secretsFile } from "../../import/report/secrets-file.ts";
 import { inOrder, placeText } from "../../import/report/report.ts";
 import type { Imported, ReportLine } from "../../import/report/report.ts";
 import { renderYaml } from "../../lib/yaml.ts";
-import { visibleLine } from "../../lib/visible-text.ts";
+import { toVisibleLine } from "../../lib/visible-text.ts";
 import { Failure } from "../process/exit.ts";
 
 /**
@@ -41,7 +41,7 @@ const marks = { mapped: "=", "mapped differently": "~", "left out": "-" } as con
 export function renderReport(report: readonly ReportLine[]): string {
   const lines = inOrder(report).map(({ place, key, kind, text, guardsAccess }) => {
     const guard = kind === "left out" && guardsAccess ? "! " : "";
-    return `${marks[kind]} ${visibleLine(`${placeText(place)}${repeats(place, key) ? "" : ` ${key}`}: ${guard}${text}`)}\n`;
+    return `${marks[kind]} ${toVisibleLine(`${placeText(place)}${repeatsKey(place, key) ? "" : ` ${key}`}: ${guard}${text}`)}\n`;
   });
   const count = (kind: ReportLine["kind"]): number => report.filter((line) => line.kind === kind).length;
   const summary = `${report.length} settings: ${count("mapped")} mapped (=), ${count("mapped differently")} mapped differently (~), ${count("left out")} left out (-)`;
@@ -54,7 +54,7 @@ export function renderReport(report: readonly ReportLine[]): string {
 }
 
 /** Whether the pointer already contains the key. */
-function repeats({ pointer }: ReportLine["place"], key: string): boolean {
+function repeatsKey({ pointer }: ReportLine["place"], key: string): boolean {
   return pointer !== undefined && pointer.slice(1).replaceAll("/", ".") === key.replaceAll(/\[(\d+)\]/g, ".$1");
 }
 
@@ -69,6 +69,6 @@ export function renderFiles(paths: readonly string[]): string {
     ...named(/agent[^/\\]*\.yml$/).map((path) => `check the agent file: postern config check --config ${path}`),
     ...named(/server\.yaml$/).map((path) => `check the server's settings: postern serve --check --config ${path}`),
   ]
-    .map((line) => `${visibleLine(line)}\n`)
+    .map((line) => `${toVisibleLine(line)}\n`)
     .join("");
 }

@@ -5,7 +5,7 @@
 import { close, constants, fstatSync, open, openSync, write } from "node:fs";
 import { promisify } from "node:util";
 import type { AccessBatch, AccessWritten } from "../../lib/access-fields.ts";
-import { letGo } from "../../lib/boundary.ts";
+import { runUnattended } from "../../lib/boundary.ts";
 import type { Log } from "../../lib/log.ts";
 import type { AccessLogSettings } from "../../settings/access-log.ts";
 import { Failure } from "../process/exit.ts";
@@ -25,7 +25,7 @@ const closeMs = 2_000;
 
 export type AccessWrittenBack = (result: AccessWritten) => void;
 
-interface Waiting {
+interface PendingBatch {
   readonly batch: AccessBatch;
   readonly written: AccessWrittenBack;
 }
@@ -34,7 +34,7 @@ export class AccessLogFile {
   readonly #place: string;
   readonly #log: Log;
   #descriptor: number;
-  readonly #waiting: Waiting[] = [];
+  readonly #waiting: PendingBatch[] = [];
   #running: Promise<void> | undefined;
   #mustReopen = false;
   #isClosing = false;
@@ -82,7 +82,7 @@ export class AccessLogFile {
   #run(): void {
     if (this.#running !== undefined) return;
     this.#running = this.#writeAll().finally(() => (this.#running = undefined));
-    letGo("task", this.#running);
+    runUnattended("task", this.#running);
   }
 
   async #writeAll(): Promise<void> {

@@ -10,7 +10,7 @@ import { loadDatabase, loadShippedCountries } from "../../geo/load-database.ts";
 import type { LoadedDatabase } from "../../geo/load-database.ts";
 import { downloadList, loadList } from "../../geo/load-list.ts";
 import type { LoadedList } from "../../geo/load-list.ts";
-import { letGo } from "../../lib/boundary.ts";
+import { runUnattended } from "../../lib/boundary.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { AddressSettings } from "../../settings/addresses.ts";
@@ -40,7 +40,7 @@ export interface AddressServiceOptions {
   readonly problem: (problem: ServerProblem) => void;
 }
 
-interface Source<Loaded> {
+interface DataFile<Loaded> {
   readonly part: string;
   readonly path: string;
   loaded: Loaded | undefined;
@@ -51,8 +51,8 @@ interface Source<Loaded> {
 
 export class AddressService {
   readonly #options: AddressServiceOptions;
-  readonly #databases: readonly Source<LoadedDatabase>[];
-  readonly #files: readonly (Source<LoadedList> & { readonly category: CategoryPlace })[];
+  readonly #databases: readonly DataFile<LoadedDatabase>[];
+  readonly #files: readonly (DataFile<LoadedList> & { readonly category: CategoryPlace })[];
   readonly #downloads: readonly { readonly category: CategoryPlace; loaded: LoadedList | undefined }[];
   readonly #timers = new Set<Timer>();
   readonly #stopping = new AbortController();
@@ -107,9 +107,10 @@ export class AddressService {
       await this.wanted();
     }
     this.#reportAges();
-    if (this.#databases.length + this.#files.length > 0) this.#every(watchMs, () => letGo("task", this.look(false)));
+    if (this.#databases.length + this.#files.length > 0)
+      this.#every(watchMs, () => runUnattended("task", this.look(false)));
     this.#every(dayMs, () => this.#reportAges());
-    for (const download of this.#downloads) letGo("task", this.#refresh(download));
+    for (const download of this.#downloads) runUnattended("task", this.#refresh(download));
   }
 
   /** A rule needs locations. */
@@ -150,9 +151,9 @@ export class AddressService {
     this.#reportAges();
   }
 
-  async #first<Loaded>(flag: string, source: Source<Loaded>, load: (path: string) => Promise<Loaded>): Promise<void> {
+  async #first<Loaded>(flag: string, source: DataFile<Loaded>, load: (path: string) => Promise<Loaded>): Promise<void> {
     try {
-      source.seen = source.lastSeen = await lookAt(source.path);
+      source.seen = source.lastSeen = await readStamp(source.path);
       source.loaded = await load(source.path);
     } catch (error) {
       const message = `cannot use "${source.path}" for ${flag}: ${(error as Error).message}. Replace the file, or remove the setting`;
@@ -171,12 +172,12 @@ export class AddressService {
 
   /** Returns whether new content is in use. */
   async #reread<Loaded>(
-    source: Source<Loaded>,
+    source: DataFile<Loaded>,
     load: (path: string) => Promise<Loaded>,
     isComplete: boolean,
   ): Promise<boolean> {
     const { path } = source;
-    const now = await lookAt(path).catch(() => "missing");
+    const now = await readStamp(path).catch(() => "missing");
     const isSettled = isComplete || now === source.lastSeen;
     source.lastSeen = now;
     if (!isSettled || now === source.seen) return false;
@@ -219,7 +220,7 @@ export class AddressService {
     }
     const timer = clock.after(nextMs, () => {
       this.#timers.delete(timer);
-      letGo("task", this.#refresh(download));
+      runUnattended("task", this.#refresh(download));
     });
     this.#timers.add(timer);
   }
@@ -289,7 +290,7 @@ function partOf({ name }: CategoryPlace): string {
   return `ip_category ${name}`;
 }
 
-async function lookAt(path: string): Promise<string> {
+async function readStamp(path: string): Promise<string> {
   const { ino, size, mtimeMs } = await stat(path);
   return `${ino} ${size} ${mtimeMs}`;
 }

@@ -2,10 +2,10 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { MessageChannel } from "node:worker_threads";
-import type { CaptureKey } from "../../capture/store/keys.ts";
-import { letGo } from "../../lib/boundary.ts";
-import type { CaptureThreadOptions } from "./threads/capture.ts";
-import { supervise } from "./threads/supervise.ts";
+import type { CaptureKey } from "../../capture/store/capture-keys.ts";
+import { runUnattended } from "../../lib/boundary.ts";
+import type { CaptureThreadOptions } from "./threads/capture-thread.ts";
+import { superviseThread } from "./threads/supervise.ts";
 import type { Supervised, ThreadPlan } from "./threads/supervise.ts";
 
 export interface CaptureServiceOptions extends Pick<
@@ -43,7 +43,7 @@ export class CaptureService {
   wanted(): void {
     if (this.#isStarting) return;
     this.#isStarting = true;
-    letGo("task", this.#start());
+    runUnattended("task", this.#start());
   }
 
   /** Connects an edge that has started, or started again. */
@@ -61,10 +61,10 @@ export class CaptureService {
     // Without keys the server has not started.
     const keys = await shared.keys().catch(() => undefined);
     if (keys === undefined || this.#isStopped) return;
-    const thread = supervise<CaptureThreadOptions, undefined>({
+    const thread = superviseThread<CaptureThreadOptions, undefined>({
       ...shared,
       name: "capture",
-      file: new URL("./threads/capture.ts", import.meta.url),
+      file: new URL("./threads/capture-thread.ts", import.meta.url),
       lines: () => [],
       options: () => ({ directory: this.#directory, keys, maxBytes }),
       ready: (tell) => {

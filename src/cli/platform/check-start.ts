@@ -2,7 +2,7 @@
 import { systemClock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { PlatformSettings } from "../../settings/settings.ts";
-import { mayHold } from "../../storage/place.ts";
+import { mayHold } from "../../storage/database-place.ts";
 import { findSealingKey } from "../../storage/sealing/sealing-key.ts";
 import { Failure } from "../process/exit.ts";
 import { posternVersion } from "../process/version.ts";
@@ -27,7 +27,7 @@ export async function checkStart(settings: PlatformSettings, log: Log): Promise<
   if (!mayHold(database, data)) return { change: "create", pending: [] };
   try {
     const sealingKey = findSealingKey(data, settings.sealingKey) ?? [];
-    const { checkStore } = await import("../../storage/opening/open.ts");
+    const { checkStore } = await import("../../storage/opening/open-store.ts");
     const { pending, isNew, backup } = await checkStore({
       ...settings,
       version: posternVersion(),

@@ -1,7 +1,7 @@
 /** `--sso`: the development identity provider, and the routes of `postern dev` that require its logins. */
 import { isIP } from "node:net";
 import type { Publication } from "../../agent/publication.ts";
-import { forbiddenAddress } from "../../lib/upstream-address.ts";
+import { explainForbidden } from "../../lib/upstream-address.ts";
 import { systemClock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { ListenAddress } from "../../settings/kinds/address.ts";
@@ -11,7 +11,7 @@ import { openApi } from "../api/api-client.ts";
 import type { KeptProvider } from "../data/dev-url.ts";
 import type { Platform } from "./platform.ts";
 import { Failure } from "../process/exit.ts";
-import type { SsoProvider } from "../../sso/provider.ts";
+import type { SsoProvider } from "../../sso/sso-provider.ts";
 
 const issuerAt = (port: number): string => `http://127.0.0.1:${port}`;
 
@@ -53,7 +53,7 @@ export function checkLoopback(listeners: Readonly<Record<string, ListenAddress |
 }
 
 function isLoopback(host: string): boolean {
-  return isIP(host) !== 0 && forbiddenAddress(host, false) === "a loopback address";
+  return isIP(host) !== 0 && explainForbidden(host, false) === "a loopback address";
 }
 
 /**
@@ -65,7 +65,7 @@ export async function startSsoProvider(
   log: Log,
   { clientSecret, signingKey, keepSigningKey }: KeptProvider,
 ): Promise<SsoProvider> {
-  const { startSso } = await import("../../sso/provider.ts");
+  const { startSso } = await import("../../sso/sso-provider.ts");
   for (const issuer of issuers) {
     try {
       return await startSso({
@@ -87,7 +87,7 @@ export async function startSsoProvider(
 }
 
 /** Requires logins at the provider, for SAML with an edge. Returns the agent's publication, and the URL if known. */
-export async function protect(
+export async function requireLogins(
   sso: SsoProvider,
   kind: "oidc" | "saml",
   platform: Platform,

@@ -11,7 +11,7 @@ function sharesPorts(platform: string): boolean {
 }
 
 /** One core is left for the control plane and other programs. */
-export function usualEdges(): number {
+export function defaultEdgeCount(): number {
   return sharesPorts(process.platform) ? Math.max(1, availableParallelism() - 1) : 1;
 }
 

@@ -7,17 +7,17 @@ import type { Setting } from "../../settings/setting.ts";
 const maxTries = 100;
 
 /**
- * Returns the address to listen on for `setting` with the value `given`. A configured address is used unchanged.
+ * Returns the address to listen on for `setting` with the value `address`. A configured address is used unchanged.
  * Otherwise the first free port from the default up is used. If another program takes the port first, listening fails
  * with an error.
  */
-export async function withFreePort(setting: Setting<ListenAddress>, given: ListenAddress): Promise<ListenAddress> {
+export async function withFreePort(setting: Setting<ListenAddress>, address: ListenAddress): Promise<ListenAddress> {
   // A configured value is a separate object, even if it equals the default.
-  if (given !== setting.read(undefined)) return given;
-  for (let port = given.port; port < given.port + maxTries; port += 1) {
-    if (!(await isTaken({ ...given, port }))) return { ...given, port };
+  if (address !== setting.read(undefined)) return address;
+  for (let port = address.port; port < address.port + maxTries; port += 1) {
+    if (!(await isTaken({ ...address, port }))) return { ...address, port };
   }
-  return given;
+  return address;
 }
 
 /** Whether the port is in use. Other failures are left to the real listener. */

@@ -1,8 +1,8 @@
 /** Runs the control plane and the edges in linked threads: their start options and the order in which they stop. */
 import type { MessagePort } from "node:worker_threads";
-import { letGo } from "../../lib/boundary.ts";
+import { runUnattended } from "../../lib/boundary.ts";
 import type { Clock } from "../../lib/clock.ts";
-import type { CaptureKey } from "../../capture/store/keys.ts";
+import type { CaptureKey } from "../../capture/store/capture-keys.ts";
 import type { KeyedCertificate } from "../../lib/certificates/x509.ts";
 import type { Log } from "../../lib/log.ts";
 import { idpHostOf } from "../../lib/server-names.ts";
@@ -13,8 +13,8 @@ import { sliceOf } from "../../settings/setting.ts";
 import type { PlatformSettings } from "../../settings/settings.ts";
 import type { DataDirectory } from "../data/data-directory.ts";
 import { logFormOf } from "../process/log-output.ts";
-import type { ControlPlanePorts, ControlPlaneThreadOptions } from "./threads/control-plane.ts";
-import type { EdgePorts, EdgeThreadOptions } from "./threads/edge.ts";
+import type { ControlPlanePorts, ControlPlaneThreadOptions } from "./threads/control-plane-thread.ts";
+import type { EdgePorts, EdgeThreadOptions } from "./threads/edge-thread.ts";
 import type { SshPorts } from "./threads/ssh.ts";
 import type { DevelopmentProvider } from "../../api/logins/addresses-operation.ts";
 import type { SharedKeys, ServerKeys } from "../../api/nodes/shared-keys.ts";
@@ -29,10 +29,10 @@ import type { PeerRoom } from "./peer-room.ts";
 import { startSshService } from "./ssh-service.ts";
 import { trafficHeap } from "./threads/heap.ts";
 import { holdBundledThreads } from "./threads/hold-programs.ts";
-import { makeLine } from "./threads/line.ts";
+import { makeLine } from "./threads/thread-line.ts";
 import { openEdgeStart } from "./threads/edge-start.ts";
 import type { EdgeStart } from "./threads/edge-start.ts";
-import { supervise } from "./threads/supervise.ts";
+import { superviseThread } from "./threads/supervise.ts";
 import type { ServerProblem } from "./threads/thread-messages.ts";
 import type { Supervised, ThreadPlan, ThreadTelemetry } from "./threads/supervise.ts";
 
@@ -90,10 +90,10 @@ export function startPlanes(options: PlanesOptions): Planes {
   let sharedKeys: SharedKeys | undefined;
   let checkedAt = -Infinity;
   const startControl = (): Supervised<ControlPlanePorts> =>
-    supervise<ControlPlaneThreadOptions, ControlPlanePorts>({
+    superviseThread<ControlPlaneThreadOptions, ControlPlanePorts>({
       ...shared,
       name: "control plane",
-      file: new URL("./threads/control-plane.ts", import.meta.url),
+      file: new URL("./threads/control-plane-thread.ts", import.meta.url),
       lines: () => takeEnds.map((take) => take("control plane")),
       readinessChecked: () => void (checkedAt = clock.monotonic()),
       ready: (tell) => problems.controlPlaneReady(tell, service.data),
@@ -163,7 +163,7 @@ export function startPlanes(options: PlanesOptions): Planes {
       authority = other;
       for (const edge of edges) edge.tell({ type: "authority", authority });
     },
-    rereadAddresses: () => letGo("task", service.look(true)),
+    rereadAddresses: () => runUnattended("task", service.look(true)),
     stopControlPlane: () => control.stop(drainMs),
     startControlPlane: async () => void (await (control = startControl()).started),
   };
@@ -204,15 +204,15 @@ interface EdgePlan {
 function superviseEdge(options: PlanesOptions, plan: EdgePlan): Supervised<EdgePorts> {
   const { at, count, room, capture, addresses, sharedKeys } = plan;
   const { settings, accessLog } = options;
-  return supervise<EdgeThreadOptions, EdgePorts>({
+  return superviseThread<EdgeThreadOptions, EdgePorts>({
     ...plan.shared,
     name: count === 1 ? "edge" : `edge ${at + 1}`,
-    file: new URL("./threads/edge.ts", import.meta.url),
+    file: new URL("./threads/edge-thread.ts", import.meta.url),
     heap: trafficHeap,
     lines: () => [plan.takeEnd("edge")],
     accessLines: (batch, written) => accessLog?.write(batch, written),
     captureWanted: () => capture.wanted(),
-    addressesWanted: () => letGo("task", addresses.wanted()),
+    addressesWanted: () => runUnattended("task", addresses.wanted()),
     prepared: (ports, tell) => plan.start.prepared(at, ports, tell),
     ready: (tell) => capture.edgeReady({ tell }),
     options: (ports) => ({

@@ -10,13 +10,13 @@ import type { Log, LogLine } from "../../lib/log.ts";
 import { idpUrl } from "../../lib/server-names.ts";
 import type { ListenAddress } from "../../settings/kinds/address.ts";
 import type { PlatformSettings } from "../../settings/settings.ts";
-import { mayHold } from "../../storage/place.ts";
+import { mayHold } from "../../storage/database-place.ts";
 import { keepAuthority, openDataDirectory, readUsableAuthority } from "../data/data-directory.ts";
 import type { DataDirectory } from "../data/data-directory.ts";
 import { dataFiles } from "../data/data-files.ts";
 import { announceServer, withdrawServer } from "../data/local-server.ts";
 import { logFormOf } from "../process/log-output.ts";
-import { telemetryPlan } from "../telemetry/plan.ts";
+import { telemetryPlan } from "../telemetry/telemetry-plan.ts";
 import { openAccessLog } from "./access-log-file.ts";
 import { checkEdges } from "./edge-count.ts";
 import { startPlanes } from "./planes.ts";
@@ -165,7 +165,7 @@ async function openKept(options: PlatformOptions, clock: Clock): Promise<DataDir
     // Load storage into this thread only if this start must create something for existing data.
     if (!mayHold(options.database, data)) return;
     try {
-      const { checkStore } = await import("../../storage/opening/open.ts");
+      const { checkStore } = await import("../../storage/opening/open-store.ts");
       await checkStore({ ...options, dataDirectory: data, sealingKey, clock, log });
     } catch (error) {
       throw startFailure(error, options);

@@ -9,7 +9,7 @@ const maxBodyBytes = 4096;
 export async function startSampleService(): Promise<{ readonly port: number; stop(): Promise<void> }> {
   const server = createServer(
     { keepAliveTimeout: 60_000, requestTimeout: 60_000, maxHeaderSize: 65_536 },
-    (request, response) => void answer(request, response),
+    (request, response) => void answerVisitor(request, response),
   );
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
@@ -24,7 +24,7 @@ export async function startSampleService(): Promise<{ readonly port: number; sto
   };
 }
 
-async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function answerVisitor(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const body: Buffer[] = [];
   let size = 0;
   try {

@@ -1,9 +1,9 @@
 /** Ports of this machine that `postern dev` serves for services published in the console, without a terminal. */
 import type { Agent } from "../../agent/agent.ts";
-import type { TunnelOptions } from "../../agent/tunnel.ts";
-import { TunnelFailure } from "../../agent/tunnels.ts";
+import type { TunnelOptions } from "../../agent/tunnel-options.ts";
+import { TunnelFailure } from "../../agent/tunnel-set.ts";
 import { parseUpstream } from "../../agent/upstream.ts";
-import { letGo } from "../../lib/boundary.ts";
+import { runUnattended } from "../../lib/boundary.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import { PosternConnectionError, PosternError } from "../../../sdk/src/index.ts";
@@ -73,7 +73,7 @@ export function serveWantedPorts({ postern, agent, prepare, clock, log }: Served
       isBusy = false;
     }
   };
-  const timer = clock.every(everyMs, () => letGo("timer", lookOnce()));
+  const timer = clock.every(everyMs, () => runUnattended("timer", lookOnce()));
   return { stop: () => timer.cancel() };
 }
 

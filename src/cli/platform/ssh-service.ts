@@ -4,7 +4,7 @@ import type { PeerRoom } from "./peer-room.ts";
 import { hostKeyOf, hostKeyTexts } from "../ssh/host-key.ts";
 import { hostKeyProblem } from "../ssh/host-key-problem.ts";
 import type { SshPorts, SshThreadOptions } from "./threads/ssh.ts";
-import { supervise } from "./threads/supervise.ts";
+import { superviseThread } from "./threads/supervise.ts";
 import type { Supervised, ThreadPlan } from "./threads/supervise.ts";
 import type { ServerProblem } from "./threads/thread-messages.ts";
 
@@ -31,7 +31,7 @@ export function startSshService(options: SshServiceOptions): Supervised<SshPorts
   if (message !== undefined) log.warn("ssh host key", { problem: message });
   problem({ part: "ssh_host_key", message });
   const paths = Array.from({ length: edges }, (_one, at) => room.gatewayPath(at));
-  return supervise<SshThreadOptions, SshPorts>({
+  return superviseThread<SshThreadOptions, SshPorts>({
     log,
     logForm,
     clock,

@@ -24,7 +24,7 @@ export function checkListeners(addresses: Listeners): void {
   const names = Object.keys(listeners) as (keyof Listeners)[];
   for (const [index, name] of names.entries()) {
     const address = addresses[name];
-    const other = names.slice(0, index).find((one) => overlaps(addresses[one], address));
+    const other = names.slice(0, index).find((one) => isOverlapping(addresses[one], address));
     if (address === undefined || other === undefined) continue;
     const flag = flagOf(name, placeSettings[name]);
     throw new Failure(
@@ -34,7 +34,7 @@ export function checkListeners(addresses: Listeners): void {
   }
 }
 
-function overlaps(one: ListenAddress | undefined, other: ListenAddress | undefined): boolean {
+function isOverlapping(one: ListenAddress | undefined, other: ListenAddress | undefined): boolean {
   if (one === undefined || other === undefined || one.port === 0 || one.port !== other.port) return false;
   return one.host === other.host || isEverywhere(one) || isEverywhere(other);
 }

@@ -1,12 +1,12 @@
 /** Runs the telemetry thread, and connects the other threads to it. Loaded only if telemetry is sent. */
 import { MessageChannel } from "node:worker_threads";
 import type { LogLine } from "../../lib/log.ts";
-import type { TelemetryPlan } from "../telemetry/plan.ts";
-import { supervise } from "./threads/supervise.ts";
+import type { TelemetryPlan } from "../telemetry/telemetry-plan.ts";
+import { superviseThread } from "./threads/supervise.ts";
 import type { Supervised, ThreadPlan, ThreadTelemetry } from "./threads/supervise.ts";
 import { TelemetryEnd } from "./threads/telemetry-end.ts";
 import type { TelemetryShare } from "./threads/telemetry-end.ts";
-import type { TelemetryThreadOptions } from "./threads/telemetry.ts";
+import type { TelemetryThreadOptions } from "./threads/telemetry-thread.ts";
 
 export interface TelemetryServiceOptions extends Pick<
   ThreadPlan<unknown, unknown>,
@@ -30,10 +30,10 @@ export class TelemetryService implements ThreadTelemetry {
 
   constructor({ plan, nameServer, ...shared }: TelemetryServiceOptions) {
     this.#own = new TelemetryEnd(plan.share);
-    this.#thread = supervise<TelemetryThreadOptions, undefined>({
+    this.#thread = superviseThread<TelemetryThreadOptions, undefined>({
       ...shared,
       name: "telemetry",
-      file: new URL("./threads/telemetry.ts", import.meta.url),
+      file: new URL("./threads/telemetry-thread.ts", import.meta.url),
       lines: () => [],
       options: () => ({ ...plan.exporter, nameServer, stopMs }),
       ready: (tell) => {

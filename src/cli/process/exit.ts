@@ -57,7 +57,7 @@ export class Failure extends Error {
 }
 
 /** Returns the result of `parse`. Turns an `Error` about the value into a `Failure` (usage) that names the value. */
-export function readingOf<T>(what: string, parse: () => T): T {
+export function failOnError<T>(what: string, parse: () => T): T {
   try {
     return parse();
   } catch (error) {

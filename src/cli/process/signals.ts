@@ -18,7 +18,7 @@ export function onReload(reload: () => void): void {
  * Resolves on the first SIGINT or SIGTERM with the exit code. A second signal ends the process immediately. Keeps the
  * process alive until then.
  */
-export function interrupted(): Promise<number> {
+export function waitForSignal(): Promise<number> {
   const { promise, resolve } = Promise.withResolvers<number>();
   let first: number | undefined;
   // Signal handlers and the agent's retry timers do not keep a process alive.

@@ -13,17 +13,17 @@ let kept: Manifest | undefined;
 
 /** Postern's version in package.json. */
 export function posternVersion(): string {
-  return manifest().version;
+  return readManifest().version;
 }
 
 /** Returns the program's name as users type it: through npm in a checkout, or the installed name. */
-export function ownName(): string {
-  return manifest().commit === undefined ? "npx postern" : "postern";
+export function programName(): string {
+  return readManifest().commit === undefined ? "npx postern" : "postern";
 }
 
 /** Returns the commit of this build, or undefined if unknown. */
 export function posternCommit(): string | undefined {
-  const { commit } = manifest();
+  const { commit } = readManifest();
   if (commit !== undefined) return commit;
   const git = new URL("../../../.git", import.meta.url);
   if (!existsSync(git)) return undefined;
@@ -38,6 +38,6 @@ export function posternCommit(): string | undefined {
 }
 
 /** Cached at the first call, because files of a running process may be replaced. */
-function manifest(): Manifest {
+function readManifest(): Manifest {
   return (kept ??= JSON.parse(readOwnFile("package.json").toString()) as Manifest);
 }

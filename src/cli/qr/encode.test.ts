@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { encodeQr } from "./encode.ts";
-import { renderQr } from "./render.ts";
+import { renderQr } from "./render-qr.ts";
 
 type Code = readonly (readonly boolean[])[];
 

@@ -1,5 +1,5 @@
 /** Encodes short texts as QR codes (ISO/IEC 18004): byte mode, error correction level M, versions 1 to 10. */
-import { drawPatterns, formatted, maskBit, placeData } from "./grid.ts";
+import { drawPatterns, addFormat, maskBit, placeData } from "./grid.ts";
 import type { Grid } from "./grid.ts";
 import { penaltyOf } from "./penalty.ts";
 import { errorCorrection } from "./reed-solomon.ts";
@@ -24,10 +24,10 @@ export function encodeQr(text: string): readonly (readonly boolean[])[] | undefi
   const version = 1 + versions.findIndex((_, at) => bytes.length <= capacityOf(at + 1));
   if (version === 0) return undefined;
   const { grid, isFree } = drawPatterns(version);
-  placeData(grid, isFree, interleaved(dataOf(bytes, version), version));
+  placeData(grid, isFree, interleaveBlocks(dataOf(bytes, version), version));
   const masked = Array.from({ length: 8 }, (_, mask): Grid => {
     const rows = grid.map((row, y) => row.map((dark, x) => (isFree(x, y) ? dark !== maskBit(mask, x, y) : dark)));
-    return formatted(rows, mask);
+    return addFormat(rows, mask);
   });
   return masked.reduce((best, one) => (penaltyOf(one) < penaltyOf(best) ? one : best));
 }
@@ -62,7 +62,7 @@ function dataOf(text: Buffer, version: number): number[] {
 }
 
 /** Interleaves the blocks byte by byte, data first. Later blocks may have one more data byte. */
-function interleaved(data: readonly number[], version: number): number[] {
+function interleaveBlocks(data: readonly number[], version: number): number[] {
   const [correction, count] = versions[version - 1] as (typeof versions)[number];
   const short = Math.floor(data.length / count);
   const longFrom = count - (data.length % count);

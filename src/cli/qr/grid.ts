@@ -71,7 +71,7 @@ function alignmentPlaces(version: number, size: number): number[] {
 
 /** Draws the version at two corners as eighteen bits, twelve of which are check bits. */
 function drawVersion(version: number, size: number, set: SetModule): void {
-  const bits = (version << 12) | remainder(version, 12, 0x1f25);
+  const bits = (version << 12) | divideForRemainder(version, 12, 0x1f25);
   for (let at = 0; at < 18; at += 1) {
     const dark = ((bits >>> at) & 1) === 1;
     const [near, far] = [Math.floor(at / 3), size - 11 + (at % 3)];
@@ -91,8 +91,8 @@ function formatPlaces(size: number): readonly (readonly (readonly [x: number, y:
 }
 
 /** Adds the format of level M (0) and the mask. */
-export function formatted(grid: Grid, mask: number): Grid {
-  const bits = ((mask << 10) | remainder(mask, 10, 0x537)) ^ 0x5412;
+export function addFormat(grid: Grid, mask: number): Grid {
+  const bits = ((mask << 10) | divideForRemainder(mask, 10, 0x537)) ^ 0x5412;
   for (const [bit, places] of formatPlaces(grid.length).entries()) {
     for (const [x, y] of places) (grid[y] as boolean[])[x] = ((bits >>> bit) & 1) === 1;
   }
@@ -100,7 +100,7 @@ export function formatted(grid: Grid, mask: number): Grid {
 }
 
 /** Returns the remainder of a division of polynomials over GF(2), with `count` zeros after the value. */
-function remainder(value: number, count: number, divisor: number): number {
+function divideForRemainder(value: number, count: number, divisor: number): number {
   let rest = value;
   for (let at = 0; at < count; at += 1) rest = (rest << 1) ^ ((rest >>> (count - 1)) * divisor);
   return rest;

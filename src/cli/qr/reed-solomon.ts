@@ -8,7 +8,7 @@ export function errorCorrection(data: readonly number[], degree: number): number
     const factor = byte ^ (rest.shift() as number);
     rest.push(0);
     for (const [at, coefficient] of generator.entries())
-      rest[at] = (rest[at] as number) ^ multiply(coefficient, factor);
+      rest[at] = (rest[at] as number) ^ multiplyInField(coefficient, factor);
   }
   return rest;
 }
@@ -19,14 +19,14 @@ function generatorOf(degree: number): number[] {
   let root = 1;
   for (let step = 0; step < degree; step += 1) {
     for (let at = 0; at < degree; at += 1) {
-      result[at] = multiply(result[at] as number, root) ^ (at + 1 < degree ? (result[at + 1] as number) : 0);
+      result[at] = multiplyInField(result[at] as number, root) ^ (at + 1 < degree ? (result[at + 1] as number) : 0);
     }
-    root = multiply(root, 2);
+    root = multiplyInField(root, 2);
   }
   return result;
 }
 
-export function multiply(one: number, other: number): number {
+export function multiplyInField(one: number, other: number): number {
   let product = 0;
   for (let bit = 7; bit >= 0; bit -= 1) {
     product = (product << 1) ^ ((product >>> 7) * 0x11d);

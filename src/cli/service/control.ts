@@ -33,15 +33,15 @@ const noSession =
  * systems
  */
 export function serviceSystem(forAll: boolean, platform: NodeJS.Platform, env: NodeJS.ProcessEnv): ServiceSystem {
-  if (platform === "linux") return systemd(forAll, env);
-  if (platform === "darwin") return launchd(forAll);
+  if (platform === "linux") return makeSystemd(forAll, env);
+  if (platform === "darwin") return makeLaunchd(forAll);
   throw new Failure(
     "usage",
     `services are supported on Linux (systemd) and macOS (launchd): configure the service manager of ${platform} to run \`postern start --all\``,
   );
 }
 
-function systemd(forAll: boolean, env: NodeJS.ProcessEnv): ServiceSystem {
+function makeSystemd(forAll: boolean, env: NodeJS.ProcessEnv): ServiceSystem {
   const scope = forAll ? [] : ["--user"];
   const config = env["XDG_CONFIG_HOME"]?.startsWith("/") ? env["XDG_CONFIG_HOME"] : join(homedir(), ".config");
   const systemctl = (...words: string[]): Words => ["systemctl", ...scope, ...words];
@@ -57,7 +57,7 @@ function systemd(forAll: boolean, env: NodeJS.ProcessEnv): ServiceSystem {
   };
 }
 
-function launchd(forAll: boolean): ServiceSystem {
+function makeLaunchd(forAll: boolean): ServiceSystem {
   const file = forAll
     ? `/Library/LaunchDaemons/${launchdLabel}.plist`
     : join(homedir(), "Library", "LaunchAgents", `${launchdLabel}.plist`);
@@ -90,7 +90,7 @@ export function installService(system: ServiceSystem, facts: ServiceFacts, print
 
 /** Throws `Failure` if the service is not installed. */
 export function uninstallService(system: ServiceSystem, print: (line: string) => void): void {
-  demandInstalled(system);
+  requireInstalled(system);
   for (const [program, ...words] of system.ending) {
     if (spawnSync(program, words).status === 0) print(`ran ${[program, ...words].join(" ")}`);
   }
@@ -102,11 +102,11 @@ export function uninstallService(system: ServiceSystem, print: (line: string) =>
 
 /** Throws `Failure` if the service is not installed, or a command fails. */
 export function controlService(system: ServiceSystem, what: "start" | "stop", print: (line: string) => void): void {
-  demandInstalled(system);
+  requireInstalled(system);
   runAll(system[what], print);
 }
 
-function demandInstalled({ file }: ServiceSystem): void {
+function requireInstalled({ file }: ServiceSystem): void {
   if (existsSync(file)) return;
   throw new Failure("usage", `the service is not installed (no ${file}): run \`postern service install\``);
 }

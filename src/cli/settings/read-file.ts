@@ -1,7 +1,7 @@
 /** Reads settings from files: the YAML file of `--config`, and files with one secret each. */
 import { readFileSync } from "node:fs";
 import { utf8Text } from "../../lib/utf8.ts";
-import { nearest } from "../../lib/nearest.ts";
+import { findNearest } from "../../lib/nearest.ts";
 import { keyOf } from "../../settings/setting.ts";
 import type { Settings } from "../../settings/setting.ts";
 import { Failure } from "../process/exit.ts";
@@ -48,7 +48,7 @@ export async function readConfig(path: string, known: Settings): Promise<Map<str
   for (const [key, value] of Object.entries(content as Record<string, unknown>)) {
     const many = keys.get(key);
     if (many === undefined) {
-      const near = nearest(key, keys.keys());
+      const near = findNearest(key, keys.keys());
       throw new Failure(
         "usage",
         `"${path}" has the unknown setting "${key}"${near ? `: did you mean "${near}"?` : ""}`,

@@ -1,8 +1,8 @@
 import { Failure } from "../process/exit.ts";
-import { named } from "../../settings/kinds/text.ts";
+import { namedText } from "../../settings/kinds/text.ts";
 import { flagOnly, many } from "../../settings/setting.ts";
 
-export const headerSetting = flagOnly(many("Header field; repeatable.", named("NAME:VALUE"), { short: "H" }));
+export const headerSetting = flagOnly(many("Header field; repeatable.", namedText("NAME:VALUE"), { short: "H" }));
 
 /** Parses `NAME: VALUE` lines into fields with lower-case names. Throws `Failure` (usage). */
 export function readHeaders(lines: readonly string[]): Record<string, string> {

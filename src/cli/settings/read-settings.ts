@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import { Failure } from "../process/exit.ts";
 import { agentFilesOf } from "../agent-files/default-file.ts";
 import { readConfig, readSecret } from "./read-file.ts";
-import { nearest } from "../../lib/nearest.ts";
+import { findNearest } from "../../lib/nearest.ts";
 import { flagOf, keyOf, variableOf } from "../../settings/setting.ts";
 import type { Setting, Settings, ValuesOf } from "../../settings/setting.ts";
 
@@ -16,7 +16,7 @@ export interface Sources {
   readonly known: Settings;
 }
 
-export interface Given<S extends Settings> {
+export interface ReadSettings<S extends Settings> {
   readonly values: ValuesOf<S>;
   readonly positionals: readonly string[];
 }
@@ -25,7 +25,7 @@ export interface Given<S extends Settings> {
  * Returns the values of `settings` from flags, then the environment, then the file of `--config` or the agent files,
  * then defaults. Throws a `Failure` (usage) that names the setting, the source of the value, and the allowed values.
  */
-export async function readSettings<const S extends Settings>(settings: S, sources: Sources): Promise<Given<S>> {
+export async function readSettings<const S extends Settings>(settings: S, sources: Sources): Promise<ReadSettings<S>> {
   const flags = readFlags(settings, sources);
   const file = await fileOf(settings, flags, sources);
   const values: Record<string, unknown> = {};
@@ -59,7 +59,7 @@ function isGiven(value: unknown): boolean {
   return value !== undefined && !(Array.isArray(value) && value.length === 0);
 }
 
-interface Found {
+interface SettingTexts {
   readonly texts: readonly string[];
   readonly origin: string;
 }
@@ -105,24 +105,28 @@ function readFlags(settings: Settings, { args, command }: Sources): Flags {
   return { texts, positionals };
 }
 
-function unknownFlag(command: string, given: string, known: Iterable<string>): string {
-  const near = nearest(
-    given,
+function unknownFlag(command: string, flag: string, known: Iterable<string>): string {
+  const near = findNearest(
+    flag,
     [...known].map((flag) => `--${flag}`),
   );
   const advice = near ? `: did you mean ${near}?` : `, see \`postern ${command} --help\``;
-  return `\`postern ${command}\` has no option ${given}${advice}`;
+  return `\`postern ${command}\` has no option ${flag}${advice}`;
 }
 
-function fromFlags(name: string, setting: Setting<unknown>, given: ReadonlyMap<string, string[]>): Found | undefined {
+function fromFlags(
+  name: string,
+  setting: Setting<unknown>,
+  flags: ReadonlyMap<string, string[]>,
+): SettingTexts | undefined {
   const origin = flagOf(name, setting);
-  const texts = given.get(name);
+  const texts = flags.get(name);
   if (texts) return { texts, origin };
-  const path = given.get(`${name}File`)?.at(-1);
+  const path = flags.get(`${name}File`)?.at(-1);
   return path === undefined ? undefined : secretIn(path, setting, `${origin}-file`);
 }
 
-function fromEnvironment(name: string, setting: Setting<unknown>, env: Sources["env"]): Found | undefined {
+function fromEnvironment(name: string, setting: Setting<unknown>, env: Sources["env"]): SettingTexts | undefined {
   const origin = variableOf(name, setting);
   const given = env[origin];
   if (given !== undefined && given !== "") return { texts: setting.many ? given.split(",") : [given], origin };
@@ -132,12 +136,12 @@ function fromEnvironment(name: string, setting: Setting<unknown>, env: Sources["
 }
 
 /** A file contains one secret, or one per line if the setting can be repeated. */
-function secretIn(path: string, setting: Setting<unknown>, origin: string): Found {
+function secretIn(path: string, setting: Setting<unknown>, origin: string): SettingTexts {
   const text = readSecret(path, origin);
   return { texts: setting.many ? text.split(/\r?\n/).filter((line) => line !== "") : [text], origin };
 }
 
-function fromFile(name: string, setting: Setting<unknown>, { path, values }: ValuesOfFile): Found | undefined {
+function fromFile(name: string, setting: Setting<unknown>, { path, values }: ValuesOfFile): SettingTexts | undefined {
   const key = keyOf(name);
   const texts = values.get(key);
   if (texts) return { texts, origin: path === undefined ? key : `${key} in ${path}` };

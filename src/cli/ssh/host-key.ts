@@ -26,7 +26,7 @@ export interface HostKeyTexts {
  */
 export function hostKeyTexts(settings: HostKeySettings, tunnelSecret: Uint8Array): HostKeyTexts {
   const { sshHostKey, sshHostCertificate } = settings;
-  const pem = sshHostKey === undefined ? derivedKey(tunnelSecret) : read("--ssh-host-key", sshHostKey, readHostKey);
+  const pem = sshHostKey === undefined ? deriveKey(tunnelSecret) : read("--ssh-host-key", sshHostKey, readHostKey);
   const certificate =
     sshHostCertificate &&
     read("--ssh-host-certificate", sshHostCertificate, (line) => withCertificate(readHostKey(pem), line));
@@ -49,7 +49,7 @@ function read(flag: string, path: string, check: (text: string) => unknown): str
   }
 }
 
-function derivedKey(secret: Uint8Array): string {
+function deriveKey(secret: Uint8Array): string {
   const seed = createHmac("sha256", secret).update("ssh host key").digest();
   const key = createPrivateKey({ key: Buffer.concat([ed25519Prefix, seed]), format: "der", type: "pkcs8" });
   return key.export({ type: "pkcs8", format: "pem" }) as string;

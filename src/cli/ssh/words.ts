@@ -1,13 +1,13 @@
 /** The words after the host name of `ssh`: a kind of endpoint, and the options of `postern http`, `tcp` and `tls`. */
 import { parseArgs } from "node:util";
-import { nearest } from "../../lib/nearest.ts";
+import { findNearest } from "../../lib/nearest.ts";
 import { flagOf, shownValue } from "../../settings/setting.ts";
 import type { Setting } from "../../settings/setting.ts";
 import { httpTunnelSettings, tcpTunnelSettings, tlsTunnelSettings } from "../../settings/tunnels.ts";
 import type { CommandWords } from "../../ssh/gateway/forward-request.ts";
 import type { ReadWords } from "../../ssh/gateway/ssh-connection.ts";
-import { bindOptions, readNoFile, ValueError } from "../agent-files/bind-options.ts";
-import type { TunnelValues } from "../agent-files/bind-options.ts";
+import { bindOptions, readNoFile, ValueError } from "../agent-files/tunnel-values.ts";
+import type { TunnelValues } from "../agent-files/tunnel-values.ts";
 
 /** Options about the machine or files of an agent, and options that `-R` replaces. */
 const notOverSsh = [
@@ -53,19 +53,19 @@ export function readSshWords(text: string, domain: string): ReturnType<ReadWords
   try {
     const [kind = "", ...rest] = splitWords(text);
     if (["help", "--help", "-h"].includes(kind)) return { help: sshHelp(domain) };
-    if (kind === "--json") return { ...read("http", [kind, ...rest]), proto: undefined };
+    if (kind === "--json") return { ...readWords("http", [kind, ...rest]), proto: undefined };
     if (kind !== "http" && kind !== "tcp" && kind !== "tls") {
       throw new WordError(`There is no command "${kind}": use http, tcp, tls or help.`);
     }
     if (rest.includes("--help") || rest.includes("-h")) return { help: helpOf(kind) };
-    return read(kind, rest);
+    return readWords(kind, rest);
   } catch (error) {
     if (!(error instanceof WordError || error instanceof ValueError)) throw error;
     return { problem: error.message };
   }
 }
 
-function read(kind: keyof typeof settingsOf, args: readonly string[]): CommandWords {
+function readWords(kind: keyof typeof settingsOf, args: readonly string[]): CommandWords {
   const settings = settingsOf[kind];
   const { json, texts } = readFlags(kind, settings, args);
   const values: Record<string, unknown> = {};
@@ -113,7 +113,7 @@ function readFlags(kind: string, settings: SomeSettings, args: readonly string[]
     if (token.kind !== "option") continue;
     const known = names.get(token.name);
     if (!known || !token.rawName.startsWith("--")) {
-      const near = nearest(
+      const near = findNearest(
         token.rawName,
         [...names.keys()].map((flag) => `--${flag}`),
       );

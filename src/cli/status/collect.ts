@@ -33,17 +33,17 @@ const most = 1_000;
  * @throws PosternError, PosternConnectionError
  */
 export async function collectState(api: Postern, directory: string | undefined): Promise<ServerState> {
-  const [traffic, writes] = [await readiness(api, "traffic"), await readiness(api, "writes")];
+  const [traffic, writes] = [await requestReadiness(api, "traffic"), await requestReadiness(api, "writes")];
   const [sessions, endpoints, failed] = await Promise.all([
     upTo(api.tunnelSessions.list({ limit: 100 })),
     upTo(api.endpoints.list({ limit: 100 })),
-    allowed(api.requests.list({ limit: 1, outcome: "failed" }).page()),
+    undefinedIfForbidden(api.requests.list({ limit: 1, outcome: "failed" }).page()),
   ]);
   return {
     notReady: traffic,
     noWrites: writes,
-    nodes: await allowed(upTo(api.nodes.list({ limit: 100 }))),
-    edges: edgesIn(await allowed(api.getMetrics())),
+    nodes: await undefinedIfForbidden(upTo(api.nodes.list({ limit: 100 }))),
+    edges: edgesIn(await undefinedIfForbidden(api.getMetrics())),
     certificates: await upTo(api.tlsCertificates.list({ limit: 100 })),
     domains: await upTo(api.reservedDomains.list({ limit: 100 })),
     agents: sessions.length,
@@ -63,7 +63,7 @@ async function upTo<T>(list: AsyncIterable<T>): Promise<readonly T[]> {
 }
 
 /** Returns undefined if the key has no permission. */
-async function allowed<T>(asked: Promise<T>): Promise<T | undefined> {
+async function undefinedIfForbidden<T>(asked: Promise<T>): Promise<T | undefined> {
   try {
     return await asked;
   } catch (error) {
@@ -72,7 +72,7 @@ async function allowed<T>(asked: Promise<T>): Promise<T | undefined> {
   }
 }
 
-async function readiness(api: Postern, of: "traffic" | "writes"): Promise<string | undefined> {
+async function requestReadiness(api: Postern, of: "traffic" | "writes"): Promise<string | undefined> {
   try {
     await api.getReadiness({ of });
     return undefined;

@@ -9,7 +9,7 @@ const longest = 3;
 /** Uses the longest known sequence of the words before the cursor. */
 function posixFunction(candidates: Candidates): string {
   const cases = [...candidates].map(
-    ([words, next]) => `    ${quote(words)}) printf '%s' ${quote(next.join(" "))} ;;\n`,
+    ([words, next]) => `    ${quoteWord(words)}) printf '%s' ${quoteWord(next.join(" "))} ;;\n`,
   );
   return [
     "_postern_candidates() {\n",
@@ -69,7 +69,7 @@ export function renderZsh(candidates: Candidates): string {
 
 export function renderFish(candidates: Candidates): string {
   const cases = [...candidates].map(
-    ([words, next]) => `    case ${quote(words)}\n      printf '%s\\n' ${next.map(quote).join(" ")}\n`,
+    ([words, next]) => `    case ${quoteWord(words)}\n      printf '%s\\n' ${next.map(quoteWord).join(" ")}\n`,
   );
   return [
     "# postern completion fish\n",
@@ -92,6 +92,6 @@ export function renderFish(candidates: Candidates): string {
   ].join("");
 }
 
-function quote(text: string): string {
+function quoteWord(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }

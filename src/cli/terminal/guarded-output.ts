@@ -1,7 +1,7 @@
 /** Guards the output of commands: only Postern's own colours reach the terminal, and no other control sequence. */
 import { randomBytes } from "node:crypto";
 import { styleText } from "node:util";
-import { visibleText } from "../../lib/visible-text.ts";
+import { toVisibleText } from "../../lib/visible-text.ts";
 
 /** Placeholder for Postern's own escape until it reaches the stream. The text of others cannot contain it. */
 const ownEscape = `\u{f0000}${randomBytes(9).toString("base64url")}\u{f0000}`;
@@ -12,7 +12,7 @@ type Write = NodeJS.WriteStream["write"];
 const unguarded = new Map<NodeJS.WriteStream, Write>();
 
 /** Colours text if `stream` supports colours. */
-export function style(format: Parameters<typeof styleText>[0], text: string, stream: NodeJS.WritableStream): string {
+export function styleFor(format: Parameters<typeof styleText>[0], text: string, stream: NodeJS.WritableStream): string {
   return styleText(format, text, { stream }).replaceAll("\u001b", ownEscape);
 }
 
@@ -22,9 +22,9 @@ export function guardOutput(): () => void {
     const write = stream.write;
     const direct = write.bind(stream) as Write;
     unguarded.set(stream, direct);
-    stream.write = ((given: string | Uint8Array, ...more: unknown[]) => {
-      const isText = typeof given === "string" || stream.isTTY;
-      const text = isText ? visibleText(typeof given === "string" ? given : Buffer.from(given).toString()) : given;
+    stream.write = ((chunk: string | Uint8Array, ...more: unknown[]) => {
+      const isText = typeof chunk === "string" || stream.isTTY;
+      const text = isText ? toVisibleText(typeof chunk === "string" ? chunk : Buffer.from(chunk).toString()) : chunk;
       return (direct as (...args: unknown[]) => boolean)(
         typeof text === "string" ? text.replaceAll(ownEscape, "\u001b") : text,
         ...more,

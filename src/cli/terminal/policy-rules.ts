@@ -1,6 +1,6 @@
 /** Formats a rule of a policy in a dry run for people: its conditions, the values that decided them, and its effect. */
-import { visibleLine } from "../../lib/visible-text.ts";
-import { style } from "./guarded-output.ts";
+import { toVisibleLine } from "../../lib/visible-text.ts";
+import { styleFor } from "./guarded-output.ts";
 
 interface Rule {
   readonly matched: number;
@@ -18,12 +18,12 @@ const colours: Readonly<Record<string, "green" | "red" | "dim">> = { true: "gree
 export function ruleLines({ values, matched, failed }: Rule, indent: string): string[] {
   const counts = failed > 0 ? `matched ${matched} times, failed ${failed}` : `matched ${matched} times`;
   const lines = values.flatMap(({ expression, outcome, parts }) => {
-    const said = style(colours[outcome] ?? "dim", visibleLine(outcome), process.stdout);
-    const dim = (text: string): string => style("dim", text, process.stdout);
+    const said = styleFor(colours[outcome] ?? "dim", toVisibleLine(outcome), process.stdout);
+    const dim = (text: string): string => styleFor("dim", text, process.stdout);
     return [
-      `${indent}${visibleLine(expression)}  → ${said}`,
-      ...parts.map(({ text, value }) => dim(`${indent}  ${visibleLine(text)} = ${visibleLine(value)}`)),
+      `${indent}${toVisibleLine(expression)}  → ${said}`,
+      ...parts.map(({ text, value }) => dim(`${indent}  ${toVisibleLine(text)} = ${toVisibleLine(value)}`)),
     ];
   });
-  return matched + failed > 0 ? [...lines, style("dim", `${indent}${counts}`, process.stdout)] : lines;
+  return matched + failed > 0 ? [...lines, styleFor("dim", `${indent}${counts}`, process.stdout)] : lines;
 }

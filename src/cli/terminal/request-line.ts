@@ -19,8 +19,8 @@ const longestMethod = 16;
  */
 export function renderRequest(line: RequestLine, columns: number): string {
   const time = new Date(line.at).toTimeString().slice(0, 8);
-  const left = `${time}  ${printable(line.method).slice(0, longestMethod).padEnd(6)} `;
-  const given = printable(line.target);
+  const left = `${time}  ${toPrintable(line.method).slice(0, longestMethod).padEnd(6)} `;
+  const given = toPrintable(line.target);
   const status = line.status === 0 ? "---" : String(line.status);
   const duration = renderDuration(line.durationMs).padStart(8);
   const room = Math.max(8, columns - left.length - duration.length - 6);
@@ -29,7 +29,7 @@ export function renderRequest(line: RequestLine, columns: number): string {
 }
 
 /** Removes control sequences from text that visitors sent. */
-export function printable(text: string): string {
+export function toPrintable(text: string): string {
   return text.replaceAll(/[^\x20-\x7e]/g, "?");
 }
 

@@ -6,7 +6,7 @@ import { makeManualClock } from "../../../test/support/clock.ts";
 import { Terminal } from "../../../test/support/terminal.ts";
 import { openScreen } from "./screen.ts";
 import type { Screen, ScreenState } from "./screen.ts";
-import { fit, shownText } from "./text-width.ts";
+import { fitLine, shownText } from "./text-width.ts";
 
 /** The parts of a terminal's stream that the screen uses. */
 function outputOf(terminal: EventEmitter & { write(text: string): boolean }): Parameters<typeof openScreen>[0] {
@@ -131,13 +131,13 @@ describe("the live screen", () => {
   });
 
   it("the live screen counts wide characters as two columns and removes control sequences from the user's own text", () => {
-    assert.equal(fit("東京東京", 8), "東京東京");
-    assert.equal(fit("東京東京", 7), "東京東…");
-    assert.equal(fit("東京東京", 6), "東京…");
-    assert.equal(fit("e\u0301e\u0301", 2), "e\u0301e\u0301");
-    assert.equal(fit("🚀🚀", 3), "🚀…");
-    assert.equal(fit("abc", 1), "…");
-    assert.equal(fit("abc", 0), "");
+    assert.equal(fitLine("東京東京", 8), "東京東京");
+    assert.equal(fitLine("東京東京", 7), "東京東…");
+    assert.equal(fitLine("東京東京", 6), "東京…");
+    assert.equal(fitLine("e\u0301e\u0301", 2), "e\u0301e\u0301");
+    assert.equal(fitLine("🚀🚀", 3), "🚀…");
+    assert.equal(fitLine("abc", 1), "…");
+    assert.equal(fitLine("abc", 0), "");
     assert.equal(shownText("app=東京\u001B[2J\u202E\u009b\n"), "app=東京?[2J???");
   });
 });

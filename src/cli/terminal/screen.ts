@@ -3,7 +3,7 @@ import { styleText } from "node:util";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import { renderRequest } from "./request-line.ts";
 import type { RequestLine } from "./request-line.ts";
-import { fit } from "./text-width.ts";
+import { fitLine } from "./text-width.ts";
 
 /** Maximum number of shown requests. */
 const shownRequests = 10;
@@ -58,7 +58,7 @@ export function openScreen(output: ScreenOutput, clock: Clock, state: () => Scre
     const recent = requests.toReversed().map((line) => renderRequest(line, columns - 1));
     // Leave one row for the cursor.
     const lines = [...head, ...recent].slice(0, Math.max(1, rows - 1));
-    const text = lines.map((line) => `\u001B[2K${fit(line, columns - 1)}`).join("\n");
+    const text = lines.map((line) => `\u001B[2K${fitLine(line, columns - 1)}`).join("\n");
     // The connection to the terminal may be slow, so text that it already shows is not sent again.
     if (text === drawn && size === `${columns} ${rows}`) return;
     drawn = text;

@@ -15,19 +15,19 @@ function widthOf(character: string): number {
 /**
  * Cuts `line` to `columns` columns, because a wrapped line would break the next drawing. A cut line loses its colours.
  */
-export function fit(line: string, columns: number): string {
+export function fitLine(line: string, columns: number): string {
   const plain = stripVTControlCharacters(line);
   let width = 0;
   let kept = "";
   for (const character of plain) {
     width += widthOf(character);
-    if (width > columns) return columns < 1 ? "" : `${cut(kept, columns - 1)}…`;
+    if (width > columns) return columns < 1 ? "" : `${cutLine(kept, columns - 1)}…`;
     kept += character;
   }
   return line;
 }
 
-function cut(text: string, columns: number): string {
+function cutLine(text: string, columns: number): string {
   let width = 0;
   let kept = "";
   for (const character of text) {

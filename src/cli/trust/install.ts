@@ -1,6 +1,6 @@
 /** Runs the commands that add a CA to this machine's trust stores or remove it. Prints each command before it runs. */
 import { spawnSync } from "node:child_process";
-import { visibleLine } from "../../lib/visible-text.ts";
+import { toVisibleLine } from "../../lib/visible-text.ts";
 import type { TrustStore, Words } from "./stores.ts";
 
 export interface TrustOutcome {
@@ -46,5 +46,5 @@ function runCommand([program, ...words]: Words): string | undefined {
     stdio: ["inherit", "ignore", "pipe"],
   });
   if (error) return `cannot run ${program}: ${error.message}`;
-  return status === 0 ? undefined : `${program} exited with ${status}: ${visibleLine(stderr.trim())}`;
+  return status === 0 ? undefined : `${program} exited with ${status}: ${toVisibleLine(stderr.trim())}`;
 }

@@ -39,7 +39,7 @@ const fedoraFolder = "/etc/pki/ca-trust/source/anchors";
 
 /** Returns the stores of this system with the commands that add or remove the CA. */
 export function trustStores(ca: TrustedCa, isInstall: boolean, system: TrustSystem): readonly TrustStore[] {
-  if (system.platform === "darwin") return [keychain(ca, isInstall, system.home)];
+  if (system.platform === "darwin") return [makeKeychain(ca, isInstall, system.home)];
   if (system.platform === "win32") return [windowsStore(ca, isInstall)];
   return [...systemStores(ca, isInstall, system), ...browserStores(ca, isInstall, system)];
 }
@@ -90,7 +90,7 @@ function browserStores({ file, id }: TrustedCa, isInstall: boolean, { home, hasP
   });
 }
 
-function keychain({ file, fingerprint }: TrustedCa, isInstall: boolean, home: string): TrustStore {
+function makeKeychain({ file, fingerprint }: TrustedCa, isInstall: boolean, home: string): TrustStore {
   const chain = join(home, "Library/Keychains/login.keychain-db");
   const commands: readonly Words[] = isInstall
     ? [["security", "add-trusted-cert", "-r", "trustRoot", "-k", chain, file]]

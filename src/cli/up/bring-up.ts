@@ -12,12 +12,12 @@ import type { Finding } from "../doctor/finding.ts";
 import { checkLoginHost } from "../doctor/login-host.ts";
 import { exitCodes, Failure } from "../process/exit.ts";
 import { posternProgram } from "../process/program.ts";
-import { interrupted } from "../process/signals.ts";
-import { waitForCertificate } from "./certificate.ts";
+import { waitForSignal } from "../process/signals.ts";
+import { waitForCertificate } from "./wait-for-certificate.ts";
 import type { UpChecks } from "./checks.ts";
 import { runServer } from "./foreground.ts";
-import { apiKeyIn } from "./plan.ts";
-import type { UpPlan } from "./plan.ts";
+import { apiKeyIn } from "./up-plan.ts";
+import type { UpPlan } from "./up-plan.ts";
 import { renderServerFile, writeServerFile } from "./server-file.ts";
 import type { ServerFileValues } from "./server-file.ts";
 import { startService } from "./server-service.ts";
@@ -38,15 +38,15 @@ export async function bringUp(plan: UpPlan, values: UpValues, checks: UpChecks, 
   const program = posternProgram();
   if (plan.isService) {
     startService({ program, config, data: plan.data }, change === "written", print);
-    return finish(plan, values, checks, print);
+    return finishStart(plan, values, checks, print);
   }
-  const stopped = interrupted();
+  const stopped = waitForSignal();
   const server = runServer(program, config);
   try {
     const ended = server.ended.then((code): number => {
       throw new Failure("unexpected", `the server ended with exit code ${code}: its log above says why`);
     });
-    const code = await Promise.race([finish(plan, values, checks, print), ended, stopped]);
+    const code = await Promise.race([finishStart(plan, values, checks, print), ended, stopped]);
     return code === exitCodes.fine ? await Promise.race([stopped, server.ended]) : code;
   } finally {
     server.stop();
@@ -73,7 +73,7 @@ function fileValues(plan: UpPlan, values: UpValues): ServerFileValues {
   };
 }
 
-async function finish(plan: UpPlan, values: UpValues, checks: UpChecks, print: Print): Promise<number> {
+async function finishStart(plan: UpPlan, values: UpValues, checks: UpChecks, print: Print): Promise<number> {
   const api = await openReadyApi(plan, values);
   print("✓ server: is running");
   const findings = [await waitForCertificate(api, plan.idpHost, print)];
@@ -84,7 +84,7 @@ async function finish(plan: UpPlan, values: UpValues, checks: UpChecks, print: P
   if (values.json) {
     const result = { findings: [...checks.findings, ...findings], missing_records: [], ready: isReady, ...links };
     process.stdout.write(`${JSON.stringify(result)}\n`);
-  } else if (links) print(welcome(plan, links));
+  } else if (links) print(renderWelcome(plan, links));
   return isReady ? exitCodes.fine : exitCodes.unexpected;
 }
 
@@ -149,7 +149,7 @@ async function linksOf(api: Postern): Promise<Links> {
   }
 }
 
-function welcome(
+function renderWelcome(
   { domain, publicPort }: UpPlan,
   { console_url: consoleUrl, join_command: joinCommand }: Links,
 ): string {

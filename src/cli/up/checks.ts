@@ -1,12 +1,12 @@
 /** Checks that `postern up` runs before it changes anything. */
 import type { Finding } from "../doctor/finding.ts";
-import { checkAuthority } from "./authority.ts";
-import { checkClock, checkDisk, checkDurableWrites, checkOpenFiles } from "./machine.ts";
-import { checkNames } from "./names.ts";
-import type { NameCheck } from "./names.ts";
-import type { UpPlan } from "./plan.ts";
-import { checkPort } from "./ports.ts";
-import type { NeededPort } from "./ports.ts";
+import { checkAuthority } from "./check-authority.ts";
+import { checkClock, checkDisk, checkDurableWrites, checkOpenFiles } from "./machine-checks.ts";
+import { checkNames } from "./name-checks.ts";
+import type { NameCheck } from "./name-checks.ts";
+import type { UpPlan } from "./up-plan.ts";
+import { checkPort } from "./port-checks.ts";
+import type { NeededPort } from "./port-checks.ts";
 
 export interface UpChecks extends NameCheck {
   /** Address of the certificate authority's terms of service. */

@@ -1,7 +1,7 @@
 /** What `postern up` demands of the paths of a service before it changes anything. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { demandReadable } from "./server-service.ts";
+import { requireReadable } from "./server-service.ts";
 
 const usual = {
   program: ["/usr/bin/node", "/opt/postern/bin/postern.js"],
@@ -18,7 +18,7 @@ describe("postern up with a service", () => {
   ] as const) {
     it(`postern up refuses a service if ${name} is in a home directory`, () => {
       assert.throws(
-        () => demandReadable({ ...usual, ...facts }, undefined),
+        () => requireReadable({ ...usual, ...facts }, undefined),
         ({ message }: Error) =>
           message.startsWith(`the service cannot read "${path}", because it runs as the user postern`),
       );
@@ -26,7 +26,7 @@ describe("postern up with a service", () => {
   }
 
   it("postern up accepts other directories, also with a similar name", () => {
-    demandReadable(
+    requireReadable(
       { ...usual, program: ["/homebrew/node", "/rooted/postern.js"], data: "/srv/home/postern" },
       undefined,
     );
@@ -34,9 +34,9 @@ describe("postern up with a service", () => {
 
   it("postern up with the unit of a package accepts the package's paths only", () => {
     const unit = "/usr/lib/systemd/system/postern.service";
-    demandReadable(usual, unit);
+    requireReadable(usual, unit);
     for (const other of [{ config: "/etc/other.yaml" }, { data: "/srv/postern" }]) {
-      assert.throws(() => demandReadable({ ...usual, ...other }, unit), /leave out --file and --data/);
+      assert.throws(() => requireReadable({ ...usual, ...other }, unit), /leave out --file and --data/);
     }
   });
 });

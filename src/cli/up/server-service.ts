@@ -17,7 +17,7 @@ const packaged = { config: "/etc/postern/postern.yaml", data: "/var/lib/postern"
 const hiddenDirectories = ["/home", "/root", "/run/user"];
 
 /** @throws Failure (usage) if this machine has no systemd, the user is not root, or the service could not start */
-export function demandService(facts: ServerUnitFacts): void {
+export function requireService(facts: ServerUnitFacts): void {
   if (process.platform !== "linux" || !existsSync("/run/systemd/system")) {
     throw new Failure(
       "usage",
@@ -27,14 +27,14 @@ export function demandService(facts: ServerUnitFacts): void {
   if (process.getuid?.() !== 0) {
     throw new Failure("usage", "installing a service needs root: run the command with sudo, or use --foreground");
   }
-  demandReadable(facts, findPackagedUnit());
+  requireReadable(facts, findPackagedUnit());
 }
 
 /**
  * @param packagedUnit path of the unit that a package installed; undefined if `up` writes the unit
  * @throws Failure (usage) if the service could not read its files, or would use others
  */
-export function demandReadable({ program, config, data }: ServerUnitFacts, packagedUnit: string | undefined): void {
+export function requireReadable({ program, config, data }: ServerUnitFacts, packagedUnit: string | undefined): void {
   if (packagedUnit !== undefined) {
     if (config === packaged.config && data === packaged.data) return;
     throw new Failure(

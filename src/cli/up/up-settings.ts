@@ -1,6 +1,6 @@
 import { hostName, ipAddress, listenAddress, listenAddressOrOff, nameServer } from "../../settings/kinds/address.ts";
 import { directory } from "../../settings/kinds/file.ts";
-import { emailAddress, named } from "../../settings/kinds/text.ts";
+import { emailAddress, namedText } from "../../settings/kinds/text.ts";
 import { acmeSettings } from "../../settings/acme.ts";
 import { flagOnly, many, one, optional, toggle } from "../../settings/setting.ts";
 import type { ValuesOf } from "../../settings/setting.ts";
@@ -19,7 +19,7 @@ export const upSettings = {
     many("Public address of this machine, if a router or cloud network translates it; repeatable.", ipAddress),
   ),
   data: one("Directory for all data.", directory, { default: "/var/lib/postern" }),
-  file: flagOnly(one("Configuration file to write.", named("FILE"), { default: "/etc/postern/postern.yaml" })),
+  file: flagOnly(one("Configuration file to write.", namedText("FILE"), { default: "/etc/postern/postern.yaml" })),
   httpsListen: one("Address for public HTTPS and TLS traffic.", listenAddress, { default: ":443" }),
   httpsPort: settings.httpsPort,
   httpListen: one("Address for plain HTTP, which is redirected to HTTPS.", listenAddressOrOff, { default: ":80" }),
@@ -28,7 +28,7 @@ export const upSettings = {
   acmeDirectory: acmeSettings.acmeDirectory,
   acmeCa: optional(
     "PEM file with the CA that signs the certificate of the ACME directory's server (default: the system's CAs).",
-    named("FILE"),
+    namedText("FILE"),
   ),
   nameServer: many("Name server for the DNS checks and the server; repeatable. Default: the system's.", nameServer),
   check: flagOnly(toggle("Only check, and change nothing. Exits with 1 if a check fails.")),

@@ -1,15 +1,15 @@
 /** Agents that have the server store webhooks for their URL. The edge checks their token, the control plane does the rest. */
 import type { Clock } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
-import type { AgentInboxAnswer, AgentInboxOutcome } from "../../routing/planes/inbox.ts";
+import type { AgentInboxAnswer, AgentInboxOutcome } from "../../routing/planes/inbox-questions.ts";
 import type { Upward } from "../../routing/planes/messages.ts";
-import type { RoutingTable } from "../../routing/sites/compiled.ts";
+import type { RoutingTable } from "../../routing/sites/compiled-site.ts";
 import type { InboxRequest } from "../../tunnel/server-hooks.ts";
 import { admitsAgent } from "./enforcement.ts";
-import { demandHost, hostAsked } from "./opening/endpoint-places.ts";
+import { requireHost, hostAsked } from "./opening/endpoint-places.ts";
 import type { EndpointPlacesOptions } from "./opening/endpoint-places.ts";
-import type { Credentials } from "./opening/credentials.ts";
-import { generatedName } from "./opening/host-names.ts";
+import type { Credentials } from "./opening/agent-credentials.ts";
+import { generatedName } from "./opening/generated-names.ts";
 
 export interface AgentInboxes {
   /** Rejects with `Refusal`. */
@@ -23,15 +23,15 @@ const answerMs = 8_000;
 /** Maximum number of questions that wait for the control plane, over all addresses. */
 const maxWaiting = 64;
 
-interface Needs extends Pick<EndpointPlacesOptions, "domain" | "idpHost" | "advertisedHttpsPort"> {
+interface AgentInboxOptions extends Pick<EndpointPlacesOptions, "domain" | "idpHost" | "advertisedHttpsPort"> {
   readonly table: RoutingTable;
   readonly credentials: Pick<Credentials, "authenticate">;
   readonly report: (message: Upward) => void;
   readonly clock: Clock;
 }
 
-export function makeAgentInboxes(needs: Needs): AgentInboxes {
-  const { table, credentials, report, clock } = needs;
+export function makeAgentInboxes(options: AgentInboxOptions): AgentInboxes {
+  const { table, credentials, report, clock } = options;
   const waiting = new Map<number, (outcome: AgentInboxOutcome) => void>();
   let lastCall = 0;
   return {
@@ -39,23 +39,23 @@ export function makeAgentInboxes(needs: Needs): AgentInboxes {
       const grant = credentials.authenticate({ token });
       const { accountId, credentialId } = grant;
       if (!admitsAgent(table, accountId, ip)) throw new Refusal("agent_source_denied");
-      const named = hostname === "" ? undefined : hostAsked(hostname, needs);
+      const named = hostname === "" ? undefined : hostAsked(hostname, options);
       const parts = [grant.tokenHash.toString("hex"), name, "inbox"];
-      const host = named ?? `${generatedName(parts)}.${needs.domain}`;
-      const port = needs.advertisedHttpsPort();
+      const host = named ?? `${generatedName(parts)}.${options.domain}`;
+      const port = options.advertisedHttpsPort();
       if (asked !== undefined && asked !== port) {
         throw new Refusal("agent_option_unsupported", `publish "${host}:${asked}": names are served at port ${port}`);
       }
-      demandHost(grant, host, port);
+      requireHost(grant, host, port);
       if (waiting.size >= maxWaiting) throw new Refusal("agent_inbox_unavailable");
       const call = (lastCall += 1);
       const { promise, resolve } = Promise.withResolvers<AgentInboxOutcome | undefined>();
-      const late = clock.after(answerMs, () => resolve(undefined));
+      const timer = clock.after(answerMs, () => resolve(undefined));
       waiting.set(call, resolve);
       const question = { accountId, credentialId, source: ip, verb, host, port, webhooks };
       report({ type: "agent_inbox", call, question });
       const outcome = await promise;
-      late.cancel();
+      timer.cancel();
       waiting.delete(call);
       if (outcome === undefined) throw new Refusal("agent_inbox_unavailable");
       if ("refused" in outcome) throw new Refusal(outcome.refused, outcome.message);

@@ -3,12 +3,12 @@ import { Refusal } from "../../lib/errors.ts";
 import { internalNameOf } from "../../lib/internal-names.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
-import type { RoutingTable } from "../../routing/sites/compiled.ts";
+import type { RoutingTable } from "../../routing/sites/compiled-site.ts";
 import type { AgentSession } from "../../tunnel/server-hooks.ts";
 import { namedKinds } from "./opening/account-objects.ts";
-import type { EndpointAddresses } from "./names/addresses.ts";
-import type { Credentials, Grant } from "./opening/credentials.ts";
-import type { EndpointHosts } from "./names/hosts.ts";
+import type { EndpointAddresses } from "./names/endpoint-addresses.ts";
+import type { Credentials, Grant } from "./opening/agent-credentials.ts";
+import type { EndpointHosts } from "./names/endpoint-hosts.ts";
 import type { OpenTunnels } from "./register/open-tunnels.ts";
 import type { SessionBook } from "./register/session-book.ts";
 import type { Tunnel } from "./tunnels/tunnel.ts";
@@ -59,7 +59,7 @@ export function enforceConfiguration(options: EnforcementOptions): Enforcement {
     isLooking = true;
     clock.after(dispossessAfterMs, () => {
       isLooking = false;
-      dispossess(options);
+      stopDispossessed(options);
     });
   });
 
@@ -109,7 +109,7 @@ function refreshCredential(options: EnforcementOptions, credentialId: string, ex
   const grant = credentials.refresh(credentialId);
   for (const session of affected) {
     if (grant) {
-      const denied = sessions.tunnelsOf(session).filter((tunnel) => !allows(grant, tunnel));
+      const denied = sessions.tunnelsOf(session).filter((tunnel) => !isAllowed(grant, tunnel));
       for (const tunnel of denied) tunnels.stop(tunnel, "the token's ACL no longer allows it", "agent_denied");
       continue;
     }
@@ -136,7 +136,7 @@ function renewEndpoints({ tunnels, log }: EnforcementOptions): void {
 }
 
 /** Stops endpoints whose name or port belongs to an edge or is reserved by another account. */
-function dispossess({ hosts, addresses, tunnels }: EnforcementOptions): void {
+function stopDispossessed({ hosts, addresses, tunnels }: EnforcementOptions): void {
   for (const tunnel of [...hosts.dispossessed(), ...(addresses?.dispossessed() ?? [])]) {
     tunnels.stop(
       tunnel,
@@ -146,7 +146,7 @@ function dispossess({ hosts, addresses, tunnels }: EnforcementOptions): void {
   }
 }
 
-function allows({ acl }: Grant, { endpoint, labels }: Tunnel): boolean {
+function isAllowed({ acl }: Grant, { endpoint, labels }: Tunnel): boolean {
   if (endpoint) return acl.allowsHost(internalNameOf(endpoint.host), endpoint.port);
   return Object.entries(labels ?? {}).every(([name, value]) => acl.allowsLabel(name, value));
 }

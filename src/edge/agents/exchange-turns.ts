@@ -1,5 +1,5 @@
 import { Refusal } from "../../lib/errors.ts";
-import type { AgentLimits } from "./tunnels/limits.ts";
+import type { AgentLimits } from "./tunnels/agent-limits.ts";
 
 export interface ExchangeTurns {
   /**

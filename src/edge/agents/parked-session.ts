@@ -2,7 +2,7 @@
  * Holds the tunnels of an agent that is asked to connect elsewhere and can have only one session. The names stay known
  * at every edge, and visitors wait for the agent's return.
  */
-import { contain } from "../../lib/boundary.ts";
+import { runContained } from "../../lib/boundary.ts";
 import type { AgentCommand } from "../../routing/planes/messages.ts";
 import type { RefusalName } from "../../lib/errors.ts";
 import type { AgentSession, PendingStream, ProxyHeader, TakeStream } from "../../tunnel/server-hooks.ts";
@@ -56,7 +56,7 @@ export class ParkedSession implements AgentSession {
     this.#isOver = true;
     const all = [...this.#waiting.values()].flatMap((takes) => [...takes]);
     this.#waiting.clear();
-    for (const take of all) contain("stream", () => take(undefined, "tunnel_gone"));
+    for (const take of all) runContained("stream", () => take(undefined, "tunnel_gone"));
   }
 
   ask(done: (isThere: boolean) => void): void {

@@ -1,19 +1,19 @@
 /** Implements the agent protocol: accepts agents and opens their tunnels. */
 import { internalNameOf } from "../../lib/internal-names.ts";
-import { timestamp } from "../../lib/clock.ts";
-import { letGo, reportFailure } from "../../lib/boundary.ts";
+import { formatTimestamp } from "../../lib/clock.ts";
+import { runUnattended, reportFailure } from "../../lib/boundary.ts";
 import { Refusal } from "../../lib/errors.ts";
 import type { Log } from "../../lib/log.ts";
-import type { SessionReport } from "../../directory/reports.ts";
+import type { SessionReport } from "../../directory/agent-reports.ts";
 import type { Upward } from "../../routing/planes/messages.ts";
-import type { RoutingTable } from "../../routing/sites/compiled.ts";
+import type { RoutingTable } from "../../routing/sites/compiled-site.ts";
 import type { AgentSession, BindProgress, BindRequest, ServerHooks, Unclaimed } from "../../tunnel/server-hooks.ts";
-import type { Credentials, Grant } from "./opening/credentials.ts";
+import type { Credentials, Grant } from "./opening/agent-credentials.ts";
 import type { AgentInboxes } from "./agent-inboxes.ts";
 import { admitsAgent } from "./enforcement.ts";
 import type { Elsewhere } from "./remote/elsewhere.ts";
 import type { Joining } from "./joining.ts";
-import type { AgentLimits } from "./tunnels/limits.ts";
+import type { AgentLimits } from "./tunnels/agent-limits.ts";
 import type { OpenTunnels } from "./register/open-tunnels.ts";
 import type { Opening } from "./opening/opening.ts";
 import type { SessionBook } from "./register/session-book.ts";
@@ -184,7 +184,7 @@ function preparerOf(opening: Opening): Prepare {
       if (underWay.get(tunnelId) === done) underWay.delete(tunnelId);
     };
     underWay.set(tunnelId, done);
-    return { claim: (repeat) => letGo("message", done.then(forget).then(repeat)) };
+    return { claim: (repeat) => runUnattended("message", done.then(forget).then(repeat)) };
   };
 }
 
@@ -226,7 +226,7 @@ export function renderSession(session: AgentSession, region: string): SessionRep
     os: session.os,
     metadata: session.metadata,
     region,
-    startedAt: timestamp(session.startedAt),
+    startedAt: formatTimestamp(session.startedAt),
     startedMs: session.startedAt,
     transport: session.isSsh ? "ssh" : "ngrok/2",
   };

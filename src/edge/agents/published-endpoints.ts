@@ -1,5 +1,5 @@
 /** The endpoints of an account's agents in the form of messages, so that another thread can compile them. */
-import type { AgentEndpoint } from "../../routing/planes/questions.ts";
+import type { AgentEndpoint } from "../../routing/planes/edge-questions.ts";
 import type { Opening } from "./opening/opening.ts";
 import type { SessionBook } from "./register/session-book.ts";
 import type { Elsewhere } from "./remote/elsewhere.ts";
@@ -15,7 +15,7 @@ export interface PublishedOptions {
   readonly elsewhere: Pick<Elsewhere, "endpointsOf"> | undefined;
 }
 
-export function publishedEndpoints(options: PublishedOptions): readonly AgentEndpoint[] {
+export function listPublishedEndpoints(options: PublishedOptions): readonly AgentEndpoint[] {
   const found: AgentEndpoint[] = [];
   let length = 0;
   for (const endpoint of endpointsOf(options)) {

@@ -5,13 +5,13 @@ import type { Clock } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
 import type { RefusalName } from "../../lib/errors.ts";
 import { silentLog } from "../../lib/log.ts";
-import { fingerprint, hashToken, newToken, tokenPrefixes } from "../../lib/tokens.ts";
+import { fingerprintToken, hashToken, newToken, tokenPrefixes } from "../../lib/tokens.ts";
 import type { RoutingChange, AgentCommand, Upward } from "../../routing/planes/messages.ts";
-import { makeRoutingTable } from "../../routing/table.ts";
+import { makeRoutingTable } from "../../routing/routing-table.ts";
 import type { ResourceObject } from "../../schema/object.ts";
 import type { AgentSession, BindRequest } from "../../tunnel/server-hooks.ts";
-import { defaultAgentLimits } from "./tunnels/limits.ts";
-import type { AgentLimits } from "./tunnels/limits.ts";
+import { defaultAgentLimits } from "./tunnels/agent-limits.ts";
+import type { AgentLimits } from "./tunnels/agent-limits.ts";
 import { makeAgentRegistry } from "./registry.ts";
 
 const plainBind: BindRequest = {
@@ -128,7 +128,7 @@ function platform(limits: Partial<AgentLimits> = {}) {
     account_id: accountId,
     revision: 0,
     doc: {
-      fingerprint: fingerprint(token),
+      fingerprint: fingerprintToken(token),
       token_hash: hashToken(token).toString("hex"),
       acl: [],
       owner_id: null,

@@ -6,26 +6,26 @@ import type { Log } from "../../lib/log.ts";
 import { nameOf } from "../../lib/plain-names.ts";
 import { modules } from "../../modules/index.ts";
 import type { ModuleDeclaration } from "../../traffic/module.ts";
-import type { ConnectionSite, RoutingTable, Site } from "../../routing/sites/compiled.ts";
+import type { ConnectionSite, RoutingTable, Site } from "../../routing/sites/compiled-site.ts";
 import type { AgentCommand, Downward, Upward } from "../../routing/planes/messages.ts";
-import type { AgentEndpoint } from "../../routing/planes/questions.ts";
+import type { AgentEndpoint } from "../../routing/planes/edge-questions.ts";
 import type { AgentSession, ServerHooks } from "../../tunnel/server-hooks.ts";
 import type { PeerHost } from "../peers/arriving-stream.ts";
 import type { Peers } from "../peers/peers.ts";
 import { makeAgentInboxes } from "./agent-inboxes.ts";
 import type { AgentInboxes } from "./agent-inboxes.ts";
-import { makeCredentials } from "./opening/credentials.ts";
+import { makeCredentials } from "./opening/agent-credentials.ts";
 import { makeExchangeTurns } from "./exchange-turns.ts";
-import { makeTunnelGroups } from "./register/groups.ts";
-import type { Group, GroupPlan } from "./register/groups.ts";
-import { makeEndpointAddresses } from "./names/addresses.ts";
+import { makeTunnelGroups } from "./register/tunnel-groups.ts";
+import type { TunnelGroup, GroupPlan } from "./register/tunnel-groups.ts";
+import { makeEndpointAddresses } from "./names/endpoint-addresses.ts";
 import { enforceConfiguration } from "./enforcement.ts";
 import { followElsewhere } from "./remote/elsewhere.ts";
 import type { Elsewhere } from "./remote/elsewhere.ts";
-import { makeEndpointHosts } from "./names/hosts.ts";
+import { makeEndpointHosts } from "./names/endpoint-hosts.ts";
 import { makeJoining } from "./joining.ts";
 import type { Joining } from "./joining.ts";
-import type { AgentLimits } from "./tunnels/limits.ts";
+import type { AgentLimits } from "./tunnels/agent-limits.ts";
 import { makeOpenTunnels } from "./register/open-tunnels.ts";
 import type { OpenTunnels, TcpAddresses, TunnelClosed } from "./register/open-tunnels.ts";
 import { makeOpening } from "./opening/opening.ts";
@@ -33,7 +33,7 @@ import { makeParking } from "./parking.ts";
 import type { ParkedTunnels } from "./parking.ts";
 import { makeProtocolHooks, newerSession, renderSession } from "./protocol-hooks.ts";
 import { makeSessionBook } from "./register/session-book.ts";
-import { publishedEndpoints } from "./published-endpoints.ts";
+import { listPublishedEndpoints } from "./published-endpoints.ts";
 import type { SessionBook } from "./register/session-book.ts";
 import { makeSharedNames } from "./names/shared-names.ts";
 import type { SharedNames } from "./names/shared-names.ts";
@@ -92,7 +92,7 @@ export interface AgentRegistry extends ServerHooks {
   /** Returns the endpoints of the account's agents, at this edge and at others, up to a bound. */
   endpointsOf(accountId: string): readonly AgentEndpoint[];
   /** Returns the online tunnels of a tunnel group backend. */
-  group(plan: GroupPlan): Group;
+  group(plan: GroupPlan): TunnelGroup;
   /** Calls `listener` once for each tunnel that closes. */
   onTunnelClosed(listener: TunnelClosed): void;
   /** Returns reports of everything that is open, for a restarted control plane. */
@@ -219,13 +219,13 @@ export function makeAgentRegistry(options: AgentRegistryOptions): AgentRegistry 
     nodeId: (edgeId) => edgesHere(edgeId)[0] as string,
     edgeSet: (edgeId) => hash("sha256", edgesHere(edgeId).join(), "base64url").slice(0, edgeSetLength),
     siteFor: (host) => httpSite(hosts.tunnel(host), "https"),
-    secureAt: (host) => secureSite(hosts.tunnel(host)),
+    secureAt: (host) => siteOverTls(hosts.tunnel(host)),
     plainSiteFor: (host) => httpSite(hosts.tunnel(nameOf("http", host)), "http"),
     tlsSiteFor: (host) => connectionSite(hosts.tunnel(host)),
     tcpSiteAt: (port) => connectionSite(addresses?.tunnel(port)),
     pool: hosts.tunnels,
     tunnel: tunnels.byId,
-    endpointsOf: (accountId) => publishedEndpoints({ accountId, sessions, opening, elsewhere }),
+    endpointsOf: (accountId) => listPublishedEndpoints({ accountId, sessions, opening, elsewhere }),
     group: groups.of,
     onTunnelClosed: tunnels.onClosed,
     snapshot: () => reportsOf(sessions, tunnels, region),
@@ -292,7 +292,7 @@ function httpSite(tunnel: Tunnel | undefined, proto: "https" | "http"): Site | u
   return endpoint?.proto === proto && "findRoute" in endpoint.site ? endpoint.site : undefined;
 }
 
-function secureSite(tunnel: Tunnel | undefined): Site | ConnectionSite | undefined {
+function siteOverTls(tunnel: Tunnel | undefined): Site | ConnectionSite | undefined {
   const endpoint = tunnel?.endpoint;
   return endpoint?.proto === "https" || endpoint?.proto === "tls" ? endpoint.site : undefined;
 }

@@ -1,7 +1,7 @@
-import type { ConnectionFacts } from "../../traffic/exchange.ts";
+import type { ConnectionFacts } from "../../traffic/connection-facts.ts";
 import type { Step } from "../../traffic/step.ts";
-import type { ConnectionOutcome } from "../../routing/planes/questions.ts";
-import type { ConnectionSite } from "../../routing/sites/compiled.ts";
+import type { ConnectionOutcome } from "../../routing/planes/edge-questions.ts";
+import type { ConnectionSite } from "../../routing/sites/compiled-site.ts";
 
 /** A connection that is over or was refused. */
 export interface ClosedConnection {

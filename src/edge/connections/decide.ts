@@ -2,10 +2,15 @@ import { workOn } from "../../lib/heartbeat.ts";
 import type { InternalAddress } from "../../lib/internal-names.ts";
 import type { Handshake } from "../../traffic/handshake.ts";
 import type { OpenConnection } from "../../traffic/open-connection.ts";
-import { passed } from "../../traffic/step.ts";
+import { passStep } from "../../traffic/step.ts";
 import type { Step } from "../../traffic/step.ts";
-import type { ConnectionSite } from "../../routing/sites/compiled.ts";
-import { moduleFailed, refused, tooManyHops, withoutUpstream } from "../../routing/sites/refusals.ts";
+import type { ConnectionSite } from "../../routing/sites/compiled-site.ts";
+import {
+  moduleFailed,
+  refuseByRouter,
+  refuseTooManyHops,
+  withoutUpstream,
+} from "../../routing/sites/router-refusals.ts";
 
 /**
  * Decides whether a connection from `source` may use `site`, for real and described connections. Pushes the steps of
@@ -19,7 +24,7 @@ export function decideConnection(
   steps: Step[],
   failed: (error: unknown) => void,
 ): Step | undefined {
-  if (site.problem) return refused("route_broken", `the edge has a problem: ${site.problem.message ?? ""}`);
+  if (site.problem) return refuseByRouter("route_broken", `the edge has a problem: ${site.problem.message ?? ""}`);
   for (const module of site.connection) {
     let step: Step | undefined;
     try {
@@ -74,14 +79,14 @@ export async function decideOpened(
     const next = deciding.internal(first.accountId, to);
     const name = `${to.scheme}://${to.host}:${to.port}`;
     const step = next
-      ? (tooManyHops(hops, name) ??
+      ? (refuseTooManyHops(hops, name) ??
         decideConnection(next, connection.facts.source, steps, deciding.failed) ??
-        endedTooSoon(next, connection))
-      : refused("unknown_host", `no internal endpoint is at "${name}"`);
+        refuseEarlyTls(next, connection))
+      : refuseByRouter("unknown_host", `no internal endpoint is at "${name}"`);
     if (step) steps.push(step);
     if (step || !next) return undefined;
     steps.push(
-      passed("router", `forwarded to ${next.kind} ${next.id}`, {
+      passStep("router", `forwarded to ${next.kind} ${next.id}`, {
         kind: "endpoint",
         id: next.id,
         revision: next.revision,
@@ -132,15 +137,15 @@ async function tlsEnded(
   if (handshake === undefined || handshake.passthrough || connection.endTls === undefined) return true;
   const ended = await connection.endTls(handshake, site.certificate);
   if (!(ended instanceof Error)) return true;
-  steps.push(refused("route_broken", ended.message));
+  steps.push(refuseByRouter("route_broken", ended.message));
   return false;
 }
 
 /** K2: TLS was terminated before an endpoint that requires client certificates. */
-function endedTooSoon(
+function refuseEarlyTls(
   { handshake: { clientAuthorities } }: ConnectionSite,
   { facts }: OpenConnection,
 ): Step | undefined {
   if (clientAuthorities === undefined || facts.tls === undefined) return undefined;
-  return refused("misdirected", "the endpoint requires client certificates, but TLS was already terminated");
+  return refuseByRouter("misdirected", "the endpoint requires client certificates, but TLS was already terminated");
 }

@@ -1,26 +1,26 @@
 import type { Socket } from "node:net";
-import { contain, contained, reportFailure } from "../../lib/boundary.ts";
+import { runContained, makeContained, reportFailure } from "../../lib/boundary.ts";
 import { discardingReceiver } from "../../lib/io/byte-stream.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Deadlines, Timed } from "../../lib/deadlines.ts";
 import type { Log } from "../../lib/log.ts";
 import { Seat } from "../../lib/collections/roster.ts";
-import type { Listed } from "../../lib/collections/roster.ts";
+import type { RosterMember } from "../../lib/collections/roster.ts";
 import { cutSocket, socketStream } from "../../lib/io/socket-stream.ts";
 import { newConnectionId } from "../../lib/traffic-ids.ts";
-import { splice } from "../../lib/io/splice.ts";
+import { spliceStreams } from "../../lib/io/splice.ts";
 import type { OwnCertificate } from "../../lib/certificates/own-certificate.ts";
-import type { ConnectionFacts, TlsFacts } from "../../traffic/exchange.ts";
+import type { ConnectionFacts, TlsFacts } from "../../traffic/connection-facts.ts";
 import type { Handshake } from "../../traffic/handshake.ts";
 import type { OpenConnection } from "../../traffic/open-connection.ts";
 import type { Step } from "../../traffic/step.ts";
-import type { ConnectionSite } from "../../routing/sites/compiled.ts";
-import { moduleFailed } from "../../routing/sites/refusals.ts";
+import type { ConnectionSite } from "../../routing/sites/compiled-site.ts";
+import { moduleFailed } from "../../routing/sites/router-refusals.ts";
 import type { Tunnel } from "../agents/tunnels/tunnel.ts";
 import type { TlsEnd } from "../tls/tls-end.ts";
 import type { ConnectionUpstreams, Opened } from "../upstreams/connection-upstreams.ts";
-import type { SpliceCounters } from "./counters.ts";
-import type { SpliceLimits } from "./limits.ts";
+import type { SpliceCounters } from "./splice-counters.ts";
+import type { SpliceLimits } from "./splice-limits.ts";
 import type { ClosedConnection } from "./closed-connection.ts";
 import { decideOpened, isDecidedOpen } from "./decide.ts";
 import type { Deciding } from "./decide.ts";
@@ -45,7 +45,7 @@ export interface SplicedConnections {
 }
 
 /** One connection, from its acceptance to the end of both sides. */
-export class SplicedConnection implements Timed, Listed, OpenConnection {
+export class SplicedConnection implements Timed, RosterMember, OpenConnection {
   expiresAt: number;
   /** Index among all connections. */
   place = -1;
@@ -182,7 +182,7 @@ export class SplicedConnection implements Timed, Listed, OpenConnection {
   }
 
   /** Called when the client disconnected, or was disconnected, before there was an upstream. */
-  readonly #gone = contained(
+  readonly #gone = makeContained(
     "connection",
     () => {
       this.#withdraw();
@@ -216,7 +216,7 @@ export class SplicedConnection implements Timed, Listed, OpenConnection {
       this.#all.reached(this, tunnel);
     }
     const client = socketStream(socket, discardingReceiver, true);
-    splice(client, opened.stream, this);
+    spliceStreams(client, opened.stream, this);
     this.#expireIn(limits.idleTimeoutMs);
     // The socket has been paused since it was accepted, so that nothing is read before now.
     socket.resume();
@@ -254,7 +254,7 @@ export class SplicedConnection implements Timed, Listed, OpenConnection {
   #over(outcome: ClosedConnection["outcome"]): void {
     this.#isOver = true;
     this.#all.leave(this);
-    contain("connection", () => this.#tellOver(outcome));
+    runContained("connection", () => this.#tellOver(outcome));
   }
 
   #tellOver(outcome: ClosedConnection["outcome"]): void {

@@ -1,26 +1,26 @@
-import { letGo, reportFailure } from "../../lib/boundary.ts";
+import { runUnattended, reportFailure } from "../../lib/boundary.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Metrics } from "../../lib/metrics.ts";
 import { InOrder } from "../../lib/slices.ts";
-import { loginKinds } from "../../identity/engine.ts";
+import { loginKinds } from "../../identity/login-engine.ts";
 import type { SamlLogins } from "../../identity/saml-login/saml-logins.ts";
-import type { Logins } from "../../identity/engine.ts";
-import { recordOf, sessionKind } from "../../identity/sessions/records.ts";
-import type { RoutingTable } from "../../routing/sites/compiled.ts";
+import type { Logins } from "../../identity/login-engine.ts";
+import { recordOf, sessionKind } from "../../identity/sessions/session-records.ts";
+import type { RoutingTable } from "../../routing/sites/compiled-site.ts";
 import type { Downward, Link, Problem, Relayed, RelayedAnswer, Upward } from "../../routing/planes/messages.ts";
 import type { ResourceObject } from "../../schema/object.ts";
 import type { PackedObjects } from "../../schema/packed.ts";
-import type { InboxResult } from "../../traffic/inbox.ts";
+import type { InboxResult } from "../../traffic/stored-request.ts";
 import type { AgentInboxes } from "../agents/agent-inboxes.ts";
 import type { Joining } from "../agents/joining.ts";
 import type { SharedRegister } from "../agents/registry.ts";
 import type { DeliverFromInbox } from "../http/inbox-delivery.ts";
 import type { InboxLine } from "../http/inbox-line.ts";
 import type { PeerPlaces, Peers } from "../peers/peers.ts";
-import type { PeerPlace } from "../peers/transport.ts";
+import type { PeerPlace } from "../peers/peer-transport.ts";
 import type { AcmeChallenges } from "../tls/acme-challenges.ts";
 import type { Reached } from "./reached.ts";
-import type { EdgeStanding } from "./standing.ts";
+import type { EdgeStanding } from "./follow-standing.ts";
 import type { OwnSeries } from "./own-series.ts";
 import type { Tallies } from "../watch/tallies.ts";
 import type { TrafficReports } from "../watch/traffic-reports.ts";
@@ -81,13 +81,13 @@ export function followControlPlane(options: ControlLineOptions): void {
 
   const answerWith = (asked: Relayed, answer: Promise<Upward>): void => {
     const sent = answer.then((one) => link.send(one));
-    letGo("message", sent, () => link.send(unanswered(asked, "the edge could not answer")));
+    runUnattended("message", sent, () => link.send(makeUnanswered(asked, "the edge could not answer")));
   };
 
   const deliver = ({ call, delivery, body }: Extract<Downward, { readonly type: "inbox_delivery" }>): void => {
     const tell = (result: InboxResult): void => link.send({ type: "inbox_result", call, result });
     const broken = { error: "the edge could not deliver the message", durationMs: 0 };
-    letGo("message", options.deliverFromInbox(delivery, body).then(tell), () => tell(broken));
+    runUnattended("message", options.deliverFromInbox(delivery, body).then(tell), () => tell(broken));
   };
 
   const inOrder = new InOrder();
@@ -108,7 +108,7 @@ export function followControlPlane(options: ControlLineOptions): void {
         answerWith(message, options.answer(message));
         return undefined;
       case "relay":
-        answerWith(message.message, relayed(options, message, message.message));
+        answerWith(message.message, relayMessage(options, message, message.message));
         return undefined;
       case "joined":
         options.joined(message.call, message.joined);
@@ -305,12 +305,12 @@ function followConfiguration(options: ControlLineOptions, askAnew: () => void): 
 }
 
 /** Returns the answer of another node's edge, or that it does not answer. */
-async function relayed(options: ControlLineOptions, place: PeerPlace, message: Relayed): Promise<Upward> {
+async function relayMessage(options: ControlLineOptions, place: PeerPlace, message: Relayed): Promise<Upward> {
   const answer = await options.relay?.(place, message);
-  return answer ?? unanswered(message, "the agent's server does not answer");
+  return answer ?? makeUnanswered(message, "the agent's server does not answer");
 }
 
-function unanswered({ call, type }: Relayed, why: string): Upward {
+function makeUnanswered({ call, type }: Relayed, why: string): Upward {
   if (type === "question") return { type: "answer", call, answer: undefined };
   return { type: "command_result", call, error: { reason: "command_timeout", message: why } };
 }

@@ -1,7 +1,7 @@
 /** Gets the history of this node's traffic from its control plane, for another node. */
 import type { Clock } from "../../lib/clock.ts";
 import type { Upward } from "../../routing/planes/messages.ts";
-import type { SeriesAnswer, SeriesQuestion } from "../../routing/planes/questions.ts";
+import type { SeriesAnswer, SeriesQuestion } from "../../routing/planes/edge-questions.ts";
 
 export interface OwnSeries {
   /** Rejects if the control plane does not answer. */
@@ -22,11 +22,11 @@ export function makeOwnSeries(report: (message: Upward) => void, clock: Clock): 
       if (waiting.size >= maxWaiting) throw new Error("too many questions wait for the control plane");
       const call = (lastCall += 1);
       const { promise, resolve } = Promise.withResolvers<SeriesAnswer | undefined>();
-      const late = clock.after(answerMs, () => resolve(undefined));
+      const timer = clock.after(answerMs, () => resolve(undefined));
       waiting.set(call, resolve);
       report({ type: "series_wanted", call, question });
       const answer = await promise;
-      late.cancel();
+      timer.cancel();
       waiting.delete(call);
       if (!answer) throw new Error("the control plane does not have the history of traffic");
       return answer;

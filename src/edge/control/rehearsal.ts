@@ -1,26 +1,26 @@
-import { contain } from "../../lib/boundary.ts";
+import { runContained } from "../../lib/boundary.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { isBodiless } from "../../http1/bodiless.ts";
 import { emptyFields } from "../../http1/field-table.ts";
 import type { ResponseHead } from "../../traffic/exchange.ts";
-import type { DescribedVisitor } from "../../traffic/login.ts";
+import type { DescribedVisitor } from "../../traffic/visitor.ts";
 import type { HeaderPairs } from "../../traffic/header-list.ts";
 import type { CompiledModule } from "../../traffic/module.ts";
 import type { Answer, Step } from "../../traffic/step.ts";
 import type { UpstreamPlan } from "../../traffic/upstream-plan.ts";
-import type { CompiledRoute } from "../../routing/sites/compiled.ts";
-import type { ClientConnection } from "../http/client-connection.ts";
+import type { CompiledRoute } from "../../routing/sites/compiled-site.ts";
+import type { ClientConnection } from "../http/visitor-connection.ts";
 import { DecidedExchange } from "../http/decided-exchange.ts";
 import type { ResponseHook } from "../http/decided-exchange.ts";
-import { stripResponse } from "../http/forwarding.ts";
-import type { ForwardedBefore } from "../http/forwarding.ts";
+import { stripResponse } from "../http/forwarded-fields.ts";
+import type { ForwardedBefore } from "../http/forwarded-fields.ts";
 import type { ReceivedRequest } from "../http/received-request.ts";
 import { ModuleResponse } from "../http/response-stages.ts";
 import type { ResponseBody } from "../http/response-stages.ts";
 import type { Picked } from "../upstreams/pick.ts";
 import type { RequestUpstreams } from "../upstreams/request-upstreams.ts";
 
-export interface Described {
+export interface RehearsedRequest {
   readonly request: ReceivedRequest;
   readonly body: Buffer;
   /** The user to treat as logged in. */
@@ -34,7 +34,7 @@ export interface Described {
  * trace of it.
  */
 export class Rehearsal extends DecidedExchange {
-  readonly #described: Described;
+  readonly #described: RehearsedRequest;
   #body: Buffer;
   readonly #upstreams: Pick<RequestUpstreams, "foresee">;
   readonly #settled = Promise.withResolvers<void>();
@@ -46,7 +46,7 @@ export class Rehearsal extends DecidedExchange {
   /** The lines of the edge that the upstream would receive. */
   forwarded = "";
 
-  constructor(client: ClientConnection, described: Described, upstreams: Pick<RequestUpstreams, "foresee">) {
+  constructor(client: ClientConnection, described: RehearsedRequest, upstreams: Pick<RequestUpstreams, "foresee">) {
     super(client, described.request);
     this.#described = described;
     this.bodyArrival = this.arrival;
@@ -73,7 +73,7 @@ export class Rehearsal extends DecidedExchange {
   }
 
   body(maxBytes: number): Promise<Buffer> {
-    return bounded(this.#body, maxBytes);
+    return limitBody(this.#body, maxBytes);
   }
 
   /** Sets the length, as for a real request. */
@@ -110,7 +110,7 @@ export class Rehearsal extends DecidedExchange {
   }
 
   broke(error: unknown): void {
-    contain("exchange", () => this.moduleFailed(error));
+    runContained("exchange", () => this.moduleFailed(error));
     // Has no effect if the failure has become the ending.
     this.#settled.reject(error);
   }
@@ -134,7 +134,7 @@ export class Rehearsal extends DecidedExchange {
       stripResponse(fields);
       let body = response.body;
       const keptBody: ResponseBody = {
-        body: (maxBytes) => bounded(body, maxBytes),
+        body: (maxBytes) => limitBody(body, maxBytes),
         replaceBody: (bytes) => void (body = bytes),
       };
       this.#response = new ModuleResponse(response.status, fields, { keptBody, keepBody: () => keptBody });
@@ -163,6 +163,6 @@ export class Rehearsal extends DecidedExchange {
   }
 }
 
-function bounded(body: Buffer, maxBytes: number): Promise<Buffer> {
+function limitBody(body: Buffer, maxBytes: number): Promise<Buffer> {
   return body.length > maxBytes ? Promise.reject(new Refusal("payload_too_large")) : Promise.resolve(body);
 }

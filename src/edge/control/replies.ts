@@ -1,10 +1,10 @@
-import type { CaptureLine, CapturePage, CapturePageQuery } from "../../capture/batch.ts";
+import type { CaptureLine, CapturePage, CapturePageQuery } from "../../capture/capture-batch.ts";
 import type { AddressFacts } from "../../geo/address-book.ts";
 import { joinNewest } from "../../lib/collections/join-newest.ts";
 import { timeOfId } from "../../lib/traffic-ids.ts";
-import type { EdgeAnswer, EdgeQuestion, Outcome, Standing } from "../../routing/planes/questions.ts";
+import type { EdgeAnswer, EdgeQuestion, ExchangeOutcome, NodeMembership } from "../../routing/planes/edge-questions.ts";
 import type { AgentRegistry } from "../agents/registry.ts";
-import type { EdgeExplainer } from "./explain.ts";
+import type { EdgeExplainer } from "./edge-explainer.ts";
 import type { OwnSeries } from "./own-series.ts";
 import type { Reached } from "./reached.ts";
 import type { AllTraces } from "../watch/observers.ts";
@@ -12,7 +12,7 @@ import type { AllTraces } from "../watch/observers.ts";
 /** Returns a page of captured requests of this node. */
 export type CapturedPages = (query: CapturePageQuery) => Promise<CapturePage | undefined>;
 
-async function capturedOne(
+async function findCaptured(
   captured: CapturedPages | undefined,
   accountId: string,
   id: string,
@@ -27,7 +27,7 @@ export interface RepliesOptions {
   readonly traces: AllTraces;
   readonly explainer: EdgeExplainer;
   readonly reached: Reached;
-  readonly standing: () => Standing;
+  readonly standing: () => NodeMembership;
   /** Shows the countries of sources. */
   readonly addresses: Pick<AddressFacts, "known">;
   readonly series: Pick<OwnSeries, "ask">;
@@ -60,7 +60,7 @@ export function makeReplies({
         return { name: "reached", isReached: await reached.wait(question, question.timeoutMs) };
       case "request": {
         const { accountId, id, keyId } = question;
-        const page = await capturedOne(captured, accountId, id, keyId);
+        const page = await findCaptured(captured, accountId, id, keyId);
         const found = page?.found[0] ?? requests.find(accountId, id);
         if (found) return { name: "requests", requests: located([found]), more: false };
         const missing = page?.missing;
@@ -69,7 +69,7 @@ export function makeReplies({
       case "requests": {
         const { accountId, limit, beforeId, since, until, outcome, text, filter, whole, keyId } = question;
         const recent = requests.list(accountId, limit, beforeId, question);
-        const wanted = { ...filter, outcome: outcome as Outcome | undefined, text };
+        const wanted = { ...filter, outcome: outcome as ExchangeOutcome | undefined, text };
         const page = await captured?.({ accountId, limit, beforeId, since, until, filter: wanted, whole, keyId });
         const { found, more } = joinNewest(limit, [recent, ...(page ? [page] : [])]);
         return { name: "requests", requests: located(found), more, missing: page?.missing };

@@ -40,15 +40,15 @@ export function renderAnswer(
   const { status } = fixed;
   if (!(status >= 200 && status <= 599)) throw new Error(`answer a request: ${status} is not a final status`);
   const fields = emptyFields();
-  append(fields, fixed.headers);
-  if ("error" in answer && answer.headers !== undefined) append(fields, answer.headers);
+  appendHeaders(fields, fixed.headers);
+  if ("error" in answer && answer.headers !== undefined) appendHeaders(fields, answer.headers);
   const body = Buffer.from(fixed.body as string);
   if (!isBodiless(status)) fields.append("content-length", String(body.length));
   if (!fields.has("date")) fields.append("date", new Date(nowMs).toUTCString());
   return { status, fields, body: request.method === "HEAD" || isBodiless(status) ? noBytes : body };
 }
 
-function append(fields: FieldTable, headers: AnswerHeaders): void {
+function appendHeaders(fields: FieldTable, headers: AnswerHeaders): void {
   for (const name in headers) {
     if (notConfigurable.has(name.toLowerCase())) continue;
     const value = headers[name] as string | readonly string[];

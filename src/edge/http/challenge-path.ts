@@ -1,4 +1,4 @@
-import { answered } from "../../traffic/step.ts";
+import { answerStep } from "../../traffic/step.ts";
 import type { OwnedPath } from "./owned-paths.ts";
 
 /** Answers a certificate authority's HTTP-01 challenge, which checks control of a domain (RFC 8555 §8.3). */
@@ -10,7 +10,7 @@ export function challengePath(body: (host: string, path: string) => string | und
       if (found === undefined) return undefined;
       const headers = { "content-type": "text/plain", "cache-control": "no-store" };
       const answer = { status: 200, headers, body: found };
-      return { request: () => answered("router", "a certificate authority checks the domain", answer) };
+      return { request: () => answerStep("router", "a certificate authority checks the domain", answer) };
     },
   };
 }

@@ -1,9 +1,9 @@
 import { canonicalPath } from "../../lib/canonical-path.ts";
-import { encodedPath, encodedPathFault } from "../../lib/encoded-path.ts";
+import { encodeCanonicalPath, encodedPathFault } from "../../lib/encoded-path.ts";
 import { withoutDotSegments } from "../../lib/spelled-path.ts";
 import { expectsOnlyContinue } from "../../http1/expectation.ts";
 import type { Answer, Step } from "../../traffic/step.ts";
-import { refused } from "../../routing/sites/refusals.ts";
+import { refuseByRouter } from "../../routing/sites/router-refusals.ts";
 import type { ReceivedRequest } from "./received-request.ts";
 
 const refusedMethods = new Set(["CONNECT", "TRACE"]);
@@ -25,8 +25,8 @@ export function checkHead(request: ReceivedRequest, maxBodyBytes: number): Step 
   const query = mark < 0 ? "" : target.slice(mark);
   let path = canonicalPath(sent);
   if (path === undefined) {
-    path = encodedPath(sent);
-    if (path === undefined) return invalidPath(sent);
+    path = encodeCanonicalPath(sent);
+    if (path === undefined) return refusePath(sent);
     request.isEncoded = true;
   }
   request.path = path;
@@ -36,20 +36,20 @@ export function checkHead(request: ReceivedRequest, maxBodyBytes: number): Step 
 }
 
 const methodRefused: Step = Object.freeze({
-  ...refused("method_refused", "the method is not forwarded"),
+  ...refuseByRouter("method_refused", "the method is not forwarded"),
   answer: {
     error: "method_refused",
     headers: { allow: "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS" },
   } satisfies Answer,
 });
-const expectationFailed = refused("expectation_failed", "the request expects something other than 100-continue");
-const bodyTooLarge = refused("payload_too_large", "the announced body is larger than allowed");
+const expectationFailed = refuseByRouter("expectation_failed", "the request expects something other than 100-continue");
+const bodyTooLarge = refuseByRouter("payload_too_large", "the announced body is larger than allowed");
 
-function invalidPath(path: string): Step {
+function refusePath(path: string): Step {
   const fault = encodedPathFault(path);
   const answer: Answer = {
     error: "bad_request",
     detail: `the path has ${fault}, which servers interpret differently`,
   };
-  return { ...refused("bad_request", `the path has no canonical form: it has ${fault}`), answer };
+  return { ...refuseByRouter("bad_request", `the path has no canonical form: it has ${fault}`), answer };
 }

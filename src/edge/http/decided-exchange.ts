@@ -1,4 +1,4 @@
-import { letGo } from "../../lib/boundary.ts";
+import { runUnattended } from "../../lib/boundary.ts";
 import { workOn } from "../../lib/heartbeat.ts";
 import { hostOfName } from "../../lib/plain-names.ts";
 import { Refusal } from "../../lib/errors.ts";
@@ -10,12 +10,18 @@ import type { CompiledModule } from "../../traffic/module.ts";
 import { OwnResponse } from "../../traffic/own-response.ts";
 import type { Answer, FixedAnswer, Step } from "../../traffic/step.ts";
 import type { UpstreamPlan } from "../../traffic/upstream-plan.ts";
-import type { CompiledRoute, Site } from "../../routing/sites/compiled.ts";
-import { moduleFailed, noBackend, refused, tooManyHops, unroutable } from "../../routing/sites/refusals.ts";
+import type { CompiledRoute, Site } from "../../routing/sites/compiled-site.ts";
+import {
+  moduleFailed,
+  noBackend,
+  refuseByRouter,
+  refuseTooManyHops,
+  refuseUnroutable,
+} from "../../routing/sites/router-refusals.ts";
 import { encodingRefused } from "./encoded-request.ts";
 import { ExchangeRecord } from "./exchange-record.ts";
-import { nothingBefore, stripRequest } from "./forwarding.ts";
-import type { ForwardedBefore } from "./forwarding.ts";
+import { nothingBefore, stripRequest } from "./forwarded-fields.ts";
+import type { ForwardedBefore } from "./forwarded-fields.ts";
 import { matchRoute } from "./match-route.ts";
 import type { ModuleResponse } from "./response-stages.ts";
 
@@ -140,12 +146,12 @@ export abstract class DecidedExchange extends ExchangeRecord implements Exchange
     if (site === undefined) return this.refuse("unknown_host", `no internal endpoint is at "${name}"`);
     const host = hostOfName(name);
     this.#hops += 1;
-    const loop = tooManyHops(this.#hops, host);
+    const loop = refuseTooManyHops(this.#hops, host);
     if (loop !== undefined) return this.#deny(loop);
     const target = site.problem === undefined ? site.findRoute(this.request.path, host) : undefined;
     if (target === undefined || target.problem !== undefined) {
       const { path } = this.request;
-      return this.#deny(unroutable(site, target, path) ?? noBackend);
+      return this.#deny(refuseUnroutable(site, target, path) ?? noBackend);
     }
     const { request, shared } = this;
     const unclear = request.isEncoded ? encodingRefused(request, host, site, target, shared.context) : undefined;
@@ -174,16 +180,16 @@ export abstract class DecidedExchange extends ExchangeRecord implements Exchange
     if (answer === undefined || this.#callers.length === 0) return this.#take(step);
     // Response rules do not change a refusal, as within a single policy.
     if ("error" in answer || step.outcome !== "answered" || step.drops === true) return this.#take(step);
-    letGo("exchange", this.#answerCallers(step, answer), (error) => this.broke(error));
+    runUnattended("exchange", this.#answerCallers(step, answer), (error) => this.broke(error));
     return false;
   }
 
   /** Passes the answer of an internal endpoint to its callers' response hooks, like an upstream's response. */
-  async #answerCallers(step: Step, given: FixedAnswer): Promise<void> {
+  async #answerCallers(step: Step, fixed: FixedAnswer): Promise<void> {
     const hooks = this.#callers;
     this.#callers = noHooks;
     try {
-      const response = new OwnResponse(given);
+      const response = new OwnResponse(fixed);
       this.answered = response;
       for (const hook of hooks) {
         workOn(this.route?.mark ?? 0);
@@ -257,7 +263,7 @@ export abstract class DecidedExchange extends ExchangeRecord implements Exchange
    * @param detail one clause, for the client
    */
   refuse(reason: RefusalName, why: string, detail?: string): void {
-    const step = refused(reason, why);
+    const step = refuseByRouter(reason, why);
     this.#deny(detail === undefined ? step : { ...step, answer: { error: reason, detail } });
   }
 

@@ -1,14 +1,14 @@
 import { HostReader } from "../../http1/host-reader.ts";
 import { readRequestHead } from "../../http1/read-request.ts";
-import type { RequestDescription } from "../../routing/planes/questions.ts";
-import type { HttpLimits } from "./context.ts";
+import type { RequestDescription } from "../../routing/planes/edge-questions.ts";
+import type { HttpLimits } from "./http-context.ts";
 import { receiveHttp1 } from "./http1-request.ts";
 import type { ReceivedRequest } from "./received-request.ts";
 
-type Described = Pick<RequestDescription, "method" | "target" | "host" | "headers" | "body" | "scheme">;
+type RequestParts = Pick<RequestDescription, "method" | "target" | "host" | "headers" | "body" | "scheme">;
 
 /** Returns the request as if received over HTTP/1.1, or why it is not readable. */
-export function receiveDescribed(described: Described, limits: HttpLimits): ReceivedRequest | string {
+export function receiveDescribed(described: RequestParts, limits: HttpLimits): ReceivedRequest | string {
   const { method, target, host, headers, body, scheme = "https" } = described;
   const has = (name: string): boolean => headers.some(([one]) => one.toLowerCase() === name);
   const fields = [

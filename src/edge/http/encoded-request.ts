@@ -1,8 +1,8 @@
 import { withSlashesDecoded } from "../../lib/encoded-path.ts";
-import { refused } from "../../routing/sites/refusals.ts";
-import type { CompiledRoute, Site } from "../../routing/sites/compiled.ts";
+import { refuseByRouter } from "../../routing/sites/router-refusals.ts";
+import type { CompiledRoute, Site } from "../../routing/sites/compiled-site.ts";
 import type { Step } from "../../traffic/step.ts";
-import type { HttpContext } from "./context.ts";
+import type { HttpContext } from "./http-context.ts";
 import type { ReceivedRequest } from "./received-request.ts";
 
 /**
@@ -27,11 +27,11 @@ export function encodingRefused(
   const reason = hasSlash ? "encoded_slash_refused" : "path_not_utf8";
   if (!allowEncodedSlashes && route?.allowsEncodedSlashes !== true) {
     const why = tellsApart ? "the host's routes distinguish paths" : "a rule reads the path";
-    return refused(reason, `the path "${path}" has ${what}, and ${why}`);
+    return refuseByRouter(reason, `the path "${path}" has ${what}, and ${why}`);
   }
   const decoded = withSlashesDecoded(path);
   if (decoded !== undefined && site.findRoute(decoded, host) === route) return undefined;
-  return refused(
+  return refuseByRouter(
     reason,
     `the path "${path}" has ${what}: a server that decodes it first may use the path of another route`,
   );

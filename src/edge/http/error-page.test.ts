@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { catalogue } from "../../lib/errors.ts";
-import { defaultLimits } from "./context.ts";
+import { defaultLimits } from "./http-context.ts";
 import { errorPage } from "./error-page.ts";
 
 it("an error page has the format that the client accepts", () => {

@@ -30,12 +30,12 @@ export function errorPage(
     body: html
       ? `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">` +
         `<title>${status} ${escapeHtml(what)}</title><style>${visitorPageStyle}</style><h1>${escapeHtml(what)}</h1>` +
-        `${detail === undefined ? "" : `<p>${escapeHtml(sentence(detail))}</p>`}<p>${escapeHtml(fix)}</p><footer><code>${code}</code> · request <code>${requestId}</code></footer></html>\n`
+        `${detail === undefined ? "" : `<p>${escapeHtml(toSentence(detail))}</p>`}<p>${escapeHtml(fix)}</p><footer><code>${code}</code> · request <code>${requestId}</code></footer></html>\n`
       : `${JSON.stringify({ error_code: code, status_code: status, msg: what, details: { fix, ...(detail !== undefined && { detail }), request_id: requestId } })}\n`,
   };
 }
 
-function sentence(clause: string): string {
+function toSentence(clause: string): string {
   return `${clause.charAt(0).toUpperCase()}${clause.slice(1)}.`;
 }
 

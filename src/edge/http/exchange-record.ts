@@ -1,15 +1,16 @@
 import type { ResponseRead } from "../../http1/read-response.ts";
-import { contain, reportFailure } from "../../lib/boundary.ts";
-import type { CallChain } from "../../traffic/calls.ts";
-import type { ConnectionFacts, ExchangeWatcher } from "../../traffic/exchange.ts";
+import { runContained, reportFailure } from "../../lib/boundary.ts";
+import type { CallChain } from "../../traffic/http-calls.ts";
+import type { ExchangeWatcher } from "../../traffic/exchange.ts";
+import type { ConnectionFacts } from "../../traffic/connection-facts.ts";
 import type { McpSession } from "../../traffic/mcp-session.ts";
-import type { LoginCookies, Visitor } from "../../traffic/login.ts";
+import type { LoginCookies, Visitor } from "../../traffic/visitor.ts";
 import type { Step } from "../../traffic/step.ts";
-import type { ServingTunnel } from "../../routing/planes/questions.ts";
-import type { CompiledRoute, Site } from "../../routing/sites/compiled.ts";
+import type { ServingTunnel } from "../../routing/planes/edge-questions.ts";
+import type { CompiledRoute, Site } from "../../routing/sites/compiled-site.ts";
 import type { ExchangeTrace } from "./exchange-trace.ts";
-import type { ClientConnection } from "./client-connection.ts";
-import type { FinishedExchange } from "./context.ts";
+import type { ClientConnection } from "./visitor-connection.ts";
+import type { FinishedExchange } from "./http-context.ts";
 import type { OwnedAnswer } from "./owned-paths.ts";
 import type { ReceivedRequest } from "./received-request.ts";
 import type { Moment } from "../../lib/moments.ts";
@@ -177,11 +178,11 @@ export class ExchangeRecord implements FinishedExchange {
     if (this.isOver) return;
     this.isOver = true;
     const { watcher } = this;
-    if (watcher !== undefined) contain("exchange", () => watcher.over());
+    if (watcher !== undefined) runContained("exchange", () => watcher.over());
     const { counters, finished } = this.shared.context;
     counters.openExchanges -= 1;
     const digit = Math.floor(this.status / 100);
     counters.byClass[digit] = (counters.byClass[digit] as number) + 1;
-    if (finished !== undefined) contain("exchange", () => finished(this));
+    if (finished !== undefined) runContained("exchange", () => finished(this));
   }
 }

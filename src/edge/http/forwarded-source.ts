@@ -12,7 +12,7 @@ const maxProxies = 32;
  * Returns "unreadable" if one of the addresses up to the source is invalid (a name, a port, empty), or if the chain is
  * too long. The source is then unknown.
  */
-export function forwardedSource(
+export function readForwardedSource(
   values: readonly string[],
   trusts: (source: string) => boolean,
 ): { readonly source: string | undefined } | "unreadable" {

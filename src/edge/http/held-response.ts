@@ -2,8 +2,8 @@ import { Refusal } from "../../lib/errors.ts";
 import type { RefusalName } from "../../lib/errors.ts";
 import { GatheredBytes } from "../../lib/gathered-bytes.ts";
 import type { FieldTable } from "../../http1/field-table.ts";
-import { Holding } from "./holding.ts";
-import type { HoldingExchange } from "./holding.ts";
+import { Holding } from "./exchange-holding.ts";
+import type { HoldingExchange } from "./exchange-holding.ts";
 import type { ResponseBody } from "./response-stages.ts";
 import { noBytes } from "../../lib/no-bytes.ts";
 

@@ -10,15 +10,15 @@ import { addWork } from "../../lib/slices.ts";
 import type { SlicedWork } from "../../lib/slices.ts";
 import { UnreadRest } from "../../lib/unread-rest.ts";
 import { cutSocket } from "../../lib/io/socket-stream.ts";
-import type { ConnectionFacts } from "../../traffic/exchange.ts";
-import { ClientConnection } from "./client-connection.ts";
+import type { ConnectionFacts } from "../../traffic/connection-facts.ts";
+import { ClientConnection } from "./visitor-connection.ts";
 import type { ClientSide } from "./client-side.ts";
-import type { HttpContext, ServedConnection, SiteLookup } from "./context.ts";
-import { contained, reportFailure } from "../../lib/boundary.ts";
+import type { HttpContext, ServedConnection, SiteLookup } from "./http-context.ts";
+import { makeContained, reportFailure } from "../../lib/boundary.ts";
 import type { Timer } from "../../lib/clock.ts";
 import type { Timed } from "../../lib/deadlines.ts";
-import { HttpExchange } from "./exchange.ts";
-import { Holding } from "./holding.ts";
+import { HttpExchange } from "./http-exchange.ts";
+import { Holding } from "./exchange-holding.ts";
 import { answerMalformed } from "./http1-malformed.ts";
 import { Http1Output } from "./http1-output.ts";
 import {
@@ -424,7 +424,7 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
     // Deferred past this turn, because the socket has not yet been given the bytes.
     if (holding.isTooMuch)
       setImmediate(
-        contained(
+        makeContained(
           "connection",
           () => this.#giveUp(),
           () => this.#socket.destroy(),

@@ -1,7 +1,7 @@
 import type { RefusalName } from "../../lib/errors.ts";
 import { newRequestId } from "../../lib/traffic-ids.ts";
 import { renderAnswer } from "./answer.ts";
-import type { ClientConnection } from "./client-connection.ts";
+import type { ClientConnection } from "./visitor-connection.ts";
 import type { Http1Output } from "./http1-output.ts";
 
 /**

@@ -1,11 +1,11 @@
 import type { Socket } from "node:net";
 import type { FieldTable } from "../../http1/field-table.ts";
 import { reasonPhrase } from "../../http1/reasons.ts";
-import { putBytes, putLatin1, reserve, slab } from "../../http1/slab.ts";
+import { putBytes, putLatin1, reserveSlab, slab } from "../../http1/slab.ts";
 import { writeChunk, writeLastChunk } from "../../http1/write-chunk.ts";
 import { trafficIdLength } from "../../lib/traffic-ids.ts";
 import type { TrafficId } from "../../lib/traffic-ids.ts";
-import { contained, reportFailure } from "../../lib/boundary.ts";
+import { makeContained, reportFailure } from "../../lib/boundary.ts";
 import { leastPieceBytes } from "../../lib/gathered-bytes.ts";
 import { phase, putOff } from "../../lib/turn.ts";
 import type { TurnTask } from "../../lib/turn.ts";
@@ -76,7 +76,7 @@ export class Http1Output implements TurnTask {
   ): void {
     this.#chunked = chunked;
     const phrase = reason ?? reasonPhrase(status);
-    reserve(headBytes + phrase.length + (fields?.byteBound ?? 0) + trafficIdLength + lines.length);
+    reserveSlab(headBytes + phrase.length + (fields?.byteBound ?? 0) + trafficIdLength + lines.length);
     this.flush();
     const { bytes, used } = slab;
     let at = putLatin1(bytes, used, statusStart(status));
@@ -161,7 +161,7 @@ export class Http1Output implements TurnTask {
   #putBehind(bytes: Uint8Array): boolean {
     this.#isBackedUp = true;
     this.#pieces += 1;
-    this.#took ??= contained(
+    this.#took ??= makeContained(
       "connection",
       () => this.#tookAll(),
       () => this.#socket.destroy(),

@@ -7,7 +7,7 @@ import { readRequestHead } from "../../http1/read-request.ts";
 import type { RequestRead } from "../../http1/read-request.ts";
 import type { RefusalName } from "../../lib/errors.ts";
 import { beginShare, spendShare } from "../../lib/slices.ts";
-import type { HttpLimits } from "./context.ts";
+import type { HttpLimits } from "./http-context.ts";
 
 /** States of an HTTP/1.1 connection. */
 export const betweenRequests = 0;

@@ -4,16 +4,16 @@
  */
 import type { RefusalName } from "../../lib/errors.ts";
 import type { FieldTable } from "../../http1/field-table.ts";
-import { codeOf } from "../../routing/planes/questions.ts";
-import type { CompiledRoute, RoutingTable, Site } from "../../routing/sites/compiled.ts";
+import { codeOf } from "../../routing/planes/edge-questions.ts";
+import type { CompiledRoute, RoutingTable, Site } from "../../routing/sites/compiled-site.ts";
 import type { HeaderPairs } from "../../traffic/header-list.ts";
-import type { InboxDelivery, InboxResult, StoredRequest } from "../../traffic/inbox.ts";
+import type { InboxDelivery, InboxResult, StoredRequest } from "../../traffic/stored-request.ts";
 import { checkHead } from "./check-head.ts";
-import { ClientConnection } from "./client-connection.ts";
+import { ClientConnection } from "./visitor-connection.ts";
 import type { ClientSide, ExchangeInput } from "./client-side.ts";
-import type { HttpContext } from "./context.ts";
+import type { HttpContext } from "./http-context.ts";
 import { receiveDescribed } from "./described-request.ts";
-import { HttpExchange } from "./exchange.ts";
+import { HttpExchange } from "./http-exchange.ts";
 
 export type DeliverFromInbox = (delivery: InboxDelivery, body: Uint8Array) => Promise<InboxResult>;
 
@@ -28,12 +28,12 @@ export function makeInboxDeliveries(table: Pick<RoutingTable, "placeOfRoute">, s
   return async (delivery, given) => {
     const placed = table.placeOfRoute(delivery.routeId);
     const start = placed?.route.request.findIndex(({ inbox }) => inbox !== undefined) ?? -1;
-    if (placed === undefined || start < 0) return awayBecause("the route has no inbox");
+    if (placed === undefined || start < 0) return resultAway("the route has no inbox");
     if (placed.route.problem !== undefined || placed.site.problem !== undefined) {
-      return awayBecause("the route has a problem");
+      return resultAway("the route has a problem");
     }
-    const { request, body } = signed(delivery.request, asBuffer(given), placed.route, context.clock.now());
-    const received = receive({ ...delivery, request }, body.length, context);
+    const { request, body } = signRequest(delivery.request, asBuffer(given), placed.route, context.clock.now());
+    const received = receiveDelivery({ ...delivery, request }, body.length, context);
     if (typeof received === "string") return { error: received, durationMs: 0 };
     const facts = {
       source: request.source,
@@ -50,7 +50,7 @@ export function makeInboxDeliveries(table: Pick<RoutingTable, "placeOfRoute">, s
     client.exchange = exchange;
     connection.carrier = client;
     let isLate = false;
-    const late = context.clock.after(delivery.timeoutMs, () => {
+    const timer = context.clock.after(delivery.timeoutMs, () => {
       isLate = true;
       client.giveUp();
     });
@@ -60,12 +60,12 @@ export function makeInboxDeliveries(table: Pick<RoutingTable, "placeOfRoute">, s
       exchange.requestEnded(undefined);
     }
     await client.ended;
-    late.cancel();
+    timer.cancel();
     return resultOf(exchange, client, isLate ? delivery.timeoutMs : undefined);
   };
 }
 
-function awayBecause(error: string): InboxResult {
+function resultAway(error: string): InboxResult {
   return { error, isAway: true, durationMs: 0 };
 }
 
@@ -81,7 +81,7 @@ function resultOf(exchange: DeliveryExchange, client: DeliveringClient, timeoutM
   return { status: client.status, retryAfterMs: client.retryAfterMs(exchange.receivedAt), durationMs };
 }
 
-function receive({ id, attempt, request }: InboxDelivery, length: number, { limits }: HttpContext) {
+function receiveDelivery({ id, attempt, request }: InboxDelivery, length: number, { limits }: HttpContext) {
   const has = (name: string): boolean => request.headers.some(([one]) => one.toLowerCase() === name);
   const own: HeaderPairs = [
     ["postern-inbox-id", id],
@@ -109,7 +109,7 @@ function asBuffer({ buffer, byteOffset, length }: Uint8Array): Buffer {
 const originalPrefix = "postern-original-";
 
 /** Returns the request with a signature of now, if the route's inbox wants that and the route can sign. */
-function signed(
+function signRequest(
   request: StoredRequest,
   body: Buffer,
   route: CompiledRoute,

@@ -4,9 +4,9 @@ import type { Clock, Timer } from "../../lib/clock.ts";
 import { payloadBytes, writePayload } from "../../lib/inbox-payload.ts";
 import { phase, putOff } from "../../lib/turn.ts";
 import type { TurnTask } from "../../lib/turn.ts";
-import type { PackedWebhook } from "../../routing/planes/inbox.ts";
+import type { PackedWebhook } from "../../routing/planes/inbox-questions.ts";
 import type { Upward } from "../../routing/planes/messages.ts";
-import type { Inbox, InboxOutcome, ReceivedWebhook } from "../../traffic/inbox.ts";
+import type { Inbox, InboxOutcome, ReceivedWebhook } from "../../traffic/stored-request.ts";
 
 /** Maximum time to wait for the storage. The provider then repeats the webhook. */
 const waitMs = 10_000;

@@ -2,18 +2,18 @@
  * Requests of policies to internal endpoints. They are normal exchanges whose client is the edge itself. The endpoint's
  * own modules and rules decide about them.
  */
-import { contained } from "../../lib/boundary.ts";
+import { makeContained } from "../../lib/boundary.ts";
 import { GatheredBytes } from "../../lib/gathered-bytes.ts";
 import { nameOf } from "../../lib/plain-names.ts";
-import { AnswerTooLong } from "../../outbound/client.ts";
+import { AnswerTooLong } from "../../outbound/outbound.ts";
 import type { FieldTable } from "../../http1/field-table.ts";
-import type { CallAnswer, CallBounds, CallRequest, InternalCalls } from "../../traffic/calls.ts";
+import type { CallAnswer, CallBounds, CallRequest, InternalCalls } from "../../traffic/http-calls.ts";
 import type { HeaderPairs } from "../../traffic/header-list.ts";
-import { ClientConnection } from "./client-connection.ts";
+import { ClientConnection } from "./visitor-connection.ts";
 import type { ClientSide, ExchangeInput } from "./client-side.ts";
-import type { HttpContext, InternalSites } from "./context.ts";
+import type { HttpContext, InternalSites } from "./http-context.ts";
 import { receiveDescribed } from "./described-request.ts";
-import { HttpExchange } from "./exchange.ts";
+import { HttpExchange } from "./http-exchange.ts";
 
 /** The edge sets these fields for the endpoint's rules. Public clients' values are removed. */
 const ownPrefix = "ngrok-";
@@ -26,19 +26,19 @@ export function makeInternalCalls(context: () => HttpContext, internalSite: Inte
       // The edge knows the source of the request, so it trusts no X-Forwarded-For.
       shared ??= { ...context(), trustsProxy: undefined };
       const { url } = request;
-      const described = describe(request, shared);
+      const described = describeCall(request, shared);
       const wanted = nameOf(described.scheme, url.hostname);
       if (internalSite(origin.accountId, wanted) === undefined) throw new Error("the endpoint is not online");
       const find = (host: string) => (host === url.hostname ? internalSite(origin.accountId, wanted) : undefined);
       const connection = new ClientConnection({ ...origin.connection, tls: undefined }, find, shared, described.scheme);
       connection.ownFields = fieldsOf(request).filter(([name]) => name.startsWith(ownPrefix));
       connection.calls = origin.chain;
-      return collect(connection, described, request.body, bounds);
+      return collectAnswer(connection, described, request.body, bounds);
     },
   };
 }
 
-function describe(request: CallRequest, { limits }: HttpContext) {
+function describeCall(request: CallRequest, { limits }: HttpContext) {
   const { method, url, body = "" } = request;
   const scheme = url.protocol === "https:" ? "https" : "http";
   const headers = fieldsOf(request).filter(([name]) => !name.startsWith(ownPrefix));
@@ -54,7 +54,7 @@ function fieldsOf({ headers }: CallRequest): HeaderPairs {
 }
 
 /** Rejects if the response is cut short, late or too long. */
-async function collect(
+async function collectAnswer(
   connection: ClientConnection,
   received: ConstructorParameters<typeof HttpExchange>[2],
   body: string | undefined,
@@ -64,7 +64,7 @@ async function collect(
   const exchange = new HttpExchange(connection, client, received);
   client.exchange = exchange;
   connection.carrier = client;
-  const late = connection.context.clock.after(timeoutMs, () => client.giveUp(new Error("no answer in time")));
+  const timer = connection.context.clock.after(timeoutMs, () => client.giveUp(new Error("no answer in time")));
   try {
     exchange.start();
     if (body !== undefined && body !== "") {
@@ -73,7 +73,7 @@ async function collect(
     }
     return await client.answer;
   } finally {
-    late.cancel();
+    timer.cancel();
   }
 }
 
@@ -115,7 +115,7 @@ class CollectingClient implements ClientSide {
     // Deferred, because the exchange must not be cut while it is sending.
     else
       queueMicrotask(
-        contained(
+        makeContained(
           "exchange",
           () => this.giveUp(new AnswerTooLong()),
           () => this.abort(),

@@ -1,6 +1,11 @@
 import type { RefusalName } from "../../lib/errors.ts";
 import type { Step } from "../../traffic/step.ts";
-import { refused, unknownHost, unreadableForwarding, unroutable } from "../../routing/sites/refusals.ts";
+import {
+  refuseByRouter,
+  unknownHost,
+  unreadableForwarding,
+  refuseUnroutable,
+} from "../../routing/sites/router-refusals.ts";
 import { checkHead } from "./check-head.ts";
 import { encodingRefused } from "./encoded-request.ts";
 import type { ExchangeRecord } from "./exchange-record.ts";
@@ -29,20 +34,20 @@ export function matchRoute(record: ExchangeRecord): Step | undefined {
   record.owned = owned?.forAnyHost(host, path);
   if (record.owned !== undefined) return undefined;
   if (site === "unknown_host") return unknownHost(host);
-  if (typeof site === "string") return misdirected(site, request);
+  if (typeof site === "string") return refuseMisdirected(site, request);
   record.owned = owned?.ofSite(host, path, record.wholeSite ?? site);
   if (record.owned !== undefined) return undefined;
   const route = site.problem === undefined ? site.findRoute(path, host) : undefined;
   record.route = route;
   const unclear = request.isEncoded ? encodingRefused(request, host, site, route, shared.context) : undefined;
   if (unclear !== undefined) return unclear;
-  if (route === undefined) return unroutable(site, route, path);
+  if (route === undefined) return refuseUnroutable(site, route, path);
   record.steps.push(route.matched);
-  return route.problem === undefined ? undefined : unroutable(site, route, path);
+  return route.problem === undefined ? undefined : refuseUnroutable(site, route, path);
 }
 
 /** Refuses a request whose host or port does not belong to the connection. */
-function misdirected(reason: RefusalName, { host, port }: ReceivedRequest): Step {
+function refuseMisdirected(reason: RefusalName, { host, port }: ReceivedRequest): Step {
   const named = port === 0 ? host : `${host}:${port}`;
-  return refused(reason, `host "${named}" does not belong to this connection`);
+  return refuseByRouter(reason, `host "${named}" does not belong to this connection`);
 }

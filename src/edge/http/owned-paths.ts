@@ -1,5 +1,5 @@
 /** Paths that the edge answers itself on every route. One list, checked before routing. */
-import type { Site } from "../../routing/sites/compiled.ts";
+import type { Site } from "../../routing/sites/compiled-site.ts";
 import type { CompiledModule } from "../../traffic/module.ts";
 
 /** Handler of such a path. Its hook ends every exchange. */

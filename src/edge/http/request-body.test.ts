@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { ClientSide } from "./client-side.ts";
-import { defaultLimits } from "./context.ts";
-import { makeCounters } from "./counters.ts";
+import { defaultLimits } from "./http-context.ts";
+import { makeCounters } from "./http-counters.ts";
 import type { ReceivedRequest } from "./received-request.ts";
 import { RequestBody } from "./request-body.ts";
 

@@ -3,8 +3,8 @@ import { Refusal } from "../../lib/errors.ts";
 import { GatheredBytes } from "../../lib/gathered-bytes.ts";
 import type { RefusalName } from "../../lib/errors.ts";
 import type { ClientSide } from "./client-side.ts";
-import { Holding } from "./holding.ts";
-import type { HoldingExchange } from "./holding.ts";
+import { Holding } from "./exchange-holding.ts";
+import type { HoldingExchange } from "./exchange-holding.ts";
 import type { ReceivedRequest } from "./received-request.ts";
 import { noBytes } from "../../lib/no-bytes.ts";
 

@@ -1,5 +1,5 @@
 import type { Transform } from "node:stream";
-import { contained } from "../../lib/boundary.ts";
+import { makeContained } from "../../lib/boundary.ts";
 import type { ResponseHead } from "../../traffic/exchange.ts";
 import { streamOf, WholeBody } from "../../traffic/body-stage.ts";
 import type { BodyStage } from "../../traffic/body-stage.ts";
@@ -97,7 +97,7 @@ export class ModuleResponse implements ResponseHead {
     const streams = stages.map(streamOf);
     this.#streams = streams;
     const listener = <Given extends readonly unknown[]>(run: (...given: Given) => void): ((...given: Given) => void) =>
-      contained("exchange", run, (error) => this.#failed(error));
+      makeContained("exchange", run, (error) => this.#failed(error));
     for (const [index, stream] of streams.entries()) {
       stream.on(
         "error",

@@ -1,8 +1,8 @@
 import { trafficIdLength } from "../../lib/traffic-ids.ts";
 import type { TrafficId } from "../../lib/traffic-ids.ts";
-import { putBytes, reserve, slab } from "../../http1/slab.ts";
+import { putBytes, reserveSlab, slab } from "../../http1/slab.ts";
 import type { TraceLine } from "./exchange-trace.ts";
-import { requestHeadBytes, writeRequestHead } from "./forwarding.ts";
+import { requestHeadBytes, writeRequestHead } from "./forwarded-fields.ts";
 import type { ReceivedRequest } from "./received-request.ts";
 import type { RequestBody } from "./request-body.ts";
 import type { UpstreamConnection } from "../upstreams/upstream-connection.ts";
@@ -30,7 +30,7 @@ export function sendRequest(
   const { headers, upstreamTarget: target, method, upgrade } = request;
   const chunked = request.bodyLength < 0;
   const joined = !chunked && body.size <= joinBytes ? body.size : 0;
-  reserve(
+  reserveSlab(
     requestHeadBytes +
       method.length +
       target.length +

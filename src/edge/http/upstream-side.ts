@@ -4,19 +4,19 @@ import type { ResponseRead } from "../../http1/read-response.ts";
 import type { RefusalName } from "../../lib/errors.ts";
 import type { Exchange } from "../../traffic/exchange.ts";
 import type { Converter } from "../../traffic/module.ts";
-import { skipped } from "../../traffic/step.ts";
+import { skipStep } from "../../traffic/step.ts";
 import type { Answer } from "../../traffic/step.ts";
 import type { UpstreamPlan } from "../../traffic/upstream-plan.ts";
-import type { ServingTunnel } from "../../routing/planes/questions.ts";
-import type { CompiledRoute } from "../../routing/sites/compiled.ts";
-import type { ClientConnection } from "./client-connection.ts";
+import type { ServingTunnel } from "../../routing/planes/edge-questions.ts";
+import type { CompiledRoute } from "../../routing/sites/compiled-site.ts";
+import type { ClientConnection } from "./visitor-connection.ts";
 import type { ClientSide } from "./client-side.ts";
 import { ConvertedClient } from "./converted-client.ts";
 import type { ConvertedExchange } from "./converted-client.ts";
 import { dialFailure, dialFailureReason } from "./dial-failure.ts";
 import type { ExchangeTrace } from "./exchange-trace.ts";
-import { stripResponse } from "./forwarding.ts";
-import type { ForwardedBefore } from "./forwarding.ts";
+import { stripResponse } from "./forwarded-fields.ts";
+import type { ForwardedBefore } from "./forwarded-fields.ts";
 import type { ReceivedRequest } from "./received-request.ts";
 import type { TrafficId } from "../../lib/traffic-ids.ts";
 import type { Moment } from "../../lib/moments.ts";
@@ -353,7 +353,7 @@ export class UpstreamSide implements UpstreamUser {
 
   #sendElsewhere(reason: RefusalName, why: string): void {
     if (this.isWarm && reason === "upstream_refused") {
-      this.exchange.steps.push(skipped("backend", why));
+      this.exchange.steps.push(skipStep("backend", why));
       this.#pool?.request(this, true);
     } else this.#tryAnother(reason, true, why);
   }
@@ -373,7 +373,7 @@ export class UpstreamSide implements UpstreamUser {
     if (this.#pool !== undefined) tried.push(this.#pool);
     this.#pool = undefined;
     if (untouched && tried.length < maxTries) {
-      this.exchange.steps.push(skipped("backend", why ?? `no stream could be opened: ${reason}`));
+      this.exchange.steps.push(skipStep("backend", why ?? `no stream could be opened: ${reason}`));
       this.choose();
       return;
     }

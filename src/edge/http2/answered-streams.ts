@@ -1,6 +1,6 @@
 import type { Deadlines } from "../../lib/deadlines.ts";
 import { UnreadRest } from "../../lib/unread-rest.ts";
-import { errorCode, frameType } from "../../http2/frames.ts";
+import { errorCode, frameType } from "../../http2/http2-frames.ts";
 import type { Http2Output } from "./output.ts";
 
 /** Number of discarded bytes of a stream at which its window is widened. */
@@ -9,7 +9,7 @@ const returnBytes = 16 * 1024;
 /** Opaque data of the PING, any eight bytes. */
 const wake = Buffer.alloc(8);
 
-interface Answered {
+interface UnreadStream {
   readonly rest: UnreadRest;
   /** Discarded bytes for which the stream's window was not yet widened. */
   owed: number;
@@ -24,7 +24,7 @@ export class AnsweredStreams {
   readonly #output: Http2Output;
   readonly #deadlines: Deadlines;
   readonly #reset: (id: number) => void;
-  readonly #streams = new Map<number, Answered>();
+  readonly #streams = new Map<number, UnreadStream>();
 
   /** @param reset called when a stream was reset, because more frames of it may arrive */
   constructor(output: Http2Output, deadlines: Deadlines, reset: (id: number) => void) {

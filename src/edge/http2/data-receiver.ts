@@ -1,8 +1,8 @@
 import type { Faults } from "./faults.ts";
-import { defaultWindow, errorCode, flag, frameType } from "../../http2/frames.ts";
+import { defaultWindow, errorCode, flag, frameType } from "../../http2/http2-frames.ts";
 import type { WindowBudget } from "../../lib/io/receive-window.ts";
 import type { Http2Output } from "./output.ts";
-import type { Http2Stream } from "./stream.ts";
+import type { Http2Stream } from "./http2-stream.ts";
 import type { StreamSet } from "./stream-set.ts";
 
 /**

@@ -1,5 +1,5 @@
 import type { Nuisance } from "../../http2/flood-guard.ts";
-import type { Http2Stream } from "./stream.ts";
+import type { Http2Stream } from "./http2-stream.ts";
 
 /** Reports protocol errors of the client. */
 export interface Faults {

@@ -1,18 +1,18 @@
 import { HostReader } from "../../http1/host-reader.ts";
 import { admitTrailers } from "../../http1/trailer-fields.ts";
-import type { ClientConnection } from "../http/client-connection.ts";
+import type { ClientConnection } from "../http/visitor-connection.ts";
 import { newRequestId } from "../../lib/traffic-ids.ts";
 import type { Faults } from "./faults.ts";
-import { errorCode } from "../../http2/frames.ts";
+import { errorCode } from "../../http2/http2-frames.ts";
 import { HeadBuilder } from "../../http2/head-builder.ts";
 import { HeaderBlocks, hollow, unfinished } from "../../http2/header-blocks.ts";
 import type { BlockProgress } from "../../http2/header-blocks.ts";
 import { HpackDecoder } from "../../http2/hpack-decoder.ts";
 import type { PeerSettings } from "../../http2/peer-settings.ts";
-import { answerRefusal } from "./refusal.ts";
-import { readHead } from "./request-head.ts";
-import type { Malformed } from "./request-head.ts";
-import { Http2Stream } from "./stream.ts";
+import { answerRefusal } from "./http2-refusal.ts";
+import { readHead } from "./read-request-head.ts";
+import type { Malformed } from "./read-request-head.ts";
+import { Http2Stream } from "./http2-stream.ts";
 import { maxStreams } from "./stream-set.ts";
 import type { StreamSet } from "./stream-set.ts";
 

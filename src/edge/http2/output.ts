@@ -1,13 +1,20 @@
 import type { TLSSocket } from "node:tls";
 import type { FieldTable } from "../../http1/field-table.ts";
-import { putBytes, reserve, slab } from "../../http1/slab.ts";
-import { encodedBound, encodeFields, encodeStatus, fieldStart } from "../../http2/hpack-encoder.ts";
+import { putBytes, reserveSlab, slab } from "../../http1/slab.ts";
+import { maxEncodedSize, encodeFields, encodeStatus, fieldStart } from "../../http2/hpack-encoder.ts";
 import { reportFailure } from "../../lib/boundary.ts";
 import { phase, putOff } from "../../lib/turn.ts";
 import type { TurnTask } from "../../lib/turn.ts";
 import { trafficIdLength } from "../../lib/traffic-ids.ts";
 import type { TrafficId } from "../../lib/traffic-ids.ts";
-import { flag, frameHeaderBytes, frameType, maxFrameBytes, putFrameHeader, putUint32 } from "../../http2/frames.ts";
+import {
+  flag,
+  frameHeaderBytes,
+  frameType,
+  maxFrameBytes,
+  putFrameHeader,
+  putUint32,
+} from "../../http2/http2-frames.ts";
 import { noBytes } from "../../lib/no-bytes.ts";
 
 /** Memory reserved for the frames of one turn, bytes. It grows as needed, and the unused part is released. */
@@ -70,7 +77,7 @@ export class Http2Output implements TurnTask {
     requestId: TrafficId | undefined,
     endStream: boolean,
   ): void {
-    const bound = 96 + trafficIdLength + (fields === undefined ? 0 : encodedBound(fields));
+    const bound = 96 + trafficIdLength + (fields === undefined ? 0 : maxEncodedSize(fields));
     this.#room(frameHeaderBytes + bound);
     const blockStart = this.#end + frameHeaderBytes;
     let at = blockStart;
@@ -176,7 +183,7 @@ export class Http2Output implements TurnTask {
     this.#cut();
     this.#lastFlags = -1;
     const region = Math.max(regionBytes, size);
-    reserve(region);
+    reserveSlab(region);
     this.#bytes = slab.bytes;
     this.#start = this.#end = slab.used;
     this.#limit = slab.used = slab.used + region;

@@ -1,10 +1,10 @@
 import type { Deadlines } from "../../lib/deadlines.ts";
 import type { WindowBudget } from "../../lib/io/receive-window.ts";
 import { Roster } from "../../lib/collections/roster.ts";
-import { defaultWindow, frameType, maxWindow } from "../../http2/frames.ts";
+import { defaultWindow, frameType, maxWindow } from "../../http2/http2-frames.ts";
 import { AnsweredStreams } from "./answered-streams.ts";
 import type { Http2Output } from "./output.ts";
-import type { Http2Stream, StreamOwner } from "./stream.ts";
+import type { Http2Stream, StreamOwner } from "./http2-stream.ts";
 
 /** Maximum number of requests in flight per connection (D1). */
 export const maxStreams = 100;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { makeAdmission } from "./admission.ts";
-import { defaultListenerLimits } from "./limits.ts";
+import { defaultListenerLimits } from "./listener-limits.ts";
 
 const make = (limits = {}) => {
   let now = 0;

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { readAddress } from "../../lib/address.ts";
-import type { ListenerLimits } from "./limits.ts";
+import type { ListenerLimits } from "./listener-limits.ts";
 import { makeRate } from "../../lib/rate.ts";
 import type { Rate } from "../../lib/rate.ts";
 
@@ -19,7 +19,7 @@ export interface Admission {
   leave(source: string | undefined): void;
 }
 
-interface Source {
+interface SourceLoad {
   open: number;
   readonly openings: Rate;
 }
@@ -33,7 +33,7 @@ const reservedDescriptors = 256;
 
 /** @param monotonic milliseconds, see `Clock` */
 export function makeAdmission(limits: ListenerLimits, monotonic: () => number): Admission {
-  const sources = new Map<string, Source>();
+  const sources = new Map<string, SourceLoad>();
   const descriptors = descriptorLimit() ?? Infinity;
   const forAll = Math.max(descriptors - reservedDescriptors, descriptors / 2);
   const most = Math.min(limits.connections, forAll / limits.edges);

@@ -11,10 +11,10 @@ import { Register, secret } from "../../../test/support/tunnel-server.ts";
 import { silentLog } from "../../lib/log.ts";
 import { makeMetrics } from "../../lib/metrics.ts";
 import { createAuthority } from "../../lib/certificates/x509.ts";
-import { makeAgentServer } from "../../tunnel/server.ts";
+import { makeAgentServer } from "../../tunnel/agent-server.ts";
 import { startAgentListener } from "./agent-listener.ts";
 import { makeTicketSecret } from "../tls/ticket-secret.ts";
-import { defaultListenerLimits } from "./limits.ts";
+import { defaultListenerLimits } from "./listener-limits.ts";
 
 const clock = makeManualClock();
 const metrics = makeMetrics();

@@ -2,12 +2,12 @@ import { hash } from "node:crypto";
 import { createSecureContext, createServer } from "node:tls";
 import type { SecureContext, TLSSocket } from "node:tls";
 import type { Clock } from "../../lib/clock.ts";
-import { letGo } from "../../lib/boundary.ts";
+import { runUnattended } from "../../lib/boundary.ts";
 import { Lru } from "../../lib/collections/lru.ts";
 import { makeRate } from "../../lib/rate.ts";
 import type { Rate } from "../../lib/rate.ts";
 import type { KeyedCertificate } from "../../lib/certificates/x509.ts";
-import type { AgentServer } from "../../tunnel/server.ts";
+import type { AgentServer } from "../../tunnel/agent-server.ts";
 import { makeHandshaker, tlsStrength } from "../tls/handshaker.ts";
 import type { Arrival } from "./arrival.ts";
 import { startListener } from "./listener.ts";
@@ -77,7 +77,7 @@ export async function startAgentListener(options: AgentListenerOptions): Promise
         done(null);
         return;
       }
-      letGo("connection", answerName(name.toLowerCase(), this.remoteAddress ?? "", done));
+      runUnattended("connection", answerName(name.toLowerCase(), this.remoteAddress ?? "", done));
     },
   });
   // K2: no session of an earlier authority resumes.

@@ -1,8 +1,8 @@
 import type { Socket } from "node:net";
 import type { Timer } from "../../lib/clock.ts";
-import type { Listed } from "../../lib/collections/roster.ts";
+import type { RosterMember } from "../../lib/collections/roster.ts";
 import type { AddressFacts } from "../../geo/address-book.ts";
-import type { ConnectionFacts, HelloFacts, TlsFacts } from "../../traffic/exchange.ts";
+import type { ConnectionFacts, HelloFacts, TlsFacts } from "../../traffic/connection-facts.ts";
 import type { AccountConnections } from "./account-connections.ts";
 import type { Admission } from "./admission.ts";
 
@@ -18,7 +18,7 @@ export interface Client {
  * An accepted connection and everything that ends with it. Separate close listeners on the socket would each cost as
  * much as this object.
  */
-export class Arrival implements Listed {
+export class Arrival implements RosterMember {
   place = -1;
   readonly socket: Socket;
   /** The peer, or the client that a proxy names. */

@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { rmSync } from "node:fs";
 import { createServer } from "node:net";
 import type { Socket } from "node:net";
-import { letGo, socketListener } from "../../lib/boundary.ts";
-import type { AgentServer } from "../../tunnel/server.ts";
+import { runUnattended, socketListener } from "../../lib/boundary.ts";
+import type { AgentServer } from "../../tunnel/agent-server.ts";
 import type { ListenerContext } from "./listener.ts";
 
 /** Rejects if the path cannot be used. */
@@ -30,7 +30,7 @@ export async function startGatewayListener(
   };
   const accept = (socket: Socket): void => {
     socket.on("error", () => {});
-    letGo("connection", admit(socket), () => socket.destroy());
+    runUnattended("connection", admit(socket), () => socket.destroy());
   };
   server.on("connection", socketListener(accept));
   // An earlier run of this edge that has died leaves its socket.

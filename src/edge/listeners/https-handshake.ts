@@ -2,9 +2,9 @@
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import type { Deadlines } from "../../lib/deadlines.ts";
-import type { ConnectionFacts, HelloFacts, ServedCertificate } from "../../traffic/exchange.ts";
-import type { ConnectionSite, Site } from "../../routing/sites/compiled.ts";
-import { alert } from "../tls/alert.ts";
+import type { ConnectionFacts, HelloFacts, ServedCertificate } from "../../traffic/connection-facts.ts";
+import type { ConnectionSite, Site } from "../../routing/sites/compiled-site.ts";
+import { encodeAlert } from "../tls/alert.ts";
 import type { ClientHello } from "../tls/client-hello.ts";
 import type { Certificates } from "../tls/certificates.ts";
 import { noDemands, sameDemands } from "../tls/demands.ts";
@@ -111,7 +111,7 @@ export function makeHttpsHandshakes(
     if (socket.destroyed) return;
     if (!certificate) {
       ended("unknown_name");
-      endWith(socket, alert("unrecognizedName"));
+      endWith(socket, encodeAlert("unrecognizedName"));
       return;
     }
     let failure: HandshakeResult = "failed";

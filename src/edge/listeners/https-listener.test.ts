@@ -15,13 +15,13 @@ import { silentLog } from "../../lib/log.ts";
 import { makeMetrics } from "../../lib/metrics.ts";
 import { createAuthority, createSelfSigned, issueLeaf } from "../../lib/certificates/x509.ts";
 import type { KeyedCertificate } from "../../lib/certificates/x509.ts";
-import type { ConnectionFacts } from "../../traffic/exchange.ts";
+import type { ConnectionFacts } from "../../traffic/connection-facts.ts";
 import type { Handshake } from "../../traffic/handshake.ts";
-import type { Site } from "../../routing/sites/compiled.ts";
+import type { Site } from "../../routing/sites/compiled-site.ts";
 import { makeAcmeChallenges } from "../tls/acme-challenges.ts";
 import { makeCertificates } from "../tls/certificates.ts";
 import { startHttpsListener } from "./https-listener.ts";
-import { defaultListenerLimits } from "./limits.ts";
+import { defaultListenerLimits } from "./listener-limits.ts";
 import { makeTlsContexts } from "../tls/contexts.ts";
 import { makeTicketSecret } from "../tls/ticket-secret.ts";
 

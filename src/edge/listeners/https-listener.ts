@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import type { AcmeChallenges } from "../tls/acme-challenges.ts";
-import { alert } from "../tls/alert.ts";
+import { encodeAlert } from "../tls/alert.ts";
 import { peekClientHello } from "../tls/client-hello.ts";
 import type { Peek } from "../tls/client-hello.ts";
 import type { Handshaker } from "../tls/handshaker.ts";
@@ -11,7 +11,7 @@ import { makeHttpsHandshakes } from "./https-handshake.ts";
 import type { HttpsHandshakesOptions } from "./https-handshake.ts";
 import { startListener } from "./listener.ts";
 import type { ListenAddress, Listener, PublicListenerContext } from "./listener.ts";
-import { peek } from "./peek.ts";
+import { peekAtSocket } from "./peek.ts";
 import type { Look } from "./peek.ts";
 
 export interface HttpsListenerOptions extends PublicListenerContext, HttpsHandshakesOptions {
@@ -43,7 +43,7 @@ export async function startHttpsListener(options: HttpsListenerOptions): Promise
       socket.destroy();
     };
     arrival.waitUntil(deadlines.after(limits.helloTimeoutMs, late));
-    peek(socket, (bytes): Look => {
+    peekAtSocket(socket, (bytes): Look => {
       const seen = peekClientHello(bytes);
       if (seen.state === "more") return seen;
       arrival.endWait();
@@ -59,7 +59,7 @@ export async function startHttpsListener(options: HttpsListenerOptions): Promise
         }
         const failed = (error: unknown): void => {
           log.error("TLS handshake not started", { server_name: seen.hello.serverName, error });
-          endWith(socket, alert("internalError"));
+          endWith(socket, encodeAlert("internalError"));
         };
         try {
           handshakes.begin(arrival, seen.hello)?.catch(failed);
@@ -83,7 +83,7 @@ export async function startHttpsListener(options: HttpsListenerOptions): Promise
     ended("unreadable");
     log.debug("ClientHello refused", { source: socket.remoteAddress, reason: seen.reason });
     const isHttp = httpMethod.test(bytes.toString("latin1", 0, 11));
-    endWith(socket, isHttp ? plainHttpAnswer : alert(seen.alert));
+    endWith(socket, isHttp ? plainHttpAnswer : encodeAlert(seen.alert));
   };
 
   return await startListener({ ...options, name: "https", accept });

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import type { AddressInfo, Server, Socket } from "node:net";
 import { normaliseAddress } from "../../lib/address.ts";
-import { contain, letGo, listener, socketListener } from "../../lib/boundary.ts";
+import { runContained, runUnattended, guardListener, socketListener } from "../../lib/boundary.ts";
 import type { AddressFacts } from "../../geo/address-book.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
@@ -11,10 +11,10 @@ import { Roster } from "../../lib/collections/roster.ts";
 import { makeAdmission } from "./admission.ts";
 import type { Admission } from "./admission.ts";
 import { Arrival } from "./arrival.ts";
-import type { ListenerLimits } from "./limits.ts";
+import type { ListenerLimits } from "./listener-limits.ts";
 import { networksOf } from "../../lib/networks.ts";
 import type { Networks } from "../../lib/networks.ts";
-import { peek } from "./peek.ts";
+import { peekAtSocket } from "./peek.ts";
 import { readProxyHeader } from "./proxy-protocol.ts";
 
 export interface ListenAddress {
@@ -95,7 +95,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
     arrival.waitUntil(clock.after(limits.helloTimeoutMs, () => socket.destroy()));
     await opened;
     arrival.endWait();
-    if (!socket.destroyed) begin(arrival, options.accept);
+    if (!socket.destroyed) beginArrival(arrival, options.accept);
   };
   const refuse = (socket: Socket, reason: string): void => {
     refused(reason);
@@ -109,13 +109,13 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
       return;
     }
     accepted.add();
-    if (isReady) begin(arrival, options.accept);
-    else letGo("connection", wait(arrival), () => socket.destroy());
+    if (isReady) beginArrival(arrival, options.accept);
+    else runUnattended("connection", wait(arrival), () => socket.destroy());
   };
   const enterProxied = (arrival: Arrival): void => {
     const { socket } = arrival;
     arrival.waitUntil(clock.after(limits.helloTimeoutMs, () => socket.destroy()));
-    peek(socket, (bytes) => {
+    peekAtSocket(socket, (bytes) => {
       const read = readProxyHeader(bytes);
       if (read.state === "more") return read;
       arrival.endWait();
@@ -128,7 +128,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
   const proxies = networksOf(options.proxies ?? []);
   let localPort = at.port;
   const take = (socket: Socket): void => {
-    socket.on("error", ignore);
+    socket.on("error", ignoreError);
     const address = normaliseAddress(socket.remoteAddress ?? "");
     if (address === undefined) {
       refuse(socket, "gone");
@@ -141,8 +141,8 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
       open.delete(arrival);
       arrival.closed();
     };
-    socket.on("close", listener(socket, close));
-    begin(arrival, proxies?.(address) === true ? enterProxied : enter);
+    socket.on("close", guardListener(socket, close));
+    beginArrival(arrival, proxies?.(address) === true ? enterProxied : enter);
   };
   const server = createServer({ allowHalfOpen: true, pauseOnConnect: true, noDelay: true }, socketListener(take));
   server.listen({
@@ -184,10 +184,10 @@ function reportErrors(server: Server, { name, clock, log }: ListenerOptions, ref
 }
 
 /** If `take` throws, only this connection ends. */
-function begin(arrival: Arrival, take: (arrival: Arrival) => void): void {
-  if (!contain("connection", () => take(arrival))) arrival.socket.destroy();
+function beginArrival(arrival: Arrival, take: (arrival: Arrival) => void): void {
+  if (!runContained("connection", () => take(arrival))) arrival.socket.destroy();
 }
 
-function ignore(): void {
+function ignoreError(): void {
   // `close` follows and is handled.
 }

@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import { listener } from "../../lib/boundary.ts";
+import { guardListener } from "../../lib/boundary.ts";
 import { readOn } from "../../lib/io/turn-reader.ts";
 
 export type Look =
@@ -12,11 +12,11 @@ export type Look =
  * Reads a paused socket until `look` has enough bytes, and passes it everything read so far. Leaves the socket paused.
  * If the peer ends first, destroys the socket without further calls.
  */
-export function peek(socket: Socket, look: (bytes: Buffer) => Look): void {
+export function peekAtSocket(socket: Socket, look: (bytes: Buffer) => Look): void {
   let before: Buffer[] = [];
   let length = 0;
   let needed = 1;
-  const onData = listener(socket, (chunk: Buffer): void => {
+  const onData = guardListener(socket, (chunk: Buffer): void => {
     readOn(socket);
     length += chunk.length;
     if (length < needed) {
@@ -36,7 +36,7 @@ export function peek(socket: Socket, look: (bytes: Buffer) => Look): void {
     if (result.taken < bytes.length) socket.unshift(result.taken === 0 ? bytes : bytes.subarray(result.taken));
     result.next();
   });
-  const onEnd = listener(socket, () => void socket.destroy());
+  const onEnd = guardListener(socket, () => void socket.destroy());
   socket.on("data", onData);
   socket.on("end", onEnd);
   socket.resume();

@@ -9,7 +9,7 @@ import { skipWithout } from "../../../test/support/programs.ts";
 import { uploadRefused } from "../../../test/support/refused-upload.ts";
 import { silentLog } from "../../lib/log.ts";
 import { makeMetrics } from "../../lib/metrics.ts";
-import { defaultListenerLimits } from "./limits.ts";
+import { defaultListenerLimits } from "./listener-limits.ts";
 import { startRedirectListener } from "./redirect-listener.ts";
 
 const clock = makeManualClock();

@@ -2,9 +2,9 @@ import type { Socket } from "node:net";
 import { HeadBuffer } from "../../http1/head-buffer.ts";
 import { readRequestHead } from "../../http1/read-request.ts";
 import type { RequestRead } from "../../http1/read-request.ts";
-import { listener } from "../../lib/boundary.ts";
-import type { ConnectionFacts } from "../../traffic/exchange.ts";
-import type { Site } from "../../routing/sites/compiled.ts";
+import { guardListener } from "../../lib/boundary.ts";
+import type { ConnectionFacts } from "../../traffic/connection-facts.ts";
+import type { Site } from "../../routing/sites/compiled-site.ts";
 import { makeAccountConnections } from "./account-connections.ts";
 import type { Arrival } from "./arrival.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -62,7 +62,7 @@ export async function startRedirectListener(options: RedirectOptions): Promise<L
       socket.end(renderPlain(answer));
       dropRest(arrival, clock);
     };
-    const onData = listener(socket, (bytes: Buffer): void => {
+    const onData = guardListener(socket, (bytes: Buffer): void => {
       if (!head.add(bytes, headLimits.maxHeadBytes)) return;
       const read = readRequestHead(head.bytes(), 0, headLimits);
       if (read === undefined) return;
@@ -75,7 +75,7 @@ export async function startRedirectListener(options: RedirectOptions): Promise<L
       }
       finish("outcome" in read ? unreadableAnswer : answerPlain(read, advertisedHttpsPort, challengeBody));
     });
-    const onEnd = listener(socket, () => void socket.destroy());
+    const onEnd = guardListener(socket, () => void socket.destroy());
     socket.on("data", onData);
     socket.on("end", onEnd);
     socket.resume();
@@ -93,7 +93,7 @@ function dropRest(arrival: Arrival, clock: Clock): void {
   const drop = (bytes: Buffer): void => {
     if (!rest.drop(bytes.length, clock.monotonic())) socket.destroy();
   };
-  socket.on("data", listener(socket, drop));
+  socket.on("data", guardListener(socket, drop));
   socket.resume();
   const look = (): void => {
     const leftMs = rest.expiresAt - clock.monotonic();

@@ -1,16 +1,16 @@
 /** One public TCP port: its claims, and its listener while there are claims. */
 import type { Socket } from "node:net";
-import { letGo } from "../../lib/boundary.ts";
+import { runUnattended } from "../../lib/boundary.ts";
 import type { Timer } from "../../lib/clock.ts";
-import type { ConnectionFacts } from "../../traffic/exchange.ts";
-import type { ConnectionSite } from "../../routing/sites/compiled.ts";
+import type { ConnectionFacts } from "../../traffic/connection-facts.ts";
+import type { ConnectionSite } from "../../routing/sites/compiled-site.ts";
 import type { Admission } from "./admission.ts";
 import type { Arrival } from "./arrival.ts";
 import { startListener } from "./listener.ts";
 import type { Listener, PublicListenerContext } from "./listener.ts";
 
 /** A claim of a port. The first one is served. */
-export interface Claim {
+export interface PortClaim {
   readonly site: ConnectionSite;
   /** Callback of an agent's endpoint. Called at most once, if the port is not available. */
   readonly failed: ((why: string) => void) | undefined;
@@ -37,11 +37,11 @@ export interface TcpPortContext extends PublicListenerContext {
 
 export interface TcpPort {
   /** Claims in the order of precedence. */
-  readonly claims: readonly Claim[];
+  readonly claims: readonly PortClaim[];
   /** Why listening fails. */
   readonly failure: string | undefined;
   /** Replaces an earlier claim of the same site. */
-  claim(one: Claim): void;
+  claim(one: PortClaim): void;
   unclaim(siteId: string): void;
   /** Starts or stops listening according to the claims. Retries while the port is not available. */
   settle(): Promise<void>;
@@ -53,14 +53,14 @@ const retryMs = 5000;
 
 export function makeTcpPort(number: number, context: TcpPortContext): TcpPort {
   const { clock, log } = context;
-  let claims: readonly Claim[] = [];
+  let claims: readonly PortClaim[] = [];
   let listener: Listener | undefined;
   let isStarting = false;
   let failure: string | undefined;
   let retry: Timer | undefined;
 
   const accept = (arrival: Arrival): void => {
-    const site = chosen(claims, context.random);
+    const site = chooseSite(claims, context.random);
     // R4: decided before the first byte is read.
     if (!site || !context.admits(site, arrival.client.address)) {
       arrival.socket.destroy();
@@ -108,7 +108,7 @@ export function makeTcpPort(number: number, context: TcpPortContext): TcpPort {
     if (claims.length === 0) return;
     retry = clock.after(retryMs, () => {
       retry = undefined;
-      letGo("timer", settle().then(context.retried));
+      runUnattended("timer", settle().then(context.retried));
     });
   };
   return {
@@ -133,7 +133,7 @@ export function makeTcpPort(number: number, context: TcpPortContext): TcpPort {
 }
 
 /** Returns the first claim. If several endpoints share the port, chooses one at random. */
-function chosen(claims: readonly Claim[], random: () => number): ConnectionSite | undefined {
+function chooseSite(claims: readonly PortClaim[], random: () => number): ConnectionSite | undefined {
   const first = claims[0]?.site;
   if (first?.pooled !== true || claims.length === 1) return first;
   const all = claims.filter(({ site }) => arePooled(first, site));
@@ -149,7 +149,7 @@ export function arePooled(one: ConnectionSite, other: ConnectionSite): boolean {
 }
 
 /** Adds a claim. Configuration comes before agents, whose claims fail because they lose the address. */
-function withClaim(claims: readonly Claim[], one: Claim): readonly Claim[] {
+function withClaim(claims: readonly PortClaim[], one: PortClaim): readonly PortClaim[] {
   const before = claims.find(({ site }) => site.id === one.site.id);
   if (before) return claims.map((claim) => (claim === before ? one : claim));
   if (one.failed) return [...claims, one];

@@ -1,10 +1,10 @@
 /** Ports of TCP edges and endpoints. Each opens and closes independently, as configuration and agents require. */
-import { letGo } from "../../lib/boundary.ts";
-import type { ConnectionSite, RoutingTable } from "../../routing/sites/compiled.ts";
+import { runUnattended } from "../../lib/boundary.ts";
+import type { ConnectionSite, RoutingTable } from "../../routing/sites/compiled-site.ts";
 import type { Problem } from "../../routing/planes/messages.ts";
 import { makeAdmission } from "./admission.ts";
 import { arePooled, makeTcpPort } from "./tcp-port.ts";
-import type { Claim, TcpPort, TcpPortContext } from "./tcp-port.ts";
+import type { PortClaim, TcpPort, TcpPortContext } from "./tcp-port.ts";
 
 export interface TcpPortsOptions extends Omit<TcpPortContext, "admission" | "isStopped" | "unused" | "retried"> {
   readonly table: RoutingTable;
@@ -38,7 +38,7 @@ export function makeTcpPorts(options: TcpPortsOptions): TcpPorts {
     if (news.length > 0 && !isStopped) options.report(news);
   };
   const settle = (touched: Iterable<TcpPort>): void => {
-    letGo("task", Promise.all(Array.from(touched, (port) => port.settle())).then(tell));
+    runUnattended("task", Promise.all(Array.from(touched, (port) => port.settle())).then(tell));
   };
   const context: TcpPortContext = {
     ...options,
@@ -47,7 +47,7 @@ export function makeTcpPorts(options: TcpPortsOptions): TcpPorts {
     unused: (number) => void ports.delete(number),
     retried: tell,
   };
-  const claim = (number: number, one: Claim): TcpPort => {
+  const claim = (number: number, one: PortClaim): TcpPort => {
     let port = ports.get(number);
     if (!port) ports.set(number, (port = makeTcpPort(number, context)));
     port.claim(one);

@@ -1,11 +1,11 @@
-import { letGo } from "../../lib/boundary.ts";
+import { runUnattended } from "../../lib/boundary.ts";
 import type { ByteReceiver, ByteStream } from "../../lib/io/byte-stream.ts";
 import type { Relayed, RelayedAnswer } from "../../routing/planes/messages.ts";
-import { splice } from "../../lib/io/splice.ts";
+import { spliceStreams } from "../../lib/io/splice.ts";
 import { ProtocolViolation, errorCode } from "../../tunnel/mux/frame.ts";
-import type { MuxStream } from "../../tunnel/mux/stream.ts";
+import type { MuxStream } from "../../tunnel/mux/mux-stream.ts";
 import type { NoStream, PendingStream, ProxyHeader, TakeStream } from "../../tunnel/server-hooks.ts";
-import { maxRequestBytes, parsePeerRequest, peerAnswer } from "./request.ts";
+import { maxRequestBytes, parsePeerRequest, peerAnswer } from "./peer-request.ts";
 
 /** Services of an edge for its peers. It only uses what it holds itself and forwards nothing to a third edge. */
 export interface PeerHost {
@@ -84,7 +84,7 @@ export class ArrivingStream implements ByteReceiver {
       const answered = this.#host.answer(request.message).then((answer) => {
         this.#answer(Buffer.concat([answers.opened, Buffer.from(JSON.stringify(answer))]));
       });
-      letGo("message", answered, () => this.#stream.abort());
+      runUnattended("message", answered, () => this.#stream.abort());
       return;
     }
     this.#pending = this.#host.openProxy(request.header, (stream, why) => this.#join(stream, why));
@@ -98,7 +98,7 @@ export class ArrivingStream implements ByteReceiver {
     }
     if (!stream) return this.#answer(why === "tunnel_busy" ? answers.busy : answers.gone);
     this.#stream.write(answers.opened);
-    splice(this.#stream, stream);
+    spliceStreams(this.#stream, stream);
   }
 
   #answer(bytes: Buffer): void {

@@ -1,17 +1,17 @@
 /** Lines from this edge to others. Each one is opened on its first use. */
-import { contain } from "../../lib/boundary.ts";
+import { runContained } from "../../lib/boundary.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import { errorCode } from "../../tunnel/mux/frame.ts";
 import type { Mux } from "../../tunnel/mux/mux.ts";
-import type { MuxStream } from "../../tunnel/mux/stream.ts";
+import type { MuxStream } from "../../tunnel/mux/mux-stream.ts";
 import type { PendingStream } from "../../tunnel/server-hooks.ts";
 import { watchLine } from "./line-watch.ts";
 import { OpeningStream } from "./opening-stream.ts";
 import { openPeerLine } from "./peer-line.ts";
-import { renderPeerRequest } from "./request.ts";
-import type { PeerRequest } from "./request.ts";
-import type { PeerPlace, PeerTransport } from "./transport.ts";
+import { renderPeerRequest } from "./peer-request.ts";
+import type { PeerRequest } from "./peer-request.ts";
+import type { PeerPlace, PeerTransport } from "./peer-transport.ts";
 
 type Take = ConstructorParameters<typeof OpeningStream>[1];
 
@@ -22,7 +22,7 @@ export interface DialledLines {
 }
 
 /** An open line, or the requests that wait for it. */
-interface Line {
+interface DialledLine {
   mux: Mux | undefined;
   isUnreached: boolean;
   /** Whether the other edge has not answered for some time. Its streams stay open. */
@@ -39,10 +39,10 @@ interface Line {
 const unreachedMs = 250;
 
 export function makeDialledLines(transports: readonly PeerTransport[], clock: Clock, log: Log): DialledLines {
-  const lines = new Map<string, Line>();
+  const lines = new Map<string, DialledLine>();
   let isClosed = false;
 
-  const dial = ({ edgeId, address }: PeerPlace, key: string, line: Line): void => {
+  const dial = ({ edgeId, address }: PeerPlace, key: string, line: DialledLine): void => {
     lines.set(key, line);
     const dialledAt = clock.monotonic();
     const forget = (): void => {
@@ -54,7 +54,7 @@ export function makeDialledLines(transports: readonly PeerTransport[], clock: Cl
       line.isUnreached = !mux;
       const waiting = [...line.waiting];
       line.waiting.clear();
-      for (const one of waiting) contain("stream", () => one(mux));
+      for (const one of waiting) runContained("stream", () => one(mux));
     };
     const colon = address.indexOf(":");
     const transport = transports.find(({ kind }) => kind === address.slice(0, colon));
@@ -69,14 +69,14 @@ export function makeDialledLines(transports: readonly PeerTransport[], clock: Cl
         unwatch();
         forget();
       };
-      const mux = openPeerLine(socket, "agent", { clock, incoming: refuse, closed });
+      const mux = openPeerLine(socket, "agent", { clock, incoming: refuseStream, closed });
       const silent = (isSilent: boolean): void => {
         line.isSilent = isSilent;
         if (!isSilent) return;
-        for (const one of Array.from(line.opening)) contain("stream", () => one.giveUp());
+        for (const one of Array.from(line.opening)) runContained("stream", () => one.giveUp());
         mux.stalled();
       };
-      const unwatch = watchLine(mux, clock, { ask: () => greet(mux), silent });
+      const unwatch = watchLine(mux, clock, { ask: () => sendGreeting(mux), silent });
       settle(mux);
     });
   };
@@ -124,7 +124,7 @@ export function makeDialledLines(transports: readonly PeerTransport[], clock: Cl
 }
 
 /** Sends a request for a session that does not exist. */
-function greet(mux: Mux): void {
+function sendGreeting(mux: Mux): void {
   const stream = mux.open();
   if (!stream) return;
   stream.receiver = new OpeningStream(stream, () => undefined);
@@ -132,6 +132,6 @@ function greet(mux: Mux): void {
 }
 
 /** Only the edge that dialled sends requests. */
-function refuse(stream: MuxStream): void {
+function refuseStream(stream: MuxStream): void {
   stream.abort();
 }

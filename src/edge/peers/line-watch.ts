@@ -19,12 +19,12 @@ export interface LineWatcher {
 
 /** Watches the bytes that arrive on the line, and fails it if there are none. Returns a function that stops the watch. */
 export function watchLine(mux: Mux, clock: Clock, watcher: LineWatcher): () => void {
-  let heard = mux.bytesReceived;
+  let bytesBefore = mux.bytesReceived;
   let looks = 0;
   const timer = clock.every(lookMs, () => {
     const before = looks;
-    looks = mux.bytesReceived === heard ? looks + 1 : 0;
-    heard = mux.bytesReceived;
+    looks = mux.bytesReceived === bytesBefore ? looks + 1 : 0;
+    bytesBefore = mux.bytesReceived;
     if (looks === 0 && before >= silentAfter) watcher.silent(false);
     if (looks === silentAfter) watcher.silent(true);
     // Less and less often while the line stays silent.

@@ -1,7 +1,7 @@
 import type { ByteReceiver } from "../../lib/io/byte-stream.ts";
-import type { MuxStream } from "../../tunnel/mux/stream.ts";
+import type { MuxStream } from "../../tunnel/mux/mux-stream.ts";
 import type { NoStream, PendingStream } from "../../tunnel/server-hooks.ts";
-import { peerAnswer } from "./request.ts";
+import { peerAnswer } from "./peer-request.ts";
 
 /** A stream to another edge that waits for its answer. Afterwards its taker owns it. */
 export class OpeningStream implements ByteReceiver, PendingStream {

@@ -4,7 +4,7 @@ import { reportFailure } from "../../lib/boundary.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { WindowReserve } from "../../lib/io/receive-window.ts";
 import { Mux } from "../../tunnel/mux/mux.ts";
-import type { MuxStream } from "../../tunnel/mux/stream.ts";
+import type { MuxStream } from "../../tunnel/mux/mux-stream.ts";
 
 /** Maximum number of streams on one line, the same as for one of our agents. */
 const maxStreams = 16_384;

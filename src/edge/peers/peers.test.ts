@@ -15,10 +15,10 @@ import { silentLog } from "../../lib/log.ts";
 import { makeMetrics } from "../../lib/metrics.ts";
 import type { NoStream, ProxyHeader } from "../../tunnel/server-hooks.ts";
 import type { PeerHost } from "./arriving-stream.ts";
-import type { PeerPlace } from "./transport.ts";
+import type { PeerPlace } from "./peer-transport.ts";
 import { makeDialledLines } from "./dialled-lines.ts";
 import { makePeers } from "./peers.ts";
-import type { PeerRequest } from "./request.ts";
+import type { PeerRequest } from "./peer-request.ts";
 import { unixTransport } from "./unix-transport.ts";
 import type { Peers } from "./peers.ts";
 

@@ -6,8 +6,8 @@ import type { Metrics } from "../../lib/metrics.ts";
 import type { Relayed, RelayedAnswer } from "../../routing/planes/messages.ts";
 import { errorCode } from "../../tunnel/mux/frame.ts";
 import type { Mux } from "../../tunnel/mux/mux.ts";
-import { discard } from "../../tunnel/mux/stream.ts";
-import type { MuxStream, StreamWatcher } from "../../tunnel/mux/stream.ts";
+import { discard } from "../../tunnel/mux/mux-stream.ts";
+import type { MuxStream, StreamWatcher } from "../../tunnel/mux/mux-stream.ts";
 import type { PendingStream, ProxyHeader, TakeStream } from "../../tunnel/server-hooks.ts";
 import { WholeReader } from "../../tunnel/whole-reader.ts";
 import { ArrivingStream } from "./arriving-stream.ts";
@@ -16,7 +16,7 @@ import { makeDialledLines } from "./dialled-lines.ts";
 import { openPeerLine } from "./peer-line.ts";
 import { tlsTransport } from "./tls-transport.ts";
 import type { TlsPlace } from "./tls-transport.ts";
-import type { PeerPlace, PeerTransport } from "./transport.ts";
+import type { PeerPlace, PeerTransport } from "./peer-transport.ts";
 import { unixTransport } from "./unix-transport.ts";
 import type { UnixPlace } from "./unix-transport.ts";
 
@@ -114,12 +114,12 @@ export function makePeers(options: PeersOptions): Peers {
       };
       const deadline = clock.after(askMs, () => settle(true));
       lines.ask(place, { name: "ask", sessionId }, (stream) => {
-        leave(stream);
+        endStream(stream);
         settle(stream !== undefined);
       });
     },
     tellTimes(place, sessionId, times) {
-      lines.ask(place, { name: "times", sessionId, times }, leave);
+      lines.ask(place, { name: "times", sessionId, times }, endStream);
     },
     relay(place, message) {
       const { promise, resolve } = Promise.withResolvers<RelayedAnswer | undefined>();
@@ -145,7 +145,7 @@ export function makePeers(options: PeersOptions): Peers {
 }
 
 /** Ends a stream of which only the answer matters. */
-function leave(stream: MuxStream | undefined): void {
+function endStream(stream: MuxStream | undefined): void {
   if (!stream) return;
   stream.receiver = discard;
   stream.end();

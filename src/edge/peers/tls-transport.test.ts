@@ -13,7 +13,7 @@ import type { ByteStream } from "../../lib/io/byte-stream.ts";
 import type { NoStream } from "../../tunnel/server-hooks.ts";
 import { makePeers } from "./peers.ts";
 import type { Peers } from "./peers.ts";
-import type { PeerPlace } from "./transport.ts";
+import type { PeerPlace } from "./peer-transport.ts";
 import { dayMs } from "../../lib/durations.ts";
 
 const now = Date.now();

@@ -7,16 +7,16 @@ import { once } from "node:events";
 import type { AddressInfo, Socket } from "node:net";
 import { connect, createSecureContext, createServer } from "node:tls";
 import type { SecureContext, TLSSocket } from "node:tls";
-import { listener, socketListener } from "../../lib/boundary.ts";
+import { guardListener, socketListener } from "../../lib/boundary.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Metrics } from "../../lib/metrics.ts";
 import { issueLeaf } from "../../lib/certificates/x509.ts";
 import type { KeyedCertificate } from "../../lib/certificates/x509.ts";
-import { lookupName } from "../../outbound/addresses.ts";
+import { lookupName } from "../../outbound/address-rules.ts";
 import type { ListenAddress } from "../../settings/kinds/address.ts";
-import { handshakeMs } from "./transport.ts";
-import type { Dialled, PeerTransport } from "./transport.ts";
+import { handshakeMs } from "./peer-transport.ts";
+import type { Dialled, PeerTransport } from "./peer-transport.ts";
 
 /** Settings to reach and be reached by edges of other nodes. */
 export interface TlsPlace {
@@ -97,7 +97,7 @@ export function tlsTransport(options: TlsTransportOptions): PeerTransport {
       });
       const secured = (socket: TLSSocket): void => {
         unproven -= 1;
-        socket.on("error", ignore);
+        socket.on("error", ignoreError);
         if (socket.alpnProtocol === protocol) return arrived(socket);
         refused.add();
         socket.destroy();
@@ -119,7 +119,7 @@ export function tlsTransport(options: TlsTransportOptions): PeerTransport {
         checkServerIdentity: (_name, { subject }) =>
           subject.CN === otherId ? undefined : new Error(`another edge now has the address: "${String(subject.CN)}"`),
       });
-      proven(socket, clock, done);
+      settleHandshake(socket, clock, done);
     },
     close() {
       renewal?.cancel();
@@ -135,7 +135,7 @@ function placeOf(at: string): { readonly host: string; readonly port: number } {
 }
 
 /** Settles once: on the handshake, its failure, or a timeout. */
-function proven(socket: TLSSocket, clock: Clock, done: Dialled): void {
+function settleHandshake(socket: TLSSocket, clock: Clock, done: Dialled): void {
   let isSettled = false;
   const settle = (error?: Error): void => {
     if (isSettled) return;
@@ -145,14 +145,14 @@ function proven(socket: TLSSocket, clock: Clock, done: Dialled): void {
     done(error ? undefined : socket, error);
   };
   const deadline = clock.after(handshakeMs, () => settle(new Error("the other edge did not answer in time")));
-  socket.on("error", listener(socket, settle));
+  socket.on("error", guardListener(socket, settle));
   const closed = (): void => settle(new Error("the other edge closed the line"));
-  socket.once("close", listener(socket, closed));
+  socket.once("close", guardListener(socket, closed));
   const secured = (): void =>
     settle(socket.alpnProtocol === protocol ? undefined : new Error("the other edge speaks another protocol"));
-  socket.once("secureConnect", listener(socket, secured));
+  socket.once("secureConnect", guardListener(socket, secured));
 }
 
-function ignore(): void {
+function ignoreError(): void {
   // `close` follows and is handled.
 }

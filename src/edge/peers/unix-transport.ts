@@ -5,8 +5,8 @@ import type { Socket } from "node:net";
 import { socketListener } from "../../lib/boundary.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
-import { provePeer } from "./handshake.ts";
-import type { PeerTransport } from "./transport.ts";
+import { provePeer } from "./prove-peer.ts";
+import type { PeerTransport } from "./peer-transport.ts";
 
 /** Settings to reach the other edges of the process. */
 export interface UnixPlace {
@@ -22,7 +22,7 @@ export function unixTransport({ path, secret }: UnixPlace, clock: Clock, log: Lo
     kind: "unix",
     async listen(arrived) {
       const connected = (socket: Socket): void => {
-        socket.on("error", ignore);
+        socket.on("error", ignoreError);
         provePeer(socket, "acceptor", secret, clock, (error) => {
           if (error) log.warn("connection from another edge rejected", { error });
           else arrived(socket);
@@ -35,7 +35,7 @@ export function unixTransport({ path, secret }: UnixPlace, clock: Clock, log: Lo
     },
     dial(at, _edgeId, done) {
       const socket = connect({ path: at, allowHalfOpen: true });
-      socket.on("error", ignore);
+      socket.on("error", ignoreError);
       provePeer(socket, "dialler", secret, clock, (error) => done(error ? undefined : socket, error));
     },
     close() {
@@ -44,6 +44,6 @@ export function unixTransport({ path, secret }: UnixPlace, clock: Clock, log: Lo
   };
 }
 
-function ignore(): void {
+function ignoreError(): void {
   // `close` follows and is handled.
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import type { Site } from "../../routing/sites/compiled.ts";
+import type { Site } from "../../routing/sites/compiled-site.ts";
 import type { Tunnel } from "../agents/tunnels/tunnel.ts";
 import { makePools } from "./pools.ts";
 

@@ -1,6 +1,6 @@
 /** Several endpoints with the same URL as one site. Each request or connection is assigned to one of them. */
 import { nameOf } from "../../lib/plain-names.ts";
-import type { ConnectionSite, RoutingTable, Site } from "../../routing/sites/compiled.ts";
+import type { ConnectionSite, RoutingTable, Site } from "../../routing/sites/compiled-site.ts";
 import type { LoginGuard } from "../../traffic/login.ts";
 import type { Handshake } from "../../traffic/handshake.ts";
 import type { AgentRegistry } from "../agents/registry.ts";
@@ -21,7 +21,7 @@ export interface Pools {
   choose<S extends { readonly members?: readonly S[] }>(site: S | undefined): S | undefined;
 }
 
-interface Made {
+interface PooledSite {
   readonly configured: readonly unknown[];
   readonly site: Site | ConnectionSite;
 }
@@ -32,7 +32,7 @@ export function makePools(
   random: () => number,
 ): Pools {
   // Keyed by the list of a name's tunnels, which is replaced on each change. Without tunnels, keyed by the first site.
-  const made = new WeakMap<object, Made>();
+  const made = new WeakMap<object, PooledSite>();
   const pooled = <S extends Site | ConnectionSite>(
     site: S,
     join: (members: readonly S[]) => S,
@@ -47,7 +47,7 @@ export function makePools(
     const near = agents.some(({ isElsewhere }) => !isElsewhere)
       ? agents.filter(({ isElsewhere }) => !isElsewhere)
       : agents;
-    const all = [...configured, ...oncePerAgent(near).flatMap(({ endpoint }) => (endpoint ? [endpoint.site] : []))];
+    const all = [...configured, ...keepOnePerAgent(near).flatMap(({ endpoint }) => (endpoint ? [endpoint.site] : []))];
     const members = all.filter((one) => one.pooled === true && schemeOf(one) === schemeOf(site)) as S[];
     const joined = members.length > 1 ? join(members) : (members[0] ?? site);
     made.set(key, { configured, site: joined });
@@ -56,11 +56,11 @@ export function makePools(
   return {
     secure(site) {
       if (site?.pooled !== true) return site;
-      return "findRoute" in site ? pooled(site, joinedSite) : pooled(site, joinedConnections);
+      return "findRoute" in site ? pooled(site, joinSites) : pooled(site, joinConnections);
     },
-    https: (site) => (site?.pooled === true ? pooled(site, joinedSite) : site),
-    http: (site) => (site?.pooled === true ? pooled(site, joinedSite, nameOf("http", site.hosts[0] ?? "")) : site),
-    connections: (site) => (site?.pooled === true ? pooled(site, joinedConnections) : site),
+    https: (site) => (site?.pooled === true ? pooled(site, joinSites) : site),
+    http: (site) => (site?.pooled === true ? pooled(site, joinSites, nameOf("http", site.hosts[0] ?? "")) : site),
+    connections: (site) => (site?.pooled === true ? pooled(site, joinConnections) : site),
     choose(site) {
       const members = site?.members;
       return members === undefined ? site : members[Math.floor(random() * members.length)];
@@ -72,7 +72,7 @@ export function makePools(
  * Keeps one tunnel of each agent. Its modules count for all of the agent's sessions, and its other tunnels act as
  * fallbacks.
  */
-function oncePerAgent(tunnels: readonly Tunnel[]): readonly Tunnel[] {
+function keepOnePerAgent(tunnels: readonly Tunnel[]): readonly Tunnel[] {
   const first = new Map(tunnels.toReversed().map((one) => [one.company?.agent ?? one, one]));
   return tunnels.filter((one) => first.get(one.company?.agent ?? one) === one);
 }
@@ -82,11 +82,11 @@ export function membersUnder(site: Site, handshake: Handshake): readonly Site[] 
   return (site.members ?? [site]).filter((one) => sameDemands(one.handshake, handshake));
 }
 
-function joinedSite(members: readonly Site[]): Site {
+function joinSites(members: readonly Site[]): Site {
   const first = members[0] as Site;
   const logins: readonly LoginGuard[] = members.flatMap((one) => one.logins ?? []);
   return Object.freeze(
-    standIn(first, {
+    replaceSite(first, {
       logins,
       pooled: true,
       members,
@@ -99,13 +99,13 @@ function joinedSite(members: readonly Site[]): Site {
 
 type OfItsOwn = Pick<Site, "logins" | "pooled" | "members" | "findRoute" | "tellsPathsApart" | "advertises">;
 
-/** Returns a site that replaces `site` and shares everything with it except `own`. */
-export function standIn(site: Site, own: OfItsOwn): Site {
+/** Returns a site that replaces `site` and shares everything with it except `differences`. */
+export function replaceSite(site: Site, differences: OfItsOwn): Site {
   const { kind, id, accountId, revision, hosts, handshake, problem } = site;
-  return { kind, id, accountId, revision, hosts, handshake, problem, ...own };
+  return { kind, id, accountId, revision, hosts, handshake, problem, ...differences };
 }
 
-function joinedConnections(members: readonly ConnectionSite[]): ConnectionSite {
+function joinConnections(members: readonly ConnectionSite[]): ConnectionSite {
   return Object.freeze({ ...(members[0] as ConnectionSite), members });
 }
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { internalKey } from "../../lib/internal-names.ts";
-import type { ConnectionSite, Site } from "../../routing/sites/compiled.ts";
+import type { ConnectionSite, Site } from "../../routing/sites/compiled-site.ts";
 import { makePools } from "./pools.ts";
 import { makePublicSites } from "./public-sites.ts";
 

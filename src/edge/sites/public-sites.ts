@@ -2,7 +2,7 @@
 import { hostOfName, nameOf } from "../../lib/plain-names.ts";
 import { internalKey, isInternalKey, keysOver } from "../../lib/internal-names.ts";
 import type { InternalAddress } from "../../lib/internal-names.ts";
-import type { ConnectionSite, RoutingTable, Site } from "../../routing/sites/compiled.ts";
+import type { ConnectionSite, RoutingTable, Site } from "../../routing/sites/compiled-site.ts";
 import type { AgentRegistry } from "../agents/registry.ts";
 import type { Pools } from "./pools.ts";
 

@@ -11,7 +11,7 @@ import { startTestEdge } from "../../../test/support/edge.ts";
 import { httpsEdge } from "../../../test/support/objects.ts";
 import { silentLog } from "../../lib/log.ts";
 import { octetString } from "../../lib/certificates/der.ts";
-import { createSelfSigned, extension } from "../../lib/certificates/x509.ts";
+import { createSelfSigned, encodeExtension } from "../../lib/certificates/x509.ts";
 import type { ResourceObject } from "../../schema/object.ts";
 import { makeAcmeChallenges } from "./acme-challenges.ts";
 
@@ -20,7 +20,7 @@ const shown = await createSelfSigned({
   names: ["shop.example.com"],
   now: Date.now(),
   days: 1,
-  extensions: [extension("1.3.6.1.5.5.7.1.31", octetString(digest), true)],
+  extensions: [encodeExtension("1.3.6.1.5.5.7.1.31", octetString(digest), true)],
 });
 
 function challenge(id: string, fields: Readonly<Record<string, string>> = {}): ResourceObject {

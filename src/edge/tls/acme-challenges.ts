@@ -16,7 +16,7 @@ export interface AcmeChallenges {
   handshaker(host: string, alpn: readonly string[]): Handshaker | undefined;
 }
 
-interface Entry {
+interface PendingChallenge {
   readonly domain: string;
   readonly path: string;
   readonly body: string;
@@ -31,9 +31,9 @@ const pathPrefix = "/.well-known/acme-challenge/";
 const protocol = "acme-tls/1";
 
 export function makeAcmeChallenges(log: Log): AcmeChallenges {
-  const byId = new Map<string, Entry>();
+  const byId = new Map<string, PendingChallenge>();
   /** A domain has one account and at most one challenge at a time. */
-  const byDomain = new Map<string, Entry>();
+  const byDomain = new Map<string, PendingChallenge>();
 
   const remove = (id: string): void => {
     const entry = byId.get(id);
@@ -42,7 +42,7 @@ export function makeAcmeChallenges(log: Log): AcmeChallenges {
   };
   const put = ({ id, doc }: ResourceObject): void => {
     remove(id);
-    const entry: Entry = {
+    const entry: PendingChallenge = {
       domain: String(doc["domain"]),
       path: `${pathPrefix}${String(doc["token"])}`,
       body: String(doc["key_authorization"]),

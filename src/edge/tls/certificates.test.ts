@@ -6,7 +6,7 @@ import { weakCertificate } from "../../../test/support/weak-certificate.ts";
 import { silentLog } from "../../lib/log.ts";
 import { createAuthority, createSelfSigned } from "../../lib/certificates/x509.ts";
 import type { KeyedCertificate } from "../../lib/certificates/x509.ts";
-import type { Site } from "../../routing/sites/compiled.ts";
+import type { Site } from "../../routing/sites/compiled-site.ts";
 import type { ResourceObject } from "../../schema/object.ts";
 import { makeCertificates } from "./certificates.ts";
 import { dayMs } from "../../lib/durations.ts";

@@ -1,14 +1,14 @@
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { KeyedCertificate } from "../../lib/certificates/x509.ts";
-import type { Site } from "../../routing/sites/compiled.ts";
+import type { Site } from "../../routing/sites/compiled-site.ts";
 import { makeOwnCertificates } from "./own-certificates.ts";
 import type { ServerCertificate } from "./server-certificate.ts";
 import { makeUploadedCertificates } from "./uploaded-certificates.ts";
 import type { UploadedCertificates } from "./uploaded-certificates.ts";
 
 /** The parts of a site that determine its certificate. */
-type Named = Pick<Site, "accountId" | "hosts">;
+type NamedSite = Pick<Site, "accountId" | "hosts">;
 
 /** Chooses the certificate for a server name. */
 export interface Certificates {
@@ -19,7 +19,7 @@ export interface Certificates {
    * server if the name is under the server's domain or "" (no server name). Returns undefined otherwise, and if the rate limit is exceeded. Returns a promise only if a
    * certificate must be issued first.
    */
-  choose(host: string, site: Named | undefined): ServerCertificate | Promise<ServerCertificate> | undefined;
+  choose(host: string, site: NamedSite | undefined): ServerCertificate | Promise<ServerCertificate> | undefined;
   /** See `OwnCertificates`. */
   replaceAuthority(authority: KeyedCertificate): void;
 }
@@ -72,7 +72,7 @@ export function makeCertificates(options: CertificatesOptions): Certificates {
  * Returns the site's own name only. With a certificate for several sites, a browser would use one connection for all of
  * them and get misdirected errors.
  */
-function siteName(host: string, site: Named): string {
+function siteName(host: string, site: NamedSite): string {
   const parent = host.slice(host.indexOf(".") + 1);
   const wildcard = `*.${parent}`;
   return parent.includes(".") && !site.hosts.includes(host) && site.hosts.includes(wildcard) ? wildcard : host;

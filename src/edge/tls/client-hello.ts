@@ -1,5 +1,5 @@
 /** Parses a TLS ClientHello without taking part in the handshake (RFC 8446 §4.1.2, §5.1; RFC 5246 §7.4.1.2). */
-import type { HelloFacts } from "../../traffic/exchange.ts";
+import type { HelloFacts } from "../../traffic/connection-facts.ts";
 import { ja4Of } from "./ja4.ts";
 import type { HelloOffer } from "./ja4.ts";
 
@@ -104,7 +104,7 @@ export function peekClientHello(bytes: Buffer): Peek {
   try {
     return { state: "hello", hello: readHello(message) };
   } catch (error) {
-    if (error instanceof Malformed) return invalid(error.message);
+    if (error instanceof Malformed) return rejectHello(error.message);
     throw error;
   }
 }
@@ -114,32 +114,33 @@ function gatherHandshake(bytes: Buffer): Peek | Cursor {
   let message: Buffer | undefined;
   let wanted: number | undefined;
   for (let at = 0, records = 0; ; records += 1) {
-    if (at + 5 > maxClientHelloBytes) return invalid("the ClientHello is too long");
+    if (at + 5 > maxClientHelloBytes) return rejectHello("the ClientHello is too long");
     const first = bytes[at];
-    if (first !== undefined && first !== recordHandshake) return invalid("not a handshake record", unexpectedMessage);
+    if (first !== undefined && first !== recordHandshake)
+      return rejectHello("not a handshake record", unexpectedMessage);
     if (at + 5 > bytes.length) return { state: "more", atLeast: at + 5 };
     const length = bytes.readUInt16BE(at + 3);
-    if (bytes[at + 1] !== 3) return invalid("not a record of TLS");
+    if (bytes[at + 1] !== 3) return rejectHello("not a record of TLS");
     // RFC 8446 §5.4 and §5.1.
-    if (length === 0) return invalid("an empty handshake record", unexpectedMessage);
-    if (length > maxRecordBytes) return invalid("a record longer than there can be", recordOverflow);
+    if (length === 0) return rejectHello("an empty handshake record", unexpectedMessage);
+    if (length > maxRecordBytes) return rejectHello("a record longer than there can be", recordOverflow);
     const end = at + 5 + length;
-    if (end > maxClientHelloBytes) return invalid("the ClientHello is too long");
+    if (end > maxClientHelloBytes) return rejectHello("the ClientHello is too long");
     if (end > bytes.length) return { state: "more", atLeast: end };
-    if (records === maxRecords) return invalid("the ClientHello is in too many records");
+    if (records === maxRecords) return rejectHello("the ClientHello is in too many records");
     const part = bytes.subarray(at + 5, end);
     message = message === undefined ? part : Buffer.concat([message, part]);
     at = end;
     if (wanted === undefined && message.length >= 4) {
       if (message[0] !== handshakeClientHello) {
-        return invalid("the first message is not a ClientHello", unexpectedMessage);
+        return rejectHello("the first message is not a ClientHello", unexpectedMessage);
       }
       wanted = 4 + message.readUIntBE(1, 3);
-      if (wanted > maxClientHelloBytes) return invalid("the ClientHello is too long");
+      if (wanted > maxClientHelloBytes) return rejectHello("the ClientHello is too long");
     }
     if (wanted === undefined || message.length < wanted) continue;
     // No message may follow a ClientHello before the server has answered.
-    if (message.length > wanted) return invalid("more than a ClientHello in its record", unexpectedMessage);
+    if (message.length > wanted) return rejectHello("more than a ClientHello in its record", unexpectedMessage);
     return new Cursor(message, 4);
   }
 }
@@ -230,7 +231,7 @@ function readAlgorithms(value: Cursor): string {
   return length === value.left && length % 2 === 0 ? value.latin1() : "";
 }
 
-function invalid(reason: string, alert = decodeError): Peek {
+function rejectHello(reason: string, alert = decodeError): Peek {
   return { state: "invalid", reason, alert };
 }
 

@@ -43,7 +43,7 @@ export function makeTlsContexts(
   const keyOf = (siteId: string, handshake: Handshake, certificate: ServerCertificate): string => {
     const known = last.get(certificate);
     if (known?.siteId === siteId && known.handshake === handshake) return known.key;
-    const key = digest([siteId, certificate.id, ...demands(handshake)]);
+    const key = computeDigest([siteId, certificate.id, ...listDemands(handshake)]);
     last.set(certificate, { siteId, handshake, key });
     return key;
   };
@@ -115,7 +115,7 @@ class HostHandshaker implements Handshaker {
  * is the same at all edges.
  */
 function ticketsAt(purpose: string, siteId: string, handshake: Handshake, certificate: ServerCertificate): string {
-  return digest([purpose, siteId, certificate.lineage ?? certificate.id, ...demands(handshake)]);
+  return computeDigest([purpose, siteId, certificate.lineage ?? certificate.id, ...listDemands(handshake)]);
 }
 
 /** Groups handshakers by the demands that Node sets on a server and not on a context. */
@@ -126,16 +126,16 @@ function makeSharedHandshakers(protocols: readonly string[]): (handshake: Handsh
     makeHandshaker(createServer({ ...tlsStrength, ...alpn, requestCert, rejectUnauthorized }));
   const [asking, demanding, unasked] = [make(true, false), make(true, true), make(false, false)];
   return (handshake) => {
-    if (!asksClients(handshake)) return unasked;
+    if (!requestsCertificate(handshake)) return unasked;
     return (handshake.clientCertificates ?? "verify") === "verify" ? demanding : asking;
   };
 }
 
-function asksClients({ clientAuthorities, clientCertificates }: Handshake): boolean {
+function requestsCertificate({ clientAuthorities, clientCertificates }: Handshake): boolean {
   return clientAuthorities !== undefined || clientCertificates !== undefined;
 }
 
-function demands(handshake: Handshake): string[] {
+function listDemands(handshake: Handshake): string[] {
   const { minVersion = "", maxVersion = "", clientAuthorities = "", clientCertificates = "", passthrough } = handshake;
   return [minVersion, maxVersion, clientAuthorities, clientCertificates, String(passthrough ?? false)];
 }
@@ -149,7 +149,7 @@ function makeContext(tickets: string, handshake: Handshake, certificate: ServerC
     maxVersion: handshake.maxVersion ?? tlsStrength.maxVersion,
     // K2: together with the ticket keys, prevents resumption under another site or other demands.
     sessionIdContext: tickets.slice(0, 32),
-    ...(asksClients(handshake) && clientDemands(handshake)),
+    ...(requestsCertificate(handshake) && clientDemands(handshake)),
   });
 }
 
@@ -163,7 +163,7 @@ function clientDemands({ clientAuthorities }: Handshake): SecureContextOptions {
   };
 }
 
-function digest(parts: readonly string[]): string {
+function computeDigest(parts: readonly string[]): string {
   const hash = createHash("sha256");
   for (const part of parts) hash.update(`${part.length}:${part}`);
   return hash.digest("hex");

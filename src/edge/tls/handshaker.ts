@@ -3,7 +3,7 @@ import { constants } from "node:crypto";
 import { EventEmitter } from "node:events";
 import type { Socket } from "node:net";
 import type { SecureContext, Server, TLSSocket, TlsOptions } from "node:tls";
-import { contain, listener, reportFailure, socketListener } from "../../lib/boundary.ts";
+import { runContained, guardListener, reportFailure, socketListener } from "../../lib/boundary.ts";
 import { destroyNextTurn } from "../../lib/io/socket-stream.ts";
 import { readInPieces } from "./read-in-pieces.ts";
 
@@ -75,7 +75,7 @@ export const tlsStrength = {
 } as const satisfies TlsOptions;
 
 /** A handshake that has begun. */
-interface Pending {
+interface PendingHandshake {
   /** Callback for the end of the handshake. Undefined after it was called. */
   settled: ((result: TLSSocket | Error) => void) | undefined;
 }
@@ -85,7 +85,7 @@ interface Pending {
  * needs properties, and no wrapper replaces the server. Either would have a shape that compiled code does not know
  * (decision 34).
  */
-const handshakes = new AsyncLocalStorage<Pending>();
+const handshakes = new AsyncLocalStorage<PendingHandshake>();
 
 /** Options with which Node's server begins a connection. Node's types omit them. */
 interface WithContext {
@@ -95,27 +95,27 @@ interface WithContext {
 export function makeHandshaker(tls: Server): Handshaker & SharedHandshaker {
   const secured = (socket: TLSSocket): void => {
     const fail = (): void => destroyNextTurn(socket);
-    socket.on("error", listener(socket, fail));
-    const close = (): void => letGo(socket);
-    socket.on("close", listener(socket, close));
-    settle(handshakes.getStore() as Pending, socket);
+    socket.on("error", guardListener(socket, fail));
+    const close = (): void => releaseSocket(socket);
+    socket.on("close", guardListener(socket, close));
+    settleHandshake(handshakes.getStore() as PendingHandshake, socket);
   };
   tls.on("secureConnection", socketListener(secured));
   // The plain socket closes together with it, which is reported below.
   tls.on("tlsClientError", () => undefined);
   const accept = (socket: Socket, settled: (result: TLSSocket | Error) => void): void => {
-    const pending: Pending = { settled };
+    const pending: PendingHandshake = { settled };
     const close = (): void => {
-      contain("connection", () => settle(pending, new Error("the TLS handshake failed")));
-      letGo(socket);
+      runContained("connection", () => settleHandshake(pending, new Error("the TLS handshake failed")));
+      releaseSocket(socket);
     };
-    socket.on("close", listener(socket, close));
+    socket.on("close", guardListener(socket, close));
     if (socket.readableLength > maxPieceBytes) {
       readInPieces(socket, maxPieceBytes);
       // Bound, like `readPiece`.
       socket.destroy = destroyBehindAlert.bind(socket, socket.destroy, pending);
     }
-    handshakes.run(pending, begin, tls, socket);
+    handshakes.run(pending, beginHandshake, tls, socket);
   };
   return {
     accept,
@@ -126,7 +126,7 @@ export function makeHandshaker(tls: Server): Handshaker & SharedHandshaker {
   };
 }
 
-function begin(tls: Server, socket: Socket): void {
+function beginHandshake(tls: Server, socket: Socket): void {
   tls.emit("connection", socket);
 }
 
@@ -134,7 +134,12 @@ function begin(tls: Server, socket: Socket): void {
  * Node destroys the socket as soon as the handshake fails. If an earlier piece was answered in the same turn, the alert
  * waits behind that answer and leaves in the next turn.
  */
-function destroyBehindAlert(this: Socket, destroy: Socket["destroy"], pending: Pending, error?: Error): Socket {
+function destroyBehindAlert(
+  this: Socket,
+  destroy: Socket["destroy"],
+  pending: PendingHandshake,
+  error?: Error,
+): Socket {
   try {
     if (pending.settled === undefined) return destroy.call(this, error);
   } catch (thrown) {
@@ -145,7 +150,7 @@ function destroyBehindAlert(this: Socket, destroy: Socket["destroy"], pending: P
 }
 
 /** Releases all state that waited for the end, because the connection may be open for hours. */
-function settle(pending: Pending, result: TLSSocket | Error): void {
+function settleHandshake(pending: PendingHandshake, result: TLSSocket | Error): void {
   const { settled } = pending;
   pending.settled = undefined;
   settled?.(result);
@@ -155,11 +160,11 @@ function settle(pending: Pending, result: TLSSocket | Error): void {
  * Node's accessors of a TLS connection outlive it until a full garbage collection and reference both of its sockets
  * (decision 34). Other listeners of the close still run, because their list was copied before.
  */
-function letGo(socket: Socket): void {
+function releaseSocket(socket: Socket): void {
   // Uses the plain emitter's method: a stream's method would check its readers again in a separate tick.
   EventEmitter.prototype.removeAllListeners.call(socket);
-  socket.on("error", ignore);
+  socket.on("error", ignoreError);
 }
 
 /** No error is expected after a close, but an error without a listener would end the thread. */
-function ignore(): void {}
+function ignoreError(): void {}

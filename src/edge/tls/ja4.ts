@@ -32,11 +32,11 @@ export function ja4Of(offer: HelloOffer): string {
   const suites = offer.cipherSuites.filter(isMeant);
   const extensions = offer.extensions.filter(isMeant);
   const version = versionNames.get(Math.max(...offer.versions.filter(isMeant), 0)) ?? "00";
-  const head = `t${version}${offer.namesServer ? "d" : "i"}${twoDigits(suites)}${twoDigits(extensions)}${ends(offer.alpn[0])}`;
-  const others = extensions.filter((type) => type !== extensionServerName && type !== extensionAlpn);
-  const algorithms = offer.signatureAlgorithms.filter(isMeant).map(hex);
+  const head = `t${version}${offer.namesServer ? "d" : "i"}${twoDigits(suites)}${twoDigits(extensions)}${firstAndLast(offer.alpn[0])}`;
+  const otherExtensions = extensions.filter((type) => type !== extensionServerName && type !== extensionAlpn);
+  const algorithms = offer.signatureAlgorithms.filter(isMeant).map(toHex);
   const tail = algorithms.length === 0 ? "" : `_${algorithms.join(",")}`;
-  return `${head}_${digest(sorted(suites), suites)}_${digest(sorted(others) + tail, extensions)}`;
+  return `${head}_${computeDigest(sortValues(suites), suites)}_${computeDigest(sortValues(otherExtensions) + tail, extensions)}`;
 }
 
 /** Whether the value is not a GREASE value, which only tests the tolerance of servers (RFC 8701). */
@@ -52,21 +52,21 @@ function twoDigits(values: readonly number[]): string {
  * Returns the first and last character of the first protocol, or of its hexadecimal form if one of them is not
  * alphanumeric.
  */
-function ends(protocol: string | undefined): string {
+function firstAndLast(protocol: string | undefined): string {
   if (protocol === undefined || protocol === "") return "00";
   const isPlain = /^[0-9A-Za-z](?:[^]*[0-9A-Za-z])?$/.test(protocol);
   const text = isPlain ? protocol : Buffer.from(protocol, "latin1").toString("hex");
   return `${text[0]}${text.at(-1)}`;
 }
 
-function hex(value: number): string {
+function toHex(value: number): string {
   return value.toString(16).padStart(4, "0");
 }
 
-function sorted(values: readonly number[]): string {
-  return values.map(hex).sort().join(",");
+function sortValues(values: readonly number[]): string {
+  return values.map(toHex).sort().join(",");
 }
 
-function digest(text: string, of: readonly number[]): string {
+function computeDigest(text: string, of: readonly number[]): string {
   return of.length === 0 ? noHash : hash("sha256", text).slice(0, 12);
 }

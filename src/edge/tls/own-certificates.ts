@@ -1,5 +1,5 @@
 import { X509Certificate, hash } from "node:crypto";
-import { letGo } from "../../lib/boundary.ts";
+import { runUnattended } from "../../lib/boundary.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import { issueLeaf } from "../../lib/certificates/x509.ts";
@@ -73,7 +73,7 @@ export function makeOwnCertificates(
       .finally(() => {
         leaf.making = undefined;
       });
-    letGo("task", made);
+    runUnattended("task", made);
   };
   const bounded = ({ perSecond, burst }: { readonly perSecond: number; readonly burst: number }) => {
     const rate = makeRate(perSecond, burst, () => clock.monotonic());

@@ -18,7 +18,7 @@ const keyBytes = 16;
 const ivsAtOnce = 256;
 
 /** Keys that seal tickets for some hours. */
-interface Keys {
+interface TicketKeys {
   /** 8 hexadecimal digits. With the mark of its context it is the name of a ticket, which is sealed too (RFC 5077 §4). */
   readonly id: string;
   readonly hmac: Buffer;
@@ -26,11 +26,11 @@ interface Keys {
 }
 
 /** Result for OpenSSL about a ticket (SSL_CTX_set_tlsext_ticket_key_cb): 0 unknown, 1 created, 2 to be renewed. */
-type Answer = readonly [status: 0 | 1 | 2, hmac: Buffer, aes: Buffer, name?: Buffer, iv?: Buffer];
+type TicketResult = readonly [status: 0 | 1 | 2, hmac: Buffer, aes: Buffer, name?: Buffer, iv?: Buffer];
 
 /** Internal functions of Node's contexts, with which Node tests clients' use of renewed tickets. */
 interface Inside {
-  onticketkeycallback: (name: Buffer, iv: Buffer, isNew: boolean) => Answer;
+  onticketkeycallback: (name: Buffer, iv: Buffer, isNew: boolean) => TicketResult;
   enableTicketKeyCallback(): void;
 }
 
@@ -54,7 +54,7 @@ export function makeRenewedTickets(tickets: TicketSecret): RenewedTickets {
   };
 }
 
-function makeKeys(tickets: TicketSecret): Keys {
+function makeKeys(tickets: TicketSecret): TicketKeys {
   const all = tickets.key("renewed tickets", 2 * keyBytes + 4);
   return {
     id: all.toString("hex", 2 * keyBytes),

@@ -3,8 +3,8 @@ import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import type { Clock } from "../../lib/clock.ts";
 import type { OwnCertificate } from "../../lib/certificates/own-certificate.ts";
-import type { Site } from "../../routing/sites/compiled.ts";
-import type { HelloFacts, ServedCertificate, TlsFacts } from "../../traffic/exchange.ts";
+import type { Site } from "../../routing/sites/compiled-site.ts";
+import type { HelloFacts, ServedCertificate, TlsFacts } from "../../traffic/connection-facts.ts";
 import type { Handshake } from "../../traffic/handshake.ts";
 import type { Certificates } from "./certificates.ts";
 import { makeTlsContexts } from "./contexts.ts";
@@ -16,14 +16,14 @@ export interface TlsEnd {
    * Terminates TLS. Resolves with an error and destroys the socket if there is no certificate, the handshake fails or
    * times out, or a required client certificate is missing.
    *
-   * @param given certificate used instead of the account's certificate for the name
+   * @param configured certificate used instead of the account's certificate for the name
    */
   accept(
     socket: Socket,
     site: Pick<Site, "id" | "accountId" | "hosts">,
     hello: HelloFacts,
     handshake: Handshake,
-    given: OwnCertificate | undefined,
+    configured: OwnCertificate | undefined,
   ): Promise<EndedTls | Error>;
 }
 
@@ -59,12 +59,12 @@ export function makeTlsEnd({ certificates, tickets, clock, limits }: TlsEndOptio
     }
   };
   return {
-    async accept(socket, site, hello, handshake, given) {
-      const certificate = given ?? (await chosen(hello.serverName, site));
+    async accept(socket, site, hello, handshake, configured) {
+      const certificate = configured ?? (await chosen(hello.serverName, site));
       if (!certificate) return fail(socket, "the server name has no certificate now");
       if (socket.destroyed) return new Error("the client disconnected");
       let failure = "the TLS handshake failed";
-      const late = clock.after(limits.handshakeTimeoutMs, () => {
+      const timer = clock.after(limits.handshakeTimeoutMs, () => {
         failure = "the TLS handshake took too long";
         socket.destroy();
       });
@@ -77,7 +77,7 @@ export function makeTlsEnd({ certificates, tickets, clock, limits }: TlsEndOptio
           socket.destroy();
         }
       });
-      late.cancel();
+      timer.cancel();
       if (ended instanceof Error) return new Error(failure, { cause: ended });
       const facts = tlsFacts(ended, hello, certificate, handshake);
       if (handshake.clientCertificates === "any" && facts.clientCertificate === undefined) {

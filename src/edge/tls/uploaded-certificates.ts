@@ -18,7 +18,7 @@ export interface UploadedCertificates {
   find(accountId: string, host: string, now: number): ServerCertificate | undefined;
 }
 
-interface Entry {
+interface UploadedCertificate {
   readonly revision: number;
   readonly accountId: string;
   /** Names under which the certificate is found. */
@@ -32,12 +32,12 @@ interface Entry {
 const kind = "tls_certificate";
 
 export function makeUploadedCertificates(log: Log): UploadedCertificates {
-  const byId = new Map<string, Entry>();
+  const byId = new Map<string, UploadedCertificate>();
   /**
    * By account, then by name. Certificates only count for hosts of their own account, because anyone can put any name
    * into one.
    */
-  const byName = new Map<string, Map<string, readonly Entry[]>>();
+  const byName = new Map<string, Map<string, readonly UploadedCertificate[]>>();
 
   const remove = (id: string): void => {
     const entry = byId.get(id);
@@ -54,7 +54,7 @@ export function makeUploadedCertificates(log: Log): UploadedCertificates {
   const put = (object: ResourceObject): void => {
     if (byId.get(object.id)?.revision === object.revision) return;
     remove(object.id);
-    let entry: Entry;
+    let entry: UploadedCertificate;
     try {
       entry = readEntry(object);
     } catch (error) {
@@ -62,7 +62,7 @@ export function makeUploadedCertificates(log: Log): UploadedCertificates {
       return;
     }
     byId.set(object.id, entry);
-    const named = byName.get(entry.accountId) ?? new Map<string, readonly Entry[]>();
+    const named = byName.get(entry.accountId) ?? new Map<string, readonly UploadedCertificate[]>();
     byName.set(entry.accountId, named);
     for (const name of entry.names) {
       const all = [...(named.get(name) ?? []), entry];
@@ -72,7 +72,7 @@ export function makeUploadedCertificates(log: Log): UploadedCertificates {
       );
     }
   };
-  const isUsable = (entry: Entry): boolean => {
+  const isUsable = (entry: UploadedCertificate): boolean => {
     if (entry.usable !== undefined) return entry.usable;
     const { id, certificatePem, keyPem } = entry.certificate;
     const demand = tlsDemand(certificatePem, keyPem);
@@ -80,7 +80,7 @@ export function makeUploadedCertificates(log: Log): UploadedCertificates {
     entry.usable = demand === undefined;
     return entry.usable;
   };
-  const newest = (entries: readonly Entry[] | undefined, now: number): ServerCertificate | undefined =>
+  const newest = (entries: readonly UploadedCertificate[] | undefined, now: number): ServerCertificate | undefined =>
     entries?.find((entry) => entry.notBefore <= now && now < entry.certificate.notAfter && isUsable(entry))
       ?.certificate;
 
@@ -109,7 +109,7 @@ export function makeUploadedCertificates(log: Log): UploadedCertificates {
   };
 }
 
-function readEntry(object: ResourceObject): Entry {
+function readEntry(object: ResourceObject): UploadedCertificate {
   const { certificate_pem: certificatePem, private_key_pem: keyPem } = object.doc;
   if (typeof certificatePem !== "string" || typeof keyPem !== "string") throw new Error("it has no certificate or key");
   const [leaf] = readCertificates(certificatePem);

@@ -1,5 +1,5 @@
 /** Opens streams for whole connections by an upstream plan: to a tunnel or an address, with retries elsewhere. */
-import { contained } from "../../lib/boundary.ts";
+import { makeContained } from "../../lib/boundary.ts";
 import { discardingReceiver } from "../../lib/io/byte-stream.ts";
 import type { ByteStream } from "../../lib/io/byte-stream.ts";
 import { Refusal } from "../../lib/errors.ts";
@@ -7,12 +7,12 @@ import type { RefusalName } from "../../lib/errors.ts";
 import type { Log } from "../../lib/log.ts";
 import { socketStream } from "../../lib/io/socket-stream.ts";
 import type { Socket } from "node:net";
-import type { ConnectionFacts } from "../../traffic/exchange.ts";
-import { skipped } from "../../traffic/step.ts";
+import type { ConnectionFacts } from "../../traffic/connection-facts.ts";
+import { skipStep } from "../../traffic/step.ts";
 import type { Step } from "../../traffic/step.ts";
-import type { ConnectionSite } from "../../routing/sites/compiled.ts";
+import type { ConnectionSite } from "../../routing/sites/compiled-site.ts";
 import type { PendingStream, ProxyHeader } from "../../tunnel/server-hooks.ts";
-import { dial } from "./dial.ts";
+import { dialAddress } from "./dial.ts";
 import type { DialOptions } from "./dial.ts";
 import { makePicker } from "./pick.ts";
 import type { Circumstances, StaticPlan } from "./pick.ts";
@@ -70,7 +70,7 @@ export function makeConnectionUpstreams(options: ConnectionUpstreamsOptions): Co
       }
       let pending: PendingStream | undefined;
       const tried = new Set<Tunnel | StaticPlan>();
-      const around: Circumstances = {
+      const circumstances: Circumstances = {
         load: options.load,
         isTried: (place) => tried.has(place),
         steps,
@@ -83,11 +83,11 @@ export function makeConnectionUpstreams(options: ConnectionUpstreamsOptions): Co
       };
       /** A step that throws leaves the connection without an upstream. */
       const step = <Given extends readonly unknown[]>(run: (...given: Given) => void): ((...given: Given) => void) =>
-        contained("connection", run, () => {
+        makeContained("connection", run, () => {
           if (!isDone) finish(undefined);
         });
       const tryNext = (): void => {
-        const place = tried.size < maxTries && !isOver() ? pick(plan, around) : undefined;
+        const place = tried.size < maxTries && !isOver() ? pick(plan, circumstances) : undefined;
         if (place && "session" in place) {
           tried.add(place);
           const take = (stream: ByteStream | undefined, why: RefusalName = "tunnel_gone"): void => {
@@ -96,7 +96,7 @@ export function makeConnectionUpstreams(options: ConnectionUpstreamsOptions): Co
               finish({ stream, tunnel: place });
               return;
             }
-            steps.push(skipped("backend", `no stream could be opened: ${why}`));
+            steps.push(skipStep("backend", `no stream could be opened: ${why}`));
             tryNext();
           };
           const opening = place.session.openProxy(headerOf(place, site, facts), step(take));
@@ -107,13 +107,13 @@ export function makeConnectionUpstreams(options: ConnectionUpstreamsOptions): Co
             pending = undefined;
             if (result instanceof Error) {
               options.log.info("static backend unreachable", { backend: place.id, why: result });
-              if (result instanceof Refusal) steps.push(skipped("backend", result.message));
+              if (result instanceof Refusal) steps.push(skipStep("backend", result.message));
               tryNext();
             } else {
               finish({ stream: socketStream(result, discardingReceiver, true), tunnel: undefined });
             }
           };
-          const dialling = dial(place, site.accountId, { ...options.dial, http: false }, step(take));
+          const dialling = dialAddress(place, site.accountId, { ...options.dial, http: false }, step(take));
           if (dialling) pending = dialling;
         } else {
           finish(undefined);

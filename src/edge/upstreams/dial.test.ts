@@ -7,15 +7,15 @@ import { describe, it } from "node:test";
 import { startDns } from "../../../test/support/dns.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { createAuthority, issueLeaf } from "../../lib/certificates/x509.ts";
-import { useNameServers } from "../../outbound/names/names.ts";
-import { dial, mayDial } from "./dial.ts";
+import { useNameServers } from "../../outbound/names/resolve-name.ts";
+import { dialAddress, mayDial } from "./dial.ts";
 import type { DialOptions, StaticAddress } from "./dial.ts";
 
 const clock = systemClock;
 
 function dialled(target: StaticAddress, options: DialOptions): Promise<Socket> {
   return new Promise((resolve, reject) => {
-    dial(target, "ac_1", options, (result) => (result instanceof Error ? reject(result) : resolve(result)));
+    dialAddress(target, "ac_1", options, (result) => (result instanceof Error ? reject(result) : resolve(result)));
   });
 }
 

@@ -6,12 +6,12 @@ import type { LookupAddress } from "node:dns";
 import { connect, isIP } from "node:net";
 import type { Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
-import { contained } from "../../lib/boundary.ts";
+import { makeContained } from "../../lib/boundary.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { readingIntoShared } from "../../lib/io/read-buffers.ts";
-import { forbiddenAddress } from "../../lib/upstream-address.ts";
-import { resolveAllowed } from "../../outbound/addresses.ts";
+import { explainForbidden } from "../../lib/upstream-address.ts";
+import { resolveAllowed } from "../../outbound/address-rules.ts";
 
 export interface StaticAddress {
   readonly host: string;
@@ -45,7 +45,7 @@ export interface PendingDial {
  * @param asker the account whose share of name look-ups is used
  * @returns undefined if no name is being resolved
  */
-export function dial(
+export function dialAddress(
   target: StaticAddress,
   asker: string,
   options: DialOptions,
@@ -63,7 +63,7 @@ export function dial(
   };
   /** Handles an error in a step of the dial. If `done` was already called, its caller has ended the connection. */
   const step = <Given extends readonly unknown[]>(run: (...given: Given) => void): ((...given: Given) => void) =>
-    contained("connection", run, (error) => {
+    makeContained("connection", run, (error) => {
       socket?.destroy();
       if (settled) return;
       settled = true;
@@ -165,11 +165,11 @@ function addressesOf(
 
 /** Describes the kind of the addresses without naming them: users who configure a backend need not know them. */
 function notAllowed(host: string, found: readonly LookupAddress[], allowLocal: boolean): Refusal {
-  const kinds = new Set(found.map(({ address }) => forbiddenAddress(address, allowLocal)));
+  const kinds = new Set(found.map(({ address }) => explainForbidden(address, allowLocal)));
   const leads = isIP(host) === 0 ? "leads to" : "is";
   return new Refusal("upstream_forbidden", `not allowed here: "${host}" ${leads} ${[...kinds].join(" and ")}`);
 }
 
 export function mayDial(address: string, allowLocal: boolean): boolean {
-  return forbiddenAddress(address, allowLocal) === undefined;
+  return explainForbidden(address, allowLocal) === undefined;
 }

@@ -1,9 +1,9 @@
 /** Chooses the tunnel, address or fixed answer of a plan, and records the steps of the decision. */
 import type { McpSession } from "../../traffic/mcp-session.ts";
 import type { Answer, Step } from "../../traffic/step.ts";
-import { answered, passed, skipped } from "../../traffic/step.ts";
+import { answerStep, passStep, skipStep } from "../../traffic/step.ts";
 import type { BackendPlan, Beside, UpstreamPlan } from "../../traffic/upstream-plan.ts";
-import type { GroupPlan } from "../agents/register/groups.ts";
+import type { GroupPlan } from "../agents/register/tunnel-groups.ts";
 import type { AgentRegistry } from "../agents/registry.ts";
 import { markOfTunnel } from "../agents/tunnels/tunnel-mark.ts";
 import type { Tunnel } from "../agents/tunnels/tunnel.ts";
@@ -29,7 +29,7 @@ export interface Circumstances {
 
 export interface Picker {
   /** Returns `backend_empty`, `tunnel_gone`, `mcp_session_gone` or `upstream_refused` if nothing is left. */
-  readonly pick: (plan: UpstreamPlan, around: Circumstances) => Picked;
+  readonly pick: (plan: UpstreamPlan, attempt: Circumstances) => Picked;
 }
 
 const tunnelGone: Answer = Object.freeze({ error: "tunnel_gone" as const });
@@ -52,7 +52,7 @@ export function makePicker(registry: Pick<AgentRegistry, "tunnel" | "group" | "p
     let step = steps.get(tunnel);
     if (!step) {
       const reason = `sent through tunnel ${tunnel.id} of session ${tunnel.session.id}`;
-      step = Object.freeze({ ...passed("backend", reason, decider(plan)), tunnelId: tunnel.id });
+      step = Object.freeze({ ...passStep("backend", reason, nameDecider(plan)), tunnelId: tunnel.id });
       steps.set(tunnel, step);
     }
     return step;
@@ -64,7 +64,7 @@ export function makePicker(registry: Pick<AgentRegistry, "tunnel" | "group" | "p
   };
   const toTunnel = (plan: UpstreamPlan, tunnel: Tunnel | undefined, { steps, isTried }: Circumstances): Picked => {
     if (!tunnel || isTried(tunnel)) {
-      steps.push(passedOver(plan, tunnel ? "each of its tunnels was tried" : "its tunnel is gone"));
+      steps.push(skipPlan(plan, tunnel ? "each of its tunnels was tried" : "its tunnel is gone"));
       return tunnelGone;
     }
     steps.push(taken(plan, tunnel));
@@ -74,66 +74,60 @@ export function makePicker(registry: Pick<AgentRegistry, "tunnel" | "group" | "p
    * Chooses the tunnel with the fewest requests in flight. Equal tunnels take turns, because each search starts one
    * further. Other edges' tunnels are a fallback, because visitors are already spread over the edges.
    */
-  const fromGroup = (plan: GroupPlan, around: Circumstances): Picked => {
+  const fromGroup = (plan: GroupPlan, attempt: Circumstances): Picked => {
     const group = registry.group(plan);
     const { members, localCount } = group;
     const hasLocal = localCount > 0;
     if (members.length === 0) {
-      around.steps.push(passedOver(plan, "no tunnel with its labels is online"));
+      attempt.steps.push(skipPlan(plan, "no tunnel with its labels is online"));
       return backendEmpty;
     }
     const turn = (group.turn + 1) % members.length;
-    if (!around.dry) group.turn = turn;
+    if (!attempt.dry) group.turn = turn;
     let best: Tunnel | undefined;
     let least = Infinity;
     for (let step = 0; step < members.length && least > 0; step += 1) {
       const tunnel = members[(turn + step) % members.length] as Tunnel;
-      const load = around.load(tunnel);
+      const load = attempt.load(tunnel);
       if (tunnel.isElsewhere && hasLocal) continue;
-      if (load >= least || around.isTried(tunnel)) continue;
+      if (load >= least || attempt.isTried(tunnel)) continue;
       best = tunnel;
       least = load;
     }
-    if (!best && hasLocal) best = members.find((tunnel) => tunnel.isElsewhere && !around.isTried(tunnel));
-    return toTunnel(plan, best ?? members[0], around);
+    if (!best && hasLocal) best = members.find((tunnel) => tunnel.isElsewhere && !attempt.isTried(tunnel));
+    return toTunnel(plan, best ?? members[0], attempt);
   };
   const ofSession = (plan: UpstreamPlan, tunnel: Tunnel | undefined, { steps }: Circumstances): Picked => {
-    steps.push(tunnel ? taken(plan, tunnel) : passedOver(plan, "the agent of the MCP session is not connected"));
+    steps.push(tunnel ? taken(plan, tunnel) : skipPlan(plan, "the agent of the MCP session is not connected"));
     return tunnel ?? sessionGone;
   };
-  const fixed = (plan: FixedPlan, { steps }: Circumstances): Picked => {
-    const { status, headers, body } = plan;
-    const answer: Answer = { status, headers, body };
-    steps.push(once(plan, () => answered("backend", `answered ${status} without an upstream`, answer, decider(plan))));
-    return answer;
-  };
-  const pick = (plan: UpstreamPlan, around: Circumstances): Picked => {
-    const wanted = around.session?.wanted;
+  const pick = (plan: UpstreamPlan, attempt: Circumstances): Picked => {
+    const wanted = attempt.session?.wanted;
     switch (plan.kind) {
       case "tunnel":
-        if (wanted !== undefined) return ofSession(plan, sessionTunnel(registry, plan, wanted, around), around);
-        return toTunnel(plan, endpointTunnel(registry, plan, around), around);
+        if (wanted !== undefined) return ofSession(plan, sessionTunnel(registry, plan, wanted, attempt), attempt);
+        return toTunnel(plan, endpointTunnel(registry, plan, attempt), attempt);
       case "tunnel_group":
-        if (wanted !== undefined) return ofSession(plan, sessionTunnel(registry, plan, wanted, around), around);
-        return fromGroup(plan, around);
+        if (wanted !== undefined) return ofSession(plan, sessionTunnel(registry, plan, wanted, attempt), attempt);
+        return fromGroup(plan, attempt);
       case "failover":
-        return firstThatServes(plan.members, (member) => pick(member, around));
+        return firstThatServes(plan.members, (member) => pick(member, attempt));
       case "weighted": {
         let state = turns.get(plan);
         if (!state) turns.set(plan, (state = plan.members.map(() => 0)));
-        const order = byWeight(plan.members, around.dry ? state.slice() : state);
-        return firstThatServes(order, (member) => pick(member.plan, around));
+        const order = byWeight(plan.members, attempt.dry ? state.slice() : state);
+        return firstThatServes(order, (member) => pick(member.plan, attempt));
       }
       case "http_response":
-        return fixed(plan, around);
+        return answerFixed(plan, attempt, once);
       case "static": {
-        if (around.isTried(plan)) {
-          around.steps.push(passedOver(plan, "its address was tried"));
+        if (attempt.isTried(plan)) {
+          attempt.steps.push(skipPlan(plan, "its address was tried"));
           return upstreamRefused;
         }
         const { host, port, tls } = plan;
-        around.steps.push(
-          once(plan, () => passed("backend", `sent to ${tls ? "tls" : "tcp"} ${host}:${port}`, decider(plan))),
+        attempt.steps.push(
+          once(plan, () => passStep("backend", `sent to ${tls ? "tls" : "tcp"} ${host}:${port}`, nameDecider(plan))),
         );
         return plan;
       }
@@ -142,8 +136,21 @@ export function makePicker(registry: Pick<AgentRegistry, "tunnel" | "group" | "p
   return { pick };
 }
 
+function answerFixed(
+  plan: FixedPlan,
+  { steps }: Circumstances,
+  once: (plan: FixedPlan, make: () => Step) => Step,
+): Answer {
+  const { status, headers, body } = plan;
+  const answer: Answer = { status, headers, body };
+  steps.push(
+    once(plan, () => answerStep("backend", `answered ${status} without an upstream`, answer, nameDecider(plan))),
+  );
+  return answer;
+}
+
 /** Returns the tunnels that do the same as the endpoint's own one. */
-function alike(registry: Pick<AgentRegistry, "pool">, { name, likeness }: Beside): readonly Tunnel[] {
+function findAlike(registry: Pick<AgentRegistry, "pool">, { name, likeness }: Beside): readonly Tunnel[] {
   return registry.pool(name).filter(({ endpoint }) => endpoint?.beside?.likeness === likeness);
 }
 
@@ -155,7 +162,7 @@ function endpointTunnel(
 ): Tunnel | undefined {
   const own = registry.tunnel(id);
   if (beside === undefined || (own && !isTried(own))) return own;
-  return alike(registry, beside).find((one) => !isTried(one)) ?? own;
+  return findAlike(registry, beside).find((one) => !isTried(one)) ?? own;
 }
 
 /** Returns a tunnel of the agent that began the MCP session. No other agent knows the session. */
@@ -169,15 +176,15 @@ function sessionTunnel(
   if (plan.kind === "tunnel_group") return registry.group(plan).members.find(fits);
   const own = registry.tunnel(plan.id);
   if (own && fits(own)) return own;
-  return plan.beside && alike(registry, plan.beside).find(fits);
+  return plan.beside && findAlike(registry, plan.beside).find(fits);
 }
 
-function decider(plan: UpstreamPlan): Step["decidedBy"] {
+function nameDecider(plan: UpstreamPlan): Step["decidedBy"] {
   return plan.kind === "tunnel" ? undefined : { kind: `${plan.kind}_backend`, id: plan.id, revision: plan.revision };
 }
 
-function passedOver(plan: UpstreamPlan, why: string): Step {
-  return skipped("backend", why, decider(plan));
+function skipPlan(plan: UpstreamPlan, why: string): Step {
+  return skipStep("backend", why, nameDecider(plan));
 }
 
 /** Tries the members in order until one returns an upstream. Otherwise returns the last result. */

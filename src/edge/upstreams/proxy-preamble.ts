@@ -1,7 +1,7 @@
 /** PROXY protocol header, versions 1 and 2, that the edge sends to agents on request (HAProxy, proxy-protocol.txt). */
 import { isIPv4 } from "node:net";
 import { normaliseAddress, readAddress } from "../../lib/address.ts";
-import type { ConnectionFacts } from "../../traffic/exchange.ts";
+import type { ConnectionFacts } from "../../traffic/connection-facts.ts";
 
 type Ends = Pick<ConnectionFacts, "source" | "sourcePort" | "local" | "localPort">;
 
@@ -15,15 +15,15 @@ export function proxyPreamble(version: 0 | 1 | 2, ends: Ends): Buffer | undefine
   const { source } = ends;
   const local = normaliseAddress(ends.local.localAddress ?? "") ?? "::";
   const is4 = isIPv4(source) && isIPv4(local);
-  const [from, to] = is4 ? [source, local] : [as6(source), as6(local)];
-  return version === 1 ? version1(is4, from, to, ends) : version2(is4, from, to, ends);
+  const [from, to] = is4 ? [source, local] : [mapToIpv6(source), mapToIpv6(local)];
+  return version === 1 ? encodeVersion1(is4, from, to, ends) : encodeVersion2(is4, from, to, ends);
 }
 
-function version1(is4: boolean, from: string, to: string, { sourcePort, localPort }: Ends): Buffer {
+function encodeVersion1(is4: boolean, from: string, to: string, { sourcePort, localPort }: Ends): Buffer {
   return Buffer.from(`PROXY ${is4 ? "TCP4" : "TCP6"} ${from} ${to} ${sourcePort} ${localPort}\r\n`, "latin1");
 }
 
-function version2(is4: boolean, from: string, to: string, { sourcePort, localPort }: Ends): Buffer {
+function encodeVersion2(is4: boolean, from: string, to: string, { sourcePort, localPort }: Ends): Buffer {
   const addressBytes = is4 ? 4 : 16;
   const header = Buffer.alloc(signature2.length + 4 + 2 * addressBytes + 4);
   signature2.copy(header);
@@ -43,6 +43,6 @@ function version2(is4: boolean, from: string, to: string, { sourcePort, localPor
 }
 
 /** Both addresses must be of one family, so an IPv4 address is mapped. */
-function as6(address: string): string {
+function mapToIpv6(address: string): string {
   return isIPv4(address) ? `::ffff:${address}` : address;
 }

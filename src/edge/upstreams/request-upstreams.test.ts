@@ -8,19 +8,19 @@ import type { ByteStream } from "../../lib/io/byte-stream.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { silentLog } from "../../lib/log.ts";
 import { socketStream } from "../../lib/io/socket-stream.ts";
-import { fingerprint, hashToken, newToken, tokenPrefixes } from "../../lib/tokens.ts";
+import { fingerprintToken, hashToken, newToken, tokenPrefixes } from "../../lib/tokens.ts";
 import type { Exchange } from "../../traffic/exchange.ts";
 import type { Step } from "../../traffic/step.ts";
 import type { UpstreamPlan } from "../../traffic/upstream-plan.ts";
-import { makeRoutingTable } from "../../routing/table.ts";
+import { makeRoutingTable } from "../../routing/routing-table.ts";
 import { bindRequest } from "../../../test/support/bind-request.ts";
 import type { AgentSession, ProxyHeader } from "../../tunnel/server-hooks.ts";
-import { defaultLimits } from "../http/context.ts";
+import { defaultLimits } from "../http/http-context.ts";
 import { Deadlines } from "../../lib/deadlines.ts";
 import type { UpstreamConnection } from "./upstream-connection.ts";
 import type { UpstreamUser } from "./upstream-user.ts";
 import { UpstreamPool } from "./upstream-pool.ts";
-import { defaultAgentLimits } from "../agents/tunnels/limits.ts";
+import { defaultAgentLimits } from "../agents/tunnels/agent-limits.ts";
 import { makeAgentRegistry } from "../agents/registry.ts";
 import { makeRequestUpstreams } from "./request-upstreams.ts";
 
@@ -90,7 +90,7 @@ function platform() {
   const token = newToken(tokenPrefixes.agent);
   const table = makeRoutingTable(systemClock);
   const doc = {
-    fingerprint: fingerprint(token),
+    fingerprint: fingerprintToken(token),
     token_hash: hashToken(token).toString("hex"),
     acl: [],
     owner_id: null,

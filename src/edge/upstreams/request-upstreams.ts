@@ -1,6 +1,6 @@
 /** Executes upstream plans: chooses the tunnel, address or fixed answer of a request. */
-import { contain, reportFailure } from "../../lib/boundary.ts";
-import { skipped } from "../../traffic/step.ts";
+import { runContained, reportFailure } from "../../lib/boundary.ts";
+import { skipStep } from "../../traffic/step.ts";
 import type { Answer, Step } from "../../traffic/step.ts";
 import type { Exchange } from "../../traffic/exchange.ts";
 import type { McpSession } from "../../traffic/mcp-session.ts";
@@ -9,14 +9,14 @@ import type { AgentSession, TakeStream } from "../../tunnel/server-hooks.ts";
 import { proxyPreamble } from "./proxy-preamble.ts";
 import { UpstreamPool } from "./upstream-pool.ts";
 import type { PoolOptions } from "./upstream-pool.ts";
-import type { UpstreamContext } from "./context.ts";
-import { http2Upstream } from "./http2/stream.ts";
+import type { UpstreamContext } from "./upstream-context.ts";
+import { http2Upstream } from "./http2/http2-upstream.ts";
 import { refusalOf } from "./dial.ts";
 import type { DialOptions } from "./dial.ts";
 import { makePicker } from "./pick.ts";
 import type { Circumstances, Picked } from "./pick.ts";
 import type { AgentRegistry } from "../agents/registry.ts";
-import { makeRequestTimes } from "./request-times.ts";
+import { makeRequestTimes } from "./tell-times.ts";
 import { keyOf, makeStaticPools } from "./static-pools.ts";
 import type { PoolPair } from "./upstream-pool.ts";
 import { markOfTunnel } from "../agents/tunnels/tunnel-mark.ts";
@@ -70,7 +70,7 @@ export function makeRequestUpstreams({ registry, context, dial }: RequestUpstrea
       const header = { tunnelId: id, clientAddress, proto, edgeType, passthroughTls: false };
       return session.openProxy(
         { ...header, ...(preamble && { preamble }) },
-        tunnel.http2 && proto === "https" ? speaking(take, context) : take,
+        tunnel.http2 && proto === "https" ? speakHttp2(take, context) : take,
       );
     };
   };
@@ -105,8 +105,8 @@ export function makeRequestUpstreams({ registry, context, dial }: RequestUpstrea
     if (siblings?.size === 0) bySession.delete(tunnel.session);
     // Waiting requests choose again. A tunnel that replaces this one opens in the same turn.
     queueMicrotask(() => {
-      contain("task", () => pair.http.retire(boundMs));
-      contain("task", () => pair.raw.retire(boundMs));
+      runContained("task", () => pair.http.retire(boundMs));
+      runContained("task", () => pair.raw.retire(boundMs));
     });
   });
 
@@ -116,7 +116,7 @@ export function makeRequestUpstreams({ registry, context, dial }: RequestUpstrea
   };
   let triedPools: readonly UpstreamPool[] = [];
   // Inputs of the current choice. Choices never overlap.
-  const around: { -readonly [Part in keyof Circumstances]: Circumstances[Part] } = {
+  const circumstances: { -readonly [Part in keyof Circumstances]: Circumstances[Part] } = {
     load,
     isTried(place) {
       if (triedPools.length === 0) return false;
@@ -130,10 +130,10 @@ export function makeRequestUpstreams({ registry, context, dial }: RequestUpstrea
   return {
     choose(plan, exchange: Exchange, tried, raw = false): UpstreamPool | Answer {
       triedPools = tried;
-      around.steps = exchange.steps;
+      circumstances.steps = exchange.steps;
       const { mcpSession } = exchange;
-      around.session = mcpSession;
-      const picked = pick(plan, around);
+      circumstances.session = mcpSession;
+      const picked = pick(plan, circumstances);
       if (mcpSession && "session" in picked) mcpSession.served = markOfTunnel(picked);
       if ("session" in picked) return pairTo(picked)[raw ? "raw" : "http"];
       return "host" in picked ? addresses.to(picked)[raw ? "raw" : "http"] : picked;
@@ -147,7 +147,7 @@ export function makeRequestUpstreams({ registry, context, dial }: RequestUpstrea
         const refusal = await refusalOf(picked.host, dial);
         if (!refusal) return picked;
         tried.add(keyOf(picked));
-        steps.push(skipped("backend", refusal.message));
+        steps.push(skipStep("backend", refusal.message));
       }
       return forbidden;
     },
@@ -155,7 +155,7 @@ export function makeRequestUpstreams({ registry, context, dial }: RequestUpstrea
 }
 
 /** Wraps streams of services that speak only HTTP/2. */
-function speaking(take: TakeStream, context: UpstreamContext): TakeStream {
+function speakHttp2(take: TakeStream, context: UpstreamContext): TakeStream {
   return (stream, why) => {
     try {
       take(stream && http2Upstream(stream, context), why);

@@ -4,7 +4,7 @@ import { headTooLarge } from "../../http1/head-too-large.ts";
 import { tooLarge } from "../../http1/read-fields.ts";
 import { readResponseHead } from "../../http1/read-response.ts";
 import type { ResponseRead } from "../../http1/read-response.ts";
-import type { UpstreamLimits } from "./context.ts";
+import type { UpstreamLimits } from "./upstream-context.ts";
 
 /** Maximum number of interim responses to one request. */
 const maxInterim = 16;

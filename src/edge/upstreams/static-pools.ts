@@ -1,12 +1,12 @@
-import { contained } from "../../lib/boundary.ts";
+import { makeContained } from "../../lib/boundary.ts";
 import type { Socket } from "node:net";
 import { discardingReceiver } from "../../lib/io/byte-stream.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { socketStream } from "../../lib/io/socket-stream.ts";
 import { UpstreamPool } from "./upstream-pool.ts";
 import type { PoolPair } from "./upstream-pool.ts";
-import type { UpstreamContext } from "./context.ts";
-import { dial } from "./dial.ts";
+import type { UpstreamContext } from "./upstream-context.ts";
+import { dialAddress } from "./dial.ts";
 import type { DialOptions, StaticAddress } from "./dial.ts";
 
 export interface StaticPools {
@@ -33,11 +33,11 @@ export function makeStaticPools(context: UpstreamContext, options: DialOptions):
             take(socketStream(result, discardingReceiver, true));
           }
         };
-        return dial(
+        return dialAddress(
           address,
           accountId,
           { ...options, http },
-          contained("stream", reached, () => take(undefined)),
+          makeContained("stream", reached, () => take(undefined)),
         );
       },
       context,

@@ -3,7 +3,7 @@ import type { FieldTable } from "../../http1/field-table.ts";
 import { fault } from "../../http1/read-fields.ts";
 import type { ResponseRead } from "../../http1/read-response.ts";
 import { startResponseBody } from "../../http1/response-body.ts";
-import { switchFault } from "../../http1/upgrade.ts";
+import { switchFault } from "../../http1/upgrade-request.ts";
 import { writeChunk, writeLastChunk } from "../../http1/write-chunk.ts";
 import { endUnit, reportFailure } from "../../lib/boundary.ts";
 import { discardingReceiver } from "../../lib/io/byte-stream.ts";
@@ -13,7 +13,7 @@ import { Refusal } from "../../lib/errors.ts";
 import type { RefusalName } from "../../lib/errors.ts";
 import type { Timer } from "../../lib/clock.ts";
 import type { Timed } from "../../lib/deadlines.ts";
-import type { Listed } from "../../lib/collections/roster.ts";
+import type { RosterMember } from "../../lib/collections/roster.ts";
 import { ResponseHeads } from "./response-heads.ts";
 import type { HeadRead } from "./response-heads.ts";
 import type { UpstreamPool } from "./upstream-pool.ts";
@@ -28,7 +28,7 @@ const closed = 5;
 const asBytes = 6;
 
 /** The client side of HTTP/1.1 on one stream. Carries one exchange after another and parses strictly (security W4). */
-export class UpstreamConnection implements ByteReceiver, Timed, Listed {
+export class UpstreamConnection implements ByteReceiver, Timed, RosterMember {
   expiresAt: number;
   /** Time since which the connection has been idle, in `Deadlines.now`. Unspecified during an exchange. */
   idleSince: number;
@@ -253,7 +253,7 @@ export class UpstreamConnection implements ByteReceiver, Timed, Listed {
     else if (error instanceof UnusedStream) this.fail(error.reason, error.message, !this.#received);
     else if (error instanceof LostStream && this.#endsWhole) this.fail("tunnel_gone");
     else if (error instanceof Refusal)
-      this.fail(error.reason, error.reason === "upstream_invalid" ? invalid(error.message) : error.message);
+      this.fail(error.reason, error.reason === "upstream_invalid" ? describeInvalid(error.message) : error.message);
     else this.fail("upstream_refused");
   }
 
@@ -354,7 +354,7 @@ export class UpstreamConnection implements ByteReceiver, Timed, Listed {
   #refuse(reason: string): void {
     const { log } = this.pool.options.context;
     log.info("upstream response rejected", { reason, request: this.#user?.exchange.id });
-    this.fail("upstream_invalid", invalid(reason));
+    this.fail("upstream_invalid", describeInvalid(reason));
   }
 
   /** Restarts the upstream's response time while the request is still being sent. */
@@ -406,6 +406,6 @@ export class UpstreamConnection implements ByteReceiver, Timed, Listed {
   }
 }
 
-function invalid(why: string): string {
+function describeInvalid(why: string): string {
   return `the upstream's response is not valid: ${why}`;
 }

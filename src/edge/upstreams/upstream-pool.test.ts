@@ -4,7 +4,7 @@ import { makeManualClock } from "../../../test/support/clock.ts";
 import type { ByteStream } from "../../lib/io/byte-stream.ts";
 import { silentLog } from "../../lib/log.ts";
 import type { Exchange } from "../../traffic/exchange.ts";
-import { defaultLimits } from "../http/context.ts";
+import { defaultLimits } from "../http/http-context.ts";
 import { Deadlines } from "../../lib/deadlines.ts";
 import type { UpstreamConnection } from "./upstream-connection.ts";
 import type { UpstreamUser } from "./upstream-user.ts";

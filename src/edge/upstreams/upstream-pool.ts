@@ -1,8 +1,8 @@
 import type { ByteStream } from "../../lib/io/byte-stream.ts";
 import type { RefusalName } from "../../lib/errors.ts";
 import type { Exchange } from "../../traffic/exchange.ts";
-import type { UpstreamContext, UpstreamLimits } from "./context.ts";
-import type { ServingTunnel } from "../../routing/planes/questions.ts";
+import type { UpstreamContext, UpstreamLimits } from "./upstream-context.ts";
+import type { ServingTunnel } from "../../routing/planes/edge-questions.ts";
 import type { Timer } from "../../lib/clock.ts";
 import type { Timed } from "../../lib/deadlines.ts";
 import { Queue } from "../../lib/queue.ts";
@@ -57,20 +57,20 @@ export interface PendingOpening {
  * A request without a stream. The opening is the one that it requested, or one taken over from a request that was
  * served earlier.
  */
-interface Waiting {
+interface WaitingRequest {
   readonly user: UpstreamUser;
-  readonly line: Line;
+  readonly line: ClientLine;
   readonly until: number;
   /** Positions in the queue of all requests and in the queue of the same client. Undefined if it no longer waits. */
-  inAll: Queued<Waiting> | undefined;
-  inLine: Queued<Waiting> | undefined;
+  inAll: Queued<WaitingRequest> | undefined;
+  inLine: Queued<WaitingRequest> | undefined;
   opening: PendingOpening | undefined;
 }
 
 /** Waiting requests of one client, and the streams that are being opened for them. */
-interface Line {
+interface ClientLine {
   readonly client: string;
-  readonly waiting: Queue<Waiting>;
+  readonly waiting: Queue<WaitingRequest>;
   openings: number;
 }
 
@@ -88,9 +88,9 @@ export class UpstreamPool implements Timed {
   /** Those that became idle last are at the end. The removal of another one moves the last one to its place. */
   readonly #idle = new Roster<UpstreamConnection>();
   readonly #busy = new Roster<UpstreamConnection>();
-  readonly #waiting = new Queue<Waiting>();
-  readonly #byUser = new Map<UpstreamUser, Waiting>();
-  readonly #lines = new Map<string, Line>();
+  readonly #waiting = new Queue<WaitingRequest>();
+  readonly #byUser = new Map<UpstreamUser, WaitingRequest>();
+  readonly #lines = new Map<string, ClientLine>();
   #closed = false;
   /** Set while the pool waits for a deadline. */
   #watch: Timer | undefined;
@@ -115,7 +115,7 @@ export class UpstreamPool implements Timed {
    */
   request(user: UpstreamUser, fresh = false): void {
     if (this.#closed) {
-      refuse(user, "tunnel_gone", true);
+      refuseUser(user, "tunnel_gone", true);
       return;
     }
     const client = this.options.clientOf?.(user.exchange) ?? anybody;
@@ -182,7 +182,7 @@ export class UpstreamPool implements Timed {
     const waiting = this.#waiting.values();
     for (const one of waiting) this.#leave(one);
     for (const one of waiting) this.#withdrawOpening(one);
-    for (const { user } of waiting) refuse(user, "tunnel_gone", true);
+    for (const { user } of waiting) refuseUser(user, "tunnel_gone", true);
     if (boundMs === 0) this.#failBusy();
     else this.#mayBeOver();
   }
@@ -232,11 +232,11 @@ export class UpstreamPool implements Timed {
       return;
     }
     const { limits, deadlines } = this.options.context;
-    const late = this.#takeLate(deadlines.now);
-    for (const one of late) this.#withdrawOpening(one);
-    for (const { user } of late) {
+    const expiredRequests = this.#takeLate(deadlines.now);
+    for (const one of expiredRequests) this.#withdrawOpening(one);
+    for (const { user } of expiredRequests) {
       const patienceMs = patienceOf(user, limits);
-      refuse(user, "upstream_timeout", false, `no stream to the upstream was open within ${patienceMs / 1000} s`);
+      refuseUser(user, "upstream_timeout", false, `no stream to the upstream was open within ${patienceMs / 1000} s`);
     }
   }
 
@@ -254,7 +254,7 @@ export class UpstreamPool implements Timed {
     stream: ByteStream | undefined,
     why: RefusalName | undefined,
     detail: string | undefined,
-    asker: Waiting,
+    asker: WaitingRequest,
     begun: number,
   ): void {
     const { line } = asker;
@@ -267,7 +267,7 @@ export class UpstreamPool implements Timed {
       const reason = why ?? (this.options.isAgent ? "tunnel_gone" : "upstream_refused");
       const refused = this.#takeWaiting(client);
       this.#hand(refused, asker);
-      if (refused !== undefined) refuse(refused.user, reason, true, detail);
+      if (refused !== undefined) refuseUser(refused.user, reason, true, detail);
       return;
     }
     if (this.#closed) {
@@ -285,7 +285,7 @@ export class UpstreamPool implements Timed {
   }
 
   /** Handles an error in our code while a stream was opened. Only the request that caused the opening ends. */
-  #openingBroke(asker: Waiting, stream: ByteStream | undefined, error: unknown): void {
+  #openingBroke(asker: WaitingRequest, stream: ByteStream | undefined, error: unknown): void {
     stream?.abort();
     this.#leave(asker);
     this.#drop(asker.line);
@@ -296,7 +296,7 @@ export class UpstreamPool implements Timed {
    * Called when `served` got the stream that `asker` had requested. If `asker` still waits, it takes over the opening
    * of `served`. Otherwise that opening is withdrawn.
    */
-  #hand(served: Waiting | undefined, asker: Waiting): void {
+  #hand(served: WaitingRequest | undefined, asker: WaitingRequest): void {
     if (served === undefined || served === asker) return;
     if (asker.inAll !== undefined) {
       asker.opening = served.opening;
@@ -306,19 +306,19 @@ export class UpstreamPool implements Timed {
     }
   }
 
-  #withdrawOpening(waiting: Waiting | undefined): void {
+  #withdrawOpening(waiting: WaitingRequest | undefined): void {
     if (waiting?.opening?.withdraw() === true) this.#openingDone(waiting.line);
   }
 
-  #openingDone(line: Line): void {
+  #openingDone(line: ClientLine): void {
     line.openings -= 1;
     this.#drop(line);
   }
 
-  #wait(user: UpstreamUser, client: string, until: number): Waiting {
+  #wait(user: UpstreamUser, client: string, until: number): WaitingRequest {
     let line = this.#lines.get(client);
     if (line === undefined) this.#lines.set(client, (line = { client, waiting: new Queue(), openings: 0 }));
-    const waiting: Waiting = { user, line, until, inAll: undefined, inLine: undefined, opening: undefined };
+    const waiting: WaitingRequest = { user, line, until, inAll: undefined, inLine: undefined, opening: undefined };
     waiting.inAll = this.#waiting.add(waiting);
     waiting.inLine = line.waiting.add(waiting);
     line.openings += 1;
@@ -327,7 +327,7 @@ export class UpstreamPool implements Timed {
   }
 
   /** Removes the request from the queues. */
-  #leave(waiting: Waiting): void {
+  #leave(waiting: WaitingRequest): void {
     const { line, inAll, inLine, user } = waiting;
     if (inAll === undefined || inLine === undefined) return;
     this.#waiting.delete(inAll);
@@ -341,20 +341,20 @@ export class UpstreamPool implements Timed {
    * Removes and returns requests whose time is over, and sets the watch to the next deadline. Routes have their own
    * timeouts.
    */
-  #takeLate(now: number): readonly Waiting[] {
-    const late: Waiting[] = [];
+  #takeLate(now: number): readonly WaitingRequest[] {
+    const expiredRequests: WaitingRequest[] = [];
     let next = Infinity;
     for (const waiting of this.#waiting.values()) {
-      if (waiting.until <= now) late.push(waiting);
+      if (waiting.until <= now) expiredRequests.push(waiting);
       else next = Math.min(next, waiting.until);
     }
-    for (const waiting of late) this.#leave(waiting);
+    for (const waiting of expiredRequests) this.#leave(waiting);
     this.#watchUntil(next);
-    return late;
+    return expiredRequests;
   }
 
   /** Forgets a client without waiting requests and openings. */
-  #drop(line: Line): void {
+  #drop(line: ClientLine): void {
     if (line.openings === 0 && line.waiting.size === 0) this.#lines.delete(line.client);
   }
 
@@ -374,7 +374,7 @@ export class UpstreamPool implements Timed {
   }
 
   /** Returns the request that has waited longest. */
-  #takeWaiting(client: string): Waiting | undefined {
+  #takeWaiting(client: string): WaitingRequest | undefined {
     const first = this.#lines.get(client)?.waiting.first;
     if (first !== undefined) this.#leave(first);
     return first;
@@ -411,7 +411,7 @@ function patienceOf({ responseTimeoutMs }: UpstreamUser, limits: UpstreamLimits)
  * Refuses one request. An error that it throws ends only that request, because others wait in the same pool and behind
  * the same agent.
  */
-function refuse(user: UpstreamUser, reason: RefusalName, unused: boolean, detail?: string): void {
+function refuseUser(user: UpstreamUser, reason: RefusalName, unused: boolean, detail?: string): void {
   try {
     user.upstreamFailed(reason, unused, detail);
   } catch (error) {

@@ -1,6 +1,6 @@
 import { stepsFit } from "../../capture/query.ts";
-import { codeOf, stepReports } from "../../routing/planes/questions.ts";
-import type { ConnectionTrace } from "../../routing/planes/questions.ts";
+import { codeOf, stepReports } from "../../routing/planes/edge-questions.ts";
+import type { ConnectionTrace } from "../../routing/planes/edge-questions.ts";
 import { protocolOf } from "../connections/closed-connection.ts";
 import type { ClosedConnection } from "../connections/closed-connection.ts";
 import type { TraceKind } from "./traces.ts";

@@ -1,5 +1,5 @@
 import type { Log } from "../../lib/log.ts";
-import type { FinishedExchange } from "../http/context.ts";
+import type { FinishedExchange } from "../http/http-context.ts";
 
 /** Logs exchanges that the edge itself ended, with every decision. Other exchanges are only counted. */
 export function makeExchangeLog(log: Log): (exchange: FinishedExchange) => void {

@@ -1,4 +1,4 @@
-import type { CompiledRoute, RoutingTable } from "../../routing/sites/compiled.ts";
+import type { CompiledRoute, RoutingTable } from "../../routing/sites/compiled-site.ts";
 import type { Problem } from "../../routing/planes/messages.ts";
 
 /** Maximum number of routes in the list. Further ones are only logged. */

@@ -1,7 +1,7 @@
 import { pathFits, stepsFit } from "../../capture/query.ts";
-import { codeOf, outcomeOf, stepReports } from "../../routing/planes/questions.ts";
-import type { RequestTrace } from "../../routing/planes/questions.ts";
-import type { FinishedExchange } from "../http/context.ts";
+import { codeOf, outcomeOf, stepReports } from "../../routing/planes/edge-questions.ts";
+import type { RequestTrace } from "../../routing/planes/edge-questions.ts";
+import type { FinishedExchange } from "../http/http-context.ts";
 import type { TraceKind } from "./traces.ts";
 
 /** Maximum number of stored characters of a path. */

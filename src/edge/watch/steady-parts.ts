@@ -1,10 +1,10 @@
 /** What many spans share, encoded once for all of them. */
 import type { TrafficId } from "../../lib/traffic-ids.ts";
 import { trafficIdLength } from "../../lib/traffic-ids.ts";
-import type { ServingTunnel } from "../../routing/planes/questions.ts";
+import type { ServingTunnel } from "../../routing/planes/edge-questions.ts";
 import { ProtoWriter } from "../../telemetry/proto-writer.ts";
 import { spanAttribute, spanAttributes, spanKind } from "../../telemetry/span.ts";
-import type { FinishedExchange } from "../http/context.ts";
+import type { FinishedExchange } from "../http/http-context.ts";
 
 /** Methods that a span may have in its name (RFC 9110 and RFC 5789). */
 export const methods = new Set(["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"]);

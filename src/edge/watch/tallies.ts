@@ -1,10 +1,10 @@
 /** Counts finished traffic per account and service, and reports the counts to the control plane every second. */
 import type { Clock, Timer } from "../../lib/clock.ts";
-import { Tally, otherServices } from "../../lib/tally.ts";
+import { DurationTally, otherServices } from "../../lib/tally.ts";
 import type { Upward } from "../../routing/planes/messages.ts";
-import { codeOf, outcomeOf } from "../../routing/planes/questions.ts";
+import { codeOf, outcomeOf } from "../../routing/planes/edge-questions.ts";
 import type { ClosedConnection } from "../connections/closed-connection.ts";
-import type { FinishedExchange } from "../http/context.ts";
+import type { FinishedExchange } from "../http/http-context.ts";
 
 export interface Tallies {
   request(exchange: FinishedExchange): void;
@@ -32,7 +32,7 @@ const statusClasses = [
 
 export function makeTallies(send: (message: Upward) => void, clock: Clock): Tallies {
   /** By account, then by service. */
-  let counted = new Map<string, Map<string, Tally>>();
+  let counted = new Map<string, Map<string, DurationTally>>();
   let services = 0;
   /** When the first of the counted traffic ended. */
   let since = 0;
@@ -53,7 +53,7 @@ export function makeTallies(send: (message: Upward) => void, clock: Clock): Tall
     services = 0;
     send(sent);
   };
-  const tallyOf = (accountId: string, serviceId: string): Tally | undefined => {
+  const tallyOf = (accountId: string, serviceId: string): DurationTally | undefined => {
     if (counted.size === 0) since = clock.now();
     timer ??= clock.after(everyMs, report);
     let ofAccount = counted.get(accountId);
@@ -65,7 +65,7 @@ export function makeTallies(send: (message: Upward) => void, clock: Clock): Tall
     if (found) return found;
     if (services >= maxServices && serviceId !== otherServices) return tallyOf(accountId, otherServices);
     services += 1;
-    const tally = new Tally();
+    const tally = new DurationTally();
     ofAccount.set(serviceId, tally);
     return tally;
   };
@@ -104,7 +104,7 @@ export function makeTallies(send: (message: Upward) => void, clock: Clock): Tall
   };
 }
 
-function countRequest(tally: Tally, exchange: FinishedExchange): void {
+function countRequest(tally: DurationTally, exchange: FinishedExchange): void {
   const { status, steps, cutShort, waitedMs, siteId, host } = exchange;
   const last = steps.at(-1);
   const outcome = cutShort ? "failed" : outcomeOf(last, last?.answer, status);

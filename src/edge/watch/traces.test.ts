@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { makeManualClock } from "../../../test/support/clock.ts";
 import { errorCode } from "../../lib/errors.ts";
-import { denied, passed } from "../../traffic/step.ts";
-import type { FinishedExchange } from "../http/context.ts";
+import { denyStep, passStep } from "../../traffic/step.ts";
+import type { FinishedExchange } from "../http/http-context.ts";
 import { Ring } from "../../lib/collections/ring.ts";
 import { requestTraces } from "./request-traces.ts";
 import { defaultTraceLimits, makeTraces } from "./traces.ts";
 
-const refused = denied("ip_restriction", "source_denied", "denied by rule ipr_1", {
+const refused = denyStep("ip_restriction", "source_denied", "denied by rule ipr_1", {
   kind: "ip_policy_rule",
   id: "ipr_1",
   revision: 7,
@@ -27,7 +27,7 @@ const unused = {} as Pick<
   | "route"
   | "capturedBody"
 >;
-const matched = passed("router", "matched");
+const matched = passStep("router", "matched");
 
 function exchange(id: string, change: Partial<FinishedExchange> = {}): FinishedExchange {
   return {
@@ -66,7 +66,7 @@ describe("the traces of requests", () => {
     assert.equal(found?.outcome, "denied");
     assert.equal(found.errorCode, errorCode("source_denied"));
     assert.deepEqual(found.steps[1]?.decidedBy, { kind: "ip_policy_rule", id: "ipr_1", revision: 7 });
-    const gone = denied("router", "tunnel_gone", "no backend is left");
+    const gone = denyStep("router", "tunnel_gone", "no backend is left");
     traces.note(exchange("req_2", { status: 503, steps: [matched, gone] }));
     traces.note(exchange("req_3", { ...forwarded, cutShort: true }));
     traces.note(exchange("req_4", forwarded));

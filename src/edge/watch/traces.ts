@@ -4,7 +4,7 @@ import { makeRate } from "../../lib/rate.ts";
 import type { Rate } from "../../lib/rate.ts";
 import { LargestFirst } from "./largest-first.ts";
 import { timeOfId } from "../../lib/traffic-ids.ts";
-import type { TrafficFilter } from "../../routing/planes/questions.ts";
+import type { TrafficFilter } from "../../routing/planes/edge-questions.ts";
 import { Ring } from "../../lib/collections/ring.ts";
 
 export interface TraceLimits {
@@ -127,8 +127,8 @@ export function makeTraces<Finished, Trace extends { readonly id: string; readon
         (one) =>
           (beforeId === undefined || one.id < beforeId) &&
           (outcome === undefined || one.outcome === outcome) &&
-          (since === -Infinity || beganAt(one) >= since) &&
-          (until === Infinity || beganAt(one) < until) &&
+          (since === -Infinity || startOf(one) >= since) &&
+          (until === Infinity || startOf(one) < until) &&
           (filter === undefined || fits(one, filter)) &&
           (wanted === undefined || namesOf(one).toLowerCase().includes(wanted)),
       );
@@ -139,7 +139,7 @@ export function makeTraces<Finished, Trace extends { readonly id: string; readon
 }
 
 /** Ids have the time at which their request or connection began. */
-function beganAt({ id }: { readonly id: string }): number {
+function startOf({ id }: { readonly id: string }): number {
   return timeOfId(id) ?? 0;
 }
 

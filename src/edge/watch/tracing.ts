@@ -2,7 +2,7 @@
  * Spans of finished requests, and log records for the access log, in the form of OTLP. Loaded only if telemetry is sent.
  * The names of attributes are those of OpenTelemetry's semantic conventions, others begin with `postern.`.
  */
-import { codeOf, outcomeOf } from "../../routing/planes/questions.ts";
+import { codeOf, outcomeOf } from "../../routing/planes/edge-questions.ts";
 import { beginPlaced, endSpan, spanAttribute as put, spanError, spanEvent, writeSpan } from "../../telemetry/span.ts";
 import type { HandOver } from "../../telemetry/hand-over.ts";
 import { writeAccessRecord } from "../../telemetry/log-record.ts";
@@ -11,10 +11,10 @@ import { makeSampler } from "../../telemetry/sampler.ts";
 import { joinTraceState, parseTraceparent, TracePlace } from "../../telemetry/trace-context.ts";
 import type { Sampling } from "../../lib/telemetry-words.ts";
 import type { Step } from "../../traffic/step.ts";
-import type { TlsFacts } from "../../traffic/exchange.ts";
+import type { TlsFacts } from "../../traffic/connection-facts.ts";
 import type { RequestTracing, TracedExchange } from "../http/exchange-trace.ts";
-import type { FinishedExchange } from "../http/context.ts";
-import { pathOf } from "./access/values.ts";
+import type { FinishedExchange } from "../http/http-context.ts";
+import { pathOf } from "./access/access-values.ts";
 import { putRequestId, SteadyParts } from "./steady-parts.ts";
 
 export interface TracingOptions {
@@ -118,7 +118,7 @@ function writeRequest(to: ProtoWriter, { exchange, place, error, durationMs }: E
 }
 
 /** Times of a span, from monotonic times. */
-function times({ exchange }: Ended, startedAt: number, endedAt: number) {
+function spanTimes({ exchange }: Ended, startedAt: number, endedAt: number) {
   const { now, monotonic } = exchange.arrival;
   return { startedAt: now + (startedAt - monotonic), endedAt: now + (endedAt - monotonic) };
 }
@@ -146,15 +146,15 @@ function writeSteps(to: ProtoWriter, ended: Ended): void {
     const responded = sentAt === undefined || waitedMs === undefined ? 0 : sentAt + waitedMs;
     const start = end >= responded && before < responded ? responded : before;
     before = end;
-    if (didSomething(step) || end > start) writeStep(to, ended, step, times(ended, start, end));
+    if (hasEffect(step) || end > start) writeStep(to, ended, step, spanTimes(ended, start, end));
   }
 }
 
-function didSomething({ outcome }: Step): boolean {
+function hasEffect({ outcome }: Step): boolean {
   return outcome === "changed" || outcome === "denied" || outcome === "answered";
 }
 
-function writeStep(to: ProtoWriter, { place }: Ended, step: Step, when: ReturnType<typeof times>): void {
+function writeStep(to: ProtoWriter, { place }: Ended, step: Step, when: ReturnType<typeof spanTimes>): void {
   const { by: name, outcome, reason, decidedBy, failed } = step;
   const head = { name, kind: "internal", ...when, error: failed === true ? reason : undefined } as const;
   writeSpan(to, place, "within", head, {
@@ -172,12 +172,12 @@ function writeForwarding(to: ProtoWriter, ended: Ended, steady: SteadyParts): vo
   const endedAt = arrival.monotonic + durationMs;
   const waitEnd = sentAt ?? endedAt;
   if (waitEnd > chosenAt) {
-    const head = { name: "wait for an upstream", kind: "internal", ...times(ended, chosenAt, waitEnd) } as const;
+    const head = { name: "wait for an upstream", kind: "internal", ...spanTimes(ended, chosenAt, waitEnd) } as const;
     writeSpan(to, place, "within", head, {});
   }
   if (sentAt === undefined || !place.isForwarded) return;
   const status = exchange.responded?.status;
-  const { startedAt, endedAt: overAt } = times(ended, sentAt, endedAt);
+  const { startedAt, endedAt: overAt } = spanTimes(ended, sentAt, endedAt);
   const start = beginPlaced(to, place, "forwarding", startedAt, overAt);
   to.raw(steady.ofForwarding(tunnel, method, status));
   if (error !== undefined && (status === undefined || status >= 500 || exchange.cutShort)) {

@@ -1,17 +1,17 @@
 /** Reports finished traffic of subscribed accounts to the control plane. */
-import type { LoginEventDetails, LoginEventType } from "../../identity/sessions/events.ts";
+import type { LoginEventDetails, LoginEventType } from "../../identity/sessions/login-events.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Metrics } from "../../lib/metrics.ts";
-import type { ConnectionFacts } from "../../traffic/exchange.ts";
+import type { ConnectionFacts } from "../../traffic/connection-facts.ts";
 import { loginDecision } from "../../traffic/variables/decision-variables.ts";
 import type { Step } from "../../traffic/step.ts";
 import type { Upward } from "../../routing/planes/messages.ts";
-import { codeOf, outcomeOf } from "../../routing/planes/questions.ts";
+import { codeOf, outcomeOf } from "../../routing/planes/edge-questions.ts";
 import type { RequestReport, TrafficReport } from "../../routing/planes/traffic.ts";
 import type { TrafficWanted } from "../../routing/planes/traffic.ts";
 import { protocolOf } from "../connections/closed-connection.ts";
 import type { ClosedConnection } from "../connections/closed-connection.ts";
-import type { FinishedExchange } from "../http/context.ts";
+import type { FinishedExchange } from "../http/http-context.ts";
 
 export interface TrafficReportsOptions {
   readonly send: (message: Upward) => void;

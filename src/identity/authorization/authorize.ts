@@ -1,18 +1,18 @@
 /** The authorization endpoint (OAuth 2.1 §4.1.1, RFC 8707): verifies the client's request, then sends the person to log in. */
 import type { Exchange } from "../../traffic/exchange.ts";
-import { answered } from "../../traffic/step.ts";
+import { answerStep } from "../../traffic/step.ts";
 import type { Step } from "../../traffic/step.ts";
-import { chance } from "../../lib/random-bytes.ts";
-import type { LoginContext } from "../guard/context.ts";
-import type { Guard } from "../guard/guard.ts";
+import { takeRandomBytes } from "../../lib/random-bytes.ts";
+import type { LoginContext } from "../guard/login-context.ts";
+import type { Guard } from "../guard/login-guard.ts";
 import { setCookie } from "../browser/cookies.ts";
-import { redirect } from "../browser/pages.ts";
-import { originOf } from "../browser/settings.ts";
+import { answerRedirect } from "../browser/login-pages.ts";
+import { originOf } from "../browser/login-settings.ts";
 import { authorizationMs, requestCookie, sealLink, sealRequest } from "../machines/sealed.ts";
 import { issuerOf } from "../machines/issuer.ts";
 import { machineLoginAt } from "../visits/resource-metadata.ts";
 import { readParameters } from "../browser/parameters.ts";
-import { backToClient, refusedPage } from "./answers.ts";
+import { redirectToClient, answerRefusalPage } from "./authorization-answers.ts";
 import { codeRequestIn, maxState } from "./protocol.ts";
 
 /** The place that the client wants a token for. */
@@ -24,15 +24,15 @@ export interface Resource {
   readonly path: string;
 }
 
-export async function authorize(accountId: string, exchange: Exchange, context: LoginContext): Promise<Step> {
+export async function authorizeClient(accountId: string, exchange: Exchange, context: LoginContext): Promise<Step> {
   const { settings, clock, sealer, reports } = context;
   const parameters = readParameters(exchange.request.query);
   const one = (name: string): string => parameters.get(name) ?? "";
   const resource = resourceOf(one("resource"), accountId, context);
-  if (typeof resource === "string") return refusedPage(exchange, "client_refused", resource);
+  if (typeof resource === "string") return answerRefusalPage(exchange, "client_refused", resource);
   const { guard, host, path } = resource;
   const { machines, realm } = guard.options;
-  if (machines === undefined) return refusedPage(exchange, "client_refused", "the route admits browsers only");
+  if (machines === undefined) return answerRefusalPage(exchange, "client_refused", "the route admits browsers only");
   const [clientId, redirectUri] = [one("client_id"), one("redirect_uri")];
   const verdict = await reports.authorization(accountId, {
     name: "client",
@@ -42,23 +42,24 @@ export async function authorize(accountId: string, exchange: Exchange, context: 
     clientIds: [...machines.clientIds],
     redirectUris: [...machines.redirectUris],
   });
-  if (verdict === undefined) return refusedPage(exchange, "login_unchecked", "the control plane does not answer");
-  if (verdict.name === "refused") return refusedPage(exchange, "client_refused", verdict.description);
-  if (verdict.name !== "client") return refusedPage(exchange, "client_refused", "the client could not be verified");
+  if (verdict === undefined) return answerRefusalPage(exchange, "login_unchecked", "the control plane does not answer");
+  if (verdict.name === "refused") return answerRefusalPage(exchange, "client_refused", verdict.description);
+  if (verdict.name !== "client")
+    return answerRefusalPage(exchange, "client_refused", "the client could not be verified");
   const state = parameters.get("state");
   const failed = (error: string, error_description: string): Step =>
-    backToClient(
+    redirectToClient(
       redirectUri,
       { error, error_description, state, iss: issuerOf(settings, accountId) },
       `${error}: ${error_description}`,
     );
   if (state !== undefined && state.length > maxState) {
-    return refusedPage(exchange, "client_refused", `the state is longer than ${maxState} characters`);
+    return answerRefusalPage(exchange, "client_refused", `the state is longer than ${maxState} characters`);
   }
   const asked = codeRequestIn(parameters, machines.scopes);
   if ("error" in asked) return failed(asked.error, asked.description);
   if (!sealer.isReady) return failed("temporarily_unavailable", "try again in a moment");
-  const id = chance(16).toString("base64url");
+  const id = takeRandomBytes(16).toString("base64url");
   const sealed = sealRequest(
     {
       id,
@@ -81,7 +82,7 @@ export async function authorize(accountId: string, exchange: Exchange, context: 
   const link = { authorization: id, host, path, realm: realm.tag };
   url.searchParams.set("request", sealLink(link, clock.now(), sealer));
   const cookie = setCookie(requestCookie(id), sealed, authorizationMs / 1000);
-  return answered("authorization server", `on to ${host} to log in`, redirect(303, url.href, [cookie]));
+  return answerStep("authorization server", `on to ${host} to log in`, answerRedirect(303, url.href, [cookie]));
 }
 
 /** Returns the route that a resource belongs to, or why there is none. */

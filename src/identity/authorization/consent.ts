@@ -1,62 +1,67 @@
 /** The person confirms the client, on the login host, where no service can press the button. */
 import type { Exchange } from "../../traffic/exchange.ts";
-import { answered } from "../../traffic/step.ts";
+import { answerStep } from "../../traffic/step.ts";
 import type { Step } from "../../traffic/step.ts";
 import { isLoopback } from "../../lib/redirect-uris.ts";
 import { audienceOf } from "../guard/bearer.ts";
-import type { LoginContext } from "../guard/context.ts";
-import type { Guard } from "../guard/guard.ts";
+import type { LoginContext } from "../guard/login-context.ts";
+import type { Guard } from "../guard/login-guard.ts";
 import { dropCookie } from "../browser/cookies.ts";
-import { renderPage } from "../browser/pages.ts";
+import { renderPage } from "../browser/login-pages.ts";
 import { sameId } from "../browser/flow.ts";
 import { openRequest, openTicket, requestCookie } from "../machines/sealed.ts";
 import type { ConsentTicket, PendingRequest } from "../machines/sealed.ts";
 import { issuerOf } from "../machines/issuer.ts";
 import { machineLoginAt } from "../visits/resource-metadata.ts";
-import { backToClient, refusedPage } from "./answers.ts";
+import { redirectToClient, answerRefusalPage } from "./authorization-answers.ts";
 import { destinationOf } from "./protocol.ts";
 
 const by = "authorization server";
 const maxFormBytes = 16 * 1024;
 
-interface Pending {
+interface PendingConsent {
   readonly ticket: ConsentTicket;
   readonly text: string;
   readonly request: PendingRequest;
   readonly guard: Guard;
 }
 
-export async function consent(accountId: string, exchange: Exchange, context: LoginContext): Promise<Step> {
+export async function receiveConsent(accountId: string, exchange: Exchange, context: LoginContext): Promise<Step> {
   const { request } = exchange;
   if (request.method === "GET") {
-    const pending = pendingOf(accountId, new URLSearchParams(request.query).get("ticket") ?? "", exchange, context);
-    if (!pending) return lost(exchange);
+    const pending = findPending(accountId, new URLSearchParams(request.query).get("ticket") ?? "", exchange, context);
+    if (!pending) return answerLost(exchange);
     const mode = pending.guard.options.machines?.consent;
-    if (mode === "never") return await approve(pending, false, exchange, context);
+    if (mode === "never") return await approveRequest(pending, false, exchange, context);
     // Another application can take the place of a client on the person's machine (RFC 8252 §8.6).
     const isIdentified = pending.request.redirectUri.startsWith("https:") && !isLoopback(pending.request.redirectUri);
-    if (mode === "once" && isIdentified) return await approve(pending, true, exchange, context);
-    return page(pending, context);
+    if (mode === "once" && isIdentified) return await approveRequest(pending, true, exchange, context);
+    return renderConsentPage(pending, context);
   }
   const type = request.headers.get("content-type") ?? "";
   const site = request.headers.get("sec-fetch-site");
   if (!/^application\/x-www-form-urlencoded\b/i.test(type) || (site !== undefined && site !== "same-origin")) {
-    return lost(exchange);
+    return answerLost(exchange);
   }
   const form = new URLSearchParams((await exchange.body(maxFormBytes)).toString("latin1"));
-  const pending = pendingOf(accountId, form.get("ticket") ?? "", exchange, context);
-  if (!pending) return lost(exchange);
+  const pending = findPending(accountId, form.get("ticket") ?? "", exchange, context);
+  if (!pending) return answerLost(exchange);
   return form.get("decision") === "allow"
-    ? await approve(pending, false, exchange, context)
-    : await decline(pending, exchange, context);
+    ? await approveRequest(pending, false, exchange, context)
+    : await declineRequest(pending, exchange, context);
 }
 
-function lost(exchange: Exchange): Step {
-  return refusedPage(exchange, "consent_lost", "this browser has no such request, or it is too old");
+function answerLost(exchange: Exchange): Step {
+  return answerRefusalPage(exchange, "consent_lost", "this browser has no such request, or it is too old");
 }
 
 /** The ticket counts only in the browser in which the client began, so that nobody can confirm for someone else. */
-function pendingOf(accountId: string, text: string, exchange: Exchange, context: LoginContext): Pending | undefined {
+function findPending(
+  accountId: string,
+  text: string,
+  exchange: Exchange,
+  context: LoginContext,
+): PendingConsent | undefined {
   const { clock, sealer, siteFor } = context;
   const ticket = openTicket(text, clock.now(), sealer);
   if (!ticket || ticket.accountId !== accountId) return undefined;
@@ -79,8 +84,8 @@ function cookieNamed(exchange: Exchange, name: string): string | undefined {
   return undefined;
 }
 
-async function approve(
-  pending: Pending,
+async function approveRequest(
+  pending: PendingConsent,
   onlyIfKnown: boolean,
   exchange: Exchange,
   context: LoginContext,
@@ -105,11 +110,11 @@ async function approve(
         onlyIfKnown,
       },
     }));
-  if (answer?.name === "unknown_client") return page(pending, context);
-  if (answer === undefined) return refusedPage(exchange, "login_unchecked", "the control plane does not answer");
-  if (answer.name !== "code") return lost(exchange);
+  if (answer?.name === "unknown_client") return renderConsentPage(pending, context);
+  if (answer === undefined) return answerRefusalPage(exchange, "login_unchecked", "the control plane does not answer");
+  if (answer.name !== "code") return answerLost(exchange);
   const { redirectUri, state, accountId } = request;
-  return backToClient(
+  return redirectToClient(
     redirectUri,
     { code: answer.code, state, iss: issuerOf(context.settings, accountId) },
     `"${request.clientTitle}" gets a code for ${request.resource}; session ${ticket.sessionId}`,
@@ -117,11 +122,15 @@ async function approve(
   );
 }
 
-async function decline({ ticket, request }: Pending, exchange: Exchange, context: LoginContext): Promise<Step> {
+async function declineRequest(
+  { ticket, request }: PendingConsent,
+  exchange: Exchange,
+  context: LoginContext,
+): Promise<Step> {
   const { redirectUri, state, accountId } = request;
   const answer = await context.reports.authorization(accountId, { name: "decline", sessionId: ticket.sessionId });
-  if (answer === undefined) return refusedPage(exchange, "login_unchecked", "the control plane does not answer");
-  return backToClient(
+  if (answer === undefined) return answerRefusalPage(exchange, "login_unchecked", "the control plane does not answer");
+  return redirectToClient(
     redirectUri,
     { error: "access_denied", state, iss: issuerOf(context.settings, accountId) },
     "the person declined",
@@ -130,7 +139,7 @@ async function decline({ ticket, request }: Pending, exchange: Exchange, context
 }
 
 /** Shows who gets what. The client chose its name itself, so the page shows where the answer goes, too. */
-function page({ ticket, text, request }: Pending, { settings }: LoginContext): Step {
+function renderConsentPage({ ticket, text, request }: PendingConsent, { settings }: LoginContext): Step {
   const { redirectUri } = request;
   const target = new URL(redirectUri);
   const action = `/oauth/${request.accountId}/consent`;
@@ -150,5 +159,5 @@ function page({ ticket, text, request }: Pending, { settings }: LoginContext): S
     },
     { "x-frame-options": "DENY" },
   );
-  return answered(by, `${issuerOf(settings, request.accountId)} asks ${ticket.shownAs} for consent`, fixed);
+  return answerStep(by, `${issuerOf(settings, request.accountId)} asks ${ticket.shownAs} for consent`, fixed);
 }

@@ -2,7 +2,11 @@
  * OAuth 2.1 as both authorization servers speak it: that of each account on the login host, and that of the API's own
  * `/mcp`. Without sockets and storage.
  */
-import type { AuthorizationAnswer, AuthorizationError, AuthorizationQuestion } from "../machines/questions.ts";
+import type {
+  AuthorizationAnswer,
+  AuthorizationError,
+  AuthorizationQuestion,
+} from "../machines/authorization-questions.ts";
 import { isLoopback } from "../../lib/redirect-uris.ts";
 
 /** Maximum length of the client's state, characters. */
@@ -40,19 +44,19 @@ export interface CodeRequest {
 /** Reads the request of a verified client. @param offered scopes; the first one is the default */
 export function codeRequestIn(parameters: Parameters, offered: readonly string[]): CodeRequest | AuthorizationError {
   const one = (name: string): string => parameters.get(name) ?? "";
-  if (one("response_type") !== "code") return wrong("unsupported_response_type", "response_type must be code");
+  if (one("response_type") !== "code") return makeError("unsupported_response_type", "response_type must be code");
   if (parameters.has("request") || parameters.has("request_uri")) {
-    return wrong("request_not_supported", "request and request_uri are not supported");
+    return makeError("request_not_supported", "request and request_uri are not supported");
   }
   if (one("response_mode") !== "" && one("response_mode") !== "query") {
-    return wrong("invalid_request", "response_mode must be query");
+    return makeError("invalid_request", "response_mode must be query");
   }
   if (one("code_challenge_method") !== "S256" || !challengeForm.test(one("code_challenge"))) {
-    return wrong("invalid_request", "PKCE is required: code_challenge with code_challenge_method=S256");
+    return makeError("invalid_request", "PKCE is required: code_challenge with code_challenge_method=S256");
   }
   const scopes = one("scope") === "" ? offered.slice(0, 1) : [...new Set(one("scope").split(" "))];
   if (scopes.some((scope) => !offered.includes(scope))) {
-    return wrong("invalid_scope", `the scopes are ${offered.join(" ")}`);
+    return makeError("invalid_scope", `the scopes are ${offered.join(" ")}`);
   }
   return { challenge: one("code_challenge"), scopes };
 }
@@ -60,7 +64,7 @@ export function codeRequestIn(parameters: Parameters, offered: readonly string[]
 /** Reads the request at the token endpoint (OAuth 2.1 §3.2). */
 export function tokenQuestionIn(form: Parameters): AuthorizationQuestion | AuthorizationError {
   const one = (name: string): string => form.get(name) ?? "";
-  if (one("client_id") === "") return wrong("invalid_request", "client_id is missing");
+  if (one("client_id") === "") return makeError("invalid_request", "client_id is missing");
   const shared = { clientId: one("client_id"), resource: one("resource") };
   switch (one("grant_type")) {
     case "authorization_code": {
@@ -70,7 +74,7 @@ export function tokenQuestionIn(form: Parameters): AuthorizationQuestion | Autho
     case "refresh_token":
       return { name: "refresh", token: one("refresh_token"), scope: one("scope"), ...shared };
     default:
-      return wrong("unsupported_grant_type", "grant_type must be authorization_code or refresh_token");
+      return makeError("unsupported_grant_type", "grant_type must be authorization_code or refresh_token");
   }
 }
 
@@ -117,6 +121,6 @@ export function destinationOf(redirectUri: string): string {
   return protocol === "https:" ? host : `the application for ${protocol} links`;
 }
 
-function wrong(error: string, description: string): AuthorizationError {
+function makeError(error: string, description: string): AuthorizationError {
   return { error, description };
 }

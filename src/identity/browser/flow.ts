@@ -3,8 +3,8 @@
  * route. The flow cookie stays in the browser and holds the secrets of the flow.
  */
 import { hash, timingSafeEqual } from "node:crypto";
-import { chance } from "../../lib/random-bytes.ts";
-import type { FlowSealer } from "./sealing.ts";
+import { takeRandomBytes } from "../../lib/random-bytes.ts";
+import type { FlowSealer } from "./flow-sealing.ts";
 
 /** The content of `state`, which the provider returns. */
 export interface FlowState {
@@ -48,9 +48,9 @@ export function newFlow(
   nowMs: number,
 ): Flow {
   return {
-    id: chance(16).toString("base64url"),
-    verifier: chance(32).toString("base64url"),
-    nonce: chance(16).toString("base64url"),
+    id: takeRandomBytes(16).toString("base64url"),
+    verifier: takeRandomBytes(32).toString("base64url"),
+    nonce: takeRandomBytes(16).toString("base64url"),
     startedAt: nowMs,
     ...known,
   };

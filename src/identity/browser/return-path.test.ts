@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { seededRandom } from "../../../test/support/random.ts";
-import { pathOfRequest, safePath } from "./return-path.ts";
+import { pathOfRequest, sanitizePath } from "./return-path.ts";
 
 /** Building blocks of malicious addresses, each literal, encoded once and encoded twice. */
 const pieces = [
@@ -40,10 +40,10 @@ describe("I3: a return path", () => {
       const count = random.below(6) + 1;
       const made = Array.from({ length: count }, () => random.pick(forms)(random.pick(pieces))).join("");
       for (const text of [made, `/${made}`]) {
-        const path = safePath(text);
+        const path = sanitizePath(text);
         assert.ok(!leadsAway(path), `${JSON.stringify(text)} leads to ${path}`);
         assert.match(path, /^\/[\x21-\x7e]*$/, JSON.stringify(text));
-        assert.equal(safePath(path), path, "and the same once more");
+        assert.equal(sanitizePath(path), path, "and the same once more");
         assert.ok(!leadsAway(pathOfRequest(`/${made}`, "")), text);
       }
     }
@@ -81,7 +81,7 @@ describe("I3: a return path", () => {
       "?a",
       "#a",
     ]) {
-      assert.equal(safePath(text), "/", JSON.stringify(text));
+      assert.equal(sanitizePath(text), "/", JSON.stringify(text));
     }
   });
 
@@ -94,10 +94,10 @@ describe("I3: a return path", () => {
       "/a?u=https://evil.example",
       "/a//b",
     ]) {
-      assert.equal(safePath(path), path);
+      assert.equal(sanitizePath(path), path);
     }
     const [longest, longer] = [1024, 1025].map((length) => `/${"a".repeat(length - 1)}`);
-    assert.deepEqual([safePath(longest), safePath(longer)], [longest, "/"]);
-    for (const nothing of [undefined, null, ""]) assert.equal(safePath(nothing), "/");
+    assert.deepEqual([sanitizePath(longest), sanitizePath(longer)], [longest, "/"]);
+    for (const nothing of [undefined, null, ""]) assert.equal(sanitizePath(nothing), "/");
   });
 });

@@ -2,10 +2,10 @@
 import type { Clock } from "../../lib/clock.ts";
 import { JsonIssue, parseJsonObject } from "../../lib/json.ts";
 import type { JsonObject } from "../../lib/json.ts";
-import { openOutbound } from "../../outbound/client.ts";
-import type { Outbound, OutboundAnswer, OutboundRequest } from "../../outbound/client.ts";
+import { openOutbound } from "../../outbound/outbound.ts";
+import type { Outbound, OutboundAnswer, OutboundRequest } from "../../outbound/outbound.ts";
 import { LoginRefusal } from "./identity.ts";
-import { makeTurns } from "./turns.ts";
+import { makeTurns } from "./call-turns.ts";
 
 export interface FetchSettings {
   readonly clock: Clock;
@@ -15,7 +15,7 @@ export interface FetchSettings {
   readonly ca: string | undefined;
 }
 
-export interface Answered {
+export interface FetchedAnswer {
   readonly status: number;
   readonly json: JsonObject;
   /** The answer, if it is a list at the top level. */
@@ -27,8 +27,8 @@ export interface Answered {
 type Headers = Readonly<Record<string, string>>;
 
 export interface ProviderFetch {
-  get(url: string, headers?: Headers): Promise<Answered>;
-  post(url: string, form: Readonly<Record<string, string>>, headers?: Headers): Promise<Answered>;
+  get(url: string, headers?: Headers): Promise<FetchedAnswer>;
+  post(url: string, form: Readonly<Record<string, string>>, headers?: Headers): Promise<FetchedAnswer>;
 }
 
 export interface Fetches {
@@ -60,8 +60,8 @@ export function makeFetches({ clock, allowLocal, ca }: FetchSettings): Fetches {
   const operators = openFor("any");
   const turns = makeTurns(clock, { maxUnderWay, maxWaiting, waitMs: callMs });
 
-  const call = (key: string, outbound: Outbound, request: OutboundRequest): Promise<Answered> =>
-    turns.take(key, async () => read(await send(outbound, { ...request, asker: key }), request.url));
+  const call = (key: string, outbound: Outbound, request: OutboundRequest): Promise<FetchedAnswer> =>
+    turns.take(key, async () => readAnswer(await sendRequest(outbound, { ...request, asker: key }), request.url));
   return {
     to(key, named) {
       const { data, token } = named ? operators : tenants;
@@ -88,7 +88,7 @@ export function makeFetches({ clock, allowLocal, ca }: FetchSettings): Fetches {
   };
 }
 
-async function send(outbound: Outbound, request: OutboundRequest): Promise<OutboundAnswer> {
+async function sendRequest(outbound: Outbound, request: OutboundRequest): Promise<OutboundAnswer> {
   try {
     return await outbound.send(request);
   } catch (error) {
@@ -96,7 +96,7 @@ async function send(outbound: Outbound, request: OutboundRequest): Promise<Outbo
   }
 }
 
-function read({ status, headers, body }: OutboundAnswer, url: URL): Answered {
+function readAnswer({ status, headers, body }: OutboundAnswer, url: URL): FetchedAnswer {
   const at = placeOf(url);
   const unusable = (why: string): LoginRefusal => new LoginRefusal("login_exchange_failed", `${at} ${why}`);
   if (status === 429) throw new LoginRefusal("login_throttled", `${at} answers 429`);

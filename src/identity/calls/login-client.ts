@@ -1,6 +1,6 @@
 /** Operations of every kind of login, executed by the thread that calls providers. */
 import type { Identity } from "./identity.ts";
-import type { ProviderMetadata, Tokens } from "./connection.ts";
+import type { ProviderMetadata, Tokens } from "./provider-connection.ts";
 
 export interface CodeExchange {
   readonly code: string;

@@ -2,9 +2,9 @@
 import type { JsonObject } from "../../lib/json.ts";
 import { LoginRefusal } from "./identity.ts";
 import type { LoginRefusalName } from "./identity.ts";
-import type { Connection, Tokens } from "./connection.ts";
+import type { Connection, Tokens } from "./provider-connection.ts";
 import { textOf } from "./fetch.ts";
-import type { Answered } from "./fetch.ts";
+import type { FetchedAnswer } from "./fetch.ts";
 
 const maxTokenLength = 16 * 1024;
 
@@ -15,14 +15,14 @@ export function clientForm({ clientId, clientSecret }: Connection): Record<strin
 
 /** @param asked the scopes if the response does not list them (RFC 6749 §5.1) */
 export function tokenAnswer(
-  { status, json }: Answered,
+  { status, json }: FetchedAnswer,
   asked: readonly string[],
   grant: "code" | "refresh" = "code",
 ): { readonly tokens: Tokens; readonly scopes: readonly string[] } {
   const { error } = json;
   const isError = error !== undefined && error !== null && error !== "";
   // GitHub always answers 200. Twitch and Facebook do not use the standard's `error` text.
-  if (isError || (status !== 200 && status !== 201)) throw refusedBy(json, grant);
+  if (isError || (status !== 200 && status !== 201)) throw refusalFrom(json, grant);
   const [access, refresh, id] = [textOf(json, "access_token"), textOf(json, "refresh_token"), textOf(json, "id_token")];
   if (access === "" || [access, refresh].some((one) => one.length > maxTokenLength || /[^\x21-\x7e]/.test(one))) {
     throw new LoginRefusal("login_exchange_failed", "the provider's answer has no usable access token");
@@ -40,7 +40,7 @@ function scopesOf(value: unknown): readonly string[] | undefined {
   return typeof value === "string" && value !== "" ? value.split(/[ ,]+/).filter((one) => one !== "") : undefined;
 }
 
-function refusedBy(json: JsonObject, grant: "code" | "refresh"): LoginRefusal {
+function refusalFrom(json: JsonObject, grant: "code" | "refresh"): LoginRefusal {
   const { error } = json;
   const code = typeof error === "string" ? error : "";
   const inner = typeof error === "object" && error !== null ? textOf(error as JsonObject, "message") : "";

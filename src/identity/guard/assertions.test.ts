@@ -3,7 +3,7 @@ import { createPublicKey, generateKeyPairSync, verify } from "node:crypto";
 import { describe, it } from "node:test";
 import { exchangeOf } from "../../../test/support/exchange.ts";
 import { ada, guarded } from "../../../test/support/guarded.ts";
-import { timestamp } from "../../lib/clock.ts";
+import { formatTimestamp } from "../../lib/clock.ts";
 import { signAssertion } from "../jobs/assertion.ts";
 
 const pem = generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey.export({ type: "pkcs8", format: "pem" });
@@ -13,7 +13,7 @@ describe("the signed assertion for a service", () => {
   /** Receives a key as the control plane sends it. */
   const withKey = (given: Given): Given => {
     const { clock, logins } = given;
-    const usedFrom = timestamp(clock.now() - 1_000);
+    const usedFrom = formatTimestamp(clock.now() - 1_000);
     const doc = { purpose: "assertion", key: pem, certificate: "", made_at: usedFrom, used_from: usedFrom };
     const object = { kind: "login_key", id: "lgnkey_2", account_id: "ac_1", revision: 1, doc };
     logins.change([{ kind: object.kind, id: object.id, object }]);

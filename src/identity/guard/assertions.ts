@@ -3,8 +3,8 @@
  * minute per session.
  */
 import type { Clock } from "../../lib/clock.ts";
-import type { LoginJobs } from "../jobs/jobs.ts";
-import type { KeptAssertion, Session } from "../sessions/session.ts";
+import type { LoginJobs } from "../jobs/login-jobs.ts";
+import type { KeptAssertion, Session } from "../sessions/login-session.ts";
 
 /** A signing key from the control plane. */
 export interface AssertionKey {
@@ -103,7 +103,7 @@ export function makeAssertions(jobs: LoginJobs, clock: Clock): Assertions {
       if (keys.length === 0) return undefined;
       const now = clock.monotonic();
       const { ownerId } = place;
-      const one = keptOf(session, ownerId) ?? hold(session, ownerId);
+      const one = findKept(session, ownerId) ?? hold(session, ownerId);
       const age = now - one.madeAt;
       if (age < freshMs) return one;
       one.making ??= sign(session, ownerId, place.claimsFor(session))
@@ -133,7 +133,7 @@ function bytesOf(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value));
 }
 
-function keptOf({ assertions = [] }: Session, routeId: string): KeptAssertion | undefined {
+function findKept({ assertions = [] }: Session, routeId: string): KeptAssertion | undefined {
   for (const kept of assertions) if (kept.routeId === routeId) return kept;
   return undefined;
 }

@@ -2,14 +2,14 @@
 import type { RefusalName } from "../../lib/errors.ts";
 import type { Exchange } from "../../traffic/exchange.ts";
 import type { FixedAnswer } from "../../traffic/step.ts";
-import type { LoginContext } from "./context.ts";
-import type { GuardOptions } from "./guard.ts";
+import type { LoginContext } from "./login-context.ts";
+import type { GuardOptions } from "./guard-options.ts";
 import type { MachineClients } from "../../traffic/machine-clients.ts";
 import type { ScopeFacts } from "../../traffic/scope-rules.ts";
-import { refusalAnswer } from "../browser/pages.ts";
-import { originOf } from "../browser/settings.ts";
+import { refusalAnswer } from "../browser/login-pages.ts";
+import { originOf } from "../browser/login-settings.ts";
 import type { Grant } from "../sessions/grant.ts";
-import type { Moment, Session } from "../sessions/session.ts";
+import type { ClockTimes, Session } from "../sessions/login-session.ts";
 
 export const resourceMetadataPath = "/.well-known/oauth-protected-resource";
 
@@ -34,7 +34,7 @@ export function tokenFault(
   grant: Grant,
   options: Pick<GuardOptions, "ownerId" | "isAgents" | "machines">,
   host: string,
-  clock: Moment,
+  clock: ClockTimes,
 ): string | undefined {
   const { machines } = options;
   if (machines === undefined) return "the route admits browsers only";
@@ -45,7 +45,7 @@ export function tokenFault(
 }
 
 /** A token must have the first scope of the route, and those of the rules that match. */
-export function missingScopes(
+export function findMissingScopes(
   grant: Grant,
   { scopes: [least = ""], scopeRules }: MachineClients,
   facts: ScopeFacts,

@@ -1,13 +1,13 @@
 /** Dry runs as a described visitor: with that visitor's present session, or as after a new login. */
-import type { DescribedVisitor } from "../../traffic/login.ts";
+import type { DescribedVisitor } from "../../traffic/visitor.ts";
 import { unknownIdentity } from "../calls/identity.ts";
 import type { Identity } from "../calls/identity.ts";
 import { teamNamed } from "../calls/memberships.ts";
-import type { LoginContext } from "./context.ts";
-import type { Session } from "../sessions/session.ts";
+import type { LoginContext } from "./login-context.ts";
+import type { Session } from "../sessions/login-session.ts";
 
 /** The identity that a provider would return. */
-export function describedIdentity({ email, emailVerified, id, name, groups }: DescribedVisitor): Identity {
+export function makeIdentity({ email, emailVerified, id, name, groups }: DescribedVisitor): Identity {
   return {
     ...unknownIdentity,
     subject: id,

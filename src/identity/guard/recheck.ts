@@ -1,11 +1,11 @@
 /** Checks with the provider whether the visitor's identity and groups still hold. Waiting requests share one call. */
-import { sameWork } from "../../lib/heartbeat.ts";
+import { captureWork } from "../../lib/heartbeat.ts";
 import { hash } from "node:crypto";
-import type { LoginContext } from "./context.ts";
+import type { LoginContext } from "./login-context.ts";
 import { LoginRefusal, tidyIdentity } from "../calls/identity.ts";
 import type { Identity } from "../calls/identity.ts";
 import type { LoginMethod } from "../methods/method.ts";
-import type { CheckOutcome, Session } from "../sessions/session.ts";
+import type { CheckOutcome, Session } from "../sessions/login-session.ts";
 
 const retryMs = 30_000;
 /** How long an edge waits for another edge's check. Longer than most providers take. */
@@ -18,7 +18,7 @@ const longestGraceMs = 3_600_000;
  * @param intervalSeconds check interval of the route. An unreachable provider is tolerated for the same time, but at
  * most one hour.
  */
-export function recheck(
+export function recheckSession(
   session: Session,
   method: LoginMethod,
   intervalSeconds: number,
@@ -29,25 +29,25 @@ export function recheck(
   if (session.uncheckedSince !== undefined && clock.monotonic() < session.retryAt) {
     return Promise.resolve(isBorne(session, clock.monotonic(), graceMs) ? "ok" : "unchecked");
   }
-  session.checking ??= check(session, method, graceMs, context).finally(() => {
+  session.checking ??= checkSession(session, method, graceMs, context).finally(() => {
     session.checking = undefined;
   });
   return session.checking;
 }
 
-async function check(
+async function checkSession(
   session: Session,
   method: LoginMethod,
   graceMs: number,
   context: LoginContext,
 ): Promise<CheckOutcome> {
-  const here = sameWork();
+  const inSameWork = captureWork();
   const { clock, reports, log, end } = context;
   const { id, identity, accessToken, refreshToken, idToken } = session.record;
   if (!method.renew) return "ok";
   try {
-    if (here(await isAskedElsewhere(session, context))) return session.ended ? "ended" : "ok";
-    const renewed = here(
+    if (inSameWork(await isAskedElsewhere(session, context))) return session.ended ? "ended" : "ok";
+    const renewed = inSameWork(
       await method.renew({ access: accessToken, refresh: refreshToken, id: idToken }, identity.subject),
     );
     if (session.ended) return "ended";
@@ -80,20 +80,20 @@ async function check(
  * used twice. Resolves with true when another edge's result has arrived. Rejects if no result arrives in time.
  */
 async function isAskedElsewhere(session: Session, { reports, clock }: LoginContext): Promise<boolean> {
-  const here = sameWork();
+  const inSameWork = captureWork();
   const { id, accountId, refreshToken } = session.record;
   if (refreshToken === "") return false;
   const name = `renewal ${id} ${hash("sha256", refreshToken, "base64url")}`;
-  if (here(await reports.claimHere(accountId, name, clock.now() + claimMs)) === "first") return false;
+  if (inSameWork(await reports.claimHere(accountId, name, clock.now() + claimMs)) === "first") return false;
   if (session.ended || session.record.refreshToken !== refreshToken) return true;
   const { promise, reject } = Promise.withResolvers<never>();
-  const late = clock.after(elsewhereMs, () =>
+  const timer = clock.after(elsewhereMs, () =>
     reject(new LoginRefusal("login_busy", "another edge is asking the provider and has no answer yet")),
   );
   try {
-    here(await Promise.race([session.nextCheckAway(), promise]));
+    inSameWork(await Promise.race([session.nextCheckAway(), promise]));
   } finally {
-    late.cancel();
+    timer.cancel();
   }
   return true;
 }
@@ -102,11 +102,11 @@ async function isAskedElsewhere(session: Session, { reports, clock }: LoginConte
  * The provider's session id and the login time belong to the login. An answer to a check may omit them, and then they
  * are preserved: without the session id, a back-channel logout would end nothing.
  */
-function keepOfLogin(before: Identity, told: Identity): Identity {
+function keepOfLogin(before: Identity, identity: Identity): Identity {
   return {
-    ...tidyIdentity(told),
-    providerSession: before.providerSession || told.providerSession,
-    authenticatedAt: told.authenticatedAt || before.authenticatedAt,
+    ...tidyIdentity(identity),
+    providerSession: before.providerSession || identity.providerSession,
+    authenticatedAt: identity.authenticatedAt || before.authenticatedAt,
   };
 }
 

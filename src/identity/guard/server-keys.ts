@@ -1,8 +1,8 @@
 import { createPublicKey, createSecretKey } from "node:crypto";
 import type { ResourceObject } from "../../schema/object.ts";
 import type { AssertionKey } from "./assertions.ts";
-import type { LoginContext, SamlSigning } from "./context.ts";
-import type { FlowKey } from "../browser/sealing.ts";
+import type { LoginContext, SamlSigning } from "./login-context.ts";
+import type { FlowKey } from "../browser/flow-sealing.ts";
 
 /** Keys of the whole server, which take effect when they arrive. */
 export interface ServerKeys extends Pick<LoginContext, "sealer" | "assertions" | "samlSigning"> {

@@ -5,7 +5,7 @@ import { exchangeOf } from "../../../test/support/exchange.ts";
 import { ada, guarded } from "../../../test/support/guarded.ts";
 import { unknownIdentity, tidyIdentity } from "../calls/identity.ts";
 import { upstreamFields } from "./upstream-fields.ts";
-import { everybody } from "../sessions/verdict.ts";
+import { everybody } from "../sessions/login-verdict.ts";
 
 const odd = [
   " ",

@@ -1,9 +1,9 @@
 /** Header fields that describe the visitor to the service behind a route. */
 import { wholeFieldText } from "../../traffic/tls-certificates.ts";
 import type { Identity } from "../calls/identity.ts";
-import type { Tokens } from "../calls/connection.ts";
+import type { Tokens } from "../calls/provider-connection.ts";
 import { isTeam, nameOfMembership } from "../calls/memberships.ts";
-import type { Lists } from "../sessions/verdict.ts";
+import type { Lists } from "../sessions/login-verdict.ts";
 
 /** Alternating names and values. An absent value becomes an absent field. @param tokens forwarded tokens, if any */
 export function upstreamFields(

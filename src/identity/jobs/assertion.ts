@@ -18,12 +18,12 @@ export async function signAssertion({ keyId, keyPem, claims }: AssertionRequest)
     lastKey = createPrivateKey(keyPem);
     lastPem = keyPem;
   }
-  const header = part({ alg: "ES256", typ: "JWT", kid: keyId });
-  const content = `${header}.${part(claims)}`;
+  const header = encodePart({ alg: "ES256", typ: "JWT", kid: keyId });
+  const content = `${header}.${encodePart(claims)}`;
   const signature = sign("sha256", Buffer.from(content), { key: lastKey, dsaEncoding: "ieee-p1363" });
   return `${content}.${signature.toString("base64url")}`;
 }
 
-function part(value: object): string {
+function encodePart(value: object): string {
   return Buffer.from(JSON.stringify(value)).toString("base64url");
 }

@@ -7,10 +7,10 @@ import { startOwnIssuer } from "../../../test/support/own-issuer.ts";
 import type { Claims, OwnIssuer } from "../../../test/support/own-issuer.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { createServer } from "../../lib/http.ts";
-import type { Connection } from "../calls/connection.ts";
+import type { Connection } from "../calls/provider-connection.ts";
 import { LoginRefusal } from "../calls/identity.ts";
-import { makeJobs } from "./jobs.ts";
-import type { LoginJobs } from "./jobs.ts";
+import { makeJobs } from "./login-jobs.ts";
+import type { LoginJobs } from "./login-jobs.ts";
 
 describe("calls to an issuer", () => {
   let issuer: OwnIssuer;

@@ -2,7 +2,7 @@
  * An authorization in progress. The server stores nothing before the person has logged in: the login host's cookie has
  * the client's request, and a ticket has the result of the login.
  */
-import type { FlowSealer } from "../browser/sealing.ts";
+import type { FlowSealer } from "../browser/flow-sealing.ts";
 
 /** The client's request, in a cookie of the login host. */
 export interface PendingRequest {
@@ -52,46 +52,46 @@ export function requestCookie(id: string): string {
 
 /** Undefined if the request is too long for a cookie. */
 export function sealRequest(request: PendingRequest, nowMs: number, sealer: FlowSealer): string | undefined {
-  const text = seal(request, nowMs, requestCookie(request.id), sealer);
+  const text = sealValue(request, nowMs, requestCookie(request.id), sealer);
   return text.length > maxSealed ? undefined : text;
 }
 
 export function openRequest(text: string, id: string, nowMs: number, sealer: FlowSealer): PendingRequest | undefined {
-  const found = open(text, nowMs, requestCookie(id), sealer) as PendingRequest | undefined;
+  const found = openValue(text, nowMs, requestCookie(id), sealer) as PendingRequest | undefined;
   return found?.id === id ? found : undefined;
 }
 
 export function sealLink(link: AuthorizationLink, nowMs: number, sealer: FlowSealer): string {
-  return seal(link, nowMs, aboutLink, sealer);
+  return sealValue(link, nowMs, aboutLink, sealer);
 }
 
 export function openLink(text: string, nowMs: number, sealer: FlowSealer): AuthorizationLink | undefined {
-  return open(text, nowMs, aboutLink, sealer) as AuthorizationLink | undefined;
+  return openValue(text, nowMs, aboutLink, sealer) as AuthorizationLink | undefined;
 }
 
 export function sealTicket(ticket: ConsentTicket, nowMs: number, sealer: FlowSealer): string {
-  return seal(ticket, nowMs, aboutTicket, sealer);
+  return sealValue(ticket, nowMs, aboutTicket, sealer);
 }
 
 export function openTicket(text: string, nowMs: number, sealer: FlowSealer): ConsentTicket | undefined {
-  return open(text, nowMs, aboutTicket, sealer) as ConsentTicket | undefined;
+  return openValue(text, nowMs, aboutTicket, sealer) as ConsentTicket | undefined;
 }
 
 /** A request in the address of a page, for the purpose `about`. Undefined if it is too long. */
 export function sealForPage(value: object, about: string, nowMs: number, sealer: FlowSealer): string | undefined {
-  const text = seal(value, nowMs, about, sealer);
+  const text = sealValue(value, nowMs, about, sealer);
   return text.length > maxSealed ? undefined : text;
 }
 
 export function openForPage(text: string, about: string, nowMs: number, sealer: FlowSealer): unknown {
-  return open(text, nowMs, about, sealer);
+  return openValue(text, nowMs, about, sealer);
 }
 
-function seal(value: object, nowMs: number, about: string, sealer: FlowSealer): string {
+function sealValue(value: object, nowMs: number, about: string, sealer: FlowSealer): string {
   return sealer.seal(JSON.stringify([nowMs, value]), about);
 }
 
-function open(text: string, nowMs: number, about: string, sealer: FlowSealer): unknown {
+function openValue(text: string, nowMs: number, about: string, sealer: FlowSealer): unknown {
   const opened = text.length > maxSealed ? undefined : sealer.open(text, about);
   if (opened === undefined) return undefined;
   const [at, value] = JSON.parse(opened) as [number, unknown];

@@ -1,5 +1,5 @@
 /** The code flow with a client that may change while the route stays, because its id or secret comes from a vault. */
-import type { Connection } from "../calls/connection.ts";
+import type { Connection } from "../calls/provider-connection.ts";
 import { LoginRefusal } from "../calls/identity.ts";
 import type { LoginMethod } from "./method.ts";
 
@@ -19,7 +19,7 @@ export interface CurrentClient {
  * @param make creates the method for one client
  * @param used called with each connection at its first use
  */
-export function changingMethod(
+export function makeChangingMethod(
   connection: Connection,
   client: CurrentClient,
   make: (connection: Connection) => LoginMethod,

@@ -2,19 +2,19 @@
  * Logins with the authorization code flow: OAuth providers and OpenID Connect issuers (RFC 6749 §4.1, RFC 7636, RFC
  * 9207).
  */
-import type { Connection, ProviderMetadata } from "../calls/connection.ts";
-import type { LoginJobs } from "../jobs/jobs.ts";
+import type { Connection, ProviderMetadata } from "../calls/provider-connection.ts";
+import type { LoginJobs } from "../jobs/login-jobs.ts";
 import { challengeOf } from "../browser/flow.ts";
 import type { Flow } from "../browser/flow.ts";
 import { LoginRefusal } from "../calls/identity.ts";
 import type { LoginRefusalName } from "../calls/identity.ts";
 import type { LoginMethod } from "./method.ts";
 import { oauthMetadata } from "../oauth/oauth-login.ts";
-import { isIssuerOf } from "../oauth/provider.ts";
-import { oauthProviders } from "../oauth/providers.ts";
+import { isIssuerOf } from "../oauth/oauth-provider.ts";
+import { oauthProviders } from "../oauth/oauth-providers.ts";
 import { issuerTag } from "../browser/realm.ts";
-import { callbackUri } from "../browser/settings.ts";
-import type { LoginSettings } from "../browser/settings.ts";
+import { callbackUri } from "../browser/login-settings.ts";
+import type { LoginSettings } from "../browser/login-settings.ts";
 
 export const oauthCallback = "/oauth2/callback";
 
@@ -114,7 +114,7 @@ export function codeMethod(options: CodeMethodOptions): LoginMethod {
       checkIssuer(parameters, found, isIssuer);
       const error = parameters.get("error");
       if (error !== undefined)
-        throw toRegister(refusedBy(error, parameters.get("error_description") ?? ""), redirectUri());
+        throw toRegister(refusalFrom(error, parameters.get("error_description") ?? ""), redirectUri());
       const code = parameters.get("code") ?? "";
       if (code === "") throw new LoginRefusal("login_provider_error", "the provider sent neither a code nor an error");
       const exchange = { code, verifier: flow.verifier, nonce: flow.nonce, redirectUri: redirectUri() };
@@ -149,12 +149,15 @@ function checkIssuer(
   metadata: ProviderMetadata,
   isIssuer: (iss: string, metadata: ProviderMetadata) => boolean,
 ): void {
-  const given = parameters.get("iss");
-  if (given === undefined ? !metadata.returnsIssuer : isIssuer(given, metadata)) return;
-  throw new LoginRefusal("login_elsewhere", given === undefined ? "the provider omitted iss" : "iss is another issuer");
+  const issuer = parameters.get("iss");
+  if (issuer === undefined ? !metadata.returnsIssuer : isIssuer(issuer, metadata)) return;
+  throw new LoginRefusal(
+    "login_elsewhere",
+    issuer === undefined ? "the provider omitted iss" : "iss is another issuer",
+  );
 }
 
-function refusedBy(error: string, description: string): LoginRefusal {
+function refusalFrom(error: string, description: string): LoginRefusal {
   const errorName = Object.hasOwn(byError, error) ? (byError[error] as LoginRefusalName) : "login_provider_error";
   const said = JSON.stringify(`${error}: ${description}`.slice(0, 200));
   return new LoginRefusal(errorName, `the provider answered ${said}`);

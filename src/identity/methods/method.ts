@@ -3,7 +3,7 @@
  * the same interface behind the same guard, flows and sessions.
  */
 import type { Answer } from "../../traffic/step.ts";
-import type { Tokens } from "../calls/connection.ts";
+import type { Tokens } from "../calls/provider-connection.ts";
 import type { LoggedIn, Renewed } from "../calls/login-client.ts";
 import type { Flow } from "../browser/flow.ts";
 

@@ -1,6 +1,6 @@
 import { textOf } from "../calls/fetch.ts";
 import { unknownIdentity } from "../calls/identity.ts";
-import type { OAuthProvider } from "./provider.ts";
+import type { OAuthProvider } from "./oauth-provider.ts";
 
 /** Login with Amazon: addresses are Amazon's own login names, but nothing says that they were verified. */
 export const amazon: OAuthProvider = {

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { textOf } from "../calls/fetch.ts";
 import { unknownIdentity } from "../calls/identity.ts";
-import type { OAuthProvider } from "./provider.ts";
+import type { OAuthProvider } from "./oauth-provider.ts";
 
 /** Versions of the Graph API last about two years. The operator's apps file can name a newer one. */
 export const graphVersion = "v21.0";

@@ -2,7 +2,7 @@ import type { JsonObject } from "../../lib/json.ts";
 import { textOf } from "../calls/fetch.ts";
 import { LoginRefusal, unknownIdentity } from "../calls/identity.ts";
 import { isTeam, organizationNamed, teamNamed } from "../calls/memberships.ts";
-import type { IdentityCall, OAuthProvider } from "./provider.ts";
+import type { IdentityCall, OAuthProvider } from "./oauth-provider.ts";
 
 const api = "https://api.github.com";
 const headers = { accept: "application/vnd.github+json", "x-github-api-version": "2022-11-28" };
@@ -25,7 +25,7 @@ export const github: OAuthProvider = {
     const { id } = json;
     if (typeof id !== "number") throw new LoginRefusal("login_provider_error", "GitHub returned no user");
     const has = (scopes: readonly string[]): boolean => scopes.some((one) => call.scopes.includes(one));
-    const emails = has(["user", "user:email"]) ? await all(call, "/user/emails") : [];
+    const emails = has(["user", "user:email"]) ? await readAllPages(call, "/user/emails") : [];
     const primary = emails.find((one) => one["primary"] === true);
     const isMember = has(["read:org", "write:org", "admin:org"]);
     return {
@@ -36,14 +36,17 @@ export const github: OAuthProvider = {
       email: primary ? textOf(primary, "email") : "",
       emailVerified: primary?.["verified"] === true,
       memberships: isMember
-        ? [...organizations(await all(call, "/user/orgs")), ...teams(await all(call, "/user/teams"))]
+        ? [
+            ...listOrganizations(await readAllPages(call, "/user/orgs")),
+            ...listTeams(await readAllPages(call, "/user/teams")),
+          ]
         : [],
     };
   },
 };
 
 /** Reads all pages of a list until one is empty. */
-async function all({ get }: IdentityCall, path: string): Promise<JsonObject[]> {
+async function readAllPages({ get }: IdentityCall, path: string): Promise<JsonObject[]> {
   const found: JsonObject[] = [];
   for (let page = 1; page <= maxPages; page += 1) {
     const { list } = await get(`${api}${path}?per_page=${pageSize}&page=${page}`, headers);
@@ -54,12 +57,12 @@ async function all({ get }: IdentityCall, path: string): Promise<JsonObject[]> {
   return found;
 }
 
-function organizations(list: readonly JsonObject[]): string[] {
+function listOrganizations(list: readonly JsonObject[]): string[] {
   return list.map((one) => organizationNamed(textOf(one, "login"))).filter((login) => login !== "" && !isTeam(login));
 }
 
 /** Each team as `organization/slug` and as its number. */
-function teams(list: readonly JsonObject[]): string[] {
+function listTeams(list: readonly JsonObject[]): string[] {
   return list.flatMap((team) => {
     const { id, organization } = team;
     const owner =

@@ -1,5 +1,5 @@
 import { textOf } from "../calls/fetch.ts";
-import type { OAuthProvider } from "./provider.ts";
+import type { OAuthProvider } from "./oauth-provider.ts";
 import { standardIdentity } from "./standard-claims.ts";
 
 /**

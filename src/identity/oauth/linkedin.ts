@@ -1,4 +1,4 @@
-import type { OAuthProvider } from "./provider.ts";
+import type { OAuthProvider } from "./oauth-provider.ts";
 import { standardIdentity } from "./standard-claims.ts";
 
 /** Web apps have neither PKCE nor nonce, so only the state binds a login to its browser. */

@@ -1,6 +1,6 @@
 import { textOf } from "../calls/fetch.ts";
 import { LoginRefusal, unknownIdentity } from "../calls/identity.ts";
-import type { OAuthProvider } from "./provider.ts";
+import type { OAuthProvider } from "./oauth-provider.ts";
 
 const login = "https://login.microsoftonline.com";
 /** The tenant of personal accounts, whose addresses Microsoft has verified. */

@@ -1,17 +1,17 @@
 /** A login with an OAuth provider: the code flow with the provider's peculiarities. */
 import type { JsonObject } from "../../lib/json.ts";
-import { openidOtherAccount } from "../calls/connection.ts";
-import type { Connection, Tokens } from "../calls/connection.ts";
+import { openidOtherAccount } from "../calls/provider-connection.ts";
+import type { Connection, Tokens } from "../calls/provider-connection.ts";
 import type { ProviderFetch } from "../calls/fetch.ts";
 import type { LoginClient } from "../calls/login-client.ts";
 import { clientForm, tokenAnswer } from "../calls/token-answer.ts";
 import { LoginRefusal } from "../calls/identity.ts";
 import type { Identity } from "../calls/identity.ts";
 import { verifyIdToken } from "../oidc/id-token.ts";
-import type { KeySet } from "../oidc/key-set.ts";
+import type { KeySet } from "../oidc/issuer-keys.ts";
 import { graphVersion } from "./facebook.ts";
-import { dataRefusal } from "./provider.ts";
-import type { OAuthProvider } from "./provider.ts";
+import { dataRefusal } from "./oauth-provider.ts";
+import type { OAuthProvider } from "./oauth-provider.ts";
 
 export interface OAuthSettings {
   readonly fetcher: ProviderFetch;

@@ -1,17 +1,17 @@
 /** Verifies an issuer's id_token (OpenID Connect Core §3.1.3.7, and the stricter rules of RFC 8725). */
 import { hash as digest } from "node:crypto";
 import type { SignatureAlgorithm } from "../../jose/algorithms.ts";
-import { checkClaims } from "../../jose/claims.ts";
-import type { ClaimFault } from "../../jose/claims.ts";
+import { checkClaims } from "../../jose/token-claims.ts";
+import type { ClaimFault } from "../../jose/token-claims.ts";
 import { readSignedToken, TokenFault } from "../../jose/compact.ts";
 import type { SignedToken } from "../../jose/compact.ts";
-import { verifyToken } from "../../jose/verify.ts";
-import type { Verdict } from "../../jose/verify.ts";
+import { verifyToken } from "../../jose/verify-token.ts";
+import type { SignatureCheck } from "../../jose/verify-token.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { LoginRefusal } from "../calls/identity.ts";
-import type { KeySet } from "./key-set.ts";
+import type { KeySet } from "./issuer-keys.ts";
 
-export interface Expected {
+export interface ExpectedToken {
   readonly issuer: string | ((claims: JsonObject) => string);
   readonly clientId: string;
   /** Undefined if none is expected, as after a refresh (OpenID Connect Core §12.2). */
@@ -34,8 +34,8 @@ const idTokenTypes = ["", "jwt"];
 const logoutTokenTypes = [...idTokenTypes, "logout+jwt"];
 
 /** Returns the claims of a valid token. Rejects with `login_token_invalid` and the fault. */
-export async function verifyIdToken(text: string, keys: KeySet, expected: Expected): Promise<JsonObject> {
-  const token = read(text);
+export async function verifyIdToken(text: string, keys: KeySet, expected: ExpectedToken): Promise<JsonObject> {
+  const token = readToken(text);
   await checkSignature(token, keys, expected.algorithms);
   checkStandardClaims(token, expected);
   checkOwnClaims(token, expected);
@@ -46,24 +46,24 @@ export async function verifyIdToken(text: string, keys: KeySet, expected: Expect
  * Returns the claims of a signed userinfo response (OpenID Connect Core §5.3.2). It needs neither times nor a nonce.
  * Issuer and audience must match if present.
  */
-export async function verifyUserinfo(text: string, keys: KeySet, expected: Expected): Promise<JsonObject> {
-  const token = read(text);
+export async function verifyUserinfo(text: string, keys: KeySet, expected: ExpectedToken): Promise<JsonObject> {
+  const token = readToken(text);
   await checkSignature(token, keys, expected.algorithms);
   const { iss, aud } = token.payload;
-  if (iss !== undefined && iss !== expected.issuer) throw bad("its userinfo has another issuer");
-  if (aud !== undefined && ![aud].flat().includes(expected.clientId)) throw bad(faults.audience);
+  if (iss !== undefined && iss !== expected.issuer) throw refuseToken("its userinfo has another issuer");
+  if (aud !== undefined && ![aud].flat().includes(expected.clientId)) throw refuseToken(faults.audience);
   return token.payload;
 }
 
-function read(text: string): SignedToken {
+function readToken(text: string): SignedToken {
   try {
     return readSignedToken(text, maxIdTokenBytes);
   } catch (error) {
-    throw error instanceof TokenFault ? bad(`it ${error.message}`) : error;
+    throw error instanceof TokenFault ? refuseToken(`it ${error.message}`) : error;
   }
 }
 
-const unverified: Readonly<Record<Exclude<Verdict, "verified">, string>> = {
+const unverified: Readonly<Record<Exclude<SignatureCheck, "verified">, string>> = {
   algorithm: "the issuer does not list its algorithm",
   no_key: "the issuer's key set does not have its key",
   signature: "its signature is invalid",
@@ -73,7 +73,7 @@ async function checkSignature(token: SignedToken, keys: KeySet, listed: readonly
   // `verifyToken` would refuse the algorithm as well, but only after fetching keys.
   const isListed = listed.some((one) => one === token.algorithm);
   const verdict = isListed ? await verifyToken(token, listed, await keys.keysFor(token.keyId)) : "algorithm";
-  if (verdict !== "verified") throw bad(`${unverified[verdict]} (${shown(token.algorithm)})`);
+  if (verdict !== "verified") throw refuseToken(`${unverified[verdict]} (${renderValue(token.algorithm)})`);
 }
 
 const faults: Readonly<Record<ClaimFault, string>> = {
@@ -88,37 +88,38 @@ const faults: Readonly<Record<ClaimFault, string>> = {
 };
 
 /** Claims of every token (RFC 7519 §4.1). */
-function checkStandardClaims(token: SignedToken, expected: Expected): void {
+function checkStandardClaims(token: SignedToken, expected: ExpectedToken): void {
   const { clientId, nowMs, skewSeconds: leewaySeconds, logout = false } = expected;
   const issuer = typeof expected.issuer === "string" ? expected.issuer : expected.issuer(token.payload);
   const types = logout ? logoutTokenTypes : idTokenTypes;
   const wanted = { issuers: [issuer], audiences: [clientId], types, leewaySeconds, maxAgeSeconds };
   const fault = checkClaims(token, { ...wanted, mayLackExpiry: logout }, nowMs);
-  if (fault === "issuer") throw bad(`its issuer is ${shown(token.payload["iss"])} instead of "${issuer}"`);
-  if (fault) throw bad(faults[fault]);
+  if (fault === "issuer")
+    throw refuseToken(`its issuer is ${renderValue(token.payload["iss"])} instead of "${issuer}"`);
+  if (fault) throw refuseToken(faults[fault]);
 }
 
 /** Claims of OpenID Connect. */
-function checkOwnClaims({ payload, algorithm }: SignedToken, expected: Expected): void {
+function checkOwnClaims({ payload, algorithm }: SignedToken, expected: ExpectedToken): void {
   const { clientId, nonce, accessToken, logout = false } = expected;
   const { aud, azp, sub, at_hash: accessHash } = payload;
-  if (azp !== undefined && azp !== clientId) throw bad("it is for another client (azp)");
+  if (azp !== undefined && azp !== clientId) throw refuseToken("it is for another client (azp)");
   if (Array.isArray(aud) && aud.length > 1 && azp === undefined) {
-    throw bad("it is for several clients, without azp");
+    throw refuseToken("it is for several clients, without azp");
   }
-  if (sub === undefined ? !logout : !isSubject(sub)) throw bad("it has no subject");
+  if (sub === undefined ? !logout : !isSubject(sub)) throw refuseToken("it has no subject");
   if (logout) {
-    if (payload["nonce"] !== undefined) throw bad("it is not a logout token: it has a nonce");
+    if (payload["nonce"] !== undefined) throw refuseToken("it is not a logout token: it has a nonce");
     return;
   }
-  if (nonce !== undefined && payload["nonce"] !== nonce) throw bad("its nonce does not belong to this login");
-  if (accessHash !== undefined && accessHash !== halfHash(accessToken, algorithm)) {
-    throw bad("it belongs to another access token (at_hash)");
+  if (nonce !== undefined && payload["nonce"] !== nonce) throw refuseToken("its nonce does not belong to this login");
+  if (accessHash !== undefined && accessHash !== computeHalfHash(accessToken, algorithm)) {
+    throw refuseToken("it belongs to another access token (at_hash)");
   }
 }
 
 /** Left half of the hash that belongs to the algorithm (OpenID Connect Core §3.1.3.6). */
-function halfHash(text: string, algorithm: string): string {
+function computeHalfHash(text: string, algorithm: string): string {
   const size = algorithm === "EdDSA" ? "512" : algorithm.slice(2);
   const whole = digest(`sha${size}`, text, "buffer");
   return whole.subarray(0, whole.length / 2).toString("base64url");
@@ -133,10 +134,10 @@ export function isSubject(value: unknown): value is string {
   return typeof value === "string" && value.length >= 1 && value.length <= 255;
 }
 
-function shown(value: unknown): string {
+function renderValue(value: unknown): string {
   return typeof value === "string" ? JSON.stringify(value.slice(0, 80)) : typeof value;
 }
 
-function bad(why: string): LoginRefusal {
+function refuseToken(why: string): LoginRefusal {
   return new LoginRefusal("login_token_invalid", `the provider's token is rejected: ${why}`);
 }

@@ -42,7 +42,7 @@ export function identityOf(claims: JsonObject, info: JsonObject, issuer: string)
  * Claims of the login's ID token that newer userinfo omits, for a check without a new ID token. Groups are excluded:
  * issuers omit an empty list, and a visitor who left the last group must not keep it.
  */
-export function saidBefore(idToken: string, subject: string, info: JsonObject): JsonObject {
+export function keepEarlierClaims(idToken: string, subject: string, info: JsonObject): JsonObject {
   const claims = payloadOf(idToken);
   if (claims["sub"] !== subject) return {};
   const names = ["name", "preferred_username", ...(hasClaim(info, "email") ? [] : ["email", "email_verified"])];
@@ -66,9 +66,9 @@ function emailOf(claims: JsonObject, info: JsonObject, issuer: string): Pick<Ide
   const vouches = ({ email_verified: verified }: JsonObject): boolean =>
     verified === true || (verified === "true" && sendsTextBooleans.test(issuer));
   const signed = textOf(claims, "email");
-  const told = textOf(info, "email");
-  if (!hasClaim(claims, "email")) return { email: told, emailVerified: told !== "" && vouches(info) };
-  const isBoth = signed !== "" && signed === told && !hasClaim(claims, "email_verified");
+  const email = textOf(info, "email");
+  if (!hasClaim(claims, "email")) return { email: email, emailVerified: email !== "" && vouches(info) };
+  const isBoth = signed !== "" && signed === email && !hasClaim(claims, "email_verified");
   return { email: signed, emailVerified: signed !== "" && (vouches(claims) || (isBoth && vouches(info))) };
 }
 

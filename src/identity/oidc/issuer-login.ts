@@ -1,16 +1,16 @@
 /** A login with an OpenID Connect provider that a tenant names by its issuer. */
 import type { JsonObject } from "../../lib/json.ts";
 import { textOf } from "../calls/fetch.ts";
-import type { Answered, ProviderFetch } from "../calls/fetch.ts";
-import { openidOtherAccount } from "../calls/connection.ts";
-import type { Connection, Tokens } from "../calls/connection.ts";
+import type { FetchedAnswer, ProviderFetch } from "../calls/fetch.ts";
+import { openidOtherAccount } from "../calls/provider-connection.ts";
+import type { Connection, Tokens } from "../calls/provider-connection.ts";
 import type { LoginClient } from "../calls/login-client.ts";
 import { clientForm, tokenAnswer } from "../calls/token-answer.ts";
 import { LoginRefusal } from "../calls/identity.ts";
-import type { Issuer } from "./discovery.ts";
+import type { Issuer } from "./oidc-discovery.ts";
 import { takenUntilMs, verifyIdToken } from "./id-token.ts";
-import type { Expected } from "./id-token.ts";
-import { hasClaim, identityOf, saidBefore } from "./issuer-claims.ts";
+import type { ExpectedToken } from "./id-token.ts";
+import { hasClaim, identityOf, keepEarlierClaims } from "./issuer-claims.ts";
 import { userinfoOf } from "./userinfo.ts";
 
 export interface IssuerSettings {
@@ -26,7 +26,7 @@ export function makeIssuerLogin(connection: Connection, settings: IssuerSettings
   const { discover, fetcher, now, skewSeconds } = settings;
   const { clientId, clientSecret, issuer: issuerUrl, scopes: asked } = connection;
 
-  const expected = (issuer: Issuer, tokens: Tokens, nonce: string | undefined): Expected => ({
+  const expected = (issuer: Issuer, tokens: Tokens, nonce: string | undefined): ExpectedToken => ({
     issuer: issuer.issuer,
     clientId,
     nonce,
@@ -35,7 +35,7 @@ export function makeIssuerLogin(connection: Connection, settings: IssuerSettings
     nowMs: now(),
     skewSeconds,
   });
-  const post = (issuer: Issuer, form: Record<string, string>): Promise<Answered> => {
+  const post = (issuer: Issuer, form: Record<string, string>): Promise<FetchedAnswer> => {
     if (issuer.posts) return fetcher.post(issuer.tokenEndpoint, { ...form, ...clientForm(connection) });
     // RFC 6749 §2.3.1: both are form-encoded first.
     const credentials = Buffer.from(`${formText(clientId)}:${formText(clientSecret)}`).toString("base64");
@@ -90,7 +90,7 @@ export function makeIssuerLogin(connection: Connection, settings: IssuerSettings
         throw new LoginRefusal("login_unchecked", "the provider has neither refresh tokens nor userinfo");
       }
       let info = await userinfo(issuer, claims, current);
-      if (current.id === tokens.id) info = { ...saidBefore(tokens.id, subject, info), ...info };
+      if (current.id === tokens.id) info = { ...keepEarlierClaims(tokens.id, subject, info), ...info };
       return { identity: identityOf(claims, info, issuer.issuer), tokens: current };
     },
     async logoutUrl(tokens, returnUrl) {

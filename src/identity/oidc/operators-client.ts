@@ -2,7 +2,7 @@
 import type { Clock } from "../../lib/clock.ts";
 import { makeFetches } from "../calls/fetch.ts";
 import type { LoginClient } from "../calls/login-client.ts";
-import { makeDiscovery } from "./discovery.ts";
+import { makeDiscovery } from "./oidc-discovery.ts";
 import { makeIssuerLogin } from "./issuer-login.ts";
 
 export interface OperatorsClientOptions {

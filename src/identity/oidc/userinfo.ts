@@ -2,15 +2,15 @@
 import type { JsonObject } from "../../lib/json.ts";
 import type { ProviderFetch } from "../calls/fetch.ts";
 import { LoginRefusal } from "../calls/identity.ts";
-import type { Issuer } from "./discovery.ts";
+import type { Issuer } from "./oidc-discovery.ts";
 import { verifyUserinfo } from "./id-token.ts";
-import type { Expected } from "./id-token.ts";
+import type { ExpectedToken } from "./id-token.ts";
 
 /** Returns claims about this subject; no claims if the issuer has no such endpoint. Rejects with `LoginRefusal`. */
 export async function userinfoOf(
   subject: string,
   { userinfoEndpoint, keys }: Issuer,
-  expected: Expected,
+  expected: ExpectedToken,
   fetcher: ProviderFetch,
 ): Promise<JsonObject> {
   const { accessToken } = expected;

@@ -1,8 +1,8 @@
 /** A request to a SAML route's address on the login host. */
 import type { Exchange } from "../../traffic/exchange.ts";
 import { LoginRefusal } from "../calls/identity.ts";
-import type { LoginContext, LoginSite } from "../guard/context.ts";
-import type { Guard } from "../guard/guard.ts";
+import type { LoginContext, LoginSite } from "../guard/login-context.ts";
+import type { Guard } from "../guard/login-guard.ts";
 import type { UsedMessages } from "../saml/used-messages.ts";
 import type { ClaimMessage } from "../saml/response/work.ts";
 import type { SamlMethod } from "./saml-method.ts";
@@ -47,8 +47,8 @@ export async function formOf(exchange: Exchange, reason: LoginRefusal["reason"])
 export function claimFor({ method, guard, context, used }: AddressedRoute): ClaimMessage {
   return async ({ messageId, untilMs, unsolicited }) => {
     const name = `${method.route.routeId} ${messageId}`;
-    const here = used.claim(name, untilMs, context.clock.now());
-    if (here !== "first") return here;
+    const isFirstUse = used.claim(name, untilMs, context.clock.now());
+    if (isFirstUse !== "first") return isFirstUse;
     const claim = unsolicited ? "claim" : "claimHere";
     return await context.reports[claim](guard.options.accountId, `saml ${name}`, untilMs);
   };

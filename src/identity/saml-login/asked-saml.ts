@@ -2,7 +2,7 @@
 import type { AskedSamlLogin } from "../../traffic/asked-login.ts";
 import type { LoginGuard } from "../../traffic/login.ts";
 import type { Scope } from "../../traffic/module.ts";
-import type { Logins } from "../engine.ts";
+import type { Logins } from "../login-engine.ts";
 import { checkPlace } from "../methods/provider-place.ts";
 import { addressesOf, nameOfRule } from "./own-name.ts";
 import type { SamlLogins } from "./saml-logins.ts";
@@ -12,7 +12,7 @@ import type { SamlLogins } from "./saml-logins.ts";
  * the server's key signs for it. Because that key signs for many accounts, only the rule's own addresses may be the
  * issuer. Throws if the policy expects another entity id, or its metadata URL is not allowed.
  */
-export function askedSamlLogin(asked: AskedSamlLogin, saml: SamlLogins, logins: Logins, scope: Scope): LoginGuard {
+export function makeAskedSamlLogin(asked: AskedSamlLogin, saml: SamlLogins, logins: Logins, scope: Scope): LoginGuard {
   const { authId, maximumDuration, inactivityTimeout, checkInterval, machines, idpMetadata, idpMetadataUrl } = asked;
   const { nameIdFormat, forceAuthn, allowIdpInitiated, authorizedGroups } = asked;
   checkPlace("saml", idpMetadataUrl, logins.settings);
@@ -41,6 +41,6 @@ export function askedSamlLogin(asked: AskedSamlLogin, saml: SamlLogins, logins: 
   );
 }
 
-function mustBe(field: string, given: string, own: string): void {
-  if (given !== "" && given !== own) throw new Error(`enforce saml: ${field} must be omitted, or be "${own}"`);
+function mustBe(field: string, text: string, ownText: string): void {
+  if (text !== "" && text !== ownText) throw new Error(`enforce saml: ${field} must be omitted, or be "${ownText}"`);
 }

@@ -1,15 +1,15 @@
 /** The Assertion Consumer Service: receives the provider's response and redirects the browser to the visited host. */
 import { randomBytes } from "node:crypto";
 import { canonicalPath } from "../../lib/canonical-path.ts";
-import { answered } from "../../traffic/step.ts";
+import { answerStep } from "../../traffic/step.ts";
 import type { Step } from "../../traffic/step.ts";
 import { LoginRefusal } from "../calls/identity.ts";
-import type { LoginContext, LoginSite } from "../guard/context.ts";
+import type { LoginContext, LoginSite } from "../guard/login-context.ts";
 import { routeOf } from "../visits/finish.ts";
 import { sealState } from "../browser/flow.ts";
-import type { Guard } from "../guard/guard.ts";
-import { redirect } from "../browser/pages.ts";
-import { originOf } from "../browser/settings.ts";
+import type { Guard } from "../guard/login-guard.ts";
+import { answerRedirect } from "../browser/login-pages.ts";
+import { originOf } from "../browser/login-settings.ts";
 import { claimFor, formOf } from "./addressed-route.ts";
 import type { AddressedRoute } from "./addressed-route.ts";
 import { hostOfCode } from "./host-code.ts";
@@ -34,10 +34,10 @@ export async function consumerService(at: AddressedRoute): Promise<Step> {
     url.searchParams.set("state", sealState(state, sealer));
     url.searchParams.set("ticket", accepted.ticket(origin.flowId, ""));
   }
-  return answered(
+  return answerStep(
     method.kind,
     `${method.title} returned ${accepted.subject}: continue at ${host}`,
-    redirect(303, url.href),
+    answerRedirect(303, url.href),
   );
 }
 

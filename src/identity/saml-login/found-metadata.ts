@@ -1,6 +1,6 @@
 /** Metadata that the control plane fetched, on an edge, by login name. */
 import type { ResourceObject } from "../../schema/object.ts";
-import { metadataKind } from "../sessions/records.ts";
+import { metadataKind } from "../sessions/session-records.ts";
 
 export interface FoundMetadata {
   /**

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { makeManualClock } from "../../../test/support/clock.ts";
-import { timestamp } from "../../lib/clock.ts";
+import { formatTimestamp } from "../../lib/clock.ts";
 import { LoginRefusal } from "../calls/identity.ts";
 import { makeFoundMetadata } from "./found-metadata.ts";
 import { addressSource } from "./idp-source.ts";
@@ -20,9 +20,9 @@ describe("metadata with an address", () => {
         url,
         metadata: JSON.stringify({ entityId: "https://id.example", ...validUntilMs }),
         problem: "",
-        fetched_at: timestamp(clock.now()),
-        asked_at: timestamp(clock.now()),
-        good_until: timestamp(clock.now() + goodForMs),
+        fetched_at: formatTimestamp(clock.now()),
+        asked_at: formatTimestamp(clock.now()),
+        good_until: formatTimestamp(clock.now() + goodForMs),
         ...more,
       };
     };

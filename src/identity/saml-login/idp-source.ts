@@ -2,8 +2,8 @@
 import type { Clock } from "../../lib/clock.ts";
 import { LoginRefusal } from "../calls/identity.ts";
 import type { IdpMetadata } from "../saml/metadata/idp-metadata.ts";
-import { ask } from "./calls.ts";
-import type { SamlWorker } from "./calls.ts";
+import { callWorker } from "./saml-worker.ts";
+import type { SamlWorker } from "./saml-worker.ts";
 
 export interface IdpSource {
   /** Undefined until the metadata was read. */
@@ -20,7 +20,7 @@ export function documentSource(text: string, worker: SamlWorker, clock: Clock): 
   let refusal: string | undefined;
   let reading: Promise<IdpMetadata> | undefined;
   const read = async (): Promise<IdpMetadata> => {
-    const found = await ask(worker, "saml.readIdpMetadata", { text, nowMs: clock.now() });
+    const found = await callWorker(worker, "saml.readIdpMetadata", { text, nowMs: clock.now() });
     if ("metadata" in found) return (known = found.metadata);
     refusal = found.refused.reason;
     throw new LoginRefusal("saml_metadata", refusal);
@@ -32,7 +32,7 @@ export function documentSource(text: string, worker: SamlWorker, clock: Clock): 
     async get() {
       if (refusal !== undefined) throw new LoginRefusal("saml_metadata", refusal);
       const metadata = known ?? (await (reading ??= read().finally(() => (reading = undefined))));
-      return stillGood(metadata, clock.now());
+      return requireUnexpired(metadata, clock.now());
     },
   };
 }
@@ -40,7 +40,7 @@ export function documentSource(text: string, worker: SamlWorker, clock: Clock): 
 export interface AddressSourceNeeds {
   readonly url: string;
   /** The control plane's last result, a `saml_metadata` document. */
-  kept(): Doc | undefined;
+  kept(): MetadataDoc | undefined;
   /** The configured document, used until the address yields valid metadata. */
   readonly document: IdpSource | undefined;
   /** Asks the control plane to fetch the address; undefined if a route does that by its existence. */
@@ -48,7 +48,7 @@ export interface AddressSourceNeeds {
   readonly clock: Clock;
 }
 
-type Doc = Readonly<Record<string, unknown>>;
+type MetadataDoc = Readonly<Record<string, unknown>>;
 
 /** The control plane forgets addresses that were not requested for a week, milliseconds. */
 const askedAgainMs = 12 * 3_600_000;
@@ -57,7 +57,7 @@ const missingAgainMs = 60_000;
 
 /** Metadata from an address that the control plane fetches. */
 export function addressSource({ url, kept, document, ask, clock }: AddressSourceNeeds): IdpSource {
-  let read: { readonly doc: Doc; readonly metadata: IdpMetadata; readonly goodUntilMs: number } | undefined;
+  let read: { readonly doc: MetadataDoc; readonly metadata: IdpMetadata; readonly goodUntilMs: number } | undefined;
   let askedAt = Number.NEGATIVE_INFINITY;
   let asking: Promise<unknown> | undefined;
   const good = (): typeof read => {
@@ -91,7 +91,7 @@ export function addressSource({ url, kept, document, ask, clock }: AddressSource
       }
       if (!good() && !document) await asking;
       const found = good();
-      if (found && clock.now() < found.goodUntilMs) return stillGood(found.metadata, clock.now());
+      if (found && clock.now() < found.goodUntilMs) return requireUnexpired(found.metadata, clock.now());
       if (found) throw new LoginRefusal("saml_metadata", "the metadata was not available at its URL for too long");
       if (document) return await document.get();
       const why = problemOf(kept()) || "the metadata was not fetched yet";
@@ -100,12 +100,12 @@ export function addressSource({ url, kept, document, ask, clock }: AddressSource
   };
 }
 
-function problemOf(doc: Doc | undefined): string {
+function problemOf(doc: MetadataDoc | undefined): string {
   return doc ? String(doc["problem"]) : "";
 }
 
 /** The metadata were valid when read, and may have expired since. */
-export function stillGood(metadata: IdpMetadata, nowMs: number): IdpMetadata {
+export function requireUnexpired(metadata: IdpMetadata, nowMs: number): IdpMetadata {
   const { validUntilMs } = metadata;
   if (validUntilMs === undefined || validUntilMs > nowMs) return metadata;
   throw new LoginRefusal("saml_metadata", `its validUntil has passed: ${new Date(validUntilMs).toISOString()}`);

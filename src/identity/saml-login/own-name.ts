@@ -4,8 +4,8 @@
  */
 import type { Scope } from "../../traffic/module.ts";
 import { hostTag } from "../browser/realm.ts";
-import { callbackUri } from "../browser/settings.ts";
-import type { LoginSettings } from "../browser/settings.ts";
+import { callbackUri } from "../browser/login-settings.ts";
+import type { LoginSettings } from "../browser/login-settings.ts";
 
 /** Replaces a wildcard's `*`, which providers may reject in an entity id. No host contains "_". */
 const anyLabel = "_";

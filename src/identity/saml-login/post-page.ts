@@ -4,8 +4,8 @@
  */
 import { hash } from "node:crypto";
 import type { Answer } from "../../traffic/step.ts";
-import { renderPage } from "../browser/pages.ts";
-import type { Outgoing } from "../saml/transport/outgoing.ts";
+import { renderPage } from "../browser/login-pages.ts";
+import type { Outgoing } from "../saml/transport/outgoing-message.ts";
 
 const script = "document.forms[0].submit()";
 const scriptHash = `'sha256-${hash("sha256", script, "base64")}'`;

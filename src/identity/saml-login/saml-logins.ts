@@ -2,13 +2,13 @@
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Scope } from "../../traffic/module.ts";
-import type { SamlSigning } from "../guard/context.ts";
-import type { Logins, LoginRouteConfig } from "../engine.ts";
-import { Guard } from "../guard/guard.ts";
+import type { SamlSigning } from "../guard/login-context.ts";
+import type { Logins, LoginRouteConfig } from "../login-engine.ts";
+import { Guard } from "../guard/login-guard.ts";
 import type { IdpPath } from "../visits/idp-site.ts";
 import { makeUsedMessages } from "../saml/used-messages.ts";
-import { everybody } from "../sessions/verdict.ts";
-import { startIdentityWorker } from "../worker/client.ts";
+import { everybody } from "../sessions/login-verdict.ts";
+import { startIdentityWorker } from "../worker/worker-client.ts";
 import { LoginRefusal } from "../calls/identity.ts";
 import { makeFoundMetadata } from "./found-metadata.ts";
 import type { FoundMetadata } from "./found-metadata.ts";

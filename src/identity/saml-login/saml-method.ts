@@ -3,22 +3,22 @@ import { randomBytes } from "node:crypto";
 import type { Clock } from "../../lib/clock.ts";
 import type { Answer } from "../../traffic/step.ts";
 import { LoginRefusal, unknownIdentity } from "../calls/identity.ts";
-import type { Tokens } from "../calls/connection.ts";
+import type { Tokens } from "../calls/provider-connection.ts";
 import type { LoggedIn } from "../calls/login-client.ts";
-import type { LoginContext, SamlSigning } from "../guard/context.ts";
+import type { LoginContext, SamlSigning } from "../guard/login-context.ts";
 import { sameId } from "../browser/flow.ts";
 import type { Flow } from "../browser/flow.ts";
 import type { Arrival, LoginMethod } from "../methods/method.ts";
-import { safePath } from "../browser/return-path.ts";
+import { sanitizePath } from "../browser/return-path.ts";
 import type { LogoutOutcome } from "../saml/logout/verify-logout.ts";
 import type { Document } from "../saml/metadata/write-metadata.ts";
-import type { SamlRefusal } from "../saml/refusal.ts";
+import type { SamlRefusal } from "../saml/saml-refusal.ts";
 import type { NameId } from "../saml/response/name-id.ts";
 import type { ClaimMessage, LoginOrigin, ResponseHost } from "../saml/response/work.ts";
 import type { Delivery } from "../saml/transport/incoming.ts";
-import type { Outgoing } from "../saml/transport/outgoing.ts";
-import { ask } from "./calls.ts";
-import type { SamlWorker } from "./calls.ts";
+import type { Outgoing } from "../saml/transport/outgoing-message.ts";
+import { callWorker } from "./saml-worker.ts";
+import type { SamlWorker } from "./saml-worker.ts";
 import { hostCodeOf } from "./host-code.ts";
 import type { IdpSource } from "./idp-source.ts";
 import type { SamlAddresses } from "./own-name.ts";
@@ -114,7 +114,7 @@ export class SamlMethod implements LoginMethod {
     const { source, worker, context } = this.#needs;
     const code = hostCodeOf(host, context.siteFor(host)?.hosts ?? []);
     if (code === undefined) throw new LoginRefusal("login_elsewhere", `the edge no longer has the host "${host}"`);
-    const outgoing = await ask(worker, "saml.makeAuthnRequest", {
+    const outgoing = await callWorker(worker, "saml.makeAuthnRequest", {
       ...this.#signingRoute,
       idp: await source.get(),
       // SAML's way to choose another account: authenticate again.
@@ -144,13 +144,13 @@ export class SamlMethod implements LoginMethod {
     const ticket = this.#ticketIn(parameters);
     const url = ticket && URL.parse(ticket.url);
     if (!ticket || url?.hostname !== host) return undefined;
-    return { ...(await this.#loggedIn(ticket)), id: ticket.id, returnPath: safePath(url.pathname + url.search) };
+    return { ...(await this.#loggedIn(ticket)), id: ticket.id, returnPath: sanitizePath(url.pathname + url.search) };
   }
 
   /** The route's metadata for providers. Throws `LoginRefusal` while there is no key. */
   document(): Promise<Document> {
     const { entityId, acsUrl, sloUrl, nameIdFormat, signingCertificatePem } = this.#signingRoute;
-    this.#document ??= ask(this.#needs.worker, "saml.writeSpMetadata", {
+    this.#document ??= callWorker(this.#needs.worker, "saml.writeSpMetadata", {
       entityId,
       acsUrl,
       sloUrl,
@@ -182,7 +182,7 @@ export class SamlMethod implements LoginMethod {
       nowMs: this.#clock.now(),
       skewMs: this.#skewMs,
     };
-    const outcome = await ask(worker, "saml.verifyResponse", input, host);
+    const outcome = await callWorker(worker, "saml.verifyResponse", input, host);
     if ("refused" in outcome) {
       const { refused, check } = outcome;
       throw refusalOf({ ...refused, reason: `${check}: ${refused.reason}` });
@@ -201,7 +201,7 @@ export class SamlMethod implements LoginMethod {
     if (id === "") return undefined;
     const { source, worker, context } = this.#needs;
     const [name, sessionIndex] = JSON.parse(id) as [NameId, string];
-    const outgoing = await ask(worker, "saml.makeLogoutRequest", {
+    const outgoing = await callWorker(worker, "saml.makeLogoutRequest", {
       ...this.#signingRoute,
       idp: await source.get(),
       name,
@@ -225,7 +225,7 @@ export class SamlMethod implements LoginMethod {
       nowMs: this.#clock.now(),
       skewMs: this.#skewMs,
     };
-    const outcome = await ask(worker, "saml.verifyLogout", input, { claim });
+    const outcome = await callWorker(worker, "saml.verifyLogout", input, { claim });
     if (!("refused" in outcome)) return outcome;
     throw refusalOf(outcome.refused);
   }
@@ -233,7 +233,7 @@ export class SamlMethod implements LoginMethod {
   /** Returns the signed answer to a LogoutRequest; undefined if the provider accepts none. */
   async logoutAnswer(inResponseTo: string, relayState: string | undefined): Promise<string | Answer | undefined> {
     const { source, worker } = this.#needs;
-    const outgoing = await ask(worker, "saml.makeLogoutResponse", {
+    const outgoing = await callWorker(worker, "saml.makeLogoutResponse", {
       ...this.#signingRoute,
       idp: await source.get(),
       inResponseTo,

@@ -1,19 +1,19 @@
 /** Paths of a SAML route on the login host: its metadata, and the addresses for the provider's messages. */
 import type { RefusalName } from "../../lib/errors.ts";
 import type { Exchange } from "../../traffic/exchange.ts";
-import { answered } from "../../traffic/step.ts";
+import { answerStep } from "../../traffic/step.ts";
 import type { Step } from "../../traffic/step.ts";
 import { LoginRefusal } from "../calls/identity.ts";
-import type { LoginContext } from "../guard/context.ts";
+import type { LoginContext } from "../guard/login-context.ts";
 import type { LoginMethod } from "../methods/method.ts";
-import { refusedLogin } from "../sessions/events.ts";
+import { makeRefusedLogin } from "../sessions/login-events.ts";
 import { guardOf } from "../visits/finish.ts";
 import { notAllowed } from "../visits/host-paths.ts";
 import type { IdpPath } from "../visits/idp-site.ts";
-import { refusalAnswer } from "../browser/pages.ts";
+import { refusalAnswer } from "../browser/login-pages.ts";
 import { wantsPage } from "../browser/request-kind.ts";
 import type { UsedMessages } from "../saml/used-messages.ts";
-import { turnedAway } from "../browser/step.ts";
+import { turnAway } from "../browser/turn-away.ts";
 import type { AddressedRoute, RoutePlace } from "./addressed-route.ts";
 import { placeOfName } from "./own-name.ts";
 import { consumerService } from "./consumer-service.ts";
@@ -25,15 +25,15 @@ export interface SamlPathNeeds {
   readonly used: UsedMessages;
 }
 
-interface Service {
+interface PathService {
   readonly methods: readonly string[];
   answer(at: AddressedRoute): Promise<Step>;
 }
 
 const by = "saml";
 
-const services: Readonly<Record<string, Service>> = {
-  "": { methods: ["GET", "HEAD"], answer: metadata },
+const services: Readonly<Record<string, PathService>> = {
+  "": { methods: ["GET", "HEAD"], answer: serveMetadata },
   "/acs": { methods: ["POST"], answer: consumerService },
   "/slo": { methods: ["GET", "POST"], answer: logoutService },
 };
@@ -42,7 +42,7 @@ export function samlPaths({ placeOf, used }: SamlPathNeeds): IdpPath {
   const find = (exchange: Exchange, context: LoginContext, name: string): AddressedRoute | RefusalName => {
     const named = placeOfName(name);
     if (!named) return "saml_id_malformed";
-    const place = "id" in named ? placeOf(named.id) : wholeHost(named.host, context);
+    const place = "id" in named ? placeOf(named.id) : findWholeHost(named.host, context);
     if (!place) return "saml_route_unknown";
     const guard = guardOf(place.site, ({ options: { method } }) => isMethodOf(method, name));
     if (!guard || !(guard.options.method instanceof SamlMethod)) return "saml_module_absent";
@@ -53,16 +53,16 @@ export function samlPaths({ placeOf, used }: SamlPathNeeds): IdpPath {
     const [, name, part = ""] = /^\/saml\/([^/]*)(\/acs|\/slo)?$/.exec(path) ?? [];
     if (name === undefined) return undefined;
     const found = find(exchange, context, name);
-    if (typeof found === "string") return refusal(exchange, found, `no SAML login at ${path}`);
+    if (typeof found === "string") return refuseRequest(exchange, found, `no SAML login at ${path}`);
     exchange.ownerAccount = found.guard.options.accountId;
-    const { methods, answer } = services[part] as Service;
+    const { methods, answer } = services[part] as PathService;
     if (!methods.includes(method)) return notAllowed(methods.join(", "));
     return orRefused(answer, found, () => find(exchange, context, name));
   };
 }
 
 /** An agent's endpoint owns its whole host, or shares the whole of it. */
-function wholeHost(host: string, { siteFor }: LoginContext): RoutePlace | undefined {
+function findWholeHost(host: string, { siteFor }: LoginContext): RoutePlace | undefined {
   const site = siteFor(host);
   return site && { site, host, path: "/", isPrefix: true };
 }
@@ -73,7 +73,7 @@ function isMethodOf(method: LoginMethod, name: string): method is SamlMethod {
 
 /** @param again looks the route up again, because its metadata may have changed */
 async function orRefused(
-  answer: Service["answer"],
+  answer: PathService["answer"],
   at: AddressedRoute,
   again: () => AddressedRoute | RefusalName,
 ): Promise<Step> {
@@ -86,31 +86,31 @@ async function orRefused(
       const renewed = again();
       if (typeof renewed !== "string") return await orRefused(answer, renewed, () => "saml_module_absent");
     }
-    return refusedAt(at, error);
+    return refuseAt(at, error);
   }
 }
 
-function refusedAt({ exchange, context, method, guard }: AddressedRoute, error: LoginRefusal): Step {
+function refuseAt({ exchange, context, method, guard }: AddressedRoute, error: LoginRefusal): Step {
   const { reason: errorName, message: reason } = error;
   const { accountId } = guard.options;
   context.log.info("SAML message rejected", { request: exchange.id, reason: errorName, detail: reason });
-  context.tell("login_refused.v0", accountId, () => refusedLogin({ exchange, errorName, reason, place: guard }));
-  return refusal(exchange, errorName, reason, method.title);
+  context.tell("login_refused.v0", accountId, () => makeRefusedLogin({ exchange, errorName, reason, place: guard }));
+  return refuseRequest(exchange, errorName, reason, method.title);
 }
 
-function refusal(exchange: Exchange, reason: RefusalName, why: string, provider?: string): Step {
+function refuseRequest(exchange: Exchange, reason: RefusalName, why: string, provider?: string): Step {
   const shown = { requestId: exchange.id, asPage: wantsPage(exchange.request), ...(provider && { provider }) };
-  return turnedAway(by, why, refusalAnswer(reason, shown));
+  return turnAway(by, why, refusalAnswer(reason, shown));
 }
 
 /** saml-metadata §4.1.1. The entity tag is computed from the bytes (RFC 9110 §8.8.3). */
-async function metadata({ exchange, method }: AddressedRoute): Promise<Step> {
+async function serveMetadata({ exchange, method }: AddressedRoute): Promise<Step> {
   const { body, contentType, etag } = await method.document();
   const headers = { "cache-control": "public, max-age=300", "x-content-type-options": "nosniff", etag };
   const known = (exchange.request.headers.get("if-none-match") ?? "").split(",").map((one) => one.trim());
   if (known.some((one) => one === "*" || one.replace(/^W\//, "") === etag)) {
-    return answered(by, "the route's metadata, which the client already has", { status: 304, headers, body: "" });
+    return answerStep(by, "the route's metadata, which the client already has", { status: 304, headers, body: "" });
   }
   const whole = { ...headers, "content-type": contentType };
-  return answered(by, "the route's metadata", { status: 200, headers: whole, body });
+  return answerStep(by, "the route's metadata", { status: 200, headers: whole, body });
 }

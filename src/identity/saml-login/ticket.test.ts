@@ -4,7 +4,7 @@ import { after, describe, it } from "node:test";
 import { makeManualClock } from "../../../test/support/clock.ts";
 import { testLogins } from "../../../test/support/logins.ts";
 import { newFlow } from "../browser/flow.ts";
-import { makeFlowSealer } from "../browser/sealing.ts";
+import { makeFlowSealer } from "../browser/flow-sealing.ts";
 import type { IdpMetadata } from "../saml/metadata/idp-metadata.ts";
 import type { SamlIdentity } from "../saml/response/work.ts";
 import { addressesOf } from "./own-name.ts";

@@ -4,7 +4,7 @@
  * browsers send no cookie.
  */
 import { LoginRefusal } from "../calls/identity.ts";
-import type { FlowSealer } from "../browser/sealing.ts";
+import type { FlowSealer } from "../browser/flow-sealing.ts";
 import type { NameId } from "../saml/response/name-id.ts";
 import type { SamlIdentity } from "../saml/response/work.ts";
 
@@ -56,29 +56,29 @@ export function sealTicket(
   let room = maxBytes - byteLength([nowMs, ticket]);
   if (room < 0)
     throw new LoginRefusal("saml_assertion", "the Assertion has more data about the visitor than a ticket can carry");
-  const groups = [...identity.groups].sort((one, other) => rank(one, authorized) - rank(other, authorized));
+  const groups = [...identity.groups].sort((one, other) => rankGroup(one, authorized) - rankGroup(other, authorized));
   const kept: string[] = [];
   for (const group of groups) {
     room -= byteLength(group) + 1;
     if (room < 0) break;
     kept.push(group);
   }
-  return sealer.seal(JSON.stringify([nowMs, { ...ticket, groups: kept }]), about(routeId));
+  return sealer.seal(JSON.stringify([nowMs, { ...ticket, groups: kept }]), ticketContext(routeId));
 }
 
 /** Returns undefined for a ticket of another route, or one that is too old. */
 export function openTicket(text: string, routeId: string, sealer: FlowSealer, nowMs: number): Ticket | undefined {
-  const opened = text.length > 2 * maxBytes ? undefined : sealer.open(text, about(routeId));
+  const opened = text.length > 2 * maxBytes ? undefined : sealer.open(text, ticketContext(routeId));
   if (opened === undefined) return undefined;
   const [madeAt, ticket] = JSON.parse(opened) as [number, Ticket];
   return Math.abs(nowMs - madeAt) <= ticketGoodMs ? ticket : undefined;
 }
 
-function rank(group: string, authorized: readonly string[]): number {
+function rankGroup(group: string, authorized: readonly string[]): number {
   return authorized.includes(group) ? 0 : 1;
 }
 
-function about(routeId: string): string {
+function ticketContext(routeId: string): string {
   return `saml ticket ${routeId}`;
 }
 

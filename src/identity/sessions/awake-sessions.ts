@@ -1,9 +1,9 @@
 /** Sessions as objects: those used since the start. The others stay packed (`sleeping.ts`). */
 import type { Clock } from "../../lib/clock.ts";
-import type { LoginUse } from "./reports.ts";
+import type { LoginUse } from "./login-reports.ts";
 import { makeSeenCookies } from "./seen-cookies.ts";
-import { Session } from "./session.ts";
-import type { Moment, SessionRecord } from "./session.ts";
+import { Session } from "./login-session.ts";
+import type { ClockTimes, SessionRecord } from "./login-session.ts";
 
 export class AwakeSessions {
   readonly #byHash = new Map<string, Session>();
@@ -43,7 +43,7 @@ export class AwakeSessions {
     this.#seen.put(cookie, session);
   }
 
-  enter(record: SessionRecord, at: Moment): Session {
+  enter(record: SessionRecord, at: ClockTimes): Session {
     const session = new Session(record, at);
     const before = this.#byHash.get(record.cookieHash);
     if (before !== undefined) this.#seen.drop(before);

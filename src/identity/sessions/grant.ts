@@ -13,7 +13,7 @@ export interface Grant {
 }
 
 /** A grant before the person has confirmed it, with the provider's limit of the login; 0 if there is none. */
-export function pendingGrant(latest: number): Grant & { readonly stage: "pending"; readonly latest: number } {
+export function makePendingGrant(latest: number): Grant & { readonly stage: "pending"; readonly latest: number } {
   return { client: "", name: "", scopes: [], audience: "", issuedAt: 0, stage: "pending", latest };
 }
 

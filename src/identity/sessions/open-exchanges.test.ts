@@ -4,8 +4,8 @@ import { makeManualClock } from "../../../test/support/clock.ts";
 import { exchangeOf } from "../../../test/support/exchange.ts";
 import type { Exchange } from "../../traffic/exchange.ts";
 import { makeOpenExchanges } from "./open-exchanges.ts";
-import { Session } from "./session.ts";
-import type { SessionRecord } from "./session.ts";
+import { Session } from "./login-session.ts";
+import type { SessionRecord } from "./login-session.ts";
 
 function fixture() {
   const clock = makeManualClock();

@@ -1,7 +1,7 @@
 /** Open requests that a login admitted, which are aborted when the login ends. */
 import type { Clock } from "../../lib/clock.ts";
 import type { Exchange, ExchangeWatcher } from "../../traffic/exchange.ts";
-import type { Session } from "./session.ts";
+import type { Session } from "./login-session.ts";
 
 export interface OpenExchanges {
   /** @param endsAfterMs maximum age of the session for this request; 0 if there is none */
@@ -15,7 +15,7 @@ export interface OpenExchanges {
 const sweepMs = 500;
 
 export function makeOpenExchanges(clock: Clock): OpenExchanges {
-  const open: List = { first: undefined, size: 0 };
+  const open: ExchangeList = { first: undefined, size: 0 };
   const sweep = (): void => {
     let held = open.first;
     while (held !== undefined) {
@@ -47,7 +47,7 @@ export function makeOpenExchanges(clock: Clock): OpenExchanges {
   };
 }
 
-interface List {
+interface ExchangeList {
   first: Held | undefined;
   size: number;
 }
@@ -62,9 +62,9 @@ class Held implements ExchangeWatcher {
   /** The watcher of another login that admitted the same request. */
   readonly #also: ExchangeWatcher | undefined;
   #previous: Held | undefined;
-  #list: List | undefined;
+  #list: ExchangeList | undefined;
 
-  constructor(list: List, exchange: Exchange, session: Session, endsAfterMs: number) {
+  constructor(list: ExchangeList, exchange: Exchange, session: Session, endsAfterMs: number) {
     this.exchange = exchange;
     this.session = session;
     this.endsAfterMs = endsAfterMs;

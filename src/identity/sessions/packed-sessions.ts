@@ -2,13 +2,13 @@
 import { ValuePlaces, findValues } from "../../lib/collections/list-bytes.ts";
 import { numberInBytes, timeInBytes } from "../../lib/collections/value-bytes.ts";
 import type { PackedObjects } from "../../schema/packed.ts";
-import { placeOf, recordFrom } from "./records.ts";
-import type { OwnValues, Place } from "./records.ts";
-import type { SessionRecord } from "./session.ts";
+import { placeOf, recordFrom } from "./session-records.ts";
+import type { OwnValues, RecordPlace } from "./session-records.ts";
+import type { SessionRecord } from "./login-session.ts";
 
 export interface PackedSession {
   readonly id: string;
-  readonly place: Place;
+  readonly place: RecordPlace;
   /** Bytes of the snapshot: the id at `start`, a space, and JSON of the session's values from `own` to `end`. */
   readonly bytes: Buffer;
   readonly start: number;
@@ -41,8 +41,8 @@ export function ownText({ bytes, own, end }: PackedSession): string {
 }
 
 /** @param own JSON of the session's values */
-export function recordOfText(id: string, place: Place, own: string): SessionRecord {
-  return recordFrom(id, place, JSON.parse(own) as OwnValues);
+export function recordOfText(id: string, place: RecordPlace, text: string): SessionRecord {
+  return recordFrom(id, place, JSON.parse(text) as OwnValues);
 }
 
 /** The values that sessions are looked up by, and their times. */
@@ -65,20 +65,20 @@ const places = new ValuePlaces(emailAt + 1);
 /**
  * Parses as far as needed, a tenth of the work of a full parse. The returned places are overwritten by the next call.
  */
-export function gistOf(session: PackedSession): Gist {
+export function readGist(session: PackedSession): Gist {
   const { bytes, own, end } = session;
   const found = hasLateValues(bytes, end) ? 0 : findValues(bytes, own, end, places);
-  if (found <= lastActiveAt) return wholeGist(session);
+  if (found <= lastActiveAt) return readWholeGist(session);
   for (let at = found; at <= emailAt; at += 1) places.put(at, 0, 0);
   const [email, emailEnd] = [places.start(emailAt), places.end(emailAt)];
   const loginAt = numberInBytes(bytes, places.start(loginAtAt), places.end(loginAtAt));
   const lastActive = timeInBytes(bytes, places.start(lastActiveAt), places.end(lastActiveAt));
   const isPlain = textsAt.every((at) => at >= found || places.isText(bytes, at)) && isLowerCase(bytes, email, emailEnd);
-  if (!isPlain || Number.isNaN(loginAt + lastActive)) return wholeGist(session);
+  if (!isPlain || Number.isNaN(loginAt + lastActive)) return readWholeGist(session);
   return { loginAt, lastActive, endsAt: 0, bytes, places };
 }
 
-function wholeGist(session: PackedSession): Gist {
+function readWholeGist(session: PackedSession): Gist {
   const values = JSON.parse(ownText(session)) as OwnValues;
   const [, cookieHash, loginAt, , lastActive, , , , subject = "", email = ""] = values;
   const texts = [cookieHash, subject, email.toLowerCase()];

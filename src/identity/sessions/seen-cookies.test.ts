@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { makeManualClock } from "../../../test/support/clock.ts";
 import { makeSeenCookies } from "./seen-cookies.ts";
-import { newSessionCookie, Session } from "./session.ts";
-import type { SessionRecord } from "./session.ts";
+import { newSessionCookie, Session } from "./login-session.ts";
+import type { SessionRecord } from "./login-session.ts";
 
 describe("I2: recently seen cookies", () => {
   const clock = makeManualClock();

@@ -3,7 +3,7 @@
  * asked about its session. The only place that holds cookies as they are, for seconds (decision 15).
  */
 import type { Clock } from "../../lib/clock.ts";
-import type { Session } from "./session.ts";
+import type { Session } from "./login-session.ts";
 
 export interface SeenCookies {
   /** Returns undefined if the cookie was not seen recently, or its session has ended. */

@@ -4,12 +4,12 @@ import { hashToken } from "../../lib/tokens.ts";
 import { compileReach } from "../../lib/reach.ts";
 import type { Reach } from "../../lib/reach.ts";
 import type { ResourceObject } from "../../schema/object.ts";
-import type { LoginUse } from "./reports.ts";
+import type { LoginUse } from "./login-reports.ts";
 import { unknownIdentity } from "../calls/identity.ts";
-import { shared, sharedList } from "./records.ts";
+import { shareText, shareList } from "./session-records.ts";
 import { makeSeenCookies } from "./seen-cookies.ts";
-import { Session } from "./session.ts";
-import type { Moment, SessionRecord } from "./session.ts";
+import { Session } from "./login-session.ts";
+import type { ClockTimes, SessionRecord } from "./login-session.ts";
 
 export const serviceTokenKind = "service_token";
 
@@ -42,9 +42,9 @@ export class Machine {
   constructor({ id, account_id, doc }: ResourceObject) {
     const { name, acl, scopes } = doc as unknown as ServiceTokenDoc;
     this.id = id;
-    this.accountId = shared(account_id);
+    this.accountId = shareText(account_id);
     this.name = name;
-    this.scopes = sharedList(scopes);
+    this.scopes = shareList(scopes);
     this.#acl = acl;
   }
 
@@ -70,7 +70,7 @@ export class Machine {
 export class PresentedToken extends Session {
   machine: Machine;
 
-  constructor(machine: Machine, record: SessionRecord, clock: Moment) {
+  constructor(machine: Machine, record: SessionRecord, clock: ClockTimes) {
     super(record, clock);
     this.machine = machine;
   }
@@ -193,8 +193,8 @@ export function makeServiceTokens(clock: Clock, ended: () => void): ServiceToken
 function tokensOf(object: ResourceObject, before: readonly HeldToken[], arrivals: () => Arrival): readonly HeldToken[] {
   const doc = object.doc as unknown as ServiceTokenDoc;
   const machine = new Machine(object);
-  const expires = instant(doc.expires_at);
-  const previous = instant(doc.previous_expires_at);
+  const expires = parseInstant(doc.expires_at);
+  const previous = parseInstant(doc.previous_expires_at);
   const tokens: readonly (readonly [hash: string, endsAt: number])[] = [
     [doc.token_hash, expires],
     [doc.previous_token_hash, expires > 0 ? Math.min(expires, previous) : previous],
@@ -210,10 +210,10 @@ function tokensOf(object: ResourceObject, before: readonly HeldToken[], arrivals
     });
 }
 
-type Arrival = Moment;
+type Arrival = ClockTimes;
 
 /** Tokens that arrive within a second share their arrival. */
-function makeArrivals(clock: Moment): () => Arrival {
+function makeArrivals(clock: ClockTimes): () => Arrival {
   let last: Arrival | undefined;
   return () => {
     const mono = clock.monotonic();
@@ -241,7 +241,7 @@ function recordOf({ id, accountId, name }: Machine, hash: string, at: number, en
     loginAt: at,
     lastActive: at,
     checkedAt: at,
-    scopes: sharedList([]),
+    scopes: shareList([]),
     identity: { ...unknownIdentity, subject: id, name },
     accessToken: "",
     refreshToken: "",
@@ -252,6 +252,6 @@ function recordOf({ id, accountId, name }: Machine, hash: string, at: number, en
   };
 }
 
-function instant(text: string | null): number {
+function parseInstant(text: string | null): number {
   return text === null ? 0 : Date.parse(text);
 }

@@ -2,12 +2,12 @@
 import type { Clock } from "../../lib/clock.ts";
 import { AwakeSessions } from "./awake-sessions.ts";
 import type { PackedObjects } from "../../schema/packed.ts";
-import type { LoginUse } from "./reports.ts";
+import type { LoginUse } from "./login-reports.ts";
 import { ownText, recordOfText, sessionsIn } from "./packed-sessions.ts";
-import { accessTokenLength, cookieHash, sessionCookieLength } from "./session.ts";
-import type { Session, SessionRecord } from "./session.ts";
+import { accessTokenLength, cookieHash, sessionCookieLength } from "./login-session.ts";
+import type { Session, SessionRecord } from "./login-session.ts";
 import { SleepingSessions } from "./sleeping.ts";
-import type { Timed, Woken } from "./sleeping.ts";
+import type { TimedSession, Woken } from "./sleeping.ts";
 
 export interface Sessions {
   readonly size: number;
@@ -32,7 +32,7 @@ export interface Sessions {
   takeActivity(): LoginUse[];
   of(accountId: string): number;
   /** Time-related values of all sessions. */
-  timed(): Iterable<Timed>;
+  timed(): Iterable<TimedSession>;
   /** Sessions of the user with this id at a provider. */
   ofSubject(subject: string): Session[];
   /** Sessions of the user with this e-mail address, ignoring case. */

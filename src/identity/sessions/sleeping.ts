@@ -4,30 +4,30 @@
  */
 import { Digests } from "../../lib/collections/digests.ts";
 import { PackedTexts } from "../../lib/collections/packed-texts.ts";
-import { emailAt, gistOf, hashAt, recordOfText, subjectAt } from "./packed-sessions.ts";
+import { emailAt, readGist, hashAt, recordOfText, subjectAt } from "./packed-sessions.ts";
 import type { Gist, PackedSession } from "./packed-sessions.ts";
-import type { Place } from "./records.ts";
-import { secondsUp } from "./session.ts";
-import type { Moment, SessionRecord } from "./session.ts";
+import type { RecordPlace } from "./session-records.ts";
+import { secondsUp } from "./login-session.ts";
+import type { ClockTimes, SessionRecord } from "./login-session.ts";
 
 /** Time-related values of a session. */
-export interface Timed {
+export interface TimedSession {
   readonly id: string;
   readonly record: Pick<SessionRecord, "realm" | "host" | "maximumDuration" | "inactivityTimeout">;
-  idle(clock: Moment): number;
-  age(clock: Moment): number;
-  isBeyond(clock: Moment): boolean;
+  idle(clock: ClockTimes): number;
+  age(clock: ClockTimes): number;
+  isBeyond(clock: ClockTimes): boolean;
 }
 
 /** A session that became an object, with the clock readings at its arrival. */
 export interface Woken {
   readonly record: SessionRecord;
-  readonly cameAt: Moment;
+  readonly cameAt: ClockTimes;
 }
 
 interface Arrival {
-  readonly place: Place;
-  readonly at: Moment;
+  readonly place: RecordPlace;
+  readonly at: ClockTimes;
 }
 
 /** Separates the id, which does not contain it, from the values. */
@@ -60,8 +60,8 @@ export class SleepingSessions {
    *
    * @param at clock readings at arrival; the session's times are earlier
    */
-  add(session: PackedSession, at: Moment): boolean {
-    const gist = gistOf(session);
+  add(session: PackedSession, at: ClockTimes): boolean {
+    const gist = readGist(session);
     if (gist.loginAt === 0) return false;
     const { place, bytes, start, own, end } = session;
     const number = this.#free.pop() ?? this.#arrivals.length;
@@ -72,9 +72,9 @@ export class SleepingSessions {
     this.#lastActive[number] = gist.lastActive;
     this.#endsAt[number] = gist.endsAt;
     this.#ids.addBytes(bytes, start, own - 1, number);
-    enter(this.#hashes, gist, hashAt, number);
-    enter(this.#subjects, gist, subjectAt, number);
-    enter(this.#emails, gist, emailAt, number);
+    indexSession(this.#hashes, gist, hashAt, number);
+    indexSession(this.#subjects, gist, subjectAt, number);
+    indexSession(this.#emails, gist, emailAt, number);
     this.#size += 1;
     return true;
   }
@@ -144,20 +144,20 @@ export class SleepingSessions {
     for (const [number, arrival] of this.#arrivals.entries()) if (arrival) yield this.#idOf(number);
   }
 
-  *timed(): Iterable<Timed> {
+  *timed(): Iterable<TimedSession> {
     for (let number = 0; number < this.#arrivals.length; number += 1) {
       const arrival = this.#arrivals[number];
       if (arrival) yield this.#timedOf(number, arrival);
     }
   }
 
-  #timedOf(number: number, { place, at }: Arrival): Timed {
+  #timedOf(number: number, { place, at }: Arrival): TimedSession {
     const loginAt = this.#loginAt[number] as number;
     const lastActive = this.#usedAt(number);
     const endsAt = this.#endsAt[number] as number;
     const mono = at.monotonic();
     const since = (then: number): number => mono - Math.max(0, at.now() - then);
-    const age = (clock: Moment): number =>
+    const age = (clock: ClockTimes): number =>
       Math.max(clock.now() - loginAt, clock.monotonic() - secondsUp(since(loginAt)) * 1000);
     const idOf = (): string => this.#idOf(number);
     return {
@@ -214,7 +214,7 @@ function mayName(text: string, session: string): boolean {
   return !/^[\w.:-]+$/.test(session) || text.includes(`"${session}"`);
 }
 
-function enter(index: Digests, { bytes, places }: Gist, place: number, number: number): void {
+function indexSession(index: Digests, { bytes, places }: Gist, place: number, number: number): void {
   const [start, end] = [places.start(place), places.end(place)];
   if (start < end) index.addBytes(bytes, start, end, number);
 }

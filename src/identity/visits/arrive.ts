@@ -3,15 +3,15 @@ import type { Exchange } from "../../traffic/exchange.ts";
 import type { Step } from "../../traffic/step.ts";
 import { readParameters } from "../browser/parameters.ts";
 import { LoginRefusal } from "../calls/identity.ts";
-import type { LoginContext, LoginSite } from "../guard/context.ts";
-import { earlierModules, establish, finishLogin, refuse, routeOf } from "./finish.ts";
-import { Guard } from "../guard/guard.ts";
+import type { LoginContext, LoginSite } from "../guard/login-context.ts";
+import { runEarlierModules, establishSession, finishLogin, refuseLogin, routeOf } from "./finish.ts";
+import { Guard } from "../guard/login-guard.ts";
 import type { Arrival } from "../methods/method.ts";
 
 const ticketMs = 5 * 60_000;
 
 /** Finishes a login of either kind. */
-export async function comeBack(site: LoginSite, exchange: Exchange, context: LoginContext): Promise<Step> {
+export async function finishReturn(site: LoginSite, exchange: Exchange, context: LoginContext): Promise<Step> {
   const parameters = new URLSearchParams(exchange.request.query);
   if (parameters.has("state") || !parameters.has("ticket")) return await finishLogin(site, exchange, context);
   let guard: Guard | undefined;
@@ -19,14 +19,14 @@ export async function comeBack(site: LoginSite, exchange: Exchange, context: Log
     const found = await arrivalAt(site, exchange);
     ({ guard } = found);
     const { arrival, route } = found;
-    await claim(arrival, guard, context);
-    const refused = await earlierModules(route, guard, exchange, arrival.returnPath);
+    await claimArrival(arrival, guard, context);
+    const refused = await runEarlierModules(route, guard, exchange, arrival.returnPath);
     if (refused) return refused;
     const flow = { id: arrival.id, returnPath: arrival.returnPath, tries: 0 };
-    return await establish(guard, flow, arrival, exchange, context);
+    return await establishSession(guard, flow, arrival, exchange, context);
   } catch (error) {
     if (!(error instanceof LoginRefusal)) throw error;
-    return refuse(error, { site, guard, exchange, context });
+    return refuseLogin(error, { site, guard, exchange, context });
   }
 }
 
@@ -45,7 +45,11 @@ async function arrivalAt(site: LoginSite, exchange: Exchange) {
 }
 
 /** Once on this edge, and once over all edges. */
-async function claim({ id }: Arrival, { options }: Guard, { used, reports, clock }: LoginContext): Promise<void> {
+async function claimArrival(
+  { id }: Arrival,
+  { options }: Guard,
+  { used, reports, clock }: LoginContext,
+): Promise<void> {
   const key = `ticket ${options.realm.tag} ${id}`;
   const isNew = used.get(key) === undefined;
   used.set(key, true);

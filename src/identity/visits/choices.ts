@@ -1,13 +1,13 @@
 /** The logins of a host, for visitors who log in without naming one. With several, the visitor chooses. */
 import type { Exchange } from "../../traffic/exchange.ts";
-import { answered } from "../../traffic/step.ts";
+import { answerStep } from "../../traffic/step.ts";
 import type { Step } from "../../traffic/step.ts";
-import type { LoginContext, LoginSite } from "../guard/context.ts";
+import type { LoginContext, LoginSite } from "../guard/login-context.ts";
 import { routeOf } from "./finish.ts";
-import { Guard } from "../guard/guard.ts";
-import { loginHeaders, renderPage } from "../browser/pages.ts";
+import { Guard } from "../guard/login-guard.ts";
+import { loginHeaders, renderPage } from "../browser/login-pages.ts";
 import { wantsJson } from "../browser/request-kind.ts";
-import { originOf } from "../browser/settings.ts";
+import { originOf } from "../browser/login-settings.ts";
 
 /** A login and its destination. */
 export interface Choice {
@@ -47,8 +47,8 @@ export function choicePage(choices: readonly Choice[], exchange: Exchange, { set
     const origin = originOf(request.host, settings.httpsPort());
     const logins = ways.map(({ provider, path }) => ({ provider, login_url: origin + path }));
     const headers = { ...loginHeaders, "content-type": "application/json" };
-    return answered("login", why, { status: 200, headers, body: `${JSON.stringify({ logins })}\n` });
+    return answerStep("login", why, { status: 200, headers, body: `${JSON.stringify({ logins })}\n` });
   }
   const links = ways.map(({ provider, path }) => ({ text: `Log in with ${provider}`, href: path }));
-  return answered("login", why, renderPage(200, { title: "How do you want to log in?", lines: [], links }));
+  return answerStep("login", why, renderPage(200, { title: "How do you want to log in?", lines: [], links }));
 }

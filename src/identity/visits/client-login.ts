@@ -1,14 +1,14 @@
 /** The login of a person for a client that is not a browser, on the host that has the login. */
 import type { Exchange } from "../../traffic/exchange.ts";
-import { answered } from "../../traffic/step.ts";
+import { answerStep } from "../../traffic/step.ts";
 import type { Step } from "../../traffic/step.ts";
 import { beginLogin } from "../guard/begin.ts";
-import type { LoginContext, LoginSite } from "../guard/context.ts";
+import type { LoginContext, LoginSite } from "../guard/login-context.ts";
 import { openLink } from "../machines/sealed.ts";
-import { loginHeaders, refusalAnswer } from "../browser/pages.ts";
+import { loginHeaders, refusalAnswer } from "../browser/login-pages.ts";
 import { wantsPage } from "../browser/request-kind.ts";
-import { turnedAway } from "../browser/step.ts";
-import { earlierModules } from "./finish.ts";
+import { turnAway } from "../browser/turn-away.ts";
+import { runEarlierModules } from "./finish.ts";
 import { machineLoginAt } from "./resource-metadata.ts";
 
 /**
@@ -19,17 +19,17 @@ export async function logInForClient(site: LoginSite, exchange: Exchange, contex
   const { request } = exchange;
   if (request.method !== "GET") {
     const headers = { ...loginHeaders, allow: "GET" };
-    return answered("login", "the method is not supported here", { status: 405, headers, body: "" });
+    return answerStep("login", "the method is not supported here", { status: 405, headers, body: "" });
   }
   const text = new URLSearchParams(request.query).get("request") ?? "";
   const link = openLink(text, context.clock.now(), context.sealer);
   const found = link?.host === request.host ? machineLoginAt(site, request.host, link.path) : undefined;
   if (!link || !found || found.guard.options.realm.tag !== link.realm || request.scheme !== "https") {
     const answer = refusalAnswer("consent_lost", { requestId: exchange.id, asPage: wantsPage(request) });
-    return turnedAway("login", "the link is not from this server, is too old, or is for another route", answer);
+    return turnAway("login", "the link is not from this server, is too old, or is for another route", answer);
   }
   const { guard, route } = found;
-  const refused = await earlierModules(route, guard, exchange, link.path);
+  const refused = await runEarlierModules(route, guard, exchange, link.path);
   if (refused) return refused;
   return await beginLogin(guard, context, exchange, {
     returnPath: link.path,

@@ -6,15 +6,15 @@ import { ada, guarded, realm } from "../../../test/support/guarded.ts";
 import { putSession } from "../../../test/support/logins.ts";
 import type { Step } from "../../traffic/step.ts";
 import { LoginRefusal } from "../calls/identity.ts";
-import type { LoginSite } from "../guard/context.ts";
-import type { TellLogin } from "../sessions/events.ts";
+import type { LoginSite } from "../guard/login-context.ts";
+import type { TellLogin } from "../sessions/login-events.ts";
 import { finishLogin, guardsOf } from "./finish.ts";
 import { flowCookieName, newFlow, sealFlow, sealState } from "../browser/flow.ts";
 import type { Flow, FlowState } from "../browser/flow.ts";
-import { Guard } from "../guard/guard.ts";
+import { Guard } from "../guard/login-guard.ts";
 import { realmOf } from "../browser/realm.ts";
 import type { RealmParts } from "../browser/realm.ts";
-import type { SessionRecord } from "../sessions/session.ts";
+import type { SessionRecord } from "../sessions/login-session.ts";
 
 type Given = ReturnType<typeof guarded>;
 

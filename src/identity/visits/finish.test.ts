@@ -4,7 +4,7 @@ import { exchangeOf } from "../../../test/support/exchange.ts";
 import { ada, guarded, realm } from "../../../test/support/guarded.ts";
 import { putSession } from "../../../test/support/logins.ts";
 import type { Step } from "../../traffic/step.ts";
-import type { TellLogin } from "../sessions/events.ts";
+import type { TellLogin } from "../sessions/login-events.ts";
 import { flowCookieName, newFlow, sealFlow, sealState } from "../browser/flow.ts";
 import { realmOf } from "../browser/realm.ts";
 

@@ -2,29 +2,29 @@
 import { newId } from "../../lib/ids.ts";
 import type { Exchange } from "../../traffic/exchange.ts";
 import { loginCookie } from "../../traffic/login.ts";
-import { answered } from "../../traffic/step.ts";
+import { answerStep } from "../../traffic/step.ts";
 import type { Step } from "../../traffic/step.ts";
 import { triesCookie } from "../guard/begin.ts";
-import type { LoginContext, LoginRoute, LoginSite } from "../guard/context.ts";
+import type { LoginContext, LoginRoute, LoginSite } from "../guard/login-context.ts";
 import { dropCookie, setCookie } from "../browser/cookies.ts";
-import { completedLogin, refusedLogin } from "../sessions/events.ts";
+import { makeCompletedLogin, makeRefusedLogin } from "../sessions/login-events.ts";
 import { flowCookieName, openFlow, openState, sameId } from "../browser/flow.ts";
 import type { Flow } from "../browser/flow.ts";
-import { refusedFor, scopesNote } from "./granted-scopes.ts";
-import { Guard } from "../guard/guard.ts";
+import { refuseFor, scopesNote } from "./granted-scopes.ts";
+import { Guard } from "../guard/login-guard.ts";
 import { readParameters } from "../browser/parameters.ts";
 import { LoginRefusal, tidyIdentity } from "../calls/identity.ts";
 import type { LoggedIn } from "../calls/login-client.ts";
-import { redirect, refusalAnswer } from "../browser/pages.ts";
+import { answerRedirect, refusalAnswer } from "../browser/login-pages.ts";
 import { wantsPage } from "../browser/request-kind.ts";
 import { asVisit } from "./as-visit.ts";
-import { cookieHash, isSessionCookie, newSessionCookie } from "../sessions/session.ts";
-import { pendingGrant } from "../sessions/grant.ts";
-import type { Session, SessionRecord } from "../sessions/session.ts";
+import { cookieHash, isSessionCookie, newSessionCookie } from "../sessions/login-session.ts";
+import { makePendingGrant } from "../sessions/grant.ts";
+import type { Session, SessionRecord } from "../sessions/login-session.ts";
 import { sealTicket } from "../machines/sealed.ts";
-import { originOf } from "../browser/settings.ts";
-import { turnedAway } from "../browser/step.ts";
-import { judge } from "../sessions/verdict.ts";
+import { originOf } from "../browser/login-settings.ts";
+import { turnAway } from "../browser/turn-away.ts";
+import { judgeIdentity } from "../sessions/login-verdict.ts";
 
 const by = "login";
 
@@ -39,22 +39,22 @@ export async function finishLogin(site: LoginSite, exchange: Exchange, context: 
     ({ guard, flow } = found);
     context.used.set(flow.id, true);
     await finishOnce(guard, flow, context);
-    const refused = await earlierModules(found.route, guard, exchange, flow.returnPath);
+    const refused = await runEarlierModules(found.route, guard, exchange, flow.returnPath);
     if (refused) return refused;
-    const meanwhile = loggedInMeanwhile(guard, flow, exchange, context);
+    const meanwhile = findMeanwhileLogin(guard, flow, exchange, context);
     if (meanwhile) return meanwhile;
     const loggedIn = await guard.options.method.finish(parameters, flow);
     // Responses of providers can arrive in large numbers.
     await context.gate.enter();
-    return await establish(guard, flow, loggedIn, exchange, context);
+    return await establishSession(guard, flow, loggedIn, exchange, context);
   } catch (error) {
     if (!(error instanceof LoginRefusal)) throw error;
     const { reason: errorName, message: reason } = error;
-    const refused = refuse(error, { site, guard, exchange, context });
+    const refused = refuseLogin(error, { site, guard, exchange, context });
     if (!guard || !flow) return refused;
     const answer = guard.refusal(exchange, errorName, undefined, flow.returnPath);
     const cookie = dropCookie(flowCookieName(guard.options.realm.flowCookie, flow.id));
-    return turnedAway(guard.options.method.kind, reason, {
+    return turnAway(guard.options.method.kind, reason, {
       ...answer,
       headers: { ...answer.headers, "set-cookie": [cookie] },
     });
@@ -70,16 +70,16 @@ async function finishOnce({ options }: Guard, { id }: Flow, { reports, clock }: 
 }
 
 /** Reports a failed login to the operator. Returns the answer if it is unknown whose login it was. */
-export function refuse(
+export function refuseLogin(
   { reason: errorName, message: reason }: LoginRefusal,
   at: { site: LoginSite; guard: Guard | undefined; exchange: Exchange; context: LoginContext },
 ): Step {
   const { site, guard, exchange, context } = at;
   context.log.info("login refused", { request: exchange.id, reason: errorName, detail: reason });
   const { accountId } = guard?.options ?? site;
-  context.tell("login_refused.v0", accountId, () => refusedLogin({ exchange, errorName, reason, place: guard }));
+  context.tell("login_refused.v0", accountId, () => makeRefusedLogin({ exchange, errorName, reason, place: guard }));
   const shown = { requestId: exchange.id, asPage: wantsPage(exchange.request), links: [startAgain(errorName, "")] };
-  return turnedAway(by, reason, refusalAnswer(errorName, shown));
+  return turnAway(by, reason, refusalAnswer(errorName, shown));
 }
 
 /**
@@ -94,7 +94,7 @@ export function startAgain(errorName: LoginRefusal["reason"], origin: string) {
 }
 
 /** Another tab of the same browser finished first, so this one continues to its destination. */
-function loggedInMeanwhile(guard: Guard, flow: Flow, exchange: Exchange, context: LoginContext): Step | undefined {
+function findMeanwhileLogin(guard: Guard, flow: Flow, exchange: Exchange, context: LoginContext): Step | undefined {
   const { realm, method } = guard.options;
   const { host } = exchange.request;
   const cookie = loginCookie(exchange.loginCookies, realm.sessionCookie);
@@ -103,7 +103,11 @@ function loggedInMeanwhile(guard: Guard, flow: Flow, exchange: Exchange, context
   if (guard.faultOf(session, host) !== undefined || !guard.verdictOf(session).admits) return undefined;
   const back = originOf(host, context.settings.httpsPort()) + flow.returnPath;
   const own = dropCookie(flowCookieName(realm.flowCookie, flow.id));
-  return answered(method.kind, `session ${session.record.id} was created in the meantime`, redirect(303, back, [own]));
+  return answerStep(
+    method.kind,
+    `session ${session.record.id} was created in the meantime`,
+    answerRedirect(303, back, [own]),
+  );
 }
 
 /** Returns the first matching login of a site. */
@@ -185,7 +189,7 @@ export function guardsIn(route: LoginRoute | undefined): readonly Guard[] {
  *
  * @param path the visitor's destination; the modules decide as if it were requested now
  */
-export async function earlierModules(
+export async function runEarlierModules(
   route: LoginRoute,
   guard: Guard,
   exchange: Exchange,
@@ -202,7 +206,7 @@ export async function earlierModules(
 }
 
 /** Adds the session here, and waits a moment until the control plane has stored it. */
-async function keep(record: SessionRecord, exchange: Exchange, context: LoginContext): Promise<Session> {
+async function storeSession(record: SessionRecord, exchange: Exchange, context: LoginContext): Promise<Session> {
   const { sessions, settings, reports, end } = context;
   const { accountId, host } = record;
   if (sessions.of(accountId) >= settings.maxSessions) {
@@ -239,10 +243,10 @@ async function establishForClient(
   const consentUntil = loginAt + consentMs;
   const pending = {
     ...record,
-    grant: pendingGrant(endsAt),
+    grant: makePendingGrant(endsAt),
     endsAt: endsAt > 0 ? Math.min(endsAt, consentUntil) : consentUntil,
   };
-  await keep(pending, exchange, context);
+  await storeSession(pending, exchange, context);
   const ticket = sealTicket(
     { authorization, sessionId: record.id, accountId, shownAs: identity.email || identity.name || identity.subject },
     loginAt,
@@ -251,10 +255,10 @@ async function establishForClient(
   const url = new URL(`/oauth/${accountId}/consent`, originOf(settings.idpHost, settings.httpsPort()));
   url.searchParams.set("ticket", ticket);
   const reason = `${method.title} returned ${identity.subject}; session ${record.id} waits for a client's confirmation`;
-  return answered(method.kind, reason, redirect(303, url.href, cookies));
+  return answerStep(method.kind, reason, answerRedirect(303, url.href, cookies));
 }
 
-export async function establish(
+export async function establishSession(
   guard: Guard,
   flow: Pick<Flow, "id" | "returnPath" | "tries" | "authorization">,
   { identity: told, tokens, scopes, endsAt = 0 }: LoggedIn,
@@ -266,13 +270,15 @@ export async function establish(
   const { host } = exchange.request;
   const flows = [dropCookie(flowCookieName(realm.flowCookie, flow.id))];
   const identity = tidyIdentity(told);
-  const verdict = judge(lists, identity);
+  const verdict = judgeIdentity(lists, identity);
   if (!verdict.admits) {
-    const errorName = refusedFor(verdict, identity, method, scopes);
+    const errorName = refuseFor(verdict, identity, method, scopes);
     const answer = guard.refusal(exchange, errorName, identity.email || identity.username, flow.returnPath);
     const reason = `${method.title} says ${identity.subject}: ${verdict.reason}${scopesNote(method.scopes, scopes)}`;
-    tell("login_refused.v0", accountId, () => refusedLogin({ exchange, errorName, reason, place: guard, identity }));
-    return turnedAway(method.kind, reason, { ...answer, headers: { ...answer.headers, "set-cookie": flows } });
+    tell("login_refused.v0", accountId, () =>
+      makeRefusedLogin({ exchange, errorName, reason, place: guard, identity }),
+    );
+    return turnAway(method.kind, reason, { ...answer, headers: { ...answer.headers, "set-cookie": flows } });
   }
   const now = clock.now();
   const cookie = newSessionCookie();
@@ -308,7 +314,7 @@ export async function establish(
   const replaced = before !== undefined && isSessionCookie(before) ? sessions.find(before) : undefined;
   if (replaced && guard.isOwn(replaced.record)) end(replaced, "replaced", exchange);
   const origin = originOf(host, settings.httpsPort());
-  const session = await keep(record, exchange, context);
+  const session = await storeSession(record, exchange, context);
   const seconds = guard.options.maximumDuration || settings.idleDays * 86_400;
   const longest = endsAt > 0 ? Math.min(seconds, (endsAt - now) / 1000) : seconds;
   const cookies = [
@@ -319,6 +325,6 @@ export async function establish(
   const reason = `${method.title} returned ${identity.subject}: ${verdict.reason}; session ${record.id}${scopesNote(method.scopes, scopes)}`;
   // The control plane may have determined the user meanwhile.
   const isStored = !reports.isUnstored(record.id);
-  tell("login_completed.v0", accountId, () => completedLogin(exchange, session.record, verdict.reason, isStored));
-  return answered(method.kind, reason, redirect(303, origin + flow.returnPath, cookies));
+  tell("login_completed.v0", accountId, () => makeCompletedLogin(exchange, session.record, verdict.reason, isStored));
+  return answerStep(method.kind, reason, answerRedirect(303, origin + flow.returnPath, cookies));
 }

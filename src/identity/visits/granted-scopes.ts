@@ -4,7 +4,7 @@
  */
 import type { Identity } from "../calls/identity.ts";
 import type { LoginMethod } from "../methods/method.ts";
-import type { Verdict } from "../sessions/verdict.ts";
+import type { Verdict } from "../sessions/login-verdict.ts";
 
 const shownScopes = 10;
 
@@ -17,7 +17,7 @@ export function scopesNote(asked: readonly string[], granted: readonly string[])
 }
 
 /** The refusal that tells a visitor which scope is missing, if the lists need a claim that depends on it. */
-export function refusedFor(
+export function refuseFor(
   { errorName = "login_not_listed" }: Verdict,
   { email, memberships }: Identity,
   { neededScopes = [] }: LoginMethod,

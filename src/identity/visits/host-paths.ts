@@ -1,19 +1,19 @@
 /** The exact paths that the edge reserves on hosts with a login. */
 import type { Exchange } from "../../traffic/exchange.ts";
-import { answered } from "../../traffic/step.ts";
+import { answerStep } from "../../traffic/step.ts";
 import type { Step } from "../../traffic/step.ts";
-import { comeBack } from "./arrive.ts";
+import { finishReturn } from "./arrive.ts";
 import { beginLogin } from "../guard/begin.ts";
 import { choicePage, choicesAt } from "./choices.ts";
 import type { Choice } from "./choices.ts";
 import { logInForClient } from "./client-login.ts";
-import type { LoginContext, LoginSite } from "../guard/context.ts";
-import { earlierModules, guardOf, guardsIn } from "./finish.ts";
-import type { Guard } from "../guard/guard.ts";
-import { leave, sessionsOf } from "./leave.ts";
+import type { LoginContext, LoginSite } from "../guard/login-context.ts";
+import { runEarlierModules, guardOf, guardsIn } from "./finish.ts";
+import type { Guard } from "../guard/login-guard.ts";
+import { leaveSite, sessionsOf } from "./leave.ts";
 import { findResource } from "./resource-metadata.ts";
-import { loginHeaders, redirect } from "../browser/pages.ts";
-import { safePath } from "../browser/return-path.ts";
+import { loginHeaders, answerRedirect } from "../browser/login-pages.ts";
+import { sanitizePath } from "../browser/return-path.ts";
 
 export interface HostPaths {
   find(
@@ -29,16 +29,16 @@ const by = "login";
 
 const handlers: Readonly<Record<string, Handler>> = {
   "/.postern/authorize": logInForClient,
-  "/.postern/callback": comeBack,
-  "/.postern/login": login,
-  "/.postern/logout": logout,
+  "/.postern/callback": finishReturn,
+  "/.postern/login": startLogin,
+  "/.postern/logout": startLogout,
   "/.postern/session": showSession,
   "/.postern/jwks.json": showKeys,
   "/.postern/saml": leadToMetadata,
-  "/auth/authn": login,
-  "/auth/logout": logout,
-  "/ngrok/login": login,
-  "/ngrok/logout": logout,
+  "/auth/authn": startLogin,
+  "/auth/logout": startLogout,
+  "/ngrok/login": startLogin,
+  "/ngrok/logout": startLogout,
 };
 
 export function makeHostPaths(context: LoginContext): HostPaths {
@@ -52,19 +52,19 @@ export function makeHostPaths(context: LoginContext): HostPaths {
       return {
         request: (exchange) => handler(site, exchange, context),
         rehearse: () =>
-          answered(by, `the edge answers ${path} itself`, { status: 200, headers: loginHeaders, body: "" }),
+          answerStep(by, `the edge answers ${path} itself`, { status: 200, headers: loginHeaders, body: "" }),
       };
     },
   };
 }
 
-async function login(site: LoginSite, exchange: Exchange, context: LoginContext): Promise<Step> {
+async function startLogin(site: LoginSite, exchange: Exchange, context: LoginContext): Promise<Step> {
   const { request } = exchange;
   if (request.method !== "GET") return notAllowed("GET");
   const parameters = new URLSearchParams(request.query);
   const choices = choicesAt(site, request.host, context);
-  const isMeant = meantBy(parameters, choices);
-  let returnPath = safePath(parameters.get("path") ?? parameters.get("redirect_path"));
+  const isMeant = readMeantLogin(parameters, choices);
+  let returnPath = sanitizePath(parameters.get("path") ?? parameters.get("redirect_path"));
   let { route, guards } = guardsAt(site, request.host, returnPath, isMeant);
   if (guards.length === 0) {
     const meant = choices.filter(({ guard }) => isMeant(guard));
@@ -78,12 +78,12 @@ async function login(site: LoginSite, exchange: Exchange, context: LoginContext)
   // With several logins, the first missing one.
   const guard = guards.find((one) => !isHeld(one)) ?? guards[0];
   if (!route || !guard)
-    return answered(by, "no login is required at that path", {
+    return answerStep(by, "no login is required at that path", {
       status: 404,
       headers: { ...loginHeaders, "content-type": "text/plain" },
       body: "No login is required at that path.\n",
     });
-  const refused = await earlierModules(route, guard, exchange, returnPath);
+  const refused = await runEarlierModules(route, guard, exchange, returnPath);
   if (refused && !guards.some((one) => refused.by === one.options.method.kind)) return refused;
   const asksForAccount = parameters.get("prompt") === "select_account";
   return await beginLogin(guard, context, exchange, {
@@ -95,7 +95,7 @@ async function login(site: LoginSite, exchange: Exchange, context: LoginContext)
 }
 
 /** Parses which login a visitor asks for: a realm of the host, an `auth_id`, or any. */
-function meantBy(parameters: URLSearchParams, choices: readonly Choice[]): (guard: Guard) => boolean {
+function readMeantLogin(parameters: URLSearchParams, choices: readonly Choice[]): (guard: Guard) => boolean {
   const tag = parameters.get("realm");
   const authId = parameters.get("auth_id");
   const isOfHost = choices.some(({ guard: { options } }) => options.realm.tag === tag);
@@ -113,12 +113,12 @@ function guardsAt(site: LoginSite, host: string, path: string, isMeant: (guard: 
   return { route: undefined, guards: [] };
 }
 
-async function logout(site: LoginSite, exchange: Exchange, context: LoginContext): Promise<Step> {
+async function startLogout(site: LoginSite, exchange: Exchange, context: LoginContext): Promise<Step> {
   const { method, query } = exchange.request;
   if (method !== "GET" && method !== "POST") return notAllowed("GET, POST");
   const parameters = new URLSearchParams(query);
-  const back = safePath(parameters.get("path") ?? parameters.get("redirect_path"));
-  return await leave(site, exchange, { back, authId: parameters.get("auth_id") }, context);
+  const back = sanitizePath(parameters.get("path") ?? parameters.get("redirect_path"));
+  return await leaveSite(site, exchange, { back, authId: parameters.get("auth_id") }, context);
 }
 
 /** Returns the logged-in visitor as JSON, for pages that display it. */
@@ -131,14 +131,14 @@ function showSession(site: LoginSite, exchange: Exchange, context: LoginContext)
     const { id, identity, providerName, loginAt } = session.record;
     const { subject, email, name, username } = identity;
     const user = { id: session.record.userId, provider_user_id: subject, email, name, username };
-    return json(200, {
+    return answerJson(200, {
       signed_in: true,
       session: { id, logged_in_at: new Date(loginAt).toISOString() },
       user,
       provider: providerName,
     });
   }
-  return json(401, { signed_in: false, login_url: "/.postern/login" });
+  return answerJson(401, { signed_in: false, login_url: "/.postern/login" });
 }
 
 function showKeys(_site: LoginSite, exchange: Exchange, context: LoginContext): Step {
@@ -154,8 +154,8 @@ function leadToMetadata(site: LoginSite, exchange: Exchange): Step {
   const isMeant = ({ options }: Guard): boolean =>
     options.method.metadataUrl !== undefined && (authId === undefined || options.authId === authId);
   const url = guardOf(site, isMeant)?.options.method.metadataUrl;
-  if (url !== undefined) return answered(by, "the metadata of the login", redirect(302, url));
-  return answered(by, "no login of the host has metadata", {
+  if (url !== undefined) return answerStep(by, "the metadata of the login", answerRedirect(302, url));
+  return answerStep(by, "no login of the host has metadata", {
     status: 404,
     headers: { ...loginHeaders, "content-type": "text/plain" },
     body: "No login of this host has metadata.\n",
@@ -168,21 +168,21 @@ export function keySetAnswer({ assertions }: LoginContext): Step {
     "cache-control": "public, max-age=3600",
     "x-content-type-options": "nosniff",
   };
-  return answered(by, "the keys of identity assertions", { status: 200, headers, body: assertions.keySet() });
+  return answerStep(by, "the keys of identity assertions", { status: 200, headers, body: assertions.keySet() });
 }
 
 export function notAllowed(allowed: string): Step {
   const headers = { ...loginHeaders, allow: allowed, "content-type": "text/plain" };
-  return answered(by, "the method is not supported here", {
+  return answerStep(by, "the method is not supported here", {
     status: 405,
     headers,
     body: `Only ${allowed} is supported here.\n`,
   });
 }
 
-function json(status: number, value: object): Step {
+function answerJson(status: number, value: object): Step {
   const headers = { ...loginHeaders, "content-type": "application/json" };
-  return answered(by, status === 200 ? "shows the session" : "no session", {
+  return answerStep(by, status === 200 ? "shows the session" : "no session", {
     status,
     headers,
     body: `${JSON.stringify(value)}\n`,

@@ -2,20 +2,20 @@
 import { Lru } from "../../lib/collections/lru.ts";
 import type { Exchange } from "../../traffic/exchange.ts";
 import type { CompiledModule } from "../../traffic/module.ts";
-import { answered } from "../../traffic/step.ts";
+import { answerStep } from "../../traffic/step.ts";
 import type { Step } from "../../traffic/step.ts";
-import type { Connection } from "../calls/connection.ts";
+import type { Connection } from "../calls/provider-connection.ts";
 import { oauthCallback } from "../methods/code-method.ts";
-import type { LoginContext } from "../guard/context.ts";
+import type { LoginContext } from "../guard/login-context.ts";
 import { checkAge, guardOf, readState, startAgain } from "./finish.ts";
 import { keySetAnswer, notAllowed } from "./host-paths.ts";
 import { readParameters } from "../browser/parameters.ts";
 import { LoginRefusal } from "../calls/identity.ts";
-import { loggedOutPage } from "./leave.ts";
-import { loginHeaders, redirect, refusalAnswer, renderPage } from "../browser/pages.ts";
+import { renderLoggedOutPage } from "./leave.ts";
+import { loginHeaders, answerRedirect, refusalAnswer, renderPage } from "../browser/login-pages.ts";
 import { wantsPage } from "../browser/request-kind.ts";
-import { originOf } from "../browser/settings.ts";
-import { turnedAway } from "../browser/step.ts";
+import { originOf } from "../browser/login-settings.ts";
+import { turnAway } from "../browser/turn-away.ts";
 
 export interface IdpSite {
   /** Answers every request of the host. */
@@ -55,12 +55,12 @@ export function makeIdpSite(context: LoginContext, more: readonly IdpPath[]): Id
     if (path === oauthCallback || path.startsWith(`${oauthCallback}/`)) {
       return method === "GET" ? switchOver(exchange, context) : notAllowed("GET");
     }
-    if (path === "/logged-out") return answered(by, "the end of a log-out", loggedOutPage(undefined));
+    if (path === "/logged-out") return answerStep(by, "the end of a log-out", renderLoggedOutPage(undefined));
     if (path === "/.well-known/jwks.json" || path === "/.postern/jwks.json") return keySetAnswer(context);
     const tag = /^\/oidc\/([0-9a-z]{8})\/backchannel-logout$/.exec(path)?.[1];
     if (tag !== undefined) return method === "POST" ? backchannel(exchange, tag) : notAllowed("POST");
     const page = { title: "This address only handles logins.", lines: ["Open the site that you want to use instead."] };
-    return answered(by, "no login path", renderPage(404, page));
+    return answerStep(by, "no login path", renderPage(404, page));
   };
   /** OpenID Connect Back-Channel Logout §2.5 to 2.8. */
   const backchannel = async (exchange: Exchange, tag: string): Promise<Step> => {
@@ -71,7 +71,7 @@ export function makeIdpSite(context: LoginContext, more: readonly IdpPath[]): Id
     const [token = ""] = tokens;
     const clients = issuers.get(tag);
     if (!clients || tokens.length !== 1 || !/^application\/x-www-form-urlencoded\b/i.test(type)) {
-      return told(400, "the token is not a logout token of a known issuer");
+      return answerVisitor(400, "the token is not a logout token of a known issuer");
     }
     let why = "no client of the issuer accepts the token";
     for (const [, { accountId, connection }] of Array.from(clients.entries())) {
@@ -81,7 +81,7 @@ export function makeIdpSite(context: LoginContext, more: readonly IdpPath[]): Id
         const wasHeard = used.get(name) === true;
         used.set(name, true);
         if (wasHeard || (await reports.claimHere(accountId, name, untilMs)) === "used") {
-          return told(400, "the logout token was already used");
+          return answerVisitor(400, "the logout token was already used");
         }
         const maybe =
           subject === ""
@@ -96,19 +96,19 @@ export function makeIdpSite(context: LoginContext, more: readonly IdpPath[]): Id
             (session === "" || record.identity.providerSession === session),
         );
         for (const one of ended) end(one, "provider_logged_out", exchange);
-        return told(200, `ended ${ended.length} sessions`);
+        return answerVisitor(200, `ended ${ended.length} sessions`);
       } catch (error) {
         if (!(error instanceof LoginRefusal)) throw error;
         why = error.message;
       }
     }
     log.info("logout of a provider rejected", { request: exchange.id, reason: why });
-    return told(400, why);
+    return answerVisitor(400, why);
   };
   return {
     module: {
       request: decide,
-      rehearse: () => answered(by, "the login host", { status: 200, headers: loginHeaders, body: "" }),
+      rehearse: () => answerStep(by, "the login host", { status: 200, headers: loginHeaders, body: "" }),
     },
     follows(tag, accountId, connection) {
       let clients = issuers.get(tag);
@@ -140,18 +140,18 @@ async function switchOver(exchange: Exchange, context: LoginContext): Promise<St
       const value = parameters.get(name);
       if (value !== undefined) url.searchParams.set(name, value);
     }
-    return answered(by, `on to ${host}`, redirect(303, url.href));
+    return answerStep(by, `on to ${host}`, answerRedirect(303, url.href));
   } catch (error) {
     if (!(error instanceof LoginRefusal)) throw error;
     const hasLogins = from !== undefined && (context.siteFor(from)?.logins?.length ?? 0) > 0;
     const origin = originOf(from ?? "", context.settings.httpsPort());
     const links = hasLogins ? [startAgain(error.reason, origin)] : [];
     const shown = { requestId: exchange.id, asPage: wantsPage(exchange.request), links };
-    return turnedAway(by, error.message, refusalAnswer(error.reason, shown));
+    return turnAway(by, error.message, refusalAnswer(error.reason, shown));
   }
 }
 
-function told(status: number, why: string): Step {
+function answerVisitor(status: number, why: string): Step {
   const body = status === 200 ? "" : `${JSON.stringify({ error: "invalid_request" })}\n`;
-  return answered(by, why, { status, headers: { ...loginHeaders, "content-type": "application/json" }, body });
+  return answerStep(by, why, { status, headers: { ...loginHeaders, "content-type": "application/json" }, body });
 }

@@ -1,16 +1,16 @@
 /** Logs a visitor out, here and if possible at the provider. */
 import type { Exchange } from "../../traffic/exchange.ts";
-import { answered } from "../../traffic/step.ts";
+import { answerStep } from "../../traffic/step.ts";
 import type { Answer, FixedAnswer, Step } from "../../traffic/step.ts";
-import type { LoginContext, LoginSite } from "../guard/context.ts";
+import type { LoginContext, LoginSite } from "../guard/login-context.ts";
 import { dropCookie } from "../browser/cookies.ts";
 import { guardOf, guardsOf } from "./finish.ts";
 import { LoginRefusal } from "../calls/identity.ts";
-import { loginHeaders, redirect, renderPage } from "../browser/pages.ts";
+import { loginHeaders, answerRedirect, renderPage } from "../browser/login-pages.ts";
 import { wantsJson } from "../browser/request-kind.ts";
-import { isSessionCookie } from "../sessions/session.ts";
-import type { Session } from "../sessions/session.ts";
-import { originOf } from "../browser/settings.ts";
+import { isSessionCookie } from "../sessions/login-session.ts";
+import type { Session } from "../sessions/login-session.ts";
+import { originOf } from "../browser/login-settings.ts";
 
 const by = "login";
 
@@ -21,7 +21,7 @@ export interface Leaving {
   readonly authId: string | null;
 }
 
-export async function leave(
+export async function leaveSite(
   site: LoginSite,
   exchange: Exchange,
   { back, authId }: Leaving,
@@ -33,9 +33,13 @@ export async function leave(
   if (!isMeant(exchange, origin)) {
     const unsure = "the visitor must confirm a logout that may come from another site";
     const fix = `Send a POST with the Origin ${origin}.`;
-    return answered(by, unsure, asJson ? json(403, { signed_in: true, fix }) : confirmPage(exchange, back, authId));
+    return answerStep(
+      by,
+      unsure,
+      asJson ? answerJson(403, { signed_in: true, fix }) : confirmPage(exchange, back, authId),
+    );
   }
-  const { isMeant: isLeft, isCookie } = leftBy(site, authId);
+  const { isMeant: isLeft, isCookie } = findEnding(site, authId);
   const sessions = sessionsOf(exchange, context).filter(isLeft);
   const cookies = (exchange.loginCookies ?? []).filter((name, at) => at % 2 === 0 && isCookie(name)).map(dropCookie);
   let elsewhere: string | Answer | undefined;
@@ -56,16 +60,16 @@ export async function leave(
   const reason = ids === "" ? "there was no session" : `ended ${ids}`;
   if (asJson) {
     // A program cannot forward a form to the provider.
-    const told = { signed_in: false, ...(typeof elsewhere === "string" && { provider_logout_url: elsewhere }) };
-    return answered(by, reason, withCookies(json(200, told), cookies));
+    const reply = { signed_in: false, ...(typeof elsewhere === "string" && { provider_logout_url: elsewhere }) };
+    return answerStep(by, reason, withCookies(answerJson(200, reply), cookies));
   }
-  if (typeof elsewhere === "string") return answered(by, reason, redirect(303, elsewhere, cookies));
-  if (elsewhere !== undefined) return answered(by, reason, withCookies(elsewhere, cookies));
-  return answered(by, reason, withCookies(loggedOutPage(back), cookies));
+  if (typeof elsewhere === "string") return answerStep(by, reason, answerRedirect(303, elsewhere, cookies));
+  if (elsewhere !== undefined) return answerStep(by, reason, withCookies(elsewhere, cookies));
+  return answerStep(by, reason, withCookies(renderLoggedOutPage(back), cookies));
 }
 
 /** The sessions and cookies that a logout ends. */
-function leftBy(site: LoginSite, authId: string | null) {
+function findEnding(site: LoginSite, authId: string | null) {
   if (authId === null) return { isMeant: () => true, isCookie: () => true };
   const guards = guardsOf(site, ({ options }) => (options.authId ?? "") === authId);
   return {
@@ -75,12 +79,12 @@ function leftBy(site: LoginSite, authId: string | null) {
   };
 }
 
-function json(status: number, value: object): FixedAnswer {
+function answerJson(status: number, value: object): FixedAnswer {
   const headers = { ...loginHeaders, "content-type": "application/json" };
   return { status, headers, body: `${JSON.stringify(value)}\n` };
 }
 
-export function loggedOutPage(back: string | undefined): FixedAnswer {
+export function renderLoggedOutPage(back: string | undefined): FixedAnswer {
   const links = back === undefined ? [] : [{ text: "Log in again", href: back }];
   return renderPage(200, { title: "You are logged out.", lines: ["You can close this page."], links });
 }

@@ -1,12 +1,12 @@
 /** Metadata of a protected resource (RFC 9728), from which a client learns where it gets tokens. */
 import type { Exchange } from "../../traffic/exchange.ts";
-import { answered } from "../../traffic/step.ts";
+import { answerStep } from "../../traffic/step.ts";
 import type { Step } from "../../traffic/step.ts";
 import { resourceMetadataPath, resourcePath } from "../guard/bearer.ts";
-import type { LoginContext, LoginRoute, LoginSite } from "../guard/context.ts";
-import type { Guard } from "../guard/guard.ts";
+import type { LoginContext, LoginRoute, LoginSite } from "../guard/login-context.ts";
+import type { Guard } from "../guard/login-guard.ts";
 import { issuerOf } from "../machines/issuer.ts";
-import { originOf } from "../browser/settings.ts";
+import { originOf } from "../browser/login-settings.ts";
 import { choicesAt } from "./choices.ts";
 import { guardsIn } from "./finish.ts";
 
@@ -46,7 +46,7 @@ export function findResource(
   const asked = given === "" ? "/" : given;
   const found = machineLoginAt(site, host, asked)?.guard;
   // Clients that do not read the challenge ask for the whole host.
-  const only = found === undefined && asked === "/" ? onlyChoice(site, host, context) : undefined;
+  const only = found === undefined && asked === "/" ? findOnlyChoice(site, host, context) : undefined;
   const guard = found ?? only?.guard;
   if (guard === undefined) return undefined;
   return (exchange) => {
@@ -54,7 +54,7 @@ export function findResource(
     const { accountId, machines, method } = guard.options;
     const headers = { ...openToBrowsers, "content-type": "application/json", "cache-control": "public, max-age=300" };
     if (exchange.request.method === "OPTIONS") {
-      return answered("login", "metadata of the resource", { status: 204, headers, body: "" });
+      return answerStep("login", "metadata of the resource", { status: 204, headers, body: "" });
     }
     const body = {
       resource: originOf(host, settings.httpsPort()) + (only?.path ?? asked),
@@ -63,11 +63,11 @@ export function findResource(
       bearer_methods_supported: ["header"],
       resource_name: `${host} (${method.title})`,
     };
-    return answered("login", "metadata of the resource", { status: 200, headers, body: `${JSON.stringify(body)}\n` });
+    return answerStep("login", "metadata of the resource", { status: 200, headers, body: `${JSON.stringify(body)}\n` });
   };
 }
 
-function onlyChoice(site: LoginSite, host: string, context: LoginContext) {
+function findOnlyChoice(site: LoginSite, host: string, context: LoginContext) {
   const all = choicesAt(site, host, context).filter(({ guard }) => guard.options.machines !== undefined);
   return all.length === 1 ? all[0] : undefined;
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
 import { makeManualClock } from "../../../test/support/clock.ts";
 import { putSession, testLogins } from "../../../test/support/logins.ts";
-import { everybody } from "../sessions/verdict.ts";
+import { everybody } from "../sessions/login-verdict.ts";
 import type { LoginMethod } from "../methods/method.ts";
 
 const realm = { siteId: "edge", kind: "oauth", provider: "github", clientId: "c", cookiePrefix: "service." };

@@ -1,10 +1,10 @@
 /** Ends logins that have timed out, in parts, so that no turn of the traffic thread takes long. */
 import { makeSettledTime } from "../../lib/settled-time.ts";
 import type { SettledTime } from "../../lib/settled-time.ts";
-import type { LoginContext } from "../guard/context.ts";
+import type { LoginContext } from "../guard/login-context.ts";
 import { guardsOf } from "./finish.ts";
-import type { Guard } from "../guard/guard.ts";
-import type { Timed } from "../sessions/sleeping.ts";
+import type { Guard } from "../guard/login-guard.ts";
+import type { TimedSession } from "../sessions/sleeping.ts";
 
 const turnMs = 250;
 /** All sessions are checked within this number of turns, if there are more than the minimum per turn. */
@@ -43,7 +43,7 @@ export function endTimedOut(context: LoginContext): () => void {
  * Whether no route admits a session any more at this moment.
  * @param time a clock that is wrong for an hour must not end sessions: guards refuse them meanwhile
  */
-function makeJudge({ siteFor, settings, clock }: LoginContext, time: SettledTime): (session: Timed) => boolean {
+function makeJudge({ siteFor, settings, clock }: LoginContext, time: SettledTime): (session: TimedSession) => boolean {
   const [now, mono] = [time.now(), clock.monotonic()];
   const moment = { now: () => now, monotonic: () => mono };
   const longestMs = settings.idleDays * 86_400_000;

@@ -1,7 +1,7 @@
 /** The thread that parses, verifies and creates messages of identity providers. */
 import { parentPort } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";
-import { identityCalls } from "./calls.ts";
-import { serveCalls } from "./serve.ts";
+import { identityCalls } from "./identity-calls.ts";
+import { serveCalls } from "./serve-calls.ts";
 
 serveCalls(parentPort as MessagePort, identityCalls);

@@ -2,7 +2,7 @@
 import { documentKinds } from "../../api/documents/document.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { isVendorHost } from "../report/vendor-hosts.ts";
-import type { ApiObject } from "./objects.ts";
+import type { ApiObject } from "./api-objects.ts";
 
 interface LeftOut {
   readonly text: string;
@@ -10,7 +10,7 @@ interface LeftOut {
 }
 
 /** Returns why an object is not part of the document; undefined if it is. */
-export function leftOut({ resource, value, id }: ApiObject, all: readonly ApiObject[]): LeftOut | undefined {
+export function explainLeftOut({ resource, value, id }: ApiObject, all: readonly ApiObject[]): LeftOut | undefined {
   const description = textOf(value["description"]);
   if (resource === undefined) {
     const prefix = id.slice(0, id.indexOf("_"));
@@ -30,7 +30,7 @@ export function leftOut({ resource, value, id }: ApiObject, all: readonly ApiObj
       text: `API keys cannot be moved. Create a new one: postern api POST /api_keys ${shellQuoted(JSON.stringify({ description }))}`,
     };
   }
-  if (resource.name === "reserved_addr") return reservedAddress(textOf(value["addr"]), all);
+  if (resource.name === "reserved_addr") return leaveOutAddress(textOf(value["addr"]), all);
   if (resource.name === "tls_certificate" && typeof value["issued_at"] === "string") {
     return {
       text: "the service issued this certificate and keeps its key. The server requests its own certificate for the domain",
@@ -42,7 +42,7 @@ export function leftOut({ resource, value, id }: ApiObject, all: readonly ApiObj
   };
 }
 
-function reservedAddress(addr: string, all: readonly ApiObject[]): LeftOut {
+function leaveOutAddress(addr: string, all: readonly ApiObject[]): LeftOut {
   const port = addr.slice(addr.lastIndexOf(":") + 1);
   const user = all.find(({ value }) => {
     const places = [value["hostports"], value["url"]].flat().map(String);
@@ -54,7 +54,7 @@ function reservedAddress(addr: string, all: readonly ApiObject[]): LeftOut {
 }
 
 /** Returns how a mapped field behaves differently; undefined if it does not. */
-export function differences(kind: string, key: string, value: JsonObject): string | undefined {
+export function describeDifference(kind: string, key: string, value: JsonObject): string | undefined {
   if (/^(?:domain|url|hostports)$/.test(key)) {
     const vendors = [value[key]].flat().map(String).find(isVendorHost);
     if (vendors !== undefined) {

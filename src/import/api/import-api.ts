@@ -1,12 +1,12 @@
 /** Imports the objects of the frozen hosted service. */
 import { documentKinds } from "../../api/documents/document.ts";
 import type { JsonObject } from "../../lib/json.ts";
-import { Names } from "../report/names.ts";
-import { Secrets } from "../report/secrets.ts";
+import { Names } from "../report/unique-names.ts";
+import { Secrets } from "../report/secrets-file.ts";
 import type { Imported, LineKind, ReportLine } from "../report/report.ts";
-import { importFields } from "./fields.ts";
-import type { ApiObject } from "./objects.ts";
-import { differences, leftOut } from "./differences.ts";
+import { importFields } from "./import-fields.ts";
+import type { ApiObject } from "./api-objects.ts";
+import { describeDifference, explainLeftOut } from "./differences.ts";
 
 /** Fields that distinguish objects of a kind, in order of preference. */
 const telling = ["name", "domain", "hostports", "url", "match", "cidr", "address", "description"];
@@ -17,10 +17,10 @@ export function importApi(objects: readonly ApiObject[], document: string, early
   const names = new Names();
   const secrets = new Secrets();
   const report: ReportLine[] = [...early];
-  const all = oldestFirst(withoutRepeats(objects));
+  const all = sortOldestFirst(withoutRepeats(objects));
   const byId = new Map(all.map((object) => [object.id, object]));
   const kept = all.filter((object) => {
-    const why = leftOut(object, all);
+    const why = explainLeftOut(object, all);
     if (why === undefined) return true;
     const { text, guardsAccess = false } = why;
     report.push({ place: object.place, key: object.id, kind: "left out", text, guardsAccess });
@@ -31,7 +31,10 @@ export function importApi(objects: readonly ApiObject[], document: string, early
     const owner = ownerOf(object, byId);
     nameById.set(
       object.id,
-      names.take([kindOf(object), ...(owner ? [tellingOf(owner)] : []), tellingOf(object)], object.id.slice(-8)),
+      names.take(
+        [kindOf(object), ...(owner ? [describeObject(owner)] : []), describeObject(object)],
+        object.id.slice(-8),
+      ),
     );
   }
   const found: Record<string, Record<string, JsonObject>> = {};
@@ -39,7 +42,7 @@ export function importApi(objects: readonly ApiObject[], document: string, early
     const resource = object.resource as NonNullable<ApiObject["resource"]>;
     const name = nameById.get(object.id) as string;
     const line = (key: string, kind: LineKind, text: string, guardsAccess = false): void => {
-      const differs = differences(resource.name, key, object.value);
+      const differs = describeDifference(resource.name, key, object.value);
       const place = {
         ...object.place,
         pointer: `${object.place.pointer ?? ""}/${key
@@ -79,7 +82,7 @@ function withoutRepeats(objects: readonly ApiObject[]): ApiObject[] {
   return [...new Map(objects.map((object) => [object.id, object])).values()];
 }
 
-function oldestFirst(objects: readonly ApiObject[]): ApiObject[] {
+function sortOldestFirst(objects: readonly ApiObject[]): ApiObject[] {
   const timeOf = ({ value }: ApiObject): string => (typeof value["created_at"] === "string" ? value["created_at"] : "");
   return objects.toSorted((a, b) => timeOf(a).localeCompare(timeOf(b)) || a.id.localeCompare(b.id));
 }
@@ -115,7 +118,7 @@ function ownerField({ resource, owner }: ApiObject): JsonObject {
   return resource?.ownedBy && owner ? { [resource.ownedBy.field]: owner.id } : {};
 }
 
-function tellingOf({ value }: ApiObject): string {
+function describeObject({ value }: ApiObject): string {
   for (const name of telling) {
     const found = value[name];
     const text = Array.isArray(found) ? String(found[0] ?? "") : typeof found === "string" ? found : "";

@@ -1,16 +1,16 @@
 /** Converts handlers of Caddy to actions of a traffic policy. */
 import type { JsonObject } from "../../lib/json.ts";
-import { entriesAt, itemsAt, nodeAt, textAt } from "../formats/tree.ts";
-import type { SourceNode } from "../formats/tree.ts";
+import { entriesAt, itemsAt, nodeAt, textAt } from "../formats/source-tree.ts";
+import type { SourceNode } from "../formats/source-tree.ts";
 import { templateOf } from "./placeholders.ts";
 import { headerActions, textsOf } from "./headers.ts";
-import { readProxy } from "./proxy.ts";
-import type { Scope, Site } from "./site.ts";
+import { readProxy } from "./caddy-proxy.ts";
+import type { RouteScope, ImportedSite } from "./imported-site.ts";
 import { readRewrite } from "./rewrite.ts";
 
 type Recurse = (routes: readonly SourceNode[]) => void;
 
-export function readHandler(site: Site, handler: SourceNode, scope: Scope, recurse: Recurse): void {
+export function readHandler(site: ImportedSite, handler: SourceNode, scope: RouteScope, recurse: Recurse): void {
   const name = textAt(handler, "handler") ?? "";
   const say = (key: string, kind: "mapped" | "mapped differently" | "left out", text: string): void =>
     site.ledger.say(nodeAt(handler, key), kind, text);
@@ -32,7 +32,7 @@ export function readHandler(site: Site, handler: SourceNode, scope: Scope, recur
     case "error": {
       site.ledger.say(handler, "mapped differently", "custom-response with the status and without Caddy's error page");
       const status = Number(textAt(handler, "status_code") ?? 500);
-      return answer(site, scope, { status_code: status });
+      return readAnswer(site, scope, { status_code: status });
     }
     case "encode":
       site.compresses = true;
@@ -54,7 +54,7 @@ export function readHandler(site: Site, handler: SourceNode, scope: Scope, recur
         "left out",
         "the server has no files. Run `postern http file:///DIR` where the files are. Requests get 502 until then",
       );
-      return name === "file_server" ? answer(site, scope, { status_code: 502 }) : undefined;
+      return name === "file_server" ? readAnswer(site, scope, { status_code: 502 }) : undefined;
     case "request_body":
       return site.ledger.say(
         handler,
@@ -68,16 +68,16 @@ export function readHandler(site: Site, handler: SourceNode, scope: Scope, recur
       // The handler may control access, so its requests are rejected.
       const text = `the handler "${name}" has no equivalent. Requests that reach it get 502. Replace it, then remove the rule`;
       site.ledger.say(handler, "left out", text, true);
-      answer(site, scope, { status_code: 502 });
+      readAnswer(site, scope, { status_code: 502 });
     }
   }
 }
 
-function answer({ steps }: Site, { route }: Scope, config: JsonObject): void {
+function readAnswer({ steps }: ImportedSite, { route }: RouteScope, config: JsonObject): void {
   steps.push({ kind: "act", route, actions: [{ type: "custom-response", config }], ends: true });
 }
 
-function readResponse(site: Site, handler: SourceNode, scope: Scope): void {
+function readResponse(site: ImportedSite, handler: SourceNode, scope: RouteScope): void {
   const { ledger, steps } = site;
   if (textAt(handler, "abort") === "true") {
     ledger.say(handler, "mapped", "close-connection");
@@ -98,18 +98,18 @@ function readResponse(site: Site, handler: SourceNode, scope: Scope): void {
       "the answer has a status or a placeholder without equivalent. Requests that reach it get 502",
       true,
     );
-    return answer(site, scope, { status_code: 502 });
+    return readAnswer(site, scope, { status_code: 502 });
   }
   ledger.say(handler, "mapped", "custom-response");
   ledger.say(nodeAt(handler, "close"), "left out", "the server decides when it closes a connection");
-  answer(site, scope, {
+  readAnswer(site, scope, {
     status_code: status,
     ...(body !== "" && { body }),
     ...(headers.length > 0 && { headers: Object.fromEntries(headers) }),
   });
 }
 
-function readAuthentication(site: Site, handler: SourceNode, scope: Scope): void {
+function readAuthentication(site: ImportedSite, handler: SourceNode, scope: RouteScope): void {
   const { ledger, secrets, steps } = site;
   const providers = entriesAt(handler, "providers");
   const accounts = itemsAt(handler, "providers.http_basic.accounts");
@@ -117,7 +117,7 @@ function readAuthentication(site: Site, handler: SourceNode, scope: Scope): void
     const text =
       "only http_basic with 1 to 10 accounts has an equivalent. Requests that reach it get 403. Use a login (oauth, oidc, saml) or jwt-validation";
     ledger.say(handler, "left out", text, true);
-    return answer(site, scope, { status_code: 403 });
+    return readAnswer(site, scope, { status_code: 403 });
   }
   ledger.say(handler, "mapped", "basic-auth");
   for (const key of ["hash", "hash_cache"]) {
@@ -145,7 +145,7 @@ function readAuthentication(site: Site, handler: SourceNode, scope: Scope): void
   });
 }
 
-function readHeaders(site: Site, handler: SourceNode, scope: Scope): void {
+function readHeaders(site: ImportedSite, handler: SourceNode, scope: RouteScope): void {
   const request = headerActions(site, nodeAt(handler, "request"), {});
   if (request.length > 0) site.steps.push({ kind: "act", route: scope.route, actions: request });
   const response = headerActions(site, nodeAt(handler, "response"), {});

@@ -1,13 +1,13 @@
 /** Converts changes of header fields to actions. */
 import type { JsonObject } from "../../lib/json.ts";
-import { entriesAt, nodeAt, textsAt } from "../formats/tree.ts";
-import type { SourceNode } from "../formats/tree.ts";
+import { entriesAt, nodeAt, textsAt } from "../formats/source-tree.ts";
+import type { SourceNode } from "../formats/source-tree.ts";
 import { templateOf } from "./placeholders.ts";
-import type { Site } from "./site.ts";
+import type { ImportedSite } from "./imported-site.ts";
 
 /** `set` replaces a field, `add` adds to it, `delete` removes it. */
 export function headerActions(
-  site: Site,
+  site: ImportedSite,
   node: SourceNode | undefined,
   own: Readonly<Record<string, string>>,
 ): JsonObject[] {
@@ -37,7 +37,10 @@ export function headerActions(
     ...(wild ? [] : removed.map((name) => name.toLowerCase())),
     ...set.map(([name]) => name).filter((name) => name !== "host"),
   ];
-  const remove = chunks([...new Set(names)]).map((headers) => ({ type: "remove-headers", config: { headers } }));
+  const remove = splitIntoChunks([...new Set(names)]).map((headers) => ({
+    type: "remove-headers",
+    config: { headers },
+  }));
   // A map has each name only once.
   const added = [...set, ...values("add")];
   const rounds = added.map(([name, value], index) => ({
@@ -47,7 +50,7 @@ export function headerActions(
   }));
   const maps = Map.groupBy(rounds, ({ round }) => round);
   const add = [...maps.values()].flatMap((round) =>
-    chunks(round).map((part) => ({
+    splitIntoChunks(round).map((part) => ({
       type: "add-headers",
       config: { headers: Object.fromEntries(part.map(({ name, value }) => [name, value])) },
     })),
@@ -56,7 +59,7 @@ export function headerActions(
 }
 
 /** An action accepts at most ten fields. */
-function chunks<T>(list: readonly T[]): T[][] {
+function splitIntoChunks<T>(list: readonly T[]): T[][] {
   return Array.from({ length: Math.ceil(list.length / 10) }, (_, index) => list.slice(index * 10, index * 10 + 10));
 }
 

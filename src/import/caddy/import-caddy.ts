@@ -1,19 +1,19 @@
 /** Imports the JSON configuration of Caddy, as `caddy adapt` prints it: edges, routes, backends and policies. */
 import type { JsonObject } from "../../lib/json.ts";
 import { readJsonTree } from "../formats/json-tree.ts";
-import { entriesAt, itemsAt, nodeAt, textsAt } from "../formats/tree.ts";
-import type { SourceNode } from "../formats/tree.ts";
+import { entriesAt, itemsAt, nodeAt, textsAt } from "../formats/source-tree.ts";
+import type { SourceNode } from "../formats/source-tree.ts";
 import { Ledger } from "../ledger/ledger.ts";
-import { Names } from "../report/names.ts";
+import { Names } from "../report/unique-names.ts";
 import type { Imported } from "../report/report.ts";
 import { ImportIssue } from "../report/report.ts";
-import { Secrets } from "../report/secrets.ts";
-import { Backends } from "./backends.ts";
-import { Authorities, tlsOf } from "./tls.ts";
-import { caddyKeys } from "./keys.ts";
+import { Secrets } from "../report/secrets-file.ts";
+import { Backends } from "./caddy-backends.ts";
+import { CaddyAuthorities, tlsOf } from "./caddy-tls.ts";
+import { caddyKeys } from "./caddy-keys.ts";
 import { edgeRoutes, policyFor } from "./policy.ts";
 import { readRoutes, setsFor } from "./site.ts";
-import type { Site } from "./site.ts";
+import type { ImportedSite } from "./imported-site.ts";
 
 export function importCaddy(file: string, text: string, document: string): Imported {
   if (!text.trimStart().startsWith("{")) {
@@ -30,7 +30,7 @@ export function importCaddy(file: string, text: string, document: string): Impor
   const edges: Record<string, JsonObject> = {};
   const routes: Record<string, JsonObject> = {};
   const served = new Set<string>();
-  const authorities = new Authorities(names);
+  const authorities = new CaddyAuthorities(names);
   for (const { node: server } of entriesAt(root, "apps.http.servers")) {
     const all = itemsAt(server, "routes");
     const sites = hostsOf(all);
@@ -55,12 +55,12 @@ export function importCaddy(file: string, text: string, document: string): Impor
         continue;
       }
       for (const one of free) served.add(one);
-      const site: Site = { host, steps: [], proxies: [], ledger, secrets, compresses: false, routes: 0 };
+      const site: ImportedSite = { host, steps: [], proxies: [], ledger, secrets, compresses: false, routes: 0 };
       readRoutes(site, own, undefined);
       const edge = names.take([host]);
       edges[edge] = { hostports: free.map((one) => `${one}:443`), ...tlsOf(server, free, ledger, authorities) };
       for (const { match_type, match, proxy } of edgeRoutes(site)) {
-        if (proxy !== undefined && match.includes("/") && match !== "/") sayRoute(site, proxy, match);
+        if (proxy !== undefined && match.includes("/") && match !== "/") reportRoute(site, proxy, match);
         const policy = policyFor(site, proxy);
         routes[names.take([host, match_type === "exact_path" ? `exact ${match}` : match === "/" ? "all" : match])] = {
           edge_id: edge,
@@ -82,7 +82,7 @@ export function importCaddy(file: string, text: string, document: string): Impor
   return { document: { document, objects }, secrets: needed, report };
 }
 
-function sayRoute({ proxies, ledger }: Site, proxy: number, match: string): void {
+function reportRoute({ proxies, ledger }: ImportedSite, proxy: number, match: string): void {
   const text = `backend of the edge's route ${match}. The edge compares whole segments, with case. Other paths that Caddy sends there, such as ${match.slice(match.indexOf("/")).toUpperCase()}, get 502`;
   ledger.say(nodeAt(proxies[proxy]?.node, "handler"), "mapped differently", text);
 }

@@ -1,5 +1,5 @@
 /** Converts placeholders of Caddy in values to templates of traffic policies. */
-import { literal } from "../report/template.ts";
+import { escapeTemplate } from "../report/template-literal.ts";
 
 const known: Readonly<Record<string, string | undefined>> = {
   "http.request.uri": "${req.url.uri}",
@@ -21,8 +21,8 @@ export function templateOf(text: string, own: Readonly<Record<string, string>> =
     const value = own[name] ?? known[name] ?? (header && `\${getReqHeader('${header}').join(',')}`);
     if (value === undefined) return undefined;
     // A dollar sign before an expression would make it literal.
-    made += literal(text.slice(at, index)).replace(/\$$/, () => "${'$'}") + value;
+    made += escapeTemplate(text.slice(at, index)).replace(/\$$/, () => "${'$'}") + value;
     at = index + found.length;
   }
-  return made + literal(text.slice(at));
+  return made + escapeTemplate(text.slice(at));
 }

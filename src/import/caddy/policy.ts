@@ -1,8 +1,8 @@
 /** Creates the traffic policy and the routes of a site. */
 import type { JsonObject } from "../../lib/json.ts";
-import type { Sample } from "./conditions.ts";
+import type { Sample } from "./caddy-conditions.ts";
 import { everyRequest } from "./site.ts";
-import type { Site, Step } from "./site.ts";
+import type { ImportedSite, ImportStep } from "./imported-site.ts";
 
 /** A route of an edge. Without a proxy, the policy answers every request. */
 export interface EdgeRoute {
@@ -23,7 +23,7 @@ interface Candidate {
 }
 
 /** Returns the routes that lead each host and path to the proxy that Caddy selects. */
-export function edgeRoutes(site: Site): EdgeRoute[] {
+export function edgeRoutes(site: ImportedSite): EdgeRoute[] {
   const candidates = new Map<string, Candidate>();
   for (const pattern of site.proxies.flatMap(({ paths }) => paths)) {
     for (const one of candidatesOf(pattern)) candidates.set(`${one.type} ${one.path}`, one);
@@ -48,17 +48,17 @@ function candidatesOf(pattern: string): Candidate[] {
 }
 
 /** @param host host of a matcher inside the site; undefined for all other hosts */
-function routesOf(site: Site, host: string | undefined, candidates: readonly Candidate[]): EdgeRoute[] {
+function routesOf(site: ImportedSite, host: string | undefined, candidates: readonly Candidate[]): EdgeRoute[] {
   const at = { host: host ?? site.host, path: `/${otherName}` };
-  const root: EdgeRoute = { match_type: "path_prefix", match: host ?? "/", proxy: reached(site, at) };
+  const root: EdgeRoute = { match_type: "path_prefix", match: host ?? "/", proxy: findProxy(site, at) };
   const routes = [root];
   const prefixes = [{ path: "", proxy: root.proxy }];
   for (const { type, path, sample } of candidates) {
-    const proxy = reached(site, { ...at, path: sample });
-    const around = prefixes
+    const proxy = findProxy(site, { ...at, path: sample });
+    const enclosing = prefixes
       .filter((one) => path === one.path || path.startsWith(`${one.path}/`))
       .toSorted((a, b) => b.path.length - a.path.length)[0];
-    if (around?.proxy === proxy) continue;
+    if (enclosing?.proxy === proxy) continue;
     routes.push({ match_type: type, match: (host ?? "") + path, proxy });
     if (type === "path_prefix") prefixes.push({ path, proxy });
   }
@@ -66,15 +66,15 @@ function routesOf(site: Site, host: string | undefined, candidates: readonly Can
 }
 
 /** Returns the proxy for a request. Conditions on anything except host and path count as false. */
-function reached(site: Site, given: Sample): number | undefined {
+function findProxy(site: ImportedSite, sample: Sample): number | undefined {
   const taken = new Set([everyRequest]);
   const groups = new Set<string>();
-  let { path } = given;
+  let { path } = sample;
   for (const step of site.steps) {
     switch (step.kind) {
       case "route":
         if (!taken.has(step.parent) || (step.group !== undefined && groups.has(step.group))) break;
-        if (step.condition.matches({ ...given, path }) !== true) break;
+        if (step.condition.matches({ ...sample, path }) !== true) break;
         taken.add(step.name);
         if (step.group !== undefined) groups.add(step.group);
         break;
@@ -95,7 +95,7 @@ function reached(site: Site, given: Sample): number | undefined {
   return undefined;
 }
 
-export function policyFor(site: Site, proxy: number | undefined): JsonObject | undefined {
+export function policyFor(site: ImportedSite, proxy: number | undefined): JsonObject | undefined {
   const request = requestRules(site.steps, proxy);
   const response = site.steps.flatMap((step): JsonObject[] => {
     if (step.kind !== "respond" || (step.proxy !== undefined && step.proxy !== proxy)) return [];
@@ -109,7 +109,7 @@ export function policyFor(site: Site, proxy: number | undefined): JsonObject | u
   };
 }
 
-function requestRules(steps: readonly Step[], proxy: number | undefined): JsonObject[] {
+function requestRules(steps: readonly ImportStep[], proxy: number | undefined): JsonObject[] {
   const rules: JsonObject[] = [];
   const variables = new Set<string>();
   const isTaken = (route: string): string[] => (route === everyRequest ? [] : [isSet(route)]);
@@ -156,26 +156,26 @@ function requestRules(steps: readonly Step[], proxy: number | undefined): JsonOb
     rule(variables.has("forwarded") ? [`vars.forwarded == ""`] : [], [
       { type: "custom-response", config: { status_code: 200 } },
     ]);
-  const all = joined(rules);
+  const all = joinRules(rules);
   // A value that only response rules read needs no variable.
   const kept = all.filter((one) => {
-    const name = onlyVariable(one);
+    const name = findOnlyVariable(one);
     return name === undefined || all.some((other) => JSON.stringify(other).includes(`vars.${name} `));
   });
   const read = [...variables].filter((name) => JSON.stringify(kept).includes(`vars.${name} `));
-  const clear = chunks(read).map((names) => ({
+  const clear = splitIntoChunks(read).map((names) => ({
     actions: [{ type: "set-vars", config: { vars: names.map((name) => ({ [name]: "" })) } }],
   }));
   return [...clear, ...kept];
 }
 
 /** A variable that only the next rule reads is not needed: that rule gets the conditions. */
-function joined(rules: readonly JsonObject[]): JsonObject[] {
+function joinRules(rules: readonly JsonObject[]): JsonObject[] {
   const out: JsonObject[] = [];
   for (let at = 0; at < rules.length; at += 1) {
     const rule = rules[at] as JsonObject;
     const next = rules[at + 1];
-    const name = onlyVariable(rule);
+    const name = findOnlyVariable(rule);
     const reads = (one: JsonObject): boolean => JSON.stringify(one).includes(`vars.${name} `);
     const isJoined =
       name !== undefined &&
@@ -189,7 +189,7 @@ function joined(rules: readonly JsonObject[]): JsonObject[] {
 }
 
 /** Returns the variable of a rule that only sets it. */
-function onlyVariable({ actions }: JsonObject): string | undefined {
+function findOnlyVariable({ actions }: JsonObject): string | undefined {
   const [action, ...more] = actions as readonly {
     readonly type: string;
     readonly config?: { readonly vars?: readonly object[] };
@@ -205,6 +205,6 @@ function isSet(name: string): string {
 }
 
 /** An action sets at most fifty variables. */
-function chunks<T>(list: readonly T[]): T[][] {
+function splitIntoChunks<T>(list: readonly T[]): T[][] {
   return Array.from({ length: Math.ceil(list.length / 50) }, (_, index) => list.slice(index * 50, index * 50 + 50));
 }

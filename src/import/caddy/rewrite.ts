@@ -1,7 +1,7 @@
 /** Converts the handler `rewrite` to `url-rewrite`. */
-import { entriesAt, nodeAt, textAt } from "../formats/tree.ts";
-import type { SourceNode } from "../formats/tree.ts";
-import type { Scope, Site } from "./site.ts";
+import { entriesAt, nodeAt, textAt } from "../formats/source-tree.ts";
+import type { SourceNode } from "../formats/source-tree.ts";
+import type { RouteScope, ImportedSite } from "./imported-site.ts";
 
 const origin = "^(https?://[^/?]*)";
 
@@ -11,7 +11,7 @@ interface Rewrite {
   moves(path: string): string;
 }
 
-export function readRewrite(site: Site, handler: SourceNode, scope: Scope): void {
+export function readRewrite(site: ImportedSite, handler: SourceNode, scope: RouteScope): void {
   const { ledger, steps } = site;
   ledger.say(handler, "mapped", "url-rewrite");
   for (const { key, node } of entriesAt(handler, "")) {
@@ -35,7 +35,7 @@ function rewriteOf(key: string, text: string): Rewrite | undefined {
       const prefix = text.startsWith("/") ? text : `/${text}`;
       if (text.includes("{")) return undefined;
       return {
-        from: `${origin}${escaped(prefix)}/?`,
+        from: `${origin}${escapePattern(prefix)}/?`,
         to: "$1/",
         moves: (path) => (path.startsWith(prefix) ? path.slice(prefix.length).replace(/^(?!\/)/, "/") : path),
       };
@@ -43,7 +43,7 @@ function rewriteOf(key: string, text: string): Rewrite | undefined {
     case "strip_path_suffix":
       if (text.includes("{")) return undefined;
       return {
-        from: `${origin}([^?]*)${escaped(text)}(\\?.*)?$`,
+        from: `${origin}([^?]*)${escapePattern(text)}(\\?.*)?$`,
         to: "$1$2$3",
         moves: (path) => (path.endsWith(text) ? path.slice(0, -text.length) : path),
       };
@@ -71,6 +71,6 @@ function uriOf(text: string): Rewrite | undefined {
   };
 }
 
-function escaped(text: string): string {
+function escapePattern(text: string): string {
   return text.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&");
 }

@@ -3,77 +3,18 @@
  * changes of earlier handlers. So each route becomes a rule that sets a variable, and its handlers become rules that
  * read it.
  */
-import { itemsAt, nodeAt, textAt, textsAt } from "../formats/tree.ts";
-import type { SourceNode } from "../formats/tree.ts";
-import type { JsonObject } from "../../lib/json.ts";
-import type { Ledger } from "../ledger/ledger.ts";
-import type { Secrets } from "../report/secrets.ts";
-import { all, always, any, conditionOf, not, Unsupported } from "./conditions.ts";
-import type { Condition } from "./conditions.ts";
+import { itemsAt, nodeAt, textAt, textsAt } from "../formats/source-tree.ts";
+import type { SourceNode } from "../formats/source-tree.ts";
+
+import { allOf, always, anyOf, conditionOf, negate, Unsupported } from "./caddy-conditions.ts";
+import type { Condition } from "./caddy-conditions.ts";
 import { readHandler } from "./handlers.ts";
-
-/** One step, in the order of the site. */
-export type Step =
-  /** Decides whether a route is used. */
-  | {
-      readonly kind: "route";
-      readonly name: string;
-      readonly parent: string;
-      readonly group: string | undefined;
-      readonly condition: Condition;
-    }
-  /** Acts on the requests of a route. */
-  | {
-      readonly kind: "act";
-      readonly route: string;
-      readonly actions: readonly JsonObject[];
-      readonly moves?: (path: string) => string;
-      readonly ends?: boolean;
-    }
-  /** Acts on responses if the conditions of its routes match. */
-  | {
-      readonly kind: "respond";
-      readonly condition: Condition;
-      readonly actions: readonly JsonObject[];
-      readonly proxy?: number;
-    }
-  | { readonly kind: "proxy"; readonly route: string; readonly proxy: number }
-  /** Nothing after this step is tried. */
-  | { readonly kind: "end"; readonly route: string };
-
-export interface Proxy {
-  readonly node: SourceNode;
-  readonly addresses: readonly string[];
-  readonly isTls: boolean;
-  readonly isFirst: boolean;
-  /** Report lines that depend on whether a route leads to the proxy. */
-  readonly paths: readonly string[];
-  readonly hosts: readonly string[];
-}
-
-export interface Site {
-  readonly host: string;
-  readonly steps: Step[];
-  readonly proxies: Proxy[];
-  readonly ledger: Ledger;
-  readonly secrets: Secrets;
-  compresses: boolean;
-  routes: number;
-}
-
-/** Position of a handler. */
-export interface Scope {
-  readonly route: string;
-  /** Condition of all enclosing routes. */
-  readonly condition: Condition;
-  /** Whether an earlier handler changed the path, so that the response's rules cannot check it. */
-  isMoved: boolean;
-}
+import type { ImportedSite, RouteScope } from "./imported-site.ts";
 
 /** The route of every request. */
 export const everyRequest = "";
 
-export function readRoutes(site: Site, routes: readonly SourceNode[], parent: Scope | undefined): void {
+export function readRoutes(site: ImportedSite, routes: readonly SourceNode[], parent: RouteScope | undefined): void {
   const { ledger, steps } = site;
   const groups = new Map<string, { readonly name: string; readonly before: Condition[] }>();
   for (const route of routes) {
@@ -84,7 +25,7 @@ export function readRoutes(site: Site, routes: readonly SourceNode[], parent: Sc
         : conditionOf(setsFor(route, site.host), "chosen");
     } catch (error) {
       if (!(error instanceof Unsupported)) throw error;
-      leaveRouteOut(site, route, error);
+      omitRoute(site, route, error);
       continue;
     }
     ledger.say(nodeAt(route, "match"), "mapped", "condition of a rule in the traffic policy");
@@ -101,10 +42,10 @@ export function readRoutes(site: Site, routes: readonly SourceNode[], parent: Sc
     const name = isEvery ? (parent?.route ?? everyRequest) : `r${site.routes}`;
     if (!isEvery)
       steps.push({ kind: "route", name, parent: parent?.route ?? everyRequest, group: group?.name, condition });
-    const excluded = group && group.before.length > 0 ? not(any(group.before)) : always;
-    const scope: Scope = {
+    const excluded = group && group.before.length > 0 ? negate(anyOf(group.before)) : always;
+    const scope: RouteScope = {
       route: name,
-      condition: all([parent?.condition ?? always, excluded, condition]),
+      condition: allOf([parent?.condition ?? always, excluded, condition]),
       isMoved: parent?.isMoved ?? false,
     };
     group?.before.push(condition);
@@ -124,7 +65,7 @@ export function setsFor(route: SourceNode, host: string): readonly SourceNode[] 
 }
 
 /** Requests of the route would fall through to later routes. The import cannot determine what the route protected. */
-function leaveRouteOut({ ledger }: Site, route: SourceNode, error: Unsupported): void {
+function omitRoute({ ledger }: ImportedSite, route: SourceNode, error: Unsupported): void {
   ledger.say(route, "left out", `the route is left out, because ${error.message}`);
   ledger.say(error.node, "left out", `${error.message}. Check what the route protects, and set it up by hand`, true);
 }

@@ -1,14 +1,14 @@
 /** Imports `config.yml` of cloudflared: an agent file, and policies for hostnames with path rules. */
 import { dirname, resolve } from "node:path";
-import { entriesAt, isTrue, itemsAt, nodeAt, textAt } from "../formats/tree.ts";
-import type { SourceNode } from "../formats/tree.ts";
-import { readYaml } from "../formats/yaml.ts";
+import { entriesAt, isTrue, itemsAt, nodeAt, textAt } from "../formats/source-tree.ts";
+import type { SourceNode } from "../formats/source-tree.ts";
+import { readYaml } from "../formats/yaml-tree.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { Ledger } from "../ledger/ledger.ts";
-import { Names } from "../report/names.ts";
+import { Names } from "../report/unique-names.ts";
 import type { Imported } from "../report/report.ts";
-import { cloudflaredKeys } from "./keys.ts";
-import { tunnelFor } from "./services.ts";
+import { cloudflaredKeys } from "./cloudflared-keys.ts";
+import { tunnelFor } from "./service-tunnels.ts";
 
 interface Rule {
   readonly node: SourceNode;
@@ -56,7 +56,7 @@ export function importCloudflared(file: string, text: string, document: string):
     const { proto: _, ...rest } = rule.tunnel as JsonObject;
     tunnels[names.take([new URL(url).hostname])] = { ...rest, url, bindings: ["internal"] };
   }
-  for (const rule of rules) if (rule.hostname === undefined) sayCatchAll(rule, rules, ledger);
+  for (const rule of rules) if (rule.hostname === undefined) reportCatchAll(rule, rules, ledger);
   const level = textAt(root, "loglevel");
   const agentFile = {
     ...(level !== undefined && { log_level: level === "fatal" ? "error" : level }),
@@ -140,7 +140,7 @@ function policyRule(rule: Rule, internal: Map<Rule, string>): JsonObject[] {
   return [{ ...expressions, actions: [{ type: "forward-internal", config: { url } }] }];
 }
 
-function sayCatchAll({ node, service, status, path }: Rule, rules: readonly Rule[], ledger: Ledger): void {
+function reportCatchAll({ node, service, status, path }: Rule, rules: readonly Rule[], ledger: Ledger): void {
   if (status !== undefined) {
     const used = rules.some((rule) => rule.hostname !== undefined && rule.path !== undefined);
     const text = used

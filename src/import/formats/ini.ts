@@ -1,8 +1,8 @@
 /** Reads the INI form of frp before version 0.52: sections with `key = value` lines. */
 import { ImportIssue } from "../report/report.ts";
-import type { Place } from "../report/report.ts";
-import { Bounds } from "./tree.ts";
-import type { SourceEntry, SourceNode } from "./tree.ts";
+import type { SettingPlace } from "../report/report.ts";
+import { Bounds } from "./source-tree.ts";
+import type { SourceEntry, SourceNode } from "./source-tree.ts";
 
 /**
  * Each section is an entry of the root.
@@ -12,7 +12,7 @@ export function readIni(file: string, text: string): SourceNode {
   const sections: (SourceEntry & { readonly entries: SourceEntry[] })[] = [];
   const bounds = new Bounds();
   for (const [index, line] of text.split(/\r?\n/).entries()) {
-    const place: Place = { file, line: index + 1, column: line.length - line.trimStart().length + 1 };
+    const place: SettingPlace = { file, line: index + 1, column: line.length - line.trimStart().length + 1 };
     const content = line.trim();
     if (content === "" || content.startsWith("#") || content.startsWith(";")) continue;
     bounds.count(place, 1);

@@ -1,9 +1,9 @@
 /** Reads JSON with a pointer (RFC 6901) for every value. */
 import { JsonIssue, parseJsonObject } from "../../lib/json.ts";
 import { ImportIssue } from "../report/report.ts";
-import type { Place } from "../report/report.ts";
-import { Bounds } from "./tree.ts";
-import type { SourceNode } from "./tree.ts";
+import type { SettingPlace } from "../report/report.ts";
+import { Bounds } from "./source-tree.ts";
+import type { SourceNode } from "./source-tree.ts";
 
 /** @throws ImportIssue for text that is not a single JSON object */
 export function readJsonTree(file: string, text: string): SourceNode {
@@ -17,9 +17,9 @@ export function readJsonTree(file: string, text: string): SourceNode {
   return treeOf(value, { file, pointer: "" }, 1, new Bounds());
 }
 
-function treeOf(value: unknown, place: Place, depth: number, bounds: Bounds): SourceNode {
+function treeOf(value: unknown, place: SettingPlace, depth: number, bounds: Bounds): SourceNode {
   bounds.count(place, depth);
-  const below = (key: string): Place => ({
+  const below = (key: string): SettingPlace => ({
     ...place,
     pointer: `${place.pointer}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`,
   });

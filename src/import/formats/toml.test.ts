@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { ImportIssue } from "../report/report.ts";
 import { readToml } from "./toml.ts";
-import type { SourceNode } from "./tree.ts";
+import type { SourceNode } from "./source-tree.ts";
 
 /** Returns the tree without positions. */
 function plain({ value }: SourceNode): unknown {

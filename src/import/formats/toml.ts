@@ -1,20 +1,20 @@
 /** Reads TOML 1.0 without dates, with the position of every value. */
 import { ImportIssue } from "../report/report.ts";
-import type { Place } from "../report/report.ts";
-import { Bounds } from "./tree.ts";
-import type { SourceEntry, SourceNode } from "./tree.ts";
+import type { SettingPlace } from "../report/report.ts";
+import { Bounds } from "./source-tree.ts";
+import type { SourceEntry, SourceNode } from "./source-tree.ts";
 
 /** A map that later lines can extend. */
 interface Table {
-  readonly place: Place;
-  readonly entries: { readonly key: string; readonly place: Place; node: OpenNode }[];
+  readonly place: SettingPlace;
+  readonly entries: { readonly key: string; readonly place: SettingPlace; node: OpenNode }[];
   /** Whether the table is complete, like inline tables and values. */
   readonly isClosed: boolean;
 }
 type OpenNode =
   | { readonly kind: "value"; readonly node: SourceNode }
   | { readonly kind: "table"; readonly table: Table }
-  | { readonly kind: "tables"; readonly tables: Table[]; readonly place: Place };
+  | { readonly kind: "tables"; readonly tables: Table[]; readonly place: SettingPlace };
 
 /** @throws ImportIssue with line and column */
 export function readToml(file: string, text: string): SourceNode {
@@ -99,7 +99,7 @@ class TomlReader {
     holder.entries.push({ key, place, node: { kind: "value", node } });
   }
 
-  #tableAt(from: Table, path: readonly string[], place: Place): Table {
+  #tableAt(from: Table, path: readonly string[], place: SettingPlace): Table {
     let table = from;
     for (const [depth, key] of path.entries()) {
       this.#bounds.count(place, depth);
@@ -148,7 +148,7 @@ class TomlReader {
     throw new ImportIssue(place, "expected a value: a text in quotes, a number, true, false, a list or a table");
   }
 
-  #array(place: Place, depth: number): SourceNode {
+  #array(place: SettingPlace, depth: number): SourceNode {
     const items: SourceNode[] = [];
     this.#move(1);
     for (;;) {
@@ -163,7 +163,7 @@ class TomlReader {
     return { place, value: { kind: "list", items } };
   }
 
-  #inline(place: Place, depth: number): SourceNode {
+  #inline(place: SettingPlace, depth: number): SourceNode {
     const table: Table = { place, entries: [], isClosed: true };
     this.#move(1);
     this.#skip(/[ \t]/y);
@@ -247,7 +247,7 @@ class TomlReader {
     this.#at += length;
   }
 
-  #place(): Place {
+  #place(): SettingPlace {
     return { file: this.#file, line: this.#line, column: this.#at - this.#lineStart + 1 };
   }
 

@@ -2,14 +2,14 @@
 import { dirname, extname, resolve } from "node:path";
 import { readIni } from "../formats/ini.ts";
 import { readToml } from "../formats/toml.ts";
-import { entriesAt, textAt } from "../formats/tree.ts";
-import type { SourceNode } from "../formats/tree.ts";
-import { readYaml } from "../formats/yaml.ts";
+import { entriesAt, textAt } from "../formats/source-tree.ts";
+import type { SourceNode } from "../formats/source-tree.ts";
+import { readYaml } from "../formats/yaml-tree.ts";
 import { ImportIssue } from "../report/report.ts";
 import type { Imported, ReportLine } from "../report/report.ts";
-import { readClient } from "./client.ts";
+import { readClient } from "./frp-client.ts";
 import { fromLegacy } from "./legacy.ts";
-import { readServer } from "./server.ts";
+import { readServer } from "./frp-server.ts";
 
 export interface FrpFile {
   readonly file: string;
@@ -33,12 +33,12 @@ export function importFrp(files: readonly FrpFile[], document: string): Imported
 }
 
 function treeOf(file: string, text: string): SourceNode {
-  const root = parse(file, text);
+  const root = parseConfig(file, text);
   refuseTemplates(root);
   return root;
 }
 
-function parse(file: string, text: string): SourceNode {
+function parseConfig(file: string, text: string): SourceNode {
   const name = extname(file).toLowerCase();
   if (name === ".yaml" || name === ".yml" || name === ".json") return readYaml(file, text);
   const isIni = name === ".ini" || /^\s*\[common\]/m.test(text);

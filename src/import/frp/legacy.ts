@@ -1,6 +1,6 @@
 /** Converts the INI form of frp to the tree of the TOML form. Positions remain those of the INI file. */
-import type { SourceEntry, SourceNode } from "../formats/tree.ts";
-import type { Place } from "../report/report.ts";
+import type { SourceEntry, SourceNode } from "../formats/source-tree.ts";
+import type { SettingPlace } from "../report/report.ts";
 
 const commonNames: Readonly<Record<string, string>> = {
   authentication_method: "auth.method",
@@ -79,28 +79,28 @@ const lists: ReadonlySet<string> = new Set([
   "allowPorts",
 ]);
 
-type Made = Map<string, { readonly place: Place; readonly value: SourceNode | Made }>;
+type LegacyTable = Map<string, { readonly place: SettingPlace; readonly value: SourceNode | LegacyTable }>;
 
 /** Sections other than `[common]` are proxies, or visitors according to their `role`. */
 export function fromLegacy(root: SourceNode): SourceNode {
   const sections = root.value.kind === "map" ? root.value.entries : [];
-  const common: Made = new Map();
+  const common: LegacyTable = new Map();
   const proxies: SourceNode[] = [];
   const visitors: SourceNode[] = [];
   for (const { key, place, node } of sections) {
     const entries = node.value.kind === "map" ? node.value.entries : [];
     if (key === "common") {
       for (const entry of entries)
-        put(
+        putEntry(
           common,
-          prefixed(entry.key, "meta_", "metadatas.") ?? commonNames[entry.key] ?? camelCase(entry.key),
+          addPrefix(entry.key, "meta_", "metadatas.") ?? commonNames[entry.key] ?? camelCase(entry.key),
           entry,
         );
       continue;
     }
-    const made: Made = new Map();
-    put(made, "name", { key, place, node: { place, value: { kind: "text", text: key } } });
-    for (const entry of entries) put(made, proxyKey(entry.key), entry);
+    const made: LegacyTable = new Map();
+    putEntry(made, "name", { key, place, node: { place, value: { kind: "text", text: key } } });
+    for (const entry of entries) putEntry(made, proxyKey(entry.key), entry);
     const isVisitor = entries.some(
       (entry) => entry.key === "role" && entry.node.value.kind === "text" && entry.node.value.text === "visitor",
     );
@@ -120,16 +120,16 @@ export function fromLegacy(root: SourceNode): SourceNode {
 
 function proxyKey(key: string): string {
   return (
-    prefixed(key, "header_", "requestHeaders.set.") ??
-    prefixed(key, "plugin_header_", "plugin.requestHeaders.set.") ??
-    prefixed(key, "meta_", "metadatas.") ??
-    prefixed(key, "health_check_", "healthCheck.") ??
+    addPrefix(key, "header_", "requestHeaders.set.") ??
+    addPrefix(key, "plugin_header_", "plugin.requestHeaders.set.") ??
+    addPrefix(key, "meta_", "metadatas.") ??
+    addPrefix(key, "health_check_", "healthCheck.") ??
     proxyNames[key] ??
     camelCase(key)
   );
 }
 
-function prefixed(key: string, prefix: string, path: string): string | undefined {
+function addPrefix(key: string, prefix: string, path: string): string | undefined {
   return key.startsWith(prefix) ? path + key.slice(prefix.length) : undefined;
 }
 
@@ -137,7 +137,7 @@ function camelCase(key: string): string {
   return key.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-function put(made: Made, path: string, { place, node }: SourceEntry): void {
+function putEntry(made: LegacyTable, path: string, { place, node }: SourceEntry): void {
   const [key = "", ...rest] = path.split(".");
   if (rest.length === 0) {
     const isList = lists.has(key) && node.value.kind === "text";
@@ -145,9 +145,9 @@ function put(made: Made, path: string, { place, node }: SourceEntry): void {
     return;
   }
   const known = made.get(key)?.value;
-  const inner: Made = known instanceof Map ? known : new Map();
+  const inner: LegacyTable = known instanceof Map ? known : new Map();
   made.set(key, { place, value: inner });
-  put(inner, rest.join("."), { key, place, node });
+  putEntry(inner, rest.join("."), { key, place, node });
 }
 
 function listOf({ place, value }: SourceNode): SourceNode {
@@ -158,7 +158,7 @@ function listOf({ place, value }: SourceNode): SourceNode {
   };
 }
 
-function treeOf(made: Made, place: Place): SourceNode {
+function treeOf(made: LegacyTable, place: SettingPlace): SourceNode {
   const entries = [...made].map(([key, one]): SourceEntry => ({
     key,
     place: one.place,

@@ -1,6 +1,6 @@
 /** Hosts that several proxies serve by path prefix. The longest location wins. */
 import type { JsonObject } from "../../lib/json.ts";
-import type { Names } from "../report/names.ts";
+import type { Names } from "../report/unique-names.ts";
 
 interface Location {
   readonly name: string;

@@ -1,7 +1,7 @@
 /** Ensures that every setting of a source has a line in the report. */
-import { nearest } from "../../lib/nearest.ts";
-import type { SourceNode } from "../formats/tree.ts";
-import type { LineKind, Place, ReportLine } from "../report/report.ts";
+import { findNearest } from "../../lib/nearest.ts";
+import type { SourceNode } from "../formats/source-tree.ts";
+import type { LineKind, SettingPlace, ReportLine } from "../report/report.ts";
 
 /** Result of one documented key of a source. Guides print these rows. */
 export interface KeyRow {
@@ -55,7 +55,7 @@ export class Ledger {
 
   #walk(
     node: SourceNode,
-    place: Place,
+    place: SettingPlace,
     key: string,
     branch: Branch | undefined,
     above: Inherited,
@@ -94,7 +94,7 @@ export class Ledger {
   /** An undocumented key may protect something, so it counts as a guard. */
   #unknown(key: string): Word {
     const last = key.slice(key.lastIndexOf(".") + 1);
-    const near = nearest(last, [...allKeys(this.#root)]);
+    const near = findNearest(last, [...allKeys(this.#root)]);
     const hint = near === undefined || near === last ? "" : ` Did you mean "${near}"?`;
     const text = `this key is unknown to the import.${hint} Check what it does, and set it up by hand`;
     return { kind: "left out", text, guardsAccess: true };

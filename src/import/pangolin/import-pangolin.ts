@@ -1,16 +1,16 @@
 /** Imports blueprints of Pangolin: edges and routes, and one agent file per site. */
 import type { JsonObject } from "../../lib/json.ts";
-import { entriesAt, itemsAt, nodeAt, textAt } from "../formats/tree.ts";
-import type { SourceEntry, SourceNode } from "../formats/tree.ts";
-import { readYaml } from "../formats/yaml.ts";
+import { entriesAt, itemsAt, nodeAt, textAt } from "../formats/source-tree.ts";
+import type { SourceEntry, SourceNode } from "../formats/source-tree.ts";
+import { readYaml } from "../formats/yaml-tree.ts";
 import { Ledger } from "../ledger/ledger.ts";
-import { hasTemplate } from "../report/template.ts";
-import { Names, slug } from "../report/names.ts";
+import { hasTemplate } from "../report/template-literal.ts";
+import { Names, toSlug } from "../report/unique-names.ts";
 import type { Imported } from "../report/report.ts";
-import { pangolinKeys } from "./keys.ts";
-import { policyRules } from "./rules.ts";
+import { pangolinKeys } from "./pangolin-keys.ts";
+import { policyRules } from "./pangolin-rules.ts";
 
-interface Target {
+interface PangolinTarget {
   readonly node: SourceNode;
   readonly site: string;
   readonly address: string;
@@ -52,7 +52,7 @@ class BlueprintReader {
 
   finish(root: SourceNode, document: string): Imported {
     const agents = [...this.#sites].map(
-      ([site, tunnels]) => [site === "" ? "agent.yml" : `agent-${slug(site)}.yml`, { tunnels }] as const,
+      ([site, tunnels]) => [site === "" ? "agent.yml" : `agent-${toSlug(site)}.yml`, { tunnels }] as const,
     );
     const order = ["tunnel_group_backend", "https_edge", "https_edge_route"];
     const objects = Object.fromEntries(
@@ -66,13 +66,13 @@ class BlueprintReader {
     };
   }
 
-  #readHttp(key: string, node: SourceNode, host: string, targets: readonly Target[]): void {
+  #readHttp(key: string, node: SourceNode, host: string, targets: readonly PangolinTarget[]): void {
     const edge = this.#names.take([key]);
     const name = textAt(node, "name");
     this.#put("https_edge", edge, { ...(name !== undefined && { description: name }), hostports: [`${host}:443`] });
     const rules = policyRules(node, this.#ledger);
     const serverName = textAt(node, "tls-server-name");
-    const routes = new Map<string, Target[]>();
+    const routes = new Map<string, PangolinTarget[]>();
     for (const target of targets) {
       const match = this.#matchOf(target.node);
       if (match !== undefined) routes.set(match, [...(routes.get(match) ?? []), target]);
@@ -108,7 +108,7 @@ class BlueprintReader {
     }
   }
 
-  #targetOf(node: SourceNode, isTcp: boolean): Target | undefined {
+  #targetOf(node: SourceNode, isTcp: boolean): PangolinTarget | undefined {
     if (textAt(node, "enabled") === "false") {
       this.#ledger.say(node, "left out", "the target is not enabled");
       return undefined;

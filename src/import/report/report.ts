@@ -4,7 +4,7 @@ import type { JsonObject } from "../../lib/json.ts";
 export type LineKind = "mapped" | "mapped differently" | "left out";
 
 /** Position of a setting: line and column in a text, or a pointer (RFC 6901) in JSON. */
-export interface Place {
+export interface SettingPlace {
   readonly file: string;
   readonly line?: number;
   readonly column?: number;
@@ -12,7 +12,7 @@ export interface Place {
 }
 
 export interface ReportLine {
-  readonly place: Place;
+  readonly place: SettingPlace;
   /** Path of the setting in the source, such as `proxies[0].localPort`. */
   readonly key: string;
   readonly kind: LineKind;
@@ -51,12 +51,12 @@ export interface Imported {
 
 /** Input that cannot be imported. The message contains the position and the rule. */
 export class ImportIssue extends Error {
-  constructor(place: Place, message: string, options?: ErrorOptions) {
+  constructor(place: SettingPlace, message: string, options?: ErrorOptions) {
     super(`${placeText(place)}: ${message}`, options);
   }
 }
 
-export function placeText({ file, line, column, pointer }: Place): string {
+export function placeText({ file, line, column, pointer }: SettingPlace): string {
   if (pointer !== undefined) return pointer === "" ? file : `${file}#${pointer}`;
   return line === undefined ? file : `${file}:${line}:${column ?? 1}`;
 }

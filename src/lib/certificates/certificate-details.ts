@@ -72,20 +72,20 @@ export function readPemCertificates(pem: string, maxCount: number): readonly X50
 }
 
 export function certificateDetails(certificate: X509Certificate): CertificateDetails {
-  const subject = names(certificate.subject);
+  const subject = parseNames(certificate.subject);
   const alternatives = (certificate.subjectAltName ?? "").split(", ");
   const ofType = (type: string): string[] =>
     alternatives.filter((one) => one.startsWith(`${type}:`)).map((one) => one.slice(type.length + 1));
   return {
     subjectCommonName: subject.get("CN") ?? "",
-    issuerCommonName: names(certificate.issuer).get("CN") ?? "",
+    issuerCommonName: parseNames(certificate.issuer).get("CN") ?? "",
     organization: subject.get("O") ?? "",
     organizationalUnit: subject.get("OU") ?? "",
     locality: subject.get("L") ?? "",
     province: subject.get("ST") ?? "",
     country: subject.get("C") ?? "",
-    notBefore: time(certificate.validFromDate),
-    notAfter: time(certificate.validToDate),
+    notBefore: formatTime(certificate.validFromDate),
+    notAfter: formatTime(certificate.validToDate),
     keyUsages: readableKeyUsages(certificate.raw),
     extendedKeyUsages: (certificate.keyUsage ?? []).map((oid) => extendedUsageNames[oid] ?? oid),
     dnsNames: ofType("DNS"),
@@ -99,7 +99,7 @@ function keyType(type: string | undefined): string {
   return type === "ec" ? "ecdsa" : type === "rsa-pss" ? "rsa" : (type ?? "");
 }
 
-function names(text: string): ReadonlyMap<string, string> {
+function parseNames(text: string): ReadonlyMap<string, string> {
   return new Map(
     text.split("\n").map((line) => {
       const equals = line.indexOf("=");
@@ -108,7 +108,7 @@ function names(text: string): ReadonlyMap<string, string> {
   );
 }
 
-function time(date: Date): string {
+function formatTime(date: Date): string {
   return `${date.toISOString().slice(0, 19)}Z`;
 }
 

@@ -14,21 +14,21 @@ const extensionsTag = 0xa3;
 
 /** Returns the extensions in the certificate's order. Throws if the bytes are no certificate. @param certificate DER */
 export function certificateExtensions(certificate: Buffer): CertificateExtension[] {
-  const [signed] = readDer(inside(certificate));
-  const fields = readDer(inside(signed?.whole ?? Buffer.alloc(0)));
+  const [signed] = readDer(unwrapElement(certificate));
+  const fields = readDer(unwrapElement(signed?.whole ?? Buffer.alloc(0)));
   const list = fields.find((field) => field.tag === extensionsTag);
   if (!list) return [];
-  return readDer(inside(list.body)).map(({ body }) => {
+  return readDer(unwrapElement(list.body)).map(({ body }) => {
     const parts = readDer(body);
     const id = parts.find((part) => part.tag === tag.oid);
     const value = parts.find((part) => part.tag === tag.octetString);
     if (!id || !value) throw new Error("read an extension: it has no identifier or no value");
     const critical = parts.some((part) => part.tag === tag.boolean && part.body[0] === 0xff);
-    return { oid: dotted(id.body), critical, value: value.body };
+    return { oid: renderOid(id.body), critical, value: value.body };
   });
 }
 
-function inside(element: Buffer): Buffer {
+function unwrapElement(element: Buffer): Buffer {
   const [outer] = readDer(element);
   if (outer?.tag !== tag.sequence) throw new Error("read a certificate: there is no sequence");
   return outer.body;
@@ -38,7 +38,7 @@ function inside(element: Buffer): Buffer {
 const maxIdentifier = 128;
 
 /** X.690 §8.19. */
-function dotted(body: Buffer): string {
+function renderOid(body: Buffer): string {
   if (body.length > maxIdentifier) return "";
   const arcs: bigint[] = [];
   let arc = 0n;

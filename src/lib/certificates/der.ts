@@ -22,50 +22,50 @@ export interface DerElement {
 }
 
 /** Tag, definite length, and the parts one after another. */
-export function der(elementTag: number, ...parts: readonly Uint8Array[]): Buffer {
+export function encodeDer(elementTag: number, ...parts: readonly Uint8Array[]): Buffer {
   const body = Buffer.concat(parts);
   if (body.length < 0x80) return Buffer.concat([Buffer.from([elementTag, body.length]), body]);
   const length = unsignedBytes(BigInt(body.length));
   return Buffer.concat([Buffer.from([elementTag, 0x80 | length.length]), length, body]);
 }
 
-export function sequence(...parts: readonly Uint8Array[]): Buffer {
-  return der(tag.sequence, ...parts);
+export function encodeSequence(...parts: readonly Uint8Array[]): Buffer {
+  return encodeDer(tag.sequence, ...parts);
 }
 
 /** `[number]` with separate contents, `EXPLICIT` or a constructed `IMPLICIT`. */
-export function context(number: number, ...parts: readonly Uint8Array[]): Buffer {
-  return der(0xa0 | number, ...parts);
+export function encodeContext(number: number, ...parts: readonly Uint8Array[]): Buffer {
+  return encodeDer(0xa0 | number, ...parts);
 }
 
 /** `[number] IMPLICIT` of a primitive type. */
 export function contextPrimitive(number: number, bytes: Uint8Array): Buffer {
-  return der(0x80 | number, bytes);
+  return encodeDer(0x80 | number, bytes);
 }
 
 /** A non-negative integer, from a number or from big-endian bytes. */
-export function integer(value: number | Uint8Array): Buffer {
+export function encodeInteger(value: number | Uint8Array): Buffer {
   const given = typeof value === "number" ? unsignedBytes(BigInt(value)) : Buffer.from(value);
   let start = 0;
   while (start < given.length - 1 && given[start] === 0) start += 1;
   const bytes = given.subarray(start);
-  return der(tag.integer, ...((bytes[0] ?? 0) >= 0x80 ? [Buffer.from([0]), bytes] : [bytes]));
+  return encodeDer(tag.integer, ...((bytes[0] ?? 0) >= 0x80 ? [Buffer.from([0]), bytes] : [bytes]));
 }
 
-export function boolean(value: boolean): Buffer {
-  return der(tag.boolean, Buffer.from([value ? 0xff : 0]));
+export function encodeBoolean(value: boolean): Buffer {
+  return encodeDer(tag.boolean, Buffer.from([value ? 0xff : 0]));
 }
 
 export function octetString(bytes: Uint8Array): Buffer {
-  return der(tag.octetString, bytes);
+  return encodeDer(tag.octetString, bytes);
 }
 
 export function bitString(bytes: Uint8Array, unusedBits = 0): Buffer {
-  return der(tag.bitString, Buffer.from([unusedBits]), bytes);
+  return encodeDer(tag.bitString, Buffer.from([unusedBits]), bytes);
 }
 
 /** An object identifier from its dotted form. */
-export function oid(dotted: string): Buffer {
+export function encodeOid(dotted: string): Buffer {
   const arcs = dotted.split(".").map(Number);
   const [first = 0, second = 0, ...rest] = arcs;
   const bytes: number[] = [];
@@ -75,15 +75,15 @@ export function oid(dotted: string): Buffer {
       septets.unshift((left & 0x7f) | 0x80);
     bytes.push(...septets);
   }
-  return der(tag.oid, Buffer.from(bytes));
+  return encodeDer(tag.oid, Buffer.from(bytes));
 }
 
 /** A time in whole seconds, in the format of RFC 5280 §4.1.2.5: UTCTime up to 2049, GeneralizedTime after. */
-export function time(epochMs: number): Buffer {
+export function encodeTime(epochMs: number): Buffer {
   const digits = new Date(epochMs).toISOString().replaceAll(/[-:T]/g, "").slice(0, 14);
   return digits < "2050"
-    ? der(tag.utcTime, Buffer.from(`${digits.slice(2)}Z`, "latin1"))
-    : der(tag.generalizedTime, Buffer.from(`${digits}Z`, "latin1"));
+    ? encodeDer(tag.utcTime, Buffer.from(`${digits.slice(2)}Z`, "latin1"))
+    : encodeDer(tag.generalizedTime, Buffer.from(`${digits}Z`, "latin1"));
 }
 
 /**

@@ -1,6 +1,6 @@
 /** Requests for certificates (PKCS #10, RFC 2986). */
-import { context, der, integer, oid, sequence, tag } from "./der.ts";
-import { extension, generalName, newKeyPair, signedDer } from "./x509.ts";
+import { encodeContext, encodeDer, encodeInteger, encodeOid, encodeSequence, tag } from "./der.ts";
+import { encodeExtension, generalName, newKeyPair, signDer } from "./x509.ts";
 import type { KeyType } from "./x509.ts";
 
 export interface SigningRequest {
@@ -16,16 +16,16 @@ export interface SigningRequest {
  */
 export async function createSigningRequest(names: readonly string[], keyType: KeyType): Promise<SigningRequest> {
   const { publicKey, privateKey } = await newKeyPair(keyType);
-  const extensions = sequence(extension("2.5.29.17", sequence(...names.map(generalName))));
-  const toBeSigned = sequence(
-    integer(0),
-    sequence(),
+  const extensions = encodeSequence(encodeExtension("2.5.29.17", encodeSequence(...names.map(generalName))));
+  const toBeSigned = encodeSequence(
+    encodeInteger(0),
+    encodeSequence(),
     publicKey.export({ type: "spki", format: "der" }),
     // extensionRequest (RFC 2985 §5.4.2)
-    context(0, sequence(oid("1.2.840.113549.1.9.14"), der(tag.set, extensions))),
+    encodeContext(0, encodeSequence(encodeOid("1.2.840.113549.1.9.14"), encodeDer(tag.set, extensions))),
   );
   return {
-    request: await signedDer(toBeSigned, privateKey),
+    request: await signDer(toBeSigned, privateKey),
     keyPem: privateKey.export({ type: "pkcs8", format: "pem" }) as string,
   };
 }

@@ -5,17 +5,17 @@ import { isIP } from "node:net";
 import { promisify } from "node:util";
 import {
   bitString,
-  boolean,
-  context,
+  encodeBoolean,
+  encodeContext,
   contextPrimitive,
-  der,
-  integer,
+  encodeDer,
+  encodeInteger,
   octetString,
-  oid,
+  encodeOid,
   readDer,
-  sequence,
+  encodeSequence,
   tag,
-  time,
+  encodeTime,
 } from "./der.ts";
 import { dayMs } from "../durations.ts";
 
@@ -77,8 +77,8 @@ const usageOids: Record<ExtendedUsage, string> = {
   serverAuth: "1.3.6.1.5.5.7.3.1",
   clientAuth: "1.3.6.1.5.5.7.3.2",
 };
-const ecdsaWithSha256 = sequence(oid("1.2.840.10045.4.3.2"));
-const rsaWithSha256 = sequence(oid("1.2.840.113549.1.1.11"), der(tag.null));
+const ecdsaWithSha256 = encodeSequence(encodeOid("1.2.840.10045.4.3.2"));
+const rsaWithSha256 = encodeSequence(encodeOid("1.2.840.113549.1.1.11"), encodeDer(tag.null));
 const makeKeyPair = promisify(generateKeyPair) as (
   type: string,
   options: object,
@@ -88,14 +88,18 @@ const signAsync = promisify(sign) as (algorithm: string, data: Buffer, key: KeyO
 /** Creates a certificate authority: ECDSA P-256, `CA:TRUE`, `keyCertSign`. Runs outside the calling thread. */
 export async function createAuthority(options: AuthorityOptions): Promise<KeyedCertificate> {
   const { pathLength } = options;
-  return make({
+  return makeCertificate({
     subject: commonName(options.commonName),
-    ...validity(options.now, options.days ?? 3650, options.issuer),
+    ...computeValidity(options.now, options.days ?? 3650, options.issuer),
     keyType: "ec",
     issuer: options.issuer,
     extensions: () => [
-      extension("2.5.29.19", sequence(boolean(true), ...(pathLength === undefined ? [] : [integer(pathLength)])), true),
-      extension("2.5.29.15", bitString(Buffer.from([0b0000_0110]), 1), true),
+      encodeExtension(
+        "2.5.29.19",
+        encodeSequence(encodeBoolean(true), ...(pathLength === undefined ? [] : [encodeInteger(pathLength)])),
+        true,
+      ),
+      encodeExtension("2.5.29.15", bitString(Buffer.from([0b0000_0110]), 1), true),
     ],
   });
 }
@@ -105,12 +109,12 @@ export async function createAuthority(options: AuthorityOptions): Promise<KeyedC
  * outside the calling thread. Throws on names that are neither DNS names nor IP addresses.
  */
 export async function issueLeaf(authority: KeyedCertificate, options: LeafOptions): Promise<KeyedCertificate> {
-  return make(leafPlan(options, authority));
+  return makeCertificate(leafPlan(options, authority));
 }
 
 /** Creates a self-signed certificate, for example for a key that others must trust explicitly. */
 export async function createSelfSigned(options: LeafOptions): Promise<KeyedCertificate> {
-  return make(leafPlan(options, undefined));
+  return makeCertificate(leafPlan(options, undefined));
 }
 
 /** Returns the certificates of a PEM text, in order. Throws if one of them is unreadable, or if there are none. */
@@ -128,51 +132,51 @@ function leafPlan(options: LeafOptions, issuer: KeyedCertificate | undefined): P
   }
   const subject = options.commonName ?? (first.length <= maxCommonName ? first : undefined);
   return {
-    subject: subject === undefined ? sequence() : commonName(subject),
-    ...validity(options.now, options.days, issuer),
+    subject: subject === undefined ? encodeSequence() : commonName(subject),
+    ...computeValidity(options.now, options.days, issuer),
     keyType,
     issuer,
     extensions: () => [
-      extension("2.5.29.19", sequence(), true),
+      encodeExtension("2.5.29.19", encodeSequence(), true),
       // digitalSignature, and keyEncipherment if the key supports it (RFC 8017, RFC 3279 §2.3.1)
-      extension(
+      encodeExtension(
         "2.5.29.15",
         keyType === "rsa" ? bitString(Buffer.from([0xa0]), 5) : bitString(Buffer.from([0x80]), 7),
         true,
       ),
-      extension("2.5.29.37", sequence(...usages.map((usage) => oid(usageOids[usage])))),
+      encodeExtension("2.5.29.37", encodeSequence(...usages.map((usage) => encodeOid(usageOids[usage])))),
       // RFC 5280 §4.2.1.6: critical if the subject is empty
-      extension("2.5.29.17", sequence(...names.map(generalName)), subject === undefined),
+      encodeExtension("2.5.29.17", encodeSequence(...names.map(generalName)), subject === undefined),
       ...(options.extensions ?? []),
     ],
   };
 }
 
-async function make(plan: Plan): Promise<KeyedCertificate> {
+async function makeCertificate(plan: Plan): Promise<KeyedCertificate> {
   const { publicKey, privateKey } = await newKeyPair(plan.keyType);
   const issuer = plan.issuer && readIssuer(plan.issuer);
   const signingKey = issuer?.key ?? privateKey;
   const subjectKeyId = keyId(publicKey);
   const authorityKeyId = issuer ? issuer.keyId : subjectKeyId;
-  const toBeSigned = sequence(
-    context(0, integer(2)),
-    integer(serialNumber()),
+  const toBeSigned = encodeSequence(
+    encodeContext(0, encodeInteger(2)),
+    encodeInteger(serialNumber()),
     signatureAlgorithm(signingKey),
     issuer?.subject ?? plan.subject,
-    sequence(time(plan.notBefore), time(plan.notAfter)),
+    encodeSequence(encodeTime(plan.notBefore), encodeTime(plan.notAfter)),
     plan.subject,
     publicKey.export({ type: "spki", format: "der" }),
-    context(
+    encodeContext(
       3,
-      sequence(
+      encodeSequence(
         ...plan.extensions(publicKey),
-        extension("2.5.29.14", octetString(subjectKeyId)),
-        ...(authorityKeyId ? [extension("2.5.29.35", sequence(contextPrimitive(0, authorityKeyId)))] : []),
+        encodeExtension("2.5.29.14", octetString(subjectKeyId)),
+        ...(authorityKeyId ? [encodeExtension("2.5.29.35", encodeSequence(contextPrimitive(0, authorityKeyId)))] : []),
       ),
     ),
   );
   return {
-    certificatePem: pem("CERTIFICATE", await signedDer(toBeSigned, signingKey)),
+    certificatePem: toPem("CERTIFICATE", await signDer(toBeSigned, signingKey)),
     keyPem: privateKey.export({ type: "pkcs8", format: "pem" }) as string,
   };
 }
@@ -183,9 +187,9 @@ export function newKeyPair(type: KeyType): Promise<{ publicKey: KeyObject; priva
 }
 
 /** `SEQUENCE { toBeSigned, algorithm, signature }`, the format of certificates and of requests for them. */
-export async function signedDer(toBeSigned: Buffer, key: KeyObject): Promise<Buffer> {
+export async function signDer(toBeSigned: Buffer, key: KeyObject): Promise<Buffer> {
   const signature = await signAsync("sha256", toBeSigned, key);
-  return sequence(toBeSigned, signatureAlgorithm(key), bitString(signature));
+  return encodeSequence(toBeSigned, signatureAlgorithm(key), bitString(signature));
 }
 
 function signatureAlgorithm(key: KeyObject): Buffer {
@@ -214,7 +218,7 @@ function issuerFields(raw: Buffer): { subject: Buffer; keyId: Buffer | undefined
   }
   const extensions = fields.find((field) => field.tag === 0xa3);
   const list = extensions && readDer(extensions.body)[0];
-  const wanted = oid("2.5.29.14");
+  const wanted = encodeOid("2.5.29.14");
   for (const one of list ? readDer(list.body) : []) {
     const parts = readDer(one.body);
     const value = parts.at(-1);
@@ -223,7 +227,7 @@ function issuerFields(raw: Buffer): { subject: Buffer; keyId: Buffer | undefined
   return { subject: subject.whole, keyId: undefined };
 }
 
-function validity(
+function computeValidity(
   now: number,
   days: number,
   issuer: KeyedCertificate | undefined,
@@ -254,12 +258,12 @@ function commonName(text: string): Buffer {
   if (text.length === 0 || text.length > maxCommonName) {
     throw new Error(`issue certificate: a common name has 1 to ${maxCommonName} characters, not ${text.length}`);
   }
-  return sequence(der(tag.set, sequence(oid("2.5.4.3"), der(tag.utf8String, bytes))));
+  return encodeSequence(encodeDer(tag.set, encodeSequence(encodeOid("2.5.4.3"), encodeDer(tag.utf8String, bytes))));
 }
 
 /** An `Extension` (RFC 5280 §4.1) around its DER value. */
-export function extension(id: string, value: Buffer, critical = false): Buffer {
-  return sequence(oid(id), ...(critical ? [boolean(true)] : []), octetString(value));
+export function encodeExtension(id: string, value: Buffer, critical = false): Buffer {
+  return encodeSequence(encodeOid(id), ...(critical ? [encodeBoolean(true)] : []), octetString(value));
 }
 
 const dnsName = /^(\*\.)?([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/;
@@ -289,7 +293,7 @@ function ipv6Bytes(address: string): Buffer {
   return bytes;
 }
 
-function pem(label: string, bytes: Buffer): string {
+function toPem(label: string, bytes: Buffer): string {
   const lines = bytes.toString("base64").match(/.{1,64}/g) ?? [];
   return `-----BEGIN ${label}-----\n${lines.join("\n")}\n-----END ${label}-----\n`;
 }

@@ -50,7 +50,7 @@ export class Digests {
       const before = this.#newDigests;
       this.#newDigests = new Int32Array(this.#new * 2);
       this.#newDigests.set(before);
-      this.#newValues = longer(this.#newValues, this.#new * 2);
+      this.#newValues = growTable(this.#newValues, this.#new * 2);
     }
     this.#newDigests[this.#new] = digest;
     this.#newValues[this.#new] = value;
@@ -75,22 +75,22 @@ export class Digests {
 
   #enter(digest: number, value: number): void {
     const place = this.#placeOf(digest);
-    const there = this.#table[place] as number;
-    if (there === 0) {
+    const entryAt = this.#table[place] as number;
+    if (entryAt === 0) {
       this.#table[place] = value + 1;
       this.#digests[place] = digest;
       this.#taken += 1;
       return;
     }
     const entry = this.#newEntry(value);
-    if (there < ring) {
-      const only = this.#newEntry(there - 1);
+    if (entryAt < ring) {
+      const only = this.#newEntry(entryAt - 1);
       this.#link(only, entry);
       this.#link(entry, only);
       this.#table[place] = ring + only + 1;
       return;
     }
-    const first = there - ring - 1;
+    const first = entryAt - ring - 1;
     this.#link(this.#previous[first] as number, entry);
     this.#link(entry, first);
   }
@@ -99,14 +99,14 @@ export class Digests {
   remove(key: string, value: number): void {
     this.settle();
     const place = this.#placeOf(digestOf(key));
-    const there = this.#table[place] as number;
-    if (there < ring) {
-      if (there !== value + 1) return;
+    const entryAt = this.#table[place] as number;
+    if (entryAt < ring) {
+      if (entryAt !== value + 1) return;
       this.#taken -= 1;
       this.#close(place);
       return;
     }
-    const first = there - ring - 1;
+    const first = entryAt - ring - 1;
     let entry = first;
     while (this.#values[entry] !== value) {
       entry = this.#next[entry] as number;
@@ -124,11 +124,11 @@ export class Digests {
   /** Returns the values of `key` in the order in which they were added, and possibly values of other keys. */
   candidates(key: string): number[] {
     this.settle();
-    const there = this.#table[this.#placeOf(digestOf(key))] as number;
-    if (there === 0) return [];
-    if (there < ring) return [there - 1];
+    const entryAt = this.#table[this.#placeOf(digestOf(key))] as number;
+    if (entryAt === 0) return [];
+    if (entryAt < ring) return [entryAt - 1];
     const found: number[] = [];
-    const first = there - ring - 1;
+    const first = entryAt - ring - 1;
     let entry = first;
     do {
       found.push(this.#values[entry] as number);
@@ -176,11 +176,11 @@ export class Digests {
     this.#table = new Uint32Array(size);
     this.#digests = new Int32Array(size);
     for (let at = 0; at < table.length; at += 1) {
-      const there = table[at] as number;
-      if (there === 0) continue;
+      const entryAt = table[at] as number;
+      if (entryAt === 0) continue;
       const digest = digests[at] as number;
       const place = this.#placeOf(digest);
-      this.#table[place] = there;
+      this.#table[place] = entryAt;
       this.#digests[place] = digest;
     }
   }
@@ -190,9 +190,9 @@ export class Digests {
     if (entry === this.#entries) this.#entries += 1;
     if (entry === this.#values.length) {
       const size = entry * 2;
-      this.#values = longer(this.#values, size);
-      this.#next = longer(this.#next, size);
-      this.#previous = longer(this.#previous, size);
+      this.#values = growTable(this.#values, size);
+      this.#next = growTable(this.#next, size);
+      this.#previous = growTable(this.#previous, size);
     }
     this.#values[entry] = value;
     return entry;
@@ -200,7 +200,7 @@ export class Digests {
 }
 
 /** Returns a copy with room for more entries. */
-function longer(from: Uint32Array<ArrayBuffer>, size: number): Uint32Array<ArrayBuffer> {
+function growTable(from: Uint32Array<ArrayBuffer>, size: number): Uint32Array<ArrayBuffer> {
   const to = new Uint32Array(size);
   to.set(from);
   return to;
@@ -224,13 +224,13 @@ function digestOfBytes(bytes: Uint8Array, start: number, given: number): number 
   }
   let digest = seed ^ (end - start);
   let at = start;
-  for (; at + 4 <= end; at += 4) digest = mixed(digest, wordAt(bytes, at));
+  for (; at + 4 <= end; at += 4) digest = mixWord(digest, wordAt(bytes, at));
   // Masks the bytes of the last word that are beyond the end.
-  if (at < end) digest = mixed(digest, wordAt(bytes, at) & ((1 << ((end - at) * 8)) - 1));
+  if (at < end) digest = mixWord(digest, wordAt(bytes, at) & ((1 << ((end - at) * 8)) - 1));
   return digest;
 }
 
-function mixed(digest: number, word: number): number {
+function mixWord(digest: number, word: number): number {
   let mix = Math.imul(digest ^ word, 0x5bd1e995);
   mix ^= mix >>> 15;
   mix = Math.imul(mix, multiplier);

@@ -4,14 +4,17 @@ export interface NewestFirst<Entry> {
   readonly more: boolean;
 }
 
-interface Entry {
+interface IdentifiedEntry {
   readonly id: string;
   /** Whether this list knows the most about it. */
   readonly captured?: true;
 }
 
 /** Joins lists into one of at most `limit` entries. An entry of several lists is taken from where it was captured. */
-export function joinNewest<One extends Entry>(limit: number, lists: readonly NewestFirst<One>[]): NewestFirst<One> {
+export function joinNewest<One extends IdentifiedEntry>(
+  limit: number,
+  lists: readonly NewestFirst<One>[],
+): NewestFirst<One> {
   const byId = new Map<string, One>();
   for (const one of lists.flatMap(({ found }) => found)) {
     if (one.captured === true || !byId.has(one.id)) byId.set(one.id, one);

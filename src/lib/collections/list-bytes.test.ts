@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { seededRandom } from "../../../test/support/random.ts";
-import { timestamp } from "../clock.ts";
+import { formatTimestamp } from "../clock.ts";
 import { ValuePlaces, findValues } from "./list-bytes.ts";
 import { isThere, numberInBytes, timeInBytes, viewOf } from "./value-bytes.ts";
 
@@ -85,7 +85,7 @@ describe("numbers and times in bytes", () => {
       assert.deepEqual(read(time), [NaN, Date.parse(time)]);
     }
     for (let day = -200_000; day < 200_000; day += 37) {
-      const time = timestamp(day * 86_400_000);
+      const time = formatTimestamp(day * 86_400_000);
       assert.deepEqual(read(time), [NaN, Date.parse(time)], time);
     }
     assert.deepEqual(read("2026-11-2xT11:27:34Z"), [NaN, NaN]);

@@ -1,9 +1,9 @@
 /** A value with its key, linked to its neighbors in the order of use. */
-interface Entry<K, V> {
+interface LruNode<K, V> {
   readonly key: K;
   value: V;
-  older: Entry<K, V> | undefined;
-  newer: Entry<K, V> | undefined;
+  older: LruNode<K, V> | undefined;
+  newer: LruNode<K, V> | undefined;
 }
 
 /**
@@ -11,10 +11,10 @@ interface Entry<K, V> {
  * entries. Reordering a `Map` instead would leave a hole with each lookup, and rebuild its table regularly.
  */
 export class Lru<K, V> {
-  readonly #entries = new Map<K, Entry<K, V>>();
+  readonly #entries = new Map<K, LruNode<K, V>>();
   readonly #max: number;
-  #oldest: Entry<K, V> | undefined;
-  #newest: Entry<K, V> | undefined;
+  #oldest: LruNode<K, V> | undefined;
+  #newest: LruNode<K, V> | undefined;
 
   constructor(max: number) {
     this.#max = max;
@@ -38,7 +38,7 @@ export class Lru<K, V> {
       this.#use(known);
       return;
     }
-    const entry: Entry<K, V> = { key, value, older: undefined, newer: undefined };
+    const entry: LruNode<K, V> = { key, value, older: undefined, newer: undefined };
     this.#entries.set(key, entry);
     this.#append(entry);
     if (this.#entries.size > this.#max && this.#oldest) this.delete(this.#oldest.key);
@@ -56,13 +56,13 @@ export class Lru<K, V> {
     for (let entry = this.#oldest; entry; entry = entry.newer) yield [entry.key, entry.value];
   }
 
-  #use(entry: Entry<K, V>): void {
+  #use(entry: LruNode<K, V>): void {
     if (entry === this.#newest) return;
     this.#unlink(entry);
     this.#append(entry);
   }
 
-  #append(entry: Entry<K, V>): void {
+  #append(entry: LruNode<K, V>): void {
     entry.older = this.#newest;
     if (this.#newest) this.#newest.newer = entry;
     else this.#oldest = entry;
@@ -70,7 +70,7 @@ export class Lru<K, V> {
   }
 
   /** Clears the links of the entry, so that a removed entry does not keep others in memory. */
-  #unlink(entry: Entry<K, V>): void {
+  #unlink(entry: LruNode<K, V>): void {
     const { older, newer } = entry;
     if (older) older.newer = newer;
     else this.#oldest = newer;

@@ -14,7 +14,7 @@ const shortText = 1_000;
 /** Maximum number of pages that a place can address: 4 GiB. */
 const maxPages = 2 ** (32 - pageBits);
 
-interface Page {
+interface TextPage {
   readonly bytes: Buffer;
   end: number;
   /** Bytes of texts that still exist. */
@@ -23,9 +23,9 @@ interface Page {
 
 export class PackedTexts {
   /** By number. An empty page is removed. */
-  readonly #pages: (Page | undefined)[] = [];
+  readonly #pages: (TextPage | undefined)[] = [];
   /** The page for new texts. */
-  #last: Page | undefined;
+  #last: TextPage | undefined;
   #lastAt = 0;
   /** Page and position of each text in one number. A text longer than a page has a separate page. */
   #placeOf = new Uint32Array(64);
@@ -82,7 +82,7 @@ export class PackedTexts {
    * Moves the remaining texts of a page to the last one. Otherwise frequent changes would waste more memory than the
    * texts use.
    */
-  #clear(at: number, page: Page): void {
+  #clear(at: number, page: TextPage): void {
     this.#pages[at] = undefined;
     if (page.live === 0) return;
     for (let number = 0; number < this.#placeOf.length; number += 1) {
@@ -96,7 +96,7 @@ export class PackedTexts {
   }
 
   /** The bytes are at the end of the last page. */
-  #place(number: number, page: Page, length: number): void {
+  #place(number: number, page: TextPage, length: number): void {
     this.#placeOf[number] = this.#lastAt * pageBytes + page.end;
     this.#lengthOf[number] = length;
     page.end += length;
@@ -111,14 +111,14 @@ export class PackedTexts {
     return (this.#placeOf[number] as number) & (pageBytes - 1);
   }
 
-  #page(number: number): Page {
+  #page(number: number): TextPage {
     const page = this.#pages[this.#pageOf(number)];
     if (!page) throw new Error(`read text ${number}: there is none`);
     return page;
   }
 
   /** Returns the last page, or a new one if it has no room. */
-  #pageFor(bytes: number): Page {
+  #pageFor(bytes: number): TextPage {
     let page = this.#last;
     if (!page || Math.min(page.bytes.length, pageBytes) - page.end < bytes) {
       page = { bytes: Buffer.allocUnsafeSlow(Math.max(pageBytes, bytes)), end: 0, live: 0 };
@@ -133,12 +133,12 @@ export class PackedTexts {
 
   #grow(number: number): void {
     const size = Math.max(number + 1, Math.ceil(this.#placeOf.length * growth));
-    this.#placeOf = longer(this.#placeOf, size);
-    this.#lengthOf = longer(this.#lengthOf, size);
+    this.#placeOf = growTable(this.#placeOf, size);
+    this.#lengthOf = growTable(this.#lengthOf, size);
   }
 }
 
-function longer(from: Uint32Array<ArrayBuffer>, size: number): Uint32Array<ArrayBuffer> {
+function growTable(from: Uint32Array<ArrayBuffer>, size: number): Uint32Array<ArrayBuffer> {
   const to = new Uint32Array(size);
   to.set(from);
   return to;

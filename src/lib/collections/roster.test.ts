@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { Roster } from "./roster.ts";
-import type { Listed } from "./roster.ts";
+import type { RosterMember } from "./roster.ts";
 
-function member(): Listed {
+function member(): RosterMember {
   return { place: -1 };
 }
 

@@ -1,10 +1,10 @@
 /** A possible member of a roster. Only the roster writes its place; -1 if it is in none. */
-export interface Listed {
+export interface RosterMember {
   place: number;
 }
 
 /** The place of a member in several rosters: it has one seat in each. */
-export class Seat<T> implements Listed {
+export class Seat<T> implements RosterMember {
   place = -1;
   readonly member: T;
 
@@ -19,7 +19,7 @@ export class Seat<T> implements Listed {
  * generation retains all later ones, until the whole heap is collected (decision 34). A member is in one roster at
  * most.
  */
-export class Roster<T extends Listed> {
+export class Roster<T extends RosterMember> {
   readonly #members: T[] = [];
 
   get size(): number {

@@ -1,305 +1,335 @@
-import { entry } from "./entry.ts";
+import { defineError } from "./entry.ts";
 
 /** Errors of API requests, for any operation: 200 to 259. */
 export const apiErrors = {
-  missing_credentials: entry(200, 401, "The request has no credentials.", "Send `Authorization: Bearer <API key>`."),
-  malformed_credentials: entry(
+  missing_credentials: defineError(
+    200,
+    401,
+    "The request has no credentials.",
+    "Send `Authorization: Bearer <API key>`.",
+  ),
+  malformed_credentials: defineError(
     202,
     401,
     "The server cannot parse the Authorization header.",
     "Send `Authorization: Bearer <API key>`.",
   ),
-  unknown_credentials: entry(
+  unknown_credentials: defineError(
     203,
     401,
     "The API key is unknown, deleted or expired, or its owner is inactive.",
     "Use a key that `GET /api_keys` lists, or create a key with `postern account create`.",
   ),
-  authtoken_as_api_key: entry(
+  authtoken_as_api_key: defineError(
     206,
     401,
     "The request has an agent token instead of an API key.",
     "Use a key from `/api_keys`. Agent tokens work only for agents.",
   ),
-  console_session_ended: entry(
+  console_session_ended: defineError(
     270,
     401,
     "The console session does not exist or has expired.",
     "Log in again with a passkey or an API key, or with a link from `postern console`.",
   ),
-  console_code_spent: entry(
+  console_code_spent: defineError(
     271,
     401,
     "The console link was already used or has expired.",
     "Run `postern console` to create a new link.",
   ),
-  console_origin_refused: entry(
+  console_origin_refused: defineError(
     272,
     403,
     "A request with a console session came from a page outside the console.",
     "Use an API key to call the API from programs and other pages.",
   ),
-  console_host_refused: entry(
+  console_host_refused: defineError(
     273,
     403,
     "The console does not serve this host name.",
     "Start the server with `--api-url`, and open the console at that URL.",
   ),
-  console_person_refused: entry(
+  console_person_refused: defineError(
     275,
     403,
     "No access rule of the console matches your account at the identity provider.",
     "Ask the server's operator to grant you access with `--console-access`.",
   ),
-  console_login_failed: entry(
+  console_login_failed: defineError(
     276,
     401,
     "The login to the console through the identity provider failed.",
     "Start the login again at the console's address. The server's log has the reason.",
   ),
-  console_link_keyless: entry(
+  console_link_keyless: defineError(
     277,
     409,
     "A console link needs an API key, and this request has none.",
     "Send an API key, or run `postern console`.",
   ),
-  console_logout_refused: entry(
+  console_logout_refused: defineError(
     278,
     400,
     "The console rejected the identity provider's logout token.",
     "Send an unused logout token from the configured issuer for the console's client. The server's log has the reason.",
   ),
-  person_invitation_spent: entry(
+  person_invitation_spent: defineError(
     279,
     401,
     "The invitation link was already used, was deleted or has expired.",
     "Ask the person who invited you for a new link.",
   ),
-  passkey_refused: entry(
+  passkey_refused: defineError(
     280,
     401,
     "The server does not accept the passkey.",
     "Use a passkey of an active person of this console, or ask an admin for a new invitation link.",
   ),
-  console_name_needed: entry(
+  console_name_needed: defineError(
     281,
     409,
     "Passkeys and invitations need a host name, and the console was called at an IP address.",
     "Start the server with `--api-url`, and call it at that name.",
   ),
-  console_off: entry(274, 409, "The console of this server is disabled.", "Start the server with `--console on`."),
-  body_unreadable: entry(
+  console_off: defineError(
+    274,
+    409,
+    "The console of this server is disabled.",
+    "Start the server with `--console on`.",
+  ),
+  body_unreadable: defineError(
     213,
     400,
     "The body is not a JSON object.",
     "Send one JSON object in UTF-8 without duplicate names.",
   ),
-  unknown_field: entry(214, 400, "The body has an unknown field.", "Remove the field. `msg` lists the known fields."),
-  invalid_field: entry(
+  unknown_field: defineError(
+    214,
+    400,
+    "The body has an unknown field.",
+    "Remove the field. `msg` lists the known fields.",
+  ),
+  invalid_field: defineError(
     215,
     400,
     "A field has an invalid value.",
     "Correct the fields that `details` lists. Each one has a reason.",
   ),
-  version_missing: entry(218, 400, "The request has no version header.", "Send `Service-Version: 2`."),
-  version_unsupported: entry(217, 400, "The server does not support this version.", "Send `Service-Version: 2`."),
-  content_type: entry(
+  version_missing: defineError(218, 400, "The request has no version header.", "Send `Service-Version: 2`."),
+  version_unsupported: defineError(217, 400, "The server does not support this version.", "Send `Service-Version: 2`."),
+  content_type: defineError(
     210,
     415,
     "The request does not declare its body as JSON.",
     "Send `Content-Type: application/json`.",
   ),
-  content_encoding: entry(
+  content_encoding: defineError(
     216,
     415,
     "The API does not accept bodies with a content encoding.",
     "Send the body uncompressed, without `Content-Encoding`.",
   ),
-  body_too_large: entry(212, 413, "The body is too large for the API.", "Send at most 1 MiB."),
-  body_unexpected: entry(211, 400, "The operation does not accept a body.", "Send the request without a body."),
-  api_source_denied: entry(
+  body_too_large: defineError(212, 413, "The body is too large for the API.", "Send at most 1 MiB."),
+  body_unexpected: defineError(211, 400, "The operation does not accept a body.", "Send the request without a body."),
+  api_source_denied: defineError(
     220,
     403,
     "The account's IP restriction does not allow your address.",
     "Call from an address that the restriction's policies allow.",
   ),
-  not_found: entry(
+  not_found: defineError(
     222,
     404,
     "This account has no such object.",
     "Check the id. `GET` on the collection lists the existing objects.",
   ),
-  unknown_path: entry(223, 404, "The path does not exist.", "Read `/openapi.json` for all operations."),
-  method_not_allowed: entry(
+  unknown_path: defineError(223, 404, "The path does not exist.", "Read `/openapi.json` for all operations."),
+  method_not_allowed: defineError(
     224,
     405,
     "The path does not support this method.",
     "Use a method that the `Allow` header lists.",
   ),
-  too_many_requests: entry(226, 429, "The API key has reached its rate limit.", "Wait for the time in `Retry-After`."),
-  query_invalid: entry(230, 400, "A query parameter is malformed.", "Correct the parameter that `msg` names."),
-  query_unknown: entry(
+  too_many_requests: defineError(
+    226,
+    429,
+    "The API key has reached its rate limit.",
+    "Wait for the time in `Retry-After`.",
+  ),
+  query_invalid: defineError(230, 400, "A query parameter is malformed.", "Correct the parameter that `msg` names."),
+  query_unknown: defineError(
     231,
     400,
     "The operation does not know a query parameter.",
     "Remove the parameter. `msg` lists the known parameters.",
   ),
-  limit_invalid: entry(
+  limit_invalid: defineError(
     233,
     400,
     "`limit` is not a whole number from 1 to 100.",
     "Set `limit` to a number in that range, or omit it.",
   ),
-  reason_invalid: entry(
+  reason_invalid: defineError(
     221,
     400,
     "The header Postern-Reason has an invalid value.",
     "Send at most 255 bytes of UTF-8 without control characters. Percent-encode everything except visible ASCII.",
   ),
-  filter_invalid: entry(
+  filter_invalid: defineError(
     234,
     400,
     "The server cannot parse `filter`, or `filter` does not fit the resource.",
     "Correct the position that `msg` names. `docs/reference/expressions.md` describes the language.",
   ),
-  precondition_failed: entry(
+  precondition_failed: defineError(
     235,
     412,
     "The object has changed since you read the ETag in If-Match.",
     "Read the object again, and apply your change to the new version.",
   ),
-  plan_stale: entry(
+  plan_stale: defineError(
     252,
     409,
     "The changes are no longer those of the plan.",
     "Plan again, review the new changes, and apply the new plan.",
   ),
-  mcp_origin_refused: entry(
+  mcp_origin_refused: defineError(
     253,
     403,
     "The MCP endpoint rejects the page that sent the request.",
     "Call from a program, or list the page's origin in the server's setting `--api-origin`.",
   ),
-  mcp_session_unknown: entry(
+  mcp_session_unknown: defineError(
     254,
     404,
     "The session id of the MCP client is not one of this server's.",
     "Initialize again, without the header `Mcp-Session-Id`.",
   ),
-  mcp_version_unsupported: entry(
+  mcp_version_unsupported: defineError(
     255,
     400,
     "The server does not support this version of the Model Context Protocol.",
     "Use a version that `msg` lists.",
   ),
-  access_token_ended: entry(
+  access_token_ended: defineError(
     282,
     401,
     "The access token is unknown, expired or revoked.",
     "Let the application renew its token, or connect it again.",
   ),
-  access_token_scope: entry(
+  access_token_scope: defineError(
     283,
     403,
     "The tool changes the configuration, and the application may only read.",
     "Connect the application again with the scope `write`. The person who confirms it needs the right to make changes.",
   ),
-  idempotency_reused: entry(
+  idempotency_reused: defineError(
     236,
     422,
     "The Idempotency-Key was already used for a different request.",
     "Use a new key for each new request.",
   ),
-  idempotency_key_invalid: entry(
+  idempotency_key_invalid: defineError(
     241,
     400,
     "The Idempotency-Key is invalid.",
     "Send 1 to 255 visible ASCII characters, and a new key for each new request.",
   ),
-  revision_unknown: entry(242, 404, "The revision does not exist.", "Use a revision that `GET /revisions` lists."),
-  revision_pruned: entry(
+  revision_unknown: defineError(
+    242,
+    404,
+    "The revision does not exist.",
+    "Use a revision that `GET /revisions` lists.",
+  ),
+  revision_pruned: defineError(
     248,
     410,
     "The revision was deleted because it was too old.",
     "Use a revision that `GET /revisions` lists. The server's setting `--history-days` sets how long revisions are kept.",
   ),
-  rollback_too_large: entry(
+  rollback_too_large: defineError(
     243,
     409,
     "Too many objects have changed since that revision.",
     "Roll back in steps. Start with a later revision.",
   ),
-  document_too_large: entry(
+  document_too_large: defineError(
     244,
     400,
     "The account has more objects than one document can hold.",
     "Export each document separately with `?document=NAME`.",
   ),
-  scope_missing: entry(
+  scope_missing: defineError(
     245,
     403,
     "The API key does not have the scope that this operation needs.",
     "Use a key with the scope in `details.scope`, or a key without scopes.",
   ),
-  work_limit: entry(
+  work_limit: defineError(
     290,
     429,
     "The API key has reached the maximum number of long requests at the same time.",
     "Send fewer filters, long lists, documents and policy checks at the same time.",
   ),
-  work_too_long: entry(
+  work_too_long: defineError(
     291,
     400,
     "The request took too long, and the server stopped it.",
     "Simplify the policy: use fewer rules, and shorter lists and patterns. Split a document with many policies.",
   ),
-  too_many_objects: entry(
+  too_many_objects: defineError(
     246,
     403,
     "The account or the parent object has reached the maximum number of objects of this kind.",
     "Delete objects that you do not need, or ask the operator to raise the setting in `details.setting`. Waiting does not help.",
   ),
-  account_full: entry(
+  account_full: defineError(
     247,
     403,
     "The account has reached its storage limit.",
     "Delete or shorten objects, or ask the operator to raise `--account-max-bytes`. Waiting does not help.",
   ),
-  operation_stopped: entry(
+  operation_stopped: defineError(
     249,
     503,
     "The server stopped this operation because it blocked the management API. The key cannot repeat it now.",
     "Wait ten minutes. Then send a simpler policy, filter or document.",
   ),
-  inbox_unreadable: entry(
+  inbox_unreadable: defineError(
     250,
     503,
     "The server could not read or change the inboxes. Nothing was changed.",
     "Try again. The server's log has the reason.",
   ),
-  inbox_message_ended: entry(
+  inbox_message_ended: defineError(
     251,
     409,
     "The state of the message does not allow this.",
     "Read the message again. Only messages that wait, are blocked or are dead can be discarded, and a message that is being sent or is blocked cannot be delivered now.",
   ),
-  operator_only: entry(
+  operator_only: defineError(
     237,
     403,
     "This operation needs an operator's key.",
     "Use the key that the server created on its first start.",
   ),
-  metrics_local_only: entry(
+  metrics_local_only: defineError(
     240,
     403,
     "Only this machine and the networks of `--metrics-from` may read the metrics.",
     "Scrape from the machine itself or add the scraper's network with `--metrics-from`. Send the request without a proxy.",
   ),
-  write_unavailable: entry(
+  write_unavailable: defineError(
     238,
     503,
     "The server could not store the change. Nothing was changed.",
     "Try again. The server's log has the reason.",
   ),
-  internal: entry(239, 500, "The server had an internal error.", "Search the server's log for this operation id."),
+  internal: defineError(
+    239,
+    500,
+    "The server had an internal error.",
+    "Search the server's log for this operation id.",
+  ),
 };

@@ -9,6 +9,6 @@ export interface CatalogueEntry {
   readonly fix: string;
 }
 
-export function entry(number: number, status: number, what: string, fix: string): CatalogueEntry {
+export function defineError(number: number, status: number, what: string, fix: string): CatalogueEntry {
   return { number, status, what, fix };
 }

@@ -1,155 +1,155 @@
-import { entry } from "./entry.ts";
+import { defineError } from "./entry.ts";
 
 /** Login errors for visitors: 3100s. */
 export const loginErrors = {
-  login_required: entry(3100, 401, "Log in to continue.", "Open this address in a browser, or open login_url."),
-  login_email_unverified: entry(
+  login_required: defineError(3100, 401, "Log in to continue.", "Open this address in a browser, or open login_url."),
+  login_email_unverified: defineError(
     3104,
     403,
     "Your e-mail address is not verified.",
     "Verify the address at your login provider. Then log in again.",
   ),
-  login_not_listed: entry(
+  login_not_listed: defineError(
     3105,
     403,
     "This account does not have access.",
     "Use a different account, or ask the owner of this site for access.",
   ),
-  login_state_missing: entry(
+  login_state_missing: defineError(
     3107,
     400,
     "The login cannot continue because a part of its address is missing.",
     "Start again from the page that you wanted to open.",
   ),
-  login_state_unreadable: entry(
+  login_state_unreadable: defineError(
     3108,
     400,
     "The login cannot continue because its address was changed or cut off.",
     "Start again from the page that you wanted to open.",
   ),
-  login_no_email: entry(
+  login_no_email: defineError(
     3109,
     403,
     "Your login provider did not share your e-mail address.",
     "Log in again and let the provider share the address, or use a different account.",
   ),
-  login_email_refused: entry(
+  login_email_refused: defineError(
     3110,
     403,
     "Your login provider may not share your e-mail address.",
     "Log in again and let the provider share the address.",
   ),
-  login_scope_missing: entry(
+  login_scope_missing: defineError(
     3111,
     403,
     "Your login provider did not share everything that this site needs.",
     "Log in again and accept every request of the provider.",
   ),
-  login_provider_error: entry(
+  login_provider_error: defineError(
     3112,
     502,
     "Your login provider could not log you in.",
     "Try again. If it fails again, send the request id to the owner of this site. The request trace shows the reason.",
   ),
-  login_declined: entry(3114, 403, "The login was cancelled.", "Start again if you want to log in."),
-  login_redirect_refused: entry(
+  login_declined: defineError(3114, 403, "The login was cancelled.", "Start again if you want to log in."),
+  login_redirect_refused: defineError(
     3115,
     502,
     "The login provider does not know the return address of this site.",
     "Ask the owner of this site to register the callback address at the provider. The request trace shows the address.",
   ),
-  login_late: entry(3119, 400, "The login took too long.", "Start again from the page that you wanted to open."),
-  login_no_flow: entry(
+  login_late: defineError(3119, 400, "The login took too long.", "Start again from the page that you wanted to open."),
+  login_no_flow: defineError(
     3121,
     400,
     "This login did not start in this browser, or the browser did not keep its cookie.",
     "Start again in this browser. If that fails, allow cookies for this site.",
   ),
-  login_used: entry(3123, 400, "This login is already complete.", "Open the page that you wanted again."),
-  login_elsewhere: entry(
+  login_used: defineError(3123, 400, "This login is already complete.", "Open the page that you wanted again."),
+  login_elsewhere: defineError(
     3124,
     400,
     "This login belongs to a different address.",
     "Start again from the page that you wanted to open.",
   ),
-  login_client_refused: entry(
+  login_client_refused: defineError(
     3125,
     502,
     "The login provider rejected the credentials of this site.",
     "Ask the owner of this site to correct client_id and client_secret.",
   ),
-  login_scope_refused: entry(
+  login_scope_refused: defineError(
     3126,
     502,
     "The login provider rejected a permission that this site asks for.",
     "Ask the owner of this site to correct the scopes.",
   ),
-  login_loop: entry(
+  login_loop: defineError(
     3128,
     400,
     "You logged in several times, but this browser did not send the login's cookie.",
     "Allow cookies for this site, and check the date and time of your device. Then try again.",
   ),
-  login_form: entry(
+  login_form: defineError(
     3129,
     401,
     "Log in before you send this form.",
     "Log in in a new tab. Then come back to this tab and send the form again.",
   ),
-  login_withdrawn: entry(3151, 401, "Your login provider ended your login.", "Log in again."),
-  login_unreachable: entry(3160, 502, "The login provider cannot be reached.", "Try again in a moment."),
-  login_throttled: entry(3161, 503, "The login provider is busy.", "Try again in a moment."),
-  login_busy: entry(3165, 503, "Too many people are logging in at the moment.", "Try again in a moment."),
-  login_provider_down: entry(
+  login_withdrawn: defineError(3151, 401, "Your login provider ended your login.", "Log in again."),
+  login_unreachable: defineError(3160, 502, "The login provider cannot be reached.", "Try again in a moment."),
+  login_throttled: defineError(3161, 503, "The login provider is busy.", "Try again in a moment."),
+  login_busy: defineError(3165, 503, "Too many people are logging in at the moment.", "Try again in a moment."),
+  login_provider_down: defineError(
     3166,
     502,
     "The login provider has a technical problem.",
     "Try again in a moment. If it fails again, contact the provider.",
   ),
-  login_exchange_failed: entry(
+  login_exchange_failed: defineError(
     3163,
     502,
     "The login provider did not complete the login.",
     "Try again. If it fails again, send the request id to the owner of this site. The request trace shows the reason.",
   ),
-  login_token_invalid: entry(
+  login_token_invalid: defineError(
     3164,
     502,
     "The login provider sent an invalid answer.",
     "Try again. If it fails again, send the request id to the owner of this site. The request trace shows the reason.",
   ),
-  login_unchecked: entry(3167, 503, "This site could not check your access.", "Try again in a moment."),
-  token_required: entry(
+  login_unchecked: defineError(3167, 503, "This site could not check your access.", "Try again in a moment."),
+  token_required: defineError(
     3170,
     401,
     "This address needs an access token.",
     "Read the address in resource_metadata, and get a token from the authorization server that it names.",
   ),
-  token_invalid: entry(
+  token_invalid: defineError(
     3171,
     401,
     "The access token is not valid.",
     "Get a new token with the refresh token, or let the person log in again.",
   ),
-  token_scope_missing: entry(
+  token_scope_missing: defineError(
     3172,
     403,
     "The access token does not have the scope for this request.",
     "Request a token with the scopes that the WWW-Authenticate field names.",
   ),
-  service_token_unlisted: entry(
+  service_token_unlisted: defineError(
     3175,
     403,
     "The service token cannot reach this address.",
     "Add the host, or the id of the route, to the `acl` of the service token.",
   ),
-  client_refused: entry(
+  client_refused: defineError(
     3173,
     400,
     "The application cannot be connected.",
     "Start again in the application. If it fails again, send the request id to the owner of this site.",
   ),
-  consent_lost: entry(
+  consent_lost: defineError(
     3174,
     400,
     "This confirmation is not valid any more.",

@@ -1,323 +1,338 @@
-import { entry } from "./entry.ts";
+import { defineError } from "./entry.ts";
 
 /** Errors in traffic policies, under the numbers that their users know. */
 export const policyErrors = {
-  policy_webhook_provider_unknown: entry(
+  policy_webhook_provider_unknown: defineError(
     364,
     400,
     "The traffic policy verifies webhooks of an unknown provider.",
     "Use a provider that `details` lists.",
   ),
-  policy_login_secret_missing: entry(
+  policy_login_secret_missing: defineError(
     383,
     400,
     "A login in the traffic policy has a client_id without a client_secret.",
     "Set both. Omit both to use the server's app for the provider.",
   ),
-  policy_login_client_missing: entry(
+  policy_login_client_missing: defineError(
     384,
     400,
     "A login in the traffic policy has a client_secret without a client_id.",
     "Set both. Omit both to use the server's app for the provider.",
   ),
-  policy_login_client_empty: entry(
+  policy_login_client_empty: defineError(
     389,
     500,
     "The server cannot serve this address.",
     "The OAuth client id or secret of the site's login is empty. The request trace shows which one.",
   ),
-  policy_login_scopes: entry(
+  policy_login_scopes: defineError(
     390,
     400,
     "A login in the traffic policy has scopes, but no client_id and client_secret.",
     "Set client_id and client_secret, or remove the scopes.",
   ),
-  policy_expression_invalid: entry(
+  policy_expression_invalid: defineError(
     2200,
     400,
     "An expression in the traffic policy is invalid, or does not return true or false.",
     "Correct the expression at the line and column that `details` names.",
   ),
-  policy_action_unknown: entry(
+  policy_action_unknown: defineError(
     2201,
     400,
     "The traffic policy has an unknown action.",
     "Correct the name. `details` has the unknown name and the closest known one.",
   ),
-  policy_action_misplaced: entry(
+  policy_action_misplaced: defineError(
     2202,
     400,
     "An action in the traffic policy does not work in this phase.",
     "Move the action to a phase that `details` lists.",
   ),
-  policy_config_unreadable: entry(
+  policy_config_unreadable: defineError(
     2203,
     400,
     "The configuration of an action is invalid.",
     "Correct the field that `details` names.",
   ),
-  policy_value_invalid: entry(
+  policy_value_invalid: defineError(
     2204,
     400,
     "A value in the configuration of an action is invalid.",
     "Correct the value. `details` names the field and the rule.",
   ),
-  policy_action_protocol: entry(
+  policy_action_protocol: defineError(
     2205,
     400,
     "An action in the traffic policy does not support this protocol.",
     "Use the action on an endpoint with a supported protocol.",
   ),
-  policy_actions_missing: entry(2206, 400, "A rule in the traffic policy has no action.", "Add an action to the rule."),
-  policy_action_unreachable: entry(
+  policy_actions_missing: defineError(
+    2206,
+    400,
+    "A rule in the traffic policy has no action.",
+    "Add an action to the rule.",
+  ),
+  policy_action_unreachable: defineError(
     2207,
     400,
     "An action in a rule follows an action that ends the phase.",
     "Move the action before the one that ends the phase, or to another rule.",
   ),
-  policy_header_name_long: entry(
+  policy_header_name_long: defineError(
     2208,
     400,
     "The name of a header in the traffic policy is too long.",
     "Use at most 255 bytes.",
   ),
-  policy_header_value_long: entry(
+  policy_header_value_long: defineError(
     2209,
     400,
     "The value of a header in the traffic policy is too long.",
     "Use at most 4096 bytes.",
   ),
-  policy_header_name_invalid: entry(
+  policy_header_name_invalid: defineError(
     2210,
     400,
     "The traffic policy has an invalid header name.",
     "Change the name. `details` has the reason.",
   ),
-  policy_header_value_invalid: entry(
+  policy_header_value_invalid: defineError(
     2211,
     400,
     "The traffic policy has an invalid header value.",
     "Remove line breaks and NUL bytes.",
   ),
-  policy_headers_many: entry(
+  policy_headers_many: defineError(
     2212,
     400,
     "An action in the traffic policy has too many headers.",
     "Use at most 10 headers.",
   ),
-  policy_algorithm_unknown: entry(
+  policy_algorithm_unknown: defineError(
     2214,
     400,
     "The traffic policy has an unknown algorithm.",
     "Use an algorithm that `details` lists.",
   ),
-  policy_number_out_of_range: entry(
+  policy_number_out_of_range: defineError(
     2215,
     400,
     "A number in the traffic policy is out of range.",
     "Correct the number. `details` names the field and the range.",
   ),
-  policy_ip_policy_unknown: entry(
+  policy_ip_policy_unknown: defineError(
     2216,
     400,
     "The traffic policy refers to an IP policy by an invalid id.",
     "Use the id of an IP policy in this account.",
   ),
-  policy_cidr_invalid: entry(
+  policy_cidr_invalid: defineError(
     2217,
     400,
     "The traffic policy has an invalid network.",
     "Write `192.0.2.0/24` or `2001:db8::/32`.",
   ),
-  policy_list_long: entry(
+  policy_list_long: defineError(
     2218,
     400,
     "A list in the traffic policy is too long.",
     "Shorten the list. `details` has the maximum.",
   ),
-  policy_value_fixed: entry(2219, 400, "The traffic policy sets a field that cannot be changed.", "Remove the field."),
-  policy_text_long: entry(
+  policy_value_fixed: defineError(
+    2219,
+    400,
+    "The traffic policy sets a field that cannot be changed.",
+    "Remove the field.",
+  ),
+  policy_text_long: defineError(
     2221,
     400,
     "A text in the traffic policy is too long.",
     "Shorten the text. `details` has the maximum.",
   ),
-  policy_value_refused: entry(
+  policy_value_refused: defineError(
     2222,
     400,
     "The traffic policy has a value that is not allowed.",
     "Use a value that `details` lists.",
   ),
-  policy_value_empty: entry(
+  policy_value_empty: defineError(
     2223,
     400,
     "A required value in the traffic policy is empty.",
     "Set the value that `details` names.",
   ),
-  policy_interpolation_invalid: entry(
+  policy_interpolation_invalid: defineError(
     2224,
     400,
     "A `${…}` in the traffic policy is invalid.",
     "Correct the line and column that `details` names. Write `$${` for a literal `${`.",
   ),
-  policy_duration_long: entry(
+  policy_duration_long: defineError(
     2225,
     400,
     "A duration in the traffic policy is too long or too short.",
     "Change the duration. `details` has the range.",
   ),
-  policy_url_invalid: entry(
+  policy_url_invalid: defineError(
     2226,
     400,
     "The traffic policy has an invalid URL.",
     "Correct the URL. `details` names the field and the format.",
   ),
-  policy_phase_unknown: entry(
+  policy_phase_unknown: defineError(
     2230,
     400,
     "The traffic policy has a phase that this protocol does not have.",
     "Use a phase that `details` lists.",
   ),
-  policy_values_repeated: entry(
+  policy_values_repeated: defineError(
     2231,
     400,
     "A list in the traffic policy has a duplicate value.",
     "List each value only once.",
   ),
-  policy_field_missing: entry(
+  policy_field_missing: defineError(
     2234,
     400,
     "An action in the traffic policy lacks a required field.",
     "Add the field that `details` names.",
   ),
-  policy_answers_nothing: entry(
+  policy_answers_nothing: defineError(
     2235,
     400,
     "The endpoint's traffic policy may not answer every request.",
     "Add a last rule without expressions that answers, denies, redirects or forwards.",
   ),
-  policy_unreadable: entry(
+  policy_unreadable: defineError(
     2236,
     400,
     "The traffic policy is not valid.",
     "Correct the line or field that `details` names.",
   ),
-  policy_text_short: entry(
+  policy_text_short: defineError(
     2237,
     400,
     "A text in the traffic policy is too short.",
     "Use a longer text. `details` has the minimum.",
   ),
-  policy_logins_many: entry(
+  policy_logins_many: defineError(
     2239,
     400,
     "Two logins in the traffic policy cannot be told apart.",
     "Give each login a different auth_id, in a separate rule.",
   ),
-  policy_login_domain: entry(
+  policy_login_domain: defineError(
     2241,
     400,
     "The cookie of a login cannot cover a domain.",
     "Remove auth_cookie_domain. Each host has separate logins.",
   ),
-  policy_field_needs_other: entry(
+  policy_field_needs_other: defineError(
     2240,
     400,
     "An action in the traffic policy has a field that needs another field.",
     "Add the missing field. `details` names both fields.",
   ),
-  policy_connect_phase_refused: entry(
+  policy_connect_phase_refused: defineError(
     2248,
     400,
     "An HTTPS edge's traffic policy cannot act on TCP connections.",
     "Use on_http_request.",
   ),
-  policy_vars_nested: entry(
+  policy_vars_nested: defineError(
     2250,
     400,
     "A variable in the traffic policy has lists or maps that are nested too deeply.",
     "Use at most 10 levels.",
   ),
-  policy_vars_form: entry(
+  policy_vars_form: defineError(
     2252,
     400,
     "`vars` must be a list of maps with one name each.",
     "Write `vars: [{name: value}, {other: value}]`.",
   ),
-  policy_interpolation_failed: entry(
+  policy_interpolation_failed: defineError(
     2253,
     500,
     "The server cannot serve this address.",
     "The site's traffic policy could not compute a value. The request trace shows which one.",
   ),
-  policy_expression_failed: entry(
+  policy_expression_failed: defineError(
     2254,
     500,
     "The server cannot serve this address.",
     "The site's traffic policy could not evaluate a condition. The request trace shows which one.",
   ),
-  policy_many: entry(
+  policy_many: defineError(
     2255,
     400,
     "The traffic policy exceeds a limit.",
     "Reduce the number of items. `details` names the items and the maximum.",
   ),
-  policy_credential_invalid: entry(
+  policy_credential_invalid: defineError(
     2257,
     400,
     "A credential in the traffic policy is not in the form user:password.",
     "Use a password of 8 to 128 bytes.",
   ),
-  policy_pattern_invalid: entry(
+  policy_pattern_invalid: defineError(
     2261,
     400,
     "A regular expression in the traffic policy is invalid.",
     "Correct the expression in RE2 syntax. `details` has the reason.",
   ),
-  policy_connect_phase_internal: entry(
+  policy_connect_phase_internal: defineError(
     2262,
     400,
     "The traffic policy of an internal HTTP endpoint cannot act on TCP connections.",
     "Use on_http_request.",
   ),
-  policy_rules_many: entry(2264, 400, "The traffic policy has too many rules.", "Use at most 100 rules in each phase."),
-  policy_rule_large: entry(
+  policy_rules_many: defineError(
+    2264,
+    400,
+    "The traffic policy has too many rules.",
+    "Use at most 100 rules in each phase.",
+  ),
+  policy_rule_large: defineError(
     2265,
     400,
     "A rule of the traffic policy has too many actions or expressions.",
     "Use at most 20 actions and 25 expressions in a rule.",
   ),
-  policy_action_failed: entry(
+  policy_action_failed: defineError(
     2300,
     500,
     "The server cannot serve this address.",
     "An action of the site's traffic policy failed. The request trace shows which one.",
   ),
-  policy_limit_reached: entry(
+  policy_limit_reached: defineError(
     2301,
     503,
     "The request exceeds the limit on policy work for this address.",
     "A rule of the site's traffic policy reached a limit. The request trace shows which one.",
   ),
-  policy_webhook_secret_long: entry(
+  policy_webhook_secret_long: defineError(
     15_001,
     400,
     "The webhook secret in the traffic policy is too long.",
     "Use at most 4096 bytes.",
   ),
-  policy_webhook_secret_missing: entry(
+  policy_webhook_secret_missing: defineError(
     15_007,
     400,
     "The traffic policy verifies webhooks without a secret.",
     "Set the secret that the provider signs with.",
   ),
-  agent_policy_invalid: entry(
+  agent_policy_invalid: defineError(
     9026,
     400,
     "The server cannot apply the traffic policy that the agent sent.",
     "Correct the position in the policy that the message names.",
   ),
-  agent_policies_both: entry(
+  agent_policies_both: defineError(
     9025,
     400,
     "The agent sent a traffic policy in both the current and the older format.",

@@ -1,317 +1,317 @@
-import { entry } from "./entry.ts";
+import { defineError } from "./entry.ts";
 
 /** Errors for visitors: 3000s, and 8000s for errors that an agent reports. */
 export const trafficErrors = {
-  bad_request: entry(
+  bad_request: defineError(
     3001,
     400,
     "The server could not parse the request as HTTP.",
     "Correct the client: the request is malformed or ambiguous.",
   ),
-  request_timeout: entry(
+  request_timeout: defineError(
     3002,
     408,
     "The request did not arrive in time.",
     "Send the header within 10 seconds, and the body at no less than 640 bytes in 10 seconds.",
   ),
-  upstream_invalid: entry(
+  upstream_invalid: defineError(
     3004,
     502,
     "The service behind this address sent an invalid response.",
     "The owner of this site must check the service's log.",
   ),
-  upstream_timeout: entry(
+  upstream_timeout: defineError(
     3005,
     504,
     "The service behind this address did not answer in time.",
     "Try again in a moment. If it fails again, the owner of this site must check the service.",
   ),
-  upstream_refused: entry(
+  upstream_refused: defineError(
     3006,
     502,
     "The service behind this address closed the connection.",
     "Try again in a moment. If it fails again, the owner of this site must check the service.",
   ),
-  upstream_forbidden: entry(
+  upstream_forbidden: defineError(
     3007,
     502,
     "This server does not allow the address of the service.",
     "The operator can use another address, or allow local addresses with --allow-local-upstreams.",
   ),
-  uri_too_long: entry(
+  uri_too_long: defineError(
     3010,
     414,
     "The request's URL is too long.",
     "Shorten the URL: path and query may have 16384 bytes.",
   ),
-  headers_too_large: entry(
+  headers_too_large: defineError(
     3011,
     431,
     "The request's header is too large.",
     "Send fewer or smaller header fields: at most 32768 bytes with the request line, and 128 fields.",
   ),
-  payload_too_large: entry(
+  payload_too_large: defineError(
     3012,
     413,
     "The request's body is too large.",
     "Send a smaller body. The request trace names the limit.",
   ),
-  method_refused: entry(
+  method_refused: defineError(
     3013,
     405,
     "The edge does not forward this method.",
     "Use another method. The edge rejects CONNECT and TRACE.",
   ),
-  expectation_failed: entry(
+  expectation_failed: defineError(
     3014,
     417,
     "The server does not support this expectation.",
     "Send only `Expect: 100-continue`, or omit the header.",
   ),
-  forwarding_unreadable: entry(
+  forwarding_unreadable: defineError(
     3015,
     400,
     "The proxy in front of the server did not send a valid X-Forwarded-For.",
     "Configure the proxy to send addresses in X-Forwarded-For, separated by commas and without ports.",
   ),
-  webhook_too_large: entry(
+  webhook_too_large: defineError(
     3016,
     413,
     "The webhook's body is too large to verify.",
     "Send a smaller body, or ask the operator to raise --webhook-max-bytes.",
   ),
-  webhook_replayed: entry(
+  webhook_replayed: defineError(
     3017,
     409,
     "The server already received this webhook.",
     "Do nothing if the webhook was sent twice by mistake. Otherwise send it with a new id.",
   ),
-  edge_full: entry(
+  edge_full: defineError(
     3018,
     503,
     "The server has reached the maximum number of requests at the same time.",
     "Try again in a moment.",
   ),
-  not_upgraded: entry(
+  not_upgraded: defineError(
     3019,
     502,
     "The service behind this address rejected the WebSocket upgrade.",
     "The owner of this site must check the service: its response to the upgrade must have status 101.",
   ),
-  inbox_full: entry(
+  inbox_full: defineError(
     3020,
     503,
     "The inbox behind this address has reached its limit, so the webhook was not stored.",
     "The provider can send the webhook again later. The owner of this site must deliver or discard messages, or ask the operator to raise --inbox-max-messages or --inbox-max-bytes.",
   ),
-  inbox_unavailable: entry(
+  inbox_unavailable: defineError(
     3021,
     503,
     "The server could not store the webhook.",
     "Send the webhook again in a moment. If it fails again, the operator must check the server's database and disk.",
   ),
-  encoded_slash_refused: entry(
+  encoded_slash_refused: defineError(
     3030,
     400,
     "The path has an encoded slash (%2F). Servers interpret encoded slashes differently.",
     "Send a plain slash. The operator can allow encoded slashes with --encoded-slashes of the tunnel, --allow-encoded-slashes of the server, or encoded_slashes of the route's forwarding module.",
   ),
-  path_not_utf8: entry(
+  path_not_utf8: defineError(
     3031,
     400,
     "The path has bytes that are not UTF-8. Servers interpret such bytes differently.",
     "Encode the path as UTF-8. The operator can allow such bytes with --encoded-slashes of the tunnel, --allow-encoded-slashes of the server, or encoded_slashes of the route's forwarding module.",
   ),
-  unknown_host: entry(
+  unknown_host: defineError(
     3200,
     404,
     "No service is published at this address.",
     "Check the address. The tunnel may have another name.",
   ),
-  circuit_open: entry(
+  circuit_open: defineError(
     3202,
     503,
     "The service behind this address fails, so the server blocks requests for a short time.",
     "Try again in a few seconds.",
   ),
-  webhook_unverified: entry(
+  webhook_unverified: defineError(
     3204,
     403,
     "The webhook's signature is invalid.",
     "Check that the sender and the edge use the same secret.",
   ),
-  source_denied: entry(
+  source_denied: defineError(
     3205,
     403,
     "This site does not allow your address.",
     "Send the request id to the owner of this site and ask for access.",
   ),
-  country_denied: entry(
+  country_denied: defineError(
     3219,
     403,
     "This site does not allow visitors from your country, or does not know your country.",
     "Send the request id to the owner of this site and ask for access. VPNs and proxies change the country.",
   ),
-  not_websocket: entry(
+  not_websocket: defineError(
     3206,
     400,
     "This address accepts only WebSocket connections.",
     "Connect with a WebSocket client.",
   ),
-  no_route: entry(3208, 404, "No route of this address matches the path.", "Check the path."),
-  route_broken: entry(
+  no_route: defineError(3208, 404, "No route of this address matches the path.", "Check the path."),
+  route_broken: defineError(
     3207,
     500,
     "The server cannot apply the route's configuration.",
     "Send the request id to the owner of this site. The edge shows the problem.",
   ),
-  tunnel_gone: entry(
+  tunnel_gone: defineError(
     3209,
     503,
     "The tunnel behind this address has just disconnected.",
     "Try again. The agent may be reconnecting.",
   ),
-  tunnel_busy: entry(
+  tunnel_busy: defineError(
     3210,
     503,
     "The agent behind this address has reached its limit.",
     "Try again in a moment. The operator can start more agents with the same labels.",
   ),
-  user_agent_denied: entry(
+  user_agent_denied: defineError(
     3211,
     403,
     "This site does not allow this client.",
     "Send the request id to the owner of this site and ask for access.",
   ),
-  basic_auth_required: entry(
+  basic_auth_required: defineError(
     3217,
     401,
     "This address requires a user name and a password.",
     "Send them with Basic authentication. The owner of this site has them.",
   ),
-  misdirected: entry(
+  misdirected: defineError(
     3212,
     421,
     "The Host of the request does not belong to this connection.",
     "Open a separate connection for this host. Use the host's public port, or no port.",
   ),
   // 5300s: logins by SAML
-  saml_relay_state: entry(
+  saml_relay_state: defineError(
     5300,
     400,
     "The identity provider's answer does not belong to a login that started here.",
     "Open the page again. If it fails again, the provider must return RelayState unchanged.",
   ),
-  saml_assertion: entry(
+  saml_assertion: defineError(
     5305,
     403,
     "The identity provider's answer is invalid.",
     "Send the request id to the owner of this site. The request trace shows the reason.",
   ),
-  saml_logout_message: entry(
+  saml_logout_message: defineError(
     5308,
     400,
     "The identity provider's logout message is invalid.",
     "Send the request id to the owner of this site. The request trace shows the reason.",
   ),
-  saml_authn_statement: entry(
+  saml_authn_statement: defineError(
     5311,
     403,
     "The identity provider's answer does not have exactly one AuthnStatement.",
     "The provider's administrator must configure it to send one AuthnStatement.",
   ),
-  saml_group: entry(
+  saml_group: defineError(
     5312,
     403,
     "Your account is not in a group that has access.",
     "Ask the owner of this site for access, or use a different account.",
   ),
-  saml_late: entry(5313, 400, "The login took too long.", "Open the page again and log in within 15 minutes."),
-  saml_logout_late: entry(
+  saml_late: defineError(5313, 400, "The login took too long.", "Open the page again and log in within 15 minutes."),
+  saml_logout_late: defineError(
     5314,
     400,
     "The logout at the identity provider took too long.",
     "You are logged out of this site. Log out at the identity provider too.",
   ),
-  saml_unsolicited: entry(
+  saml_unsolicited: defineError(
     5317,
     403,
     "The login started at the identity provider, and this address does not accept such logins.",
     "Open this address directly. The operator can allow such logins with `allow_idp_initiated`.",
   ),
-  saml_route_unknown: entry(
+  saml_route_unknown: defineError(
     5320,
     404,
     "The route does not exist.",
     "Copy the addresses for the identity provider from the route's `saml` module.",
   ),
-  saml_relay_url: entry(
+  saml_relay_url: defineError(
     5321,
     400,
     "The login started at the identity provider, and its RelayState is not an https URL.",
     "The provider's administrator must set RelayState to the address that visitors want to reach.",
   ),
-  saml_relay_route: entry(
+  saml_relay_route: defineError(
     5322,
     400,
     "The login started at the identity provider, and its RelayState does not lead to this route.",
     "The provider's administrator must set RelayState to an address of this route.",
   ),
-  saml_module_absent: entry(
+  saml_module_absent: defineError(
     5323,
     404,
     "The route has no SAML login.",
     "The operator can set the `saml` module, or check whether the route has a problem.",
   ),
-  saml_id_malformed: entry(
+  saml_id_malformed: defineError(
     5324,
     404,
     "The address does not name a route.",
     "Compare the address with the route's `saml` module.",
   ),
-  saml_metadata: entry(
+  saml_metadata: defineError(
     5327,
     500,
     "The identity provider's metadata is invalid.",
     "The operator must correct the metadata. The edge shows the problem.",
   ),
-  saml_encrypted: entry(
+  saml_encrypted: defineError(
     5328,
     403,
     "The identity provider encrypted its answer, and this site has no key to decrypt it.",
     "The provider's administrator must disable the encryption of assertions. The connection is already encrypted.",
   ),
-  saml_status: entry(
+  saml_status: defineError(
     5329,
     403,
     "The identity provider did not sign you in.",
     "Try again. The request trace has the provider's status.",
   ),
-  login_internal: entry(
+  login_internal: defineError(
     3168,
     500,
     "This address cannot offer a login.",
     "The operator must move the login from the internal endpoint to the public endpoint.",
   ),
-  policy_fell_through: entry(
+  policy_fell_through: defineError(
     6029,
     500,
     "This address sent no answer.",
     "The operator must add a last rule to the traffic policy that answers every request.",
   ),
-  forward_loop: entry(
+  forward_loop: defineError(
     3501,
     508,
     "Endpoints forwarded the request too many times.",
     "The operator must find the policies that forward to each other.",
   ),
-  mcp_session_gone: entry(
+  mcp_session_gone: defineError(
     3022,
     404,
     "The agent that began this MCP session is not connected.",
     "Begin a new session: send `initialize` without the Mcp-Session-Id header.",
   ),
-  agent_dial_failed: entry(
+  agent_dial_failed: defineError(
     8012,
     502,
     "The agent could not reach its local service.",

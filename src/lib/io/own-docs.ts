@@ -1,6 +1,6 @@
 /** The documentation that Postern ships, as Markdown pages: files in the checkout, one compressed file elsewhere. */
 import { brotliDecompressSync } from "node:zlib";
-import { ownFilesIn, readOwnFile } from "./own-file.ts";
+import { listOwnFiles, readOwnFile } from "./own-file.ts";
 
 /** Folders of pages below `docs/`. "" is `docs/` itself. */
 const folders = ["", "guides/", "concepts/", "architecture/", "reference/"] as const;
@@ -36,7 +36,7 @@ function openDocs(): Docs {
     return { pages, read: (name) => String(texts.get(name)) };
   }
   const pages = folders.flatMap((folder) =>
-    ownFilesIn(`docs/${folder}`).flatMap((name) => (name.endsWith(".md") ? [folder + name] : [])),
+    listOwnFiles(`docs/${folder}`).flatMap((name) => (name.endsWith(".md") ? [folder + name] : [])),
   );
   return { pages: new Set(pages), read: (name) => readOwnFile(`docs/${name}`).toString("utf8") };
 }

@@ -16,7 +16,7 @@ export function readOwnFile(path: string): Buffer {
 }
 
 /** Names of the files directly in `folder`, a path relative to `package.json` that ends in a slash. */
-export function ownFilesIn(folder: string): readonly string[] {
+export function listOwnFiles(folder: string): readonly string[] {
   if (!isExecutable) return readdirSync(new URL(folder, home));
   return executable.getAssetKeys().flatMap((path) => (path.startsWith(folder) ? [path.slice(folder.length)] : []));
 }

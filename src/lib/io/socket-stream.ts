@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import { contain, endUnit } from "../boundary.ts";
+import { runContained, endUnit } from "../boundary.ts";
 import { phase, putOff } from "../turn.ts";
 import type { TurnTask } from "../turn.ts";
 import { readOn } from "./turn-reader.ts";
@@ -11,7 +11,7 @@ const receiveWindowBytes = 256 * 1024;
 const corked: Socket[] = [];
 const uncorking: TurnTask = {
   turn() {
-    for (const socket of corked.splice(0)) if (!contain("connection", () => socket.uncork())) socket.destroy();
+    for (const socket of corked.splice(0)) if (!runContained("connection", () => socket.uncork())) socket.destroy();
   },
 };
 
@@ -47,10 +47,10 @@ export function cutSocket(socket: Socket): void {
  * open. The alert may be waiting behind a write that was just sent.
  */
 export function destroyNextTurn(socket: Socket): void {
-  setImmediate(destroy, socket);
+  setImmediate(destroySocket, socket);
 }
 
-function destroy(socket: Socket): void {
+function destroySocket(socket: Socket): void {
   socket.destroy();
 }
 
@@ -74,22 +74,22 @@ class SocketStream implements ByteStream {
       readOn(socket);
       this.#unconsumed += bytes.length;
       if (this.#unconsumed >= receiveWindowBytes) socket.pause();
-      this.#tell(data, bytes);
+      this.#tell(deliverData, bytes);
     });
-    socket.on("end", () => this.#tell(ended));
-    socket.on("drain", () => this.#tell(drained));
+    socket.on("end", () => this.#tell(deliverEnd));
+    socket.on("drain", () => this.#tell(deliverDrain));
     socket.on("error", (error) => {
       this.#error = error;
       destroyNextTurn(socket);
     });
-    socket.on("close", () => this.#tell(closed, this.#error));
+    socket.on("close", () => this.#tell(deliverClose, this.#error));
   }
 
   /** An error in the receiver ends only this connection. */
-  #tell<Told>(event: (receiver: ByteReceiver, told: Told) => void, told: Told = undefined as Told): void {
+  #tell<Told>(event: (receiver: ByteReceiver, argument: Told) => void, argument: Told = undefined as Told): void {
     const { receiver } = this;
     try {
-      event(receiver, told);
+      event(receiver, argument);
     } catch (error) {
       endUnit("connection", receiver, error);
       this.#socket.destroy();
@@ -124,18 +124,18 @@ class SocketStream implements ByteStream {
   }
 }
 
-function data(receiver: ByteReceiver, bytes: Buffer): void {
+function deliverData(receiver: ByteReceiver, bytes: Buffer): void {
   receiver.data(bytes);
 }
 
-function ended(receiver: ByteReceiver): void {
+function deliverEnd(receiver: ByteReceiver): void {
   receiver.ended();
 }
 
-function drained(receiver: ByteReceiver): void {
+function deliverDrain(receiver: ByteReceiver): void {
   receiver.drained();
 }
 
-function closed(receiver: ByteReceiver, error: Error | undefined): void {
+function deliverClose(receiver: ByteReceiver, error: Error | undefined): void {
   receiver.closed(error);
 }

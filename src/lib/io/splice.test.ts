@@ -5,7 +5,7 @@ import type { AddressInfo, Server, Socket } from "node:net";
 import { after, before, describe, it } from "node:test";
 import { discardingReceiver } from "./byte-stream.ts";
 import { socketStream } from "./socket-stream.ts";
-import { splice } from "./splice.ts";
+import { spliceStreams } from "./splice.ts";
 import type { SpliceWatch } from "./splice.ts";
 
 const server: Server = createServer({ allowHalfOpen: true, pauseOnConnect: true });
@@ -20,7 +20,7 @@ async function pair(): Promise<readonly [Socket, Socket]> {
 
 async function joined(watch?: SpliceWatch): Promise<readonly [Socket, Socket]> {
   const [[left, first], [right, second]] = [await pair(), await pair()];
-  splice(socketStream(first, discardingReceiver, true), socketStream(second, discardingReceiver, true), watch);
+  spliceStreams(socketStream(first, discardingReceiver, true), socketStream(second, discardingReceiver, true), watch);
   first.resume();
   second.resume();
   return [left, right];

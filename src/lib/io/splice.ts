@@ -25,7 +25,7 @@ export interface SpliceWatch {
  * Joins two streams until both have closed. Bytes are read from one only as fast as the other accepts them. An end is
  * passed on while the other direction continues. An abort of one stream aborts the other.
  */
-export function splice(first: ByteStream, second: ByteStream, watch: SpliceWatch = {}): void {
+export function spliceStreams(first: ByteStream, second: ByteStream, watch: SpliceWatch = {}): void {
   const forth = new Half(first, second, watch.forth?.bind(watch), watch);
   const back = new Half(second, first, watch.back?.bind(watch), watch);
   forth.other = back;

@@ -1,5 +1,5 @@
 /** Planned or made changes, in words. */
-import { quoted } from "./quoted.ts";
+import { quoteValue } from "./quote-value.ts";
 
 export interface ObjectChange {
   readonly action: "create" | "update" | "delete" | "unchanged";
@@ -17,11 +17,11 @@ const verbs = { create: "Create", update: "Change", delete: "Delete" } as const;
 export function changeLines(changes: readonly ObjectChange[]): readonly string[] {
   const real = changes.filter(({ action }) => action !== "unchanged");
   const lines = real.slice(0, maxObjects).flatMap(({ action, kind, name, id, fields }) => {
-    const what = [kind, name && quoted(name), id].filter(Boolean).join(" ");
+    const what = [kind, name && quoteValue(name), id].filter(Boolean).join(" ");
     const head = `- ${verbs[action as keyof typeof verbs]} ${what}`;
     if (action === "delete") return [head];
     const shown = fields.slice(0, maxFields).map(({ path, before, after }) => {
-      const value = action === "create" ? quoted(after) : `from ${quoted(before)} to ${quoted(after)}`;
+      const value = action === "create" ? quoteValue(after) : `from ${quoteValue(before)} to ${quoteValue(after)}`;
       return `  - ${path}: ${value}`;
     });
     const rest = fields.length - shown.length;

@@ -1,6 +1,6 @@
 /** The contract of the tools that MCP clients call. */
 import type { JsonObject } from "../../lib/json.ts";
-import type { Api } from "./api.ts";
+import type { Api } from "./api-path.ts";
 import type { KeptPlans } from "./kept-plans.ts";
 
 /** What a tool has for one call. */
@@ -49,7 +49,7 @@ export function textOf(input: JsonObject, name: string, maxLength: number): stri
 }
 
 /** Returns a required text argument. Throws `ToolError`. */
-export function requiredText(input: JsonObject, name: string, maxLength: number): string {
+export function requireText(input: JsonObject, name: string, maxLength: number): string {
   const value = textOf(input, name, maxLength);
   if (value === undefined) throw new ToolError(`The argument "${name}" is missing.`);
   return value;

@@ -1,10 +1,10 @@
 /** M1: the only tool that changes the configuration. It makes exactly the changes of a plan, or none. */
-import { path } from "../parts/api.ts";
-import type { ApiCall } from "../parts/api.ts";
+import { encodePath } from "../parts/api-path.ts";
+import type { ApiCall } from "../parts/api-path.ts";
 import { changeLines } from "../parts/change-lines.ts";
 import type { PlannedRequest } from "../parts/kept-plans.ts";
 import { consoleLink } from "../parts/links.ts";
-import { countOf, requiredText, textOf, ToolError } from "../parts/tool.ts";
+import { countOf, requireText, textOf, ToolError } from "../parts/tool.ts";
 import type { Tool } from "../parts/tool.ts";
 import { documentOf } from "./plan-change.ts";
 import { maxRevision } from "./plan-rollback.ts";
@@ -23,7 +23,7 @@ export const applyPlan: Tool = {
   required: ["plan"],
   changes: true,
   async run(input, { api, plans, keyId, client, confirm, baseUrl }) {
-    const hash = requiredText(input, "plan", 64);
+    const hash = requireText(input, "plan", 64);
     if (!/^[0-9a-f]{32}$/.test(hash)) throw new ToolError("A plan's hash has 32 hexadecimal digits.");
     const request = (await plans.find(keyId, hash)) ?? sent();
     const planned = await api(callOf(request, "plan"));
@@ -62,7 +62,7 @@ function callOf(request: PlannedRequest, as: string): ApiCall {
   const shared = { method: "POST", withRightsOfKey: true } as const;
   if ("revision" in request) {
     const query = as === "plan" ? "dry_run=true" : `plan=${as}`;
-    return { ...shared, path: `${path`/revisions/${request.revision}/rollback`}?${query}` };
+    return { ...shared, path: `${encodePath`/revisions/${request.revision}/rollback`}?${query}` };
   }
   return { ...shared, path: as === "plan" ? "/plan" : `/apply?plan=${as}`, body: request.document };
 }

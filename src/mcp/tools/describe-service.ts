@@ -1,8 +1,8 @@
-import { path } from "../parts/api.ts";
-import { quoted, quotedObject } from "../parts/quoted.ts";
-import { readServices, serviceOf } from "../parts/services.ts";
-import type { Service } from "../parts/services.ts";
-import { requiredText, ToolError } from "../parts/tool.ts";
+import { encodePath } from "../parts/api-path.ts";
+import { quoteValue, quoteObject } from "../parts/quote-value.ts";
+import { readServices, serviceOf } from "../parts/service-list.ts";
+import type { Service } from "../parts/service-list.ts";
+import { requireText, ToolError } from "../parts/tool.ts";
 import type { Tool } from "../parts/tool.ts";
 import { linkOf } from "./find-services.ts";
 
@@ -18,36 +18,36 @@ export const describeService: Tool = {
   },
   required: ["service"],
   async run(input, { api, baseUrl }) {
-    const wanted = requiredText(input, "service", 255);
-    const service = await find(wanted, (await readServices(api)).found);
+    const wanted = requireText(input, "service", 255);
+    const service = await findService(wanted, (await readServices(api)).found);
     const { kind, id, scheme } = service;
-    const at = kind === "endpoint" ? path`/endpoints/${id}` : path`/edges/${scheme}/${id}`;
+    const at = kind === "endpoint" ? encodePath`/endpoints/${id}` : encodePath`/edges/${scheme}/${id}`;
     const object = await api({ method: "GET", path: at });
     const ids = new Set([id, ...((object.routes ?? []) as readonly { readonly id: string }[]).map((one) => one.id)]);
     const { problems } = await api({ method: "GET", path: "/problems" });
-    const own = (problems as readonly Problem[]).filter((one) => ids.has(one.id));
+    const own = (problems as readonly ServiceProblem[]).filter((one) => ids.has(one.id));
     return [
       `${kind} ${id}. ${linkOf(kind, id, baseUrl)}`,
       own.length === 0 ? "No problems." : `${own.length} problem${own.length === 1 ? "" : "s"}:`,
-      ...own.slice(0, maxProblems).map((one) => `- ${quoted(one.message)}`),
+      ...own.slice(0, maxProblems).map((one) => `- ${quoteValue(one.message)}`),
       "Configuration:",
-      quotedObject(object),
+      quoteObject(object),
     ].join("\n");
   },
 };
 
-interface Problem {
+interface ServiceProblem {
   readonly id: string;
   readonly message: string;
 }
 
 /** Finds a service by its id, or by the host that it serves. Throws `ToolError`. */
-async function find(wanted: string, services: readonly Service[]): Promise<Service> {
+async function findService(wanted: string, services: readonly Service[]): Promise<Service> {
   const byId = services.find(({ id }) => id === wanted);
   if (byId) return byId;
   const text = wanted.toLowerCase();
   const url = URL.parse(text.includes("://") ? text : `https://${text}`);
   const found = url && serviceOf(services, ["https", "http", "tls", "tcp"], url.hostname, url.port || undefined);
   if (found) return found;
-  throw new ToolError(`No service of this account has the id or host ${quoted(wanted)}. Call find_services.`);
+  throw new ToolError(`No service of this account has the id or host ${quoteValue(wanted)}. Call find_services.`);
 }

@@ -1,11 +1,11 @@
 import type { JsonObject } from "../../lib/json.ts";
-import { path } from "../parts/api.ts";
-import { quoted } from "../parts/quoted.ts";
-import { readServices, serviceOf } from "../parts/services.ts";
-import type { Service } from "../parts/services.ts";
-import { codeLines, stepLines } from "../parts/steps.ts";
-import type { Step } from "../parts/steps.ts";
-import { requiredText, textOf, ToolError } from "../parts/tool.ts";
+import { encodePath } from "../parts/api-path.ts";
+import { quoteValue } from "../parts/quote-value.ts";
+import { readServices, serviceOf } from "../parts/service-list.ts";
+import type { Service } from "../parts/service-list.ts";
+import { codeLines, stepLines } from "../parts/trace-steps.ts";
+import type { TraceStep } from "../parts/trace-steps.ts";
+import { requireText, textOf, ToolError } from "../parts/tool.ts";
 import type { Tool } from "../parts/tool.ts";
 import { linkOf } from "./find-services.ts";
 
@@ -30,7 +30,7 @@ export const explainRequest: Tool = {
   },
   required: ["url"],
   async run(input, { api, baseUrl }) {
-    const text = requiredText(input, "url", 8192);
+    const text = requireText(input, "url", 8192);
     const url = URL.parse(text);
     const scheme = url?.protocol.slice(0, -1) ?? "";
     if (!url || !["https", "http", "tls", "tcp"].includes(scheme)) {
@@ -39,23 +39,26 @@ export const explainRequest: Tool = {
     const host = url.hostname.toLowerCase().replace(/\.$/, "");
     const { found } = await readServices(api);
     const service = serviceOf(found, [scheme], host, scheme === "tcp" ? url.port : undefined);
-    if (!service) throw new ToolError(`No service of this account serves ${quoted(`${scheme}://${host}`)}.`);
+    if (!service) throw new ToolError(`No service of this account serves ${quoteValue(`${scheme}://${host}`)}.`);
     const source = textOf(input, "source_ip", 64);
     const isRequest = scheme === "https" || scheme === "http";
     const country = textOf(input, "country", 2);
     const described = { ...(source !== undefined && { source_ip: source }), ...(country !== undefined && { country }) };
     const body = { ...described, ...(isRequest && requestOf(text, input)) };
-    const told = (await api({ method: "POST", path: `${placeOf(service)}/explain`, body })) as Explanation;
-    const route = told.route ? `, route ${told.route.id}` : "";
+    const report = (await api({ method: "POST", path: `${placeOf(service)}/explain`, body })) as Explanation;
+    const route = report.route ? `, route ${report.route.id}` : "";
     return [
       `${service.kind} ${service.id}${route}. ${linkOf(service.kind, service.id, baseUrl)}`,
-      endOf(told),
-      ...codeLines(told.error_code),
+      endOf(report),
+      ...codeLines(report.error_code),
       "Decisions, in order:",
-      ...stepLines(told.steps),
-      ...told.near_routes
+      ...stepLines(report.steps),
+      ...report.near_routes
         .slice(0, 5)
-        .map((one) => `Not matched: route ${one.id}, ${one.match_type} ${quoted(one.match)}: ${quoted(one.reason)}`),
+        .map(
+          (one) =>
+            `Not matched: route ${one.id}, ${one.match_type} ${quoteValue(one.match)}: ${quoteValue(one.reason)}`,
+        ),
     ].join("\n");
   },
 };
@@ -66,25 +69,25 @@ interface Explanation {
   readonly outcome: string;
   readonly status_code: number | null;
   readonly error_code: string | null;
-  readonly steps: readonly Step[];
+  readonly steps: readonly TraceStep[];
   readonly tunnel: { readonly id: string; readonly forwards_to: string } | null;
   readonly address: string | null;
 }
 
 function placeOf({ kind, id, scheme }: Service): string {
-  return kind === "endpoint" ? path`/endpoints/${id}` : path`/edges/${scheme}/${id}`;
+  return kind === "endpoint" ? encodePath`/endpoints/${id}` : encodePath`/edges/${scheme}/${id}`;
 }
 
 function requestOf(url: string, input: JsonObject): JsonObject {
-  const given = input["headers"] ?? {};
-  if (typeof given !== "object" || Array.isArray(given) || Object.keys(given as object).length > maxHeaders) {
+  const headers = input["headers"] ?? {};
+  if (typeof headers !== "object" || Array.isArray(headers) || Object.keys(headers as object).length > maxHeaders) {
     throw new ToolError(`The argument "headers" must be an object with at most ${maxHeaders} header fields.`);
   }
   const [body, email] = [textOf(input, "body", 65_536), textOf(input, "email", 320)];
   return {
     method: textOf(input, "method", 32) ?? "GET",
     url,
-    headers: given,
+    headers: headers,
     ...(body !== undefined && { body }),
     ...(email !== undefined && { as: { email, groups: [] } }),
   };
@@ -92,6 +95,6 @@ function requestOf(url: string, input: JsonObject): JsonObject {
 
 function endOf({ outcome, status_code: status, tunnel, address }: Explanation): string {
   if (outcome !== "forwarded") return `Result: ${outcome}${status === null ? "" : ` with status ${status}`}.`;
-  if (tunnel) return `Result: forwarded through tunnel ${tunnel.id} to ${quoted(tunnel.forwards_to)}.`;
-  return `Result: forwarded${address === null ? "" : ` to ${quoted(address)}`}.`;
+  if (tunnel) return `Result: forwarded through tunnel ${tunnel.id} to ${quoteValue(tunnel.forwards_to)}.`;
+  return `Result: forwarded${address === null ? "" : ` to ${quoteValue(address)}`}.`;
 }

@@ -1,7 +1,7 @@
 import { consoleLink } from "../parts/links.ts";
-import { quoted } from "../parts/quoted.ts";
-import { readServices } from "../parts/services.ts";
-import type { Service } from "../parts/services.ts";
+import { quoteValue } from "../parts/quote-value.ts";
+import { readServices } from "../parts/service-list.ts";
+import type { Service } from "../parts/service-list.ts";
 import { textOf } from "../parts/tool.ts";
 import type { Tool } from "../parts/tool.ts";
 
@@ -20,13 +20,13 @@ export const findServices: Tool = {
     const text = textOf(input, "text", 255)?.toLowerCase();
     const { found, more } = await readServices(api);
     const wanted = hostOf(text);
-    const matching = wanted === undefined ? found : found.filter((one) => contains(one, wanted));
+    const matching = wanted === undefined ? found : found.filter((one) => containsText(one, wanted));
     const lines = matching.slice(0, maxShown).map((one) => lineOf(one, baseUrl));
     const rest = matching.length - lines.length;
     if (rest > 0) lines.push(`… and ${rest} more. Search for a longer text.`);
     if (more) lines.push("The account has more services than were searched.");
     const count = `${matching.length} service${matching.length === 1 ? "" : "s"}`;
-    return [text === undefined ? `${count}.` : `${count} for ${quoted(text)}.`, ...lines].join("\n");
+    return [text === undefined ? `${count}.` : `${count} for ${quoteValue(text)}.`, ...lines].join("\n");
   },
 };
 
@@ -35,14 +35,14 @@ function hostOf(text: string | undefined): string | undefined {
   return text !== undefined && text.includes("://") ? (URL.parse(text)?.hostname ?? text) : text;
 }
 
-function contains({ id, addresses, description, metadata }: Service, text: string): boolean {
+function containsText({ id, addresses, description, metadata }: Service, text: string): boolean {
   return [id, ...addresses, description, metadata].some((one) => one.toLowerCase().includes(text));
 }
 
 function lineOf({ id, kind, scheme, addresses, description }: Service, baseUrl: string): string {
-  const shown = addresses.slice(0, 5).map((one) => quoted(`${scheme}://${one}`));
+  const shown = addresses.slice(0, 5).map((one) => quoteValue(`${scheme}://${one}`));
   const rest = addresses.length > 5 ? ` and ${addresses.length - 5} more addresses` : "";
-  const said = description === "" ? "" : `, description ${quoted(description)}`;
+  const said = description === "" ? "" : `, description ${quoteValue(description)}`;
   return `- ${kind} ${id}: ${shown.join(", ") || "no address"}${rest}${said}. ${linkOf(kind, id, baseUrl)}`;
 }
 

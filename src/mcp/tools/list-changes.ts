@@ -1,5 +1,5 @@
 import { consoleLink } from "../parts/links.ts";
-import { quoted } from "../parts/quoted.ts";
+import { quoteValue } from "../parts/quote-value.ts";
 import { countOf, textOf } from "../parts/tool.ts";
 import type { Tool } from "../parts/tool.ts";
 
@@ -28,7 +28,7 @@ export const listChanges: Tool = {
           .slice(0, maxObjects)
           .map(({ action, kind, id: object }) => `${action} ${kind} ${object}`);
         const rest = more || changes.length > maxObjects ? " and more" : "";
-        const why = reason === "" ? "" : `, reason ${quoted(reason)}`;
+        const why = reason === "" ? "" : `, reason ${quoteValue(reason)}`;
         const link = consoleLink(baseUrl, "history", String(revision));
         return `- Revision ${revision} at ${at} by ${principal}, ${operation}${why}: ${objects.join(", ")}${rest}. ${link}`;
       })

@@ -1,6 +1,6 @@
 import { consoleLink } from "../parts/links.ts";
-import { quoted } from "../parts/quoted.ts";
-import type { Step } from "../parts/steps.ts";
+import { quoteValue } from "../parts/quote-value.ts";
+import type { TraceStep } from "../parts/trace-steps.ts";
 import { countOf, textOf } from "../parts/tool.ts";
 import type { Tool } from "../parts/tool.ts";
 
@@ -30,8 +30,8 @@ export const listDenials: Tool = {
       .map(
         ({ id, ended_at: at, method, host, path, source_ip: source, status_code: status, error_code: code, steps }) => {
           const decision = steps.findLast(({ outcome }) => outcome === "denied");
-          const why = decision ? `${decision.by}: ${quoted(decision.reason)}` : "no recorded decision";
-          const request = `${quoted(method)} ${quoted(`${host}${path}`)} from ${source}`;
+          const why = decision ? `${decision.by}: ${quoteValue(decision.reason)}` : "no recorded decision";
+          const request = `${quoteValue(method)} ${quoteValue(`${host}${path}`)} from ${source}`;
           return `- ${id} at ${at}: ${request}, ${status} ${code ?? ""} by ${why}. ${consoleLink(baseUrl, "traffic", id)}`;
         },
       )
@@ -49,6 +49,6 @@ interface Denials {
     readonly source_ip: string;
     readonly status_code: number;
     readonly error_code: string | null;
-    readonly steps: readonly Step[];
+    readonly steps: readonly TraceStep[];
   }[];
 }

@@ -1,9 +1,9 @@
 import { Refusal } from "../../lib/errors.ts";
 import type { JsonObject } from "../../lib/json.ts";
-import { path } from "../parts/api.ts";
-import type { Api } from "../parts/api.ts";
+import { encodePath } from "../parts/api-path.ts";
+import type { Api } from "../parts/api-path.ts";
 import { changeLines, countsOf } from "../parts/change-lines.ts";
-import { quoted } from "../parts/quoted.ts";
+import { quoteValue } from "../parts/quote-value.ts";
 import { ToolError } from "../parts/tool.ts";
 import type { Tool, ToolContext } from "../parts/tool.ts";
 
@@ -30,9 +30,9 @@ export const planChange: Tool = {
       ...changeLines(changes),
       ...(warnings as readonly Warning[])
         .slice(0, 10)
-        .map((one) => `Warning: ${one.kind} ${one.path}: ${quoted(one.message)}`),
-      isEmpty(summary) ? "There is nothing to apply." : await backtest(document, context),
-      ...(isEmpty(summary) ? [] : [howToApply(plan.hash)]),
+        .map((one) => `Warning: ${one.kind} ${one.path}: ${quoteValue(one.message)}`),
+      isEmpty(summary) ? "There is nothing to apply." : await backtestDocument(document, context),
+      ...(isEmpty(summary) ? [] : [explainHowToApply(plan.hash)]),
     ].join("\n");
   },
 };
@@ -53,7 +53,7 @@ export function isEmpty({ create, update, delete: gone }: Readonly<Record<string
   return create === 0 && update === 0 && gone === 0;
 }
 
-export function howToApply(hash: string): string {
+export function explainHowToApply(hash: string): string {
   return `Show these changes to the person who asked for them. To make exactly these changes, call apply_plan with the plan ${hash}. The plan expires after 15 minutes.`;
 }
 
@@ -71,15 +71,15 @@ const names: Readonly<Record<string, string>> = {
 };
 
 /** Tries the document on the captured requests of the last 24 hours. */
-async function backtest(document: JsonObject, { api, pause }: ToolContext): Promise<string> {
+async function backtestDocument(document: JsonObject, { api, pause }: ToolContext): Promise<string> {
   try {
     let found = await api({ method: "POST", path: "/backtests", body: { document }, withRightsOfKey: true });
-    const at = path`/backtests/${found.id}`;
+    const at = encodePath`/backtests/${found.id}`;
     for (let poll = 0; found.status === "running" && poll < maxPolls; poll += 1) {
       await pause(pollMs);
       found = await api({ method: "GET", path: at, withRightsOfKey: true });
     }
-    if (found.status === "running") await cancel(api, at);
+    if (found.status === "running") await cancelBacktest(api, at);
     return summaryOf(found);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
@@ -87,7 +87,7 @@ async function backtest(document: JsonObject, { api, pause }: ToolContext): Prom
   }
 }
 
-async function cancel(api: Api, at: string): Promise<void> {
+async function cancelBacktest(api: Api, at: string): Promise<void> {
   await api({ method: "DELETE", path: at, withRightsOfKey: true });
 }
 
@@ -101,7 +101,7 @@ interface Backtest {
 }
 
 function summaryOf({ status, error, tried, same, unknown, differences }: Backtest): string {
-  if (status === "failed") return `No backtest: ${quoted(error ?? status)}.`;
+  if (status === "failed") return `No backtest: ${quoteValue(error ?? status)}.`;
   if (tried === 0) return "Backtest: there are no captured requests of the last 24 hours to try.";
   const different = Object.entries(differences).flatMap(([name, count]) =>
     count > 0 ? [`${count} ${names[name] ?? name}`] : [],

@@ -1,8 +1,8 @@
-import { path } from "../parts/api.ts";
+import { encodePath } from "../parts/api-path.ts";
 import { changeLines, countsOf } from "../parts/change-lines.ts";
 import { countOf, ToolError } from "../parts/tool.ts";
 import type { Tool } from "../parts/tool.ts";
-import { howToApply, isEmpty } from "./plan-change.ts";
+import { explainHowToApply, isEmpty } from "./plan-change.ts";
 
 export const maxRevision = Number.MAX_SAFE_INTEGER;
 
@@ -17,13 +17,13 @@ export const planRollback: Tool = {
   async run(input, { api, plans, keyId }) {
     const revision = countOf(input, "revision", maxRevision);
     if (revision === undefined) throw new ToolError('The argument "revision" is missing.');
-    const at = path`/revisions/${revision}/rollback?dry_run=true`;
+    const at = encodePath`/revisions/${revision}/rollback?dry_run=true`;
     const { hash, summary, changes } = await api({ method: "POST", path: at, withRightsOfKey: true });
     await plans.keep(keyId, hash, { revision });
     return [
       `Plan ${hash}, rollback to revision ${revision}: ${countsOf(summary)}. Nothing was changed.`,
       ...changeLines(changes),
-      isEmpty(summary) ? "There is nothing to apply." : howToApply(hash),
+      isEmpty(summary) ? "There is nothing to apply." : explainHowToApply(hash),
     ].join("\n");
   },
 };

@@ -1,6 +1,6 @@
 import { docsPages, readDocs as readPage } from "../../lib/io/own-docs.ts";
-import { searchDocs } from "../parts/docs.ts";
-import { cutTo, quoted } from "../parts/quoted.ts";
+import { searchDocs } from "../parts/search-docs.ts";
+import { cutTo, quoteValue } from "../parts/quote-value.ts";
 import { countOf, textOf, ToolError } from "../parts/tool.ts";
 import type { Tool } from "../parts/tool.ts";
 
@@ -25,7 +25,7 @@ export const readDocs: Tool = {
     const search = textOf(input, "search", 255);
     if (search === undefined) return [...docsPages()].join("\n");
     const found = searchDocs(search, maxFound);
-    if (found.length === 0) return `No page has ${quoted(search)}. Call read_docs without arguments for the pages.`;
+    if (found.length === 0) return `No page has ${quoteValue(search)}. Call read_docs without arguments for the pages.`;
     return found
       .map(({ page: name, title, heading, text }) => {
         const start = cutTo(text.replace(/^##? .+\n+/, "").trim(), 400);
@@ -37,7 +37,8 @@ export const readDocs: Tool = {
 
 function pieceOf(page: string, from: number): string {
   const text = docsPages().has(page) ? readPage(page) : undefined;
-  if (text === undefined) throw new ToolError(`There is no page ${quoted(page)}. Call read_docs without arguments.`);
+  if (text === undefined)
+    throw new ToolError(`There is no page ${quoteValue(page)}. Call read_docs without arguments.`);
   const piece = text.slice(from - 1, from - 1 + pieceLength);
   const next = from + pieceLength;
   return next <= text.length ? `${piece}\n\n… Continue with "from": ${next}.` : piece;

@@ -1,9 +1,9 @@
 import { Refusal } from "../../lib/errors.ts";
-import { path } from "../parts/api.ts";
+import { encodePath } from "../parts/api-path.ts";
 import { consoleLink } from "../parts/links.ts";
-import { quoted } from "../parts/quoted.ts";
-import { codeLines, stepLines } from "../parts/steps.ts";
-import { requiredText } from "../parts/tool.ts";
+import { quoteValue } from "../parts/quote-value.ts";
+import { codeLines, stepLines } from "../parts/trace-steps.ts";
+import { requireText } from "../parts/tool.ts";
 import type { Tool } from "../parts/tool.ts";
 
 export const whyDenied: Tool = {
@@ -14,15 +14,15 @@ export const whyDenied: Tool = {
   input: { request_id: { type: "string", description: "Id of the request or connection." } },
   required: ["request_id"],
   async run(input, { api, baseUrl }) {
-    const id = requiredText(input, "request_id", 64);
-    const request = await api({ method: "GET", path: path`/requests/${id}` }).catch((error: unknown) => {
+    const id = requireText(input, "request_id", 64);
+    const request = await api({ method: "GET", path: encodePath`/requests/${id}` }).catch((error: unknown) => {
       if (error instanceof Refusal && error.reason === "not_found") return undefined;
       throw error;
     });
-    const found = request ?? (await api({ method: "GET", path: path`/connections/${id}` }));
+    const found = request ?? (await api({ method: "GET", path: encodePath`/connections/${id}` }));
     const what = request
-      ? `${quoted(found.method)} ${quoted(`${found.host}${found.path}`)}`
-      : `Connection to ${quoted(found.server_name ?? String(found.port))}`;
+      ? `${quoteValue(found.method)} ${quoteValue(`${found.host}${found.path}`)}`
+      : `Connection to ${quoteValue(found.server_name ?? String(found.port))}`;
     const status = found.status_code ? ` with status ${found.status_code}` : "";
     return [
       `${what} from ${found.source_ip} at ${found.ended_at}: ${found.outcome}${status}.`,

@@ -11,13 +11,13 @@ import { followSystemFiles } from "./system-files.ts";
 import type { FilePaths, SystemFiles } from "./system-files.ts";
 
 /** The addresses of a name, in the order in which they should be tried. */
-export interface Answer {
+export interface NameAnswer {
   readonly addresses: readonly LookupAddress[];
   readonly ttlMs: number;
 }
 
 /** Rejects with a `NameError`. */
-export type Ask = (name: string) => Promise<Answer>;
+export type Ask = (name: string) => Promise<NameAnswer>;
 
 export class NameError extends Error {
   /** Codes of `dns.lookup`. `EAI_AGAIN` may be temporary. */
@@ -65,7 +65,7 @@ export function makeAsk(clock: Clock, servers: readonly string[], paths?: FilePa
     const resolver = resolverFor(system.version);
     const candidates = servers.length > 0 ? [bare] : candidatesOf(name, system);
     for (const candidate of candidates) {
-      const answer = await query(resolver, candidate, name);
+      const answer = await queryServer(resolver, candidate, name);
       if (answer) return answer;
     }
     throw new NameError("ENOTFOUND", `look up "${name}": the host does not exist`);
@@ -86,7 +86,7 @@ interface Records {
 }
 
 /** Resolves with undefined if the name has no address. Rejects if no server responded. */
-async function query(resolver: Resolver, asked: string, name: string): Promise<Answer | undefined> {
+async function queryServer(resolver: Resolver, asked: string, name: string): Promise<NameAnswer | undefined> {
   const [v4, v6] = await Promise.all([
     new Promise<Records>((resolve) => {
       resolver.resolve4(asked, { ttl: true }, (error, found) => resolve(recordsOf(error, found)));

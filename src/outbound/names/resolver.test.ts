@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { makeManualClock } from "../../../test/support/clock.ts";
 import { NameError } from "./ask.ts";
-import type { Answer } from "./ask.ts";
+import type { NameAnswer } from "./ask.ts";
 import { makeNameResolver, usualLimits } from "./resolver.ts";
 import type { ResolverLimits } from "./resolver.ts";
 
@@ -12,10 +12,10 @@ const v4 = (address: string) => ({ address, family: 4 });
 function resolverWith(limits: Partial<ResolverLimits> = {}) {
   const clock = makeManualClock();
   const asked: string[] = [];
-  const open = new Map<string, PromiseWithResolvers<Answer>>();
-  const ask = (name: string): Promise<Answer> => {
+  const open = new Map<string, PromiseWithResolvers<NameAnswer>>();
+  const ask = (name: string): Promise<NameAnswer> => {
     asked.push(name);
-    const answer = Promise.withResolvers<Answer>();
+    const answer = Promise.withResolvers<NameAnswer>();
     open.set(name, answer);
     return answer.promise;
   };

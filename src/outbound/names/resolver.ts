@@ -2,7 +2,7 @@
 import type { LookupAddress } from "node:dns";
 import type { Clock } from "../../lib/clock.ts";
 import { NameError } from "./ask.ts";
-import type { Answer, Ask } from "./ask.ts";
+import type { NameAnswer, Ask } from "./ask.ts";
 
 export interface NameResolver {
   /**
@@ -82,7 +82,7 @@ export function makeNameResolver(clock: Clock, ask: Ask, limits = usualLimits): 
     queries.set(name, query);
     perAsker.set(asker, (perAsker.get(asker) ?? 0) + 1);
     ask(name).then(
-      ({ addresses, ttlMs }: Answer) => {
+      ({ addresses, ttlMs }: NameAnswer) => {
         settle(name, query, addresses, Math.min(Math.max(ttlMs, minTtlMs), maxTtlMs));
       },
       (error: unknown) => {
@@ -111,12 +111,12 @@ export function makeNameResolver(clock: Clock, ask: Ask, limits = usualLimits): 
       const found = fresh(name);
       if (found) {
         done(inTurn(found));
-        return giveUpNothing;
+        return doNothing;
       }
       const why = full(name, asker);
       if (why !== undefined) {
         done(new NameError("EAI_AGAIN", `look up "${name}": ${why}; try again later`));
-        return giveUpNothing;
+        return doNothing;
       }
       const { waiting } = queries.get(name) ?? start(name, asker);
       const waiter = { done };
@@ -126,7 +126,7 @@ export function makeNameResolver(clock: Clock, ask: Ask, limits = usualLimits): 
   };
 }
 
-const giveUpNothing = (): void => {};
+const doNothing = (): void => {};
 
 /** Rotates the addresses of each family. The order of the families is preserved. */
 function inTurn(one: Known): readonly LookupAddress[] | Error {
@@ -136,10 +136,10 @@ function inTurn(one: Known): readonly LookupAddress[] | Error {
   const firstFamily = result[0]?.family;
   const second = result.findIndex(({ family }) => family !== firstFamily);
   const split = second === -1 ? result.length : second;
-  return [...rotated(result.slice(0, split), turn), ...rotated(result.slice(split), turn)];
+  return [...rotateList(result.slice(0, split), turn), ...rotateList(result.slice(split), turn)];
 }
 
-function rotated<T>(list: readonly T[], by: number): readonly T[] {
+function rotateList<T>(list: readonly T[], by: number): readonly T[] {
   const at = list.length === 0 ? 0 : by % list.length;
   return [...list.slice(at), ...list.slice(0, at)];
 }

@@ -74,7 +74,7 @@ function followFile<Value>(path: string, parse: (text: string) => Value): () => 
 /** @internal */
 export function parseHosts(text: string): Map<string, string[]> {
   const hosts = new Map<string, string[]>();
-  for (const [address = "", ...names] of words(text)) {
+  for (const [address = "", ...names] of splitWords(text)) {
     if (isIP(address) === 0) continue;
     for (const name of names) {
       const key = name.toLowerCase();
@@ -90,7 +90,7 @@ export function parseHosts(text: string): Map<string, string[]> {
 export function parseResolvConf(text: string): Pick<SystemFiles, "search" | "ndots"> {
   let search: readonly string[] = [];
   let ndots = 1;
-  for (const [keyword, ...values] of words(text)) {
+  for (const [keyword, ...values] of splitWords(text)) {
     // The last of these lines wins (resolv.conf(5)).
     if (keyword === "search") search = values.slice(0, maxSearchDomains);
     else if (keyword === "domain") search = values.slice(0, 1);
@@ -102,7 +102,7 @@ export function parseResolvConf(text: string): Pick<SystemFiles, "search" | "ndo
   return { search: search.map((one) => one.replace(/\.$/, "")).filter((one) => one !== ""), ndots };
 }
 
-function words(text: string): string[][] {
+function splitWords(text: string): string[][] {
   return text
     .split("\n")
     .map((line) => line.replace(/[#;].*$/, "").trim())

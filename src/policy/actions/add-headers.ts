@@ -1,6 +1,6 @@
-import { Failure } from "../../cel/values/failure.ts";
-import { mapOf, types } from "../../cel/checking/types.ts";
-import { brokenBy, defineAction, done, skippedAction } from "../language/action.ts";
+import { CelFailure } from "../../cel/values/cel-failure.ts";
+import { mapOf, types } from "../../cel/checking/cel-types.ts";
+import { breakWith, defineAction, makeDone, skipAction } from "../language/action.ts";
 import { compileHeaders, headersToAdd, headerValuesOf } from "../language/header-fields.ts";
 import { headersOf } from "../language/message.ts";
 
@@ -20,14 +20,14 @@ export const addHeaders = defineAction({
     return {
       run(context) {
         const fields = headersOf(context);
-        if (!fields) return skippedAction("there is no response");
+        if (!fields) return skipAction("there is no response");
         const values = headerValuesOf(templates, context);
-        if (values instanceof Failure) return brokenBy(values);
+        if (values instanceof CelFailure) return breakWith(values);
         for (const name in values) {
           if (replaced.has(name)) fields.set(name, values[name] as string);
           else fields.append(name, values[name] as string);
         }
-        return done(reason, { headers_added: values });
+        return makeDone(reason, { headers_added: values });
       },
     };
   },

@@ -1,13 +1,13 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
-import { objectType, types } from "../../cel/checking/types.ts";
-import { Failure } from "../../cel/values/failure.ts";
-import type { HeaderFields } from "../../traffic/exchange.ts";
+import { objectType, types } from "../../cel/checking/cel-types.ts";
+import { CelFailure } from "../../cel/values/cel-failure.ts";
+import type { HeaderFields } from "../../traffic/header-fields.ts";
 import { f } from "../../schema/fields.ts";
 import type { StringFormat } from "../../schema/fields.ts";
-import { brokenBy, defineAction, done, endedBy } from "../language/action.ts";
+import { breakWith, defineAction, makeDone, endWith } from "../language/action.ts";
 import type { ActionScope } from "../language/action.ts";
-import type { PolicyContext } from "../language/context.ts";
-import { enforceField } from "../language/enforce.ts";
+import type { PolicyContext } from "../language/policy-context.ts";
+import { enforceField } from "../language/enforce-field.ts";
 import { unquotedTypes } from "../language/unquoted.ts";
 import type { Template } from "../language/template.ts";
 
@@ -56,40 +56,44 @@ export const basicAuth = defineAction({
   },
   compile({ credentials, realm, enforce }, scope) {
     const accepted = credentials.map((text, at) => compileCredential(text, `credentials[${at}]`, scope));
-    const answer = { error: "basic_auth_required", headers: { "www-authenticate": challenge(realm) } } as const;
+    const answer = { error: "basic_auth_required", headers: { "www-authenticate": renderChallenge(realm) } } as const;
     // Compares digests, so that the time reveals neither the length nor the place of a difference.
     const key = randomBytes(32);
     const digest = (text: string): Buffer => createHmac("sha256", key).update(text).digest();
     const fixed = accepted.map(({ constant }) => (constant === undefined ? undefined : digest(constant)));
-    const isKnown = (shown: string, context: PolicyContext): boolean | Failure => {
+    const isKnown = (shown: string, context: PolicyContext): boolean | CelFailure => {
       const wanted = digest(shown);
       let found = false;
       for (const [at, template] of accepted.entries()) {
-        const known = fixed[at] ?? resolved(template, context, digest);
-        if (known instanceof Failure) return known;
+        const known = fixed[at] ?? resolveCredential(template, context, digest);
+        if (known instanceof CelFailure) return known;
         found = timingSafeEqual(known, wanted) || found;
       }
       return found;
     };
     return {
       run(context) {
-        const shown = presented(context.exchange?.request.headers);
+        const shown = readPresented(context.exchange?.request.headers);
         const known = shown === undefined ? false : isKnown(shown, context);
-        if (known instanceof Failure) return brokenBy(known);
+        if (known instanceof CelFailure) return breakWith(known);
         const username = shown === undefined ? "" : shown.slice(0, shown.indexOf(":"));
         const result = { credentials: { presented: shown !== undefined, username, authorized: known } };
-        if (known) return done("the credentials are right", result);
+        if (known) return makeDone("the credentials are right", result);
         const reason = shown === undefined ? "no credentials" : "the credentials are wrong";
-        return enforce ? endedBy(reason, { by: "refusal", answer }, result) : done(reason, result);
+        return enforce ? endWith(reason, { by: "refusal", answer }, result) : makeDone(reason, result);
       },
     };
   },
 });
 
 /** Resolves a credential with interpolated values. If its password has no valid length, it matches no request. */
-function resolved(template: Template, context: PolicyContext, digest: (text: string) => Buffer): Buffer | Failure {
+function resolveCredential(
+  template: Template,
+  context: PolicyContext,
+  digest: (text: string) => Buffer,
+): Buffer | CelFailure {
   const text = template.text(context);
-  if (text instanceof Failure) return text;
+  if (text instanceof CelFailure) return text;
   return credentialIssue(text) === undefined ? digest(text) : randomBytes(32);
 }
 
@@ -115,11 +119,11 @@ function pairOf(given: unknown): unknown {
 }
 
 /** RFC 7617 §2: double quotes and `\` are escaped in a quoted string. */
-function challenge(realm: string): string {
+function renderChallenge(realm: string): string {
   return `Basic realm="${realm.replace(/["\\]/g, "\\$&")}"`;
 }
 
-function presented(fields: HeaderFields | undefined): string | undefined {
+function readPresented(fields: HeaderFields | undefined): string | undefined {
   const values = fields?.getAll("authorization") ?? [];
   const encoded =
     values.length === 1 ? /^basic +([A-Za-z0-9+/]{1,8192}={0,2}) *$/i.exec(values[0] as string)?.[1] : undefined;

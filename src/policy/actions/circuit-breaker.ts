@@ -1,15 +1,15 @@
 import { f } from "../../schema/fields.ts";
 import { Breaker } from "../../traffic/parts/breaker.ts";
 import type { Admission } from "../../traffic/parts/breaker.ts";
-import { defineAction, done, endedBy } from "../language/action.ts";
+import { defineAction, makeDone, endWith } from "../language/action.ts";
 import type { ActionOutcome } from "../language/action.ts";
-import type { PolicyPlace } from "../language/context.ts";
+import type { PolicyPlace } from "../language/policy-context.ts";
 import { parseDuration } from "../language/duration.ts";
-import { enforceField } from "../language/enforce.ts";
-import { duration } from "../language/formats.ts";
+import { enforceField } from "../language/enforce-field.ts";
+import { durationFormat } from "../language/policy-formats.ts";
 
 const buckets = 10;
-const some = duration(1, 120, 0);
+const some = durationFormat(1, 120, 0);
 
 interface Circuit {
   readonly breaker: Breaker;
@@ -17,11 +17,11 @@ interface Circuit {
 }
 
 const outcomes: Readonly<Record<Admission, ActionOutcome>> = {
-  closed: done("closed"),
-  probe: done("half-open: this request tests the upstream"),
-  open: endedBy("open: the upstream failed too often", { by: "refusal", answer: { error: "circuit_open" } }),
+  closed: makeDone("closed"),
+  probe: makeDone("half-open: this request tests the upstream"),
+  open: endWith("open: the upstream failed too often", { by: "refusal", answer: { error: "circuit_open" } }),
 };
-const unenforced = done("open, and not enforced");
+const unenforced = makeDone("open, and not enforced");
 
 export const circuitBreaker = defineAction({
   type: "circuit-breaker",

@@ -1,6 +1,6 @@
-import { defineAction, endedBy } from "../language/action.ts";
+import { defineAction, endWith } from "../language/action.ts";
 
-const closed = endedBy("closed the connection", { by: "close" });
+const closed = endWith("closed the connection", { by: "close" });
 
 export const closeConnection = defineAction({
   type: "close-connection",

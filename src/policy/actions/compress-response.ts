@@ -1,7 +1,7 @@
-import { types } from "../../cel/checking/types.ts";
+import { types } from "../../cel/checking/cel-types.ts";
 import { f } from "../../schema/fields.ts";
-import { compressResponse as compress } from "../../traffic/parts/compress-response.ts";
-import { defineAction, done, skippedAction } from "../language/action.ts";
+import { compressResponse as compress } from "../../traffic/parts/response-compression.ts";
+import { defineAction, makeDone, skipAction } from "../language/action.ts";
 
 const all = ["gzip", "deflate", "br"] as const;
 
@@ -21,10 +21,10 @@ export const compressResponse = defineAction({
     const wanted = algorithms.length === 0 ? all : all.filter((one) => algorithms.includes(one));
     return {
       run({ exchange, response }) {
-        if (!exchange) return skippedAction("there is no response");
+        if (!exchange) return skipAction("there is no response");
         const { reason, coding, isEncoded } = compress(exchange.request, response, exchange.steps, wanted);
         const result = { already_compressed: isEncoded, negotiated_algorithm: coding ?? "" };
-        return coding === undefined ? skippedAction(reason, result) : done(reason, result);
+        return coding === undefined ? skipAction(reason, result) : makeDone(reason, result);
       },
     };
   },

@@ -1,6 +1,6 @@
-import { Failure } from "../../cel/values/failure.ts";
+import { CelFailure } from "../../cel/values/cel-failure.ts";
 import { f } from "../../schema/fields.ts";
-import { brokenBy, defineAction, endedBy } from "../language/action.ts";
+import { breakWith, defineAction, endWith } from "../language/action.ts";
 import { answerHeaders, compileHeaders, headerValuesOf } from "../language/header-fields.ts";
 
 export const customResponse = defineAction({
@@ -23,12 +23,12 @@ export const customResponse = defineAction({
     return {
       run(context) {
         const content = text.text(context);
-        if (content instanceof Failure) return brokenBy(content);
+        if (content instanceof CelFailure) return breakWith(content);
         const fields = headerValuesOf(templates, context);
-        if (fields instanceof Failure) return brokenBy(fields);
+        if (fields instanceof CelFailure) return breakWith(fields);
         if (!hasType && content !== "") fields["content-type"] = type;
         fields["x-content-type-options"] = "nosniff";
-        return endedBy(`answered ${status}`, { by: "answer", answer: { status, headers: fields, body: content } });
+        return endWith(`answered ${status}`, { by: "answer", answer: { status, headers: fields, body: content } });
       },
     };
   },

@@ -1,5 +1,5 @@
 import { f } from "../../schema/fields.ts";
-import { defineAction, endedBy } from "../language/action.ts";
+import { defineAction, endWith } from "../language/action.ts";
 
 export const deny = defineAction({
   type: "deny",
@@ -10,8 +10,8 @@ export const deny = defineAction({
   compile({ status_code: status }, { phase }) {
     const outcome =
       phase === "on_tcp_connect"
-        ? endedBy("denied", { by: "close" })
-        : endedBy(`denied with ${status}`, { by: "refusal", answer: { status, headers: {}, body: "" } });
+        ? endWith("denied", { by: "close" })
+        : endWith(`denied with ${status}`, { by: "refusal", answer: { status, headers: {}, body: "" } });
     return { run: () => outcome };
   },
 });

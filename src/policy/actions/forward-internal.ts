@@ -1,12 +1,12 @@
-import { types } from "../../cel/checking/types.ts";
-import { Failure } from "../../cel/values/failure.ts";
+import { types } from "../../cel/checking/cel-types.ts";
+import { CelFailure } from "../../cel/values/cel-failure.ts";
 import { readInternalUrl } from "../../lib/internal-names.ts";
 import type { InternalAddress } from "../../lib/internal-names.ts";
 import { f } from "../../schema/fields.ts";
 import { internalNameIn } from "../language/internal-url.ts";
-import { brokenAction, brokenBy, defineAction, endedBy, failedAction } from "../language/action.ts";
+import { breakAction, breakWith, defineAction, endWith, failAction } from "../language/action.ts";
 import type { Layer, PhaseEnd } from "../language/action.ts";
-import type { PolicyPlace } from "../language/context.ts";
+import type { PolicyPlace } from "../language/policy-context.ts";
 
 export const forwardInternal = defineAction({
   type: "forward-internal",
@@ -37,18 +37,18 @@ export const forwardInternal = defineAction({
       isFinal: on_error === "halt",
       run(context) {
         const text = template.text(context);
-        if (text instanceof Failure) return brokenBy(text);
+        if (text instanceof CelFailure) return breakWith(text);
         const target = targetOf(text, layer);
-        if (target && isOnline(target, context.place)) return endedBy(`forwarded to ${target.url}`, target);
+        if (target && isOnline(target, context.place)) return endWith(`forwarded to ${target.url}`, target);
         const reason = target ? "the endpoint is not online" : "the URL is not an internal endpoint of this protocol";
-        if (on_error === "continue") return failedAction("unknown_host", reason, { url: text });
-        return brokenAction("unknown_host", reason);
+        if (on_error === "continue") return failAction("unknown_host", reason, { url: text });
+        return breakAction("unknown_host", reason);
       },
     };
   },
 });
 
-type Target = Extract<PhaseEnd, { readonly by: "forward" }>;
+type ForwardEnd = Extract<PhaseEnd, { readonly by: "forward" }>;
 
 const examples: Readonly<Record<Layer, string>> = {
   http: "https://api.internal",
@@ -57,19 +57,19 @@ const examples: Readonly<Record<Layer, string>> = {
 };
 
 /** Returns undefined if the text is not a URL of an internal endpoint of this layer. */
-function targetOf(text: string, layer: Layer): Target | undefined {
+function targetOf(text: string, layer: Layer): ForwardEnd | undefined {
   if (layer === "http") {
     const name = internalNameIn(text);
     return name === undefined ? undefined : { by: "forward", url: name };
   }
   const address = readInternalUrl(text);
-  return address?.scheme === layer ? { by: "forward", url: shown(address), address } : undefined;
+  return address?.scheme === layer ? { by: "forward", url: renderAddress(address), address } : undefined;
 }
 
-function shown({ scheme, host, port }: InternalAddress): string {
+function renderAddress({ scheme, host, port }: InternalAddress): string {
   return `${scheme}://${host}:${port}`;
 }
 
-function isOnline({ url, address }: Target, { accountId, services }: PolicyPlace): boolean {
+function isOnline({ url, address }: ForwardEnd, { accountId, services }: PolicyPlace): boolean {
   return address ? services.internalConnection(accountId, address) : services.internalEndpoint(accountId, url);
 }

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { exchangeOf } from "../../../test/support/exchange.ts";
 import { faultsOf, makeAction } from "../../../test/support/policy-action.ts";
-import { newChain } from "../../traffic/calls.ts";
-import type { CallAnswer } from "../../traffic/calls.ts";
+import { newChain } from "../../traffic/http-calls.ts";
+import type { CallAnswer } from "../../traffic/http-calls.ts";
 import type { CallAttempt, CallFault, HttpCall } from "../language/http-caller.ts";
 import { httpRequest } from "./http-request.ts";
 

@@ -1,32 +1,32 @@
-import { sameWork } from "../../lib/heartbeat.ts";
-import { namedHost } from "../parts/named-host.ts";
+import { captureWork } from "../../lib/heartbeat.ts";
+import { nameHost } from "../parts/named-host.ts";
 import { defineEnvironment } from "../../cel/checking/environment.ts";
-import { listOf, mapOf, objectType, types } from "../../cel/checking/types.ts";
+import { listOf, mapOf, objectType, types } from "../../cel/checking/cel-types.ts";
 import { standardFunctions } from "../../cel/functions/standard.ts";
 import { stringFunctions } from "../../cel/functions/strings.ts";
-import { compile as compileExpression } from "../../cel/program.ts";
+import { compileSource as compileExpression } from "../../cel/program.ts";
 import type { Program } from "../../cel/program.ts";
 import { issueText } from "../../cel/syntax/issue.ts";
-import { Failure } from "../../cel/values/failure.ts";
-import { int } from "../../cel/values/values.ts";
-import type { Value } from "../../cel/values/values.ts";
+import { CelFailure } from "../../cel/values/cel-failure.ts";
+import { toInt } from "../../cel/values/cel-values.ts";
+import type { Value } from "../../cel/values/cel-values.ts";
 import type { RefusalName } from "../../lib/errors.ts";
 import { f } from "../../schema/fields.ts";
-import { newChain } from "../../traffic/calls.ts";
-import type { CallRequest } from "../../traffic/calls.ts";
+import { newChain } from "../../traffic/http-calls.ts";
+import type { CallRequest } from "../../traffic/http-calls.ts";
 import {
-  brokenAction,
-  brokenBy,
+  breakAction,
+  breakWith,
   defineAction,
-  done,
-  failedAction,
+  makeDone,
+  failAction,
   policyErrorCode,
-  skippedAction,
+  skipAction,
 } from "../language/action.ts";
 import type { ActionOutcome, ActionScope } from "../language/action.ts";
-import type { PolicyContext } from "../language/context.ts";
+import type { PolicyContext } from "../language/policy-context.ts";
 import { parseDuration } from "../language/duration.ts";
-import { duration } from "../language/formats.ts";
+import { durationFormat } from "../language/policy-formats.ts";
 import { compileHeaders, headerValuesOf, requestHeaders } from "../language/header-fields.ts";
 import type { HeaderTemplates } from "../language/header-fields.ts";
 import type { CallAttempt, CallFault, HttpCall, HttpCaller } from "../language/http-caller.ts";
@@ -87,7 +87,10 @@ export const httpRequest = defineAction({
     ),
     headers: requestHeaders,
     body: f.string("Body; can contain `${…}`.", { maxBytes: 32_768 }),
-    timeout: f.string("Maximum time for all attempts, 1 s to 30 s.", { format: duration(1, 30, 0), default: "3s" }),
+    timeout: f.string("Maximum time for all attempts, 1 s to 30 s.", {
+      format: durationFormat(1, 30, 0),
+      default: "3s",
+    }),
     max_redirects: f.uint32("Maximum redirects to follow.", { max: 100, default: 0 }),
     retry_condition: f.string(
       "Expression with `attempts` and `last_attempt`, without `${…}`, that decides whether to retry. Maximum: three attempts.",
@@ -116,25 +119,25 @@ export const httpRequest = defineAction({
     }
     const retry = retryProgram(config.retry_condition, scope);
     const timeoutMs = (parseDuration(timeout) ?? 3) * 1000;
-    const describe = (context: PolicyContext): HttpCall | Failure => {
-      const said = saidBy(templates, method, context);
-      return said instanceof Failure
+    const describe = (context: PolicyContext): HttpCall | CelFailure => {
+      const said = evaluateTemplates(templates, method, context);
+      return said instanceof CelFailure
         ? said
         : { ...said, method, timeoutMs, maxRedirects, retry: retry?.(context), origin: originOf(context) };
     };
     return {
       attach: callsOf,
       async run(context, calls) {
-        const here = sameWork();
+        const inSameWork = captureWork();
         const call = describe(context);
-        if (call instanceof Failure) return brokenBy(call);
-        const attempts = here(await (calls as HttpCaller).call(call));
+        if (call instanceof CelFailure) return breakWith(call);
+        const attempts = inSameWork(await (calls as HttpCaller).call(call));
         return outcomeOf(attempts, on_error === "halt");
       },
       rehearse(context) {
         const call = describe(context);
-        if (call instanceof Failure) return brokenBy(call);
-        return skippedAction(`would send ${call.method} to ${namedHost(templates.url)}`);
+        if (call instanceof CelFailure) return breakWith(call);
+        return skipAction(`would send ${call.method} to ${nameHost(templates.url)}`);
       },
     };
   },
@@ -153,21 +156,21 @@ interface Templates {
   readonly body: Template;
 }
 
-function saidBy(
+function evaluateTemplates(
   { url, query, headers, body }: Templates,
   method: string,
   context: PolicyContext,
-): Pick<HttpCall, "url" | "headers" | "body"> | Failure {
+): Pick<HttpCall, "url" | "headers" | "body"> | CelFailure {
   const address = url.text(context);
-  if (address instanceof Failure) return address;
+  if (address instanceof CelFailure) return address;
   const fields = headerValuesOf(headers, context);
-  if (fields instanceof Failure) return fields;
+  if (fields instanceof CelFailure) return fields;
   const content = body.text(context);
-  if (content instanceof Failure) return content;
+  if (content instanceof CelFailure) return content;
   const pairs: string[] = [];
   for (const [key, template] of query) {
     const value = template.text(context);
-    if (value instanceof Failure) return value;
+    if (value instanceof CelFailure) return value;
     const spent = context.spendText(escapedGrowth * value.length);
     if (spent) return spent;
     pairs.push(`${encodeURIComponent(key)}=${encodeURIComponent(value.toWellFormed())}`);
@@ -200,7 +203,7 @@ function isWeb(url: string): boolean {
 function retryProgram(source: string, scope: ActionScope): Retry | undefined {
   if (source.trim() === "false") return undefined;
   const compiled = compileExpression(source, retryEnvironment, { result: types.bool, budget: scope.budget });
-  if (compiled.ok) return retrying(compiled.program);
+  if (compiled.ok) return makeRetry(compiled.program);
   for (const issue of compiled.issues) scope.wrong("retry_condition", issueText(issue), "policy_expression_invalid");
   return undefined;
 }
@@ -211,7 +214,7 @@ const escapedGrowth = 9;
 type Retry = (context: PolicyContext) => HttpCall["retry"];
 
 /** A condition without a value does not retry. */
-function retrying(program: Program): Retry {
+function makeRetry(program: Program): Retry {
   return (context) => (attempts) => {
     const last = attempts.at(-1) as CallAttempt;
     const activation: Retrying = {
@@ -239,11 +242,11 @@ function outcomeOf(attempts: readonly CallAttempt[], halts: boolean): ActionOutc
     attempts: attempts.map(attemptOf),
   };
   const times = attempts.length === 1 ? "" : `, at attempt ${attempts.length}`;
-  if (answer) return done(`answered ${answer.status}${times}`, result);
+  if (answer) return makeDone(`answered ${answer.status}${times}`, result);
   const code = faultCodes[fault?.kind ?? "failed"];
   const message = fault?.message ?? "there is no answer";
-  if (halts) return brokenAction(code, message + times);
-  return failedAction(code, message, result);
+  if (halts) return breakAction(code, message + times);
+  return failAction(code, message, result);
 }
 
 function requestOf(request: CallRequest | undefined): Value {
@@ -254,19 +257,19 @@ function requestOf(request: CallRequest | undefined): Value {
 function answerOf({ answer, timeMs }: CallAttempt): Value {
   const { status = 0, headers = {}, body, address = "" } = answer ?? {};
   return {
-    status_code: int(status),
+    status_code: toInt(status),
     header: listsOf(headers),
     body: body?.toString("utf8") ?? "",
-    time_ms: int(Math.round(timeMs)),
+    time_ms: toInt(Math.round(timeMs)),
     resolved_ip: address,
   };
 }
 
 function attemptOf({ answer, timeMs }: CallAttempt): Value {
   return {
-    response_status_code: int(answer?.status ?? 0),
+    response_status_code: toInt(answer?.status ?? 0),
     response_header: listsOf(answer?.headers ?? {}),
-    response_time_ms: int(Math.round(timeMs)),
+    response_time_ms: toInt(Math.round(timeMs)),
     resolved_ip: answer?.address ?? "",
   };
 }

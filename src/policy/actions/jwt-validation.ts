@@ -1,19 +1,19 @@
-import { sameWork } from "../../lib/heartbeat.ts";
-import { namedHost } from "../parts/named-host.ts";
-import { Failure } from "../../cel/values/failure.ts";
-import { listOf, objectType, types } from "../../cel/checking/types.ts";
-import type { Value } from "../../cel/values/values.ts";
+import { captureWork } from "../../lib/heartbeat.ts";
+import { nameHost } from "../parts/named-host.ts";
+import { CelFailure } from "../../cel/values/cel-failure.ts";
+import { listOf, objectType, types } from "../../cel/checking/cel-types.ts";
+import type { Value } from "../../cel/values/cel-values.ts";
 import { isSignatureAlgorithm, signatureAlgorithms } from "../../jose/algorithms.ts";
-import { checkClaims, tokenTypes } from "../../jose/claims.ts";
+import { checkClaims, tokenTypes } from "../../jose/token-claims.ts";
 import { readSignedToken, TokenFault } from "../../jose/compact.ts";
 import type { SignedToken } from "../../jose/compact.ts";
 import type { KeySets } from "../../jose/key-sets.ts";
-import { verifyToken } from "../../jose/verify.ts";
+import { verifyToken } from "../../jose/verify-token.ts";
 import type { RefusalName } from "../../lib/errors.ts";
 import { f } from "../../schema/fields.ts";
-import { brokenBy, defineAction, done, endedBy, policyErrorCode, skippedAction } from "../language/action.ts";
+import { breakWith, defineAction, makeDone, endWith, policyErrorCode, skipAction } from "../language/action.ts";
 import type { ActionOutcome, ActionScope } from "../language/action.ts";
-import type { PolicyContext } from "../language/context.ts";
+import type { PolicyContext } from "../language/policy-context.ts";
 import { keySetsOf } from "../parts/outside.ts";
 import { findToken } from "../parts/request-token.ts";
 import type { Template } from "../language/template.ts";
@@ -120,8 +120,8 @@ export const jwtValidation = defineAction({
     checkSources(checks.sources, scope);
     return {
       attach: keySetsOf,
-      run: (context, keySets) => validate(checks, context, keySets as KeySets),
-      rehearse: (context, keySets) => rehearsed(checks, context, keySets as KeySets),
+      run: (context, keySets) => validateTokens(checks, context, keySets as KeySets),
+      rehearse: (context, keySets) => rehearseValidation(checks, context, keySets as KeySets),
     };
   },
 });
@@ -140,16 +140,16 @@ interface Checks {
 }
 
 /** Converts `keys`, `sources` and `identification` to objects if they are lists of one object. */
-export function widenKeys(given: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  const { jws } = given;
-  if (!isJsonObject(jws)) return given;
-  const keys = single(jws["keys"]);
-  if (!isJsonObject(keys)) return given;
-  const inner = Object.fromEntries(Object.entries(keys).map(([name, value]) => [name, single(value)] as const));
-  return { ...given, jws: { ...jws, keys: inner } };
+export function widenKeys(config: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const { jws } = config;
+  if (!isJsonObject(jws)) return config;
+  const keys = unwrapSingle(jws["keys"]);
+  if (!isJsonObject(keys)) return config;
+  const inner = Object.fromEntries(Object.entries(keys).map(([name, value]) => [name, unwrapSingle(value)] as const));
+  return { ...config, jws: { ...jws, keys: inner } };
 }
 
-function single(value: unknown): unknown {
+function unwrapSingle(value: unknown): unknown {
   return Array.isArray(value) && value.length === 1 ? (value[0] as unknown) : value;
 }
 
@@ -178,8 +178,8 @@ class TokenRefusal extends Error {
   }
 }
 
-async function validate(checks: Checks, context: PolicyContext, keySets: KeySets): Promise<ActionOutcome> {
-  const here = sameWork();
+async function validateTokens(checks: Checks, context: PolicyContext, keySets: KeySets): Promise<ActionOutcome> {
+  const inSameWork = captureWork();
   const tokens: Value[] = [];
   try {
     const issuers = textsOf(checks.issuers, context);
@@ -187,12 +187,12 @@ async function validate(checks: Checks, context: PolicyContext, keySets: KeySets
     const sources = textsOf(checks.sources, context);
     for (const place of checks.places) {
       const name = textOf(place.name, context);
-      const read = here(await tokenAt(place.method, name, textOf(place.prefix, context), context));
+      const read = inSameWork(await tokenAt(place.method, name, textOf(place.prefix, context), context));
       const { header, payload, signature } = read;
       const seen = { header, payload, signature: signature.toString("base64url") } as Record<string, Value>;
       const found = { ...seen, location: place.method, location_property: name, verified: false };
       const at = tokens.push(found) - 1;
-      here(await checkSignature(read, checks, sources, keySets));
+      inSameWork(await checkSignature(read, checks, sources, keySets));
       const fault = checkClaims(read, { issuers, audiences, types: tokenTypes[place.type] }, context.place.clock.now());
       if (fault) {
         const [reason, message] = claimFaults[fault];
@@ -200,33 +200,33 @@ async function validate(checks: Checks, context: PolicyContext, keySets: KeySets
       }
       tokens[at] = { ...found, verified: true };
     }
-    return done(`${tokens.length === 1 ? "the token is" : "all tokens are"} valid`, { tokens });
+    return makeDone(`${tokens.length === 1 ? "the token is" : "all tokens are"} valid`, { tokens });
   } catch (error) {
-    if (error instanceof BrokenText) return brokenBy(error.failure);
+    if (error instanceof BrokenText) return breakWith(error.failure);
     if (!(error instanceof TokenRefusal)) throw error;
-    return refused(error, tokens);
+    return refuseToken(error, tokens);
   }
 }
 
 /** Checks a token in a rehearsal, without fetching keys. */
-async function rehearsed(checks: Checks, context: PolicyContext, keySets: KeySets): Promise<ActionOutcome> {
+async function rehearseValidation(checks: Checks, context: PolicyContext, keySets: KeySets): Promise<ActionOutcome> {
   for (const source of checks.sources) {
     const url = source.text(context);
-    if (url instanceof Failure || keySets.has(url, undefined)) continue;
-    return skippedAction(`would fetch keys from ${namedHost(source)}`);
+    if (url instanceof CelFailure || keySets.has(url, undefined)) continue;
+    return skipAction(`would fetch keys from ${nameHost(source)}`);
   }
   const known: KeySets = {
     keysFor: (url, keyId) => (keySets.has(url, keyId) ? keySets.keysFor(url, keyId) : Promise.resolve(undefined)),
     has: (url, keyId) => keySets.has(url, keyId),
   };
-  return validate(checks, context, known);
+  return validateTokens(checks, context, known);
 }
 
-function refused({ reason, message }: TokenRefusal, tokens: readonly Value[]): ActionOutcome {
+function refuseToken({ reason, message }: TokenRefusal, tokens: readonly Value[]): ActionOutcome {
   // RFC 6750 §3: a request without a token gets no error code.
   const challenge = reason === "token_missing" ? "Bearer" : 'Bearer error="invalid_token"';
   const answer = { error: reason, headers: { "www-authenticate": challenge } };
-  return endedBy(message, { by: "refusal", answer }, { tokens, error: { code: policyErrorCode(reason), message } });
+  return endWith(message, { by: "refusal", answer }, { tokens, error: { code: policyErrorCode(reason), message } });
 }
 
 async function tokenAt(
@@ -235,8 +235,8 @@ async function tokenAt(
   prefix: string,
   { exchange }: PolicyContext,
 ): Promise<SignedToken> {
-  const here = sameWork();
-  const text = exchange && here(await findToken(exchange, { method, name, prefix }));
+  const inSameWork = captureWork();
+  const text = exchange && inSameWork(await findToken(exchange, { method, name, prefix }));
   if (text === undefined) throw new TokenRefusal("token_missing", `the ${method}'s "${name}" has no token`);
   try {
     return readSignedToken(text);
@@ -252,7 +252,7 @@ async function checkSignature(
   sources: readonly string[],
   keySets: KeySets,
 ): Promise<void> {
-  const here = sameWork();
+  const inSameWork = captureWork();
   // Checked before any fetch for the token.
   if (!algorithms.some((one) => one === token.algorithm)) {
     throw new TokenRefusal("token_algorithm_refused", "the token's algorithm is not allowed");
@@ -260,10 +260,10 @@ async function checkSignature(
   let isAnswered = false;
   let isTried = false;
   for (const url of sources) {
-    const keys = isHttps(url) ? here(await keySets.keysFor(url, token.keyId)) : undefined;
+    const keys = isHttps(url) ? inSameWork(await keySets.keysFor(url, token.keyId)) : undefined;
     if (!keys) continue;
     isAnswered = true;
-    const verdict = here(await verifyToken(token, algorithms, keys));
+    const verdict = inSameWork(await verifyToken(token, algorithms, keys));
     if (verdict === "verified") return;
     isTried ||= verdict === "signature";
   }
@@ -285,9 +285,9 @@ const claimFaults = {
 } as const satisfies Record<string, readonly [RefusalName, string]>;
 
 class BrokenText extends Error {
-  readonly failure: Failure;
+  readonly failure: CelFailure;
 
-  constructor(failure: Failure) {
+  constructor(failure: CelFailure) {
     super(failure.message);
     this.failure = failure;
   }
@@ -295,7 +295,7 @@ class BrokenText extends Error {
 
 function textOf(template: Template, context: PolicyContext): string {
   const text = template.text(context);
-  if (text instanceof Failure) throw new BrokenText(text);
+  if (text instanceof CelFailure) throw new BrokenText(text);
   return text;
 }
 

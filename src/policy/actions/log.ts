@@ -1,10 +1,10 @@
-import { mapOf, types } from "../../cel/checking/types.ts";
-import type { Value } from "../../cel/values/values.ts";
-import { Failure } from "../../cel/values/failure.ts";
+import { mapOf, types } from "../../cel/checking/cel-types.ts";
+import type { Value } from "../../cel/values/cel-values.ts";
+import { CelFailure } from "../../cel/values/cel-failure.ts";
 import { f } from "../../schema/fields.ts";
-import { brokenBy, defineAction, done } from "../language/action.ts";
+import { breakWith, defineAction, makeDone } from "../language/action.ts";
 import { compileStructure } from "../language/structure.ts";
-import { plainOf } from "../language/text-of.ts";
+import { toJsonData } from "../language/text-of.ts";
 
 const maxMembers = 50;
 
@@ -35,13 +35,13 @@ export const log = defineAction({
         const noted: (readonly [string, unknown])[] = [];
         for (const [name, value] of members) {
           const result = value(context);
-          const plain = result instanceof Failure ? result : plainOf(result, context);
-          if (plain instanceof Failure && plain.isFinal) return brokenBy(plain);
-          noted.push([name, plain instanceof Failure ? "" : plain]);
+          const plain = result instanceof CelFailure ? result : toJsonData(result, context);
+          if (plain instanceof CelFailure && plain.isFinal) return breakWith(plain);
+          noted.push([name, plain instanceof CelFailure ? "" : plain]);
         }
         const entry = Object.fromEntries(noted);
         context.log(entry);
-        return done(reason, { metadata: entry as Readonly<Record<string, Value>> });
+        return makeDone(reason, { metadata: entry as Readonly<Record<string, Value>> });
       },
     };
   },

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { errorCode } from "../../lib/errors.ts";
 import type { RefusalName } from "../../lib/errors.ts";
-import { compilePolicy } from "../compile.ts";
-import { oauthProviders } from "../../identity/oauth/providers.ts";
+import { compilePolicy } from "../compile-policy.ts";
+import { oauthProviders } from "../../identity/oauth/oauth-providers.ts";
 import { oauth } from "./oauth.ts";
 
 const github = { provider: "github" };

@@ -1,10 +1,10 @@
-import { types } from "../../cel/checking/types.ts";
+import { types } from "../../cel/checking/cel-types.ts";
 import { f } from "../../schema/fields.ts";
 import { defineAction } from "../language/action.ts";
 import { codeLoginAction } from "../parts/code-login.ts";
-import { compileClient } from "../parts/login-client.ts";
-import { codeLoginFields, idleField, machineClientRule, noCookieDomain } from "../parts/login-fields.ts";
-import { identityOf, loginResults } from "../parts/login.ts";
+import { compileClient } from "../parts/login-client-templates.ts";
+import { codeLoginFields, idleField, machineClientRule, refuseCookieDomain } from "../parts/login-fields.ts";
+import { identityOf, loginResults } from "../parts/login-action.ts";
 
 const providers = ["amazon", "facebook", "github", "gitlab", "google", "linkedin", "microsoft", "twitch"] as const;
 
@@ -28,7 +28,7 @@ export const oauth = defineAction({
     idle_session_timeout: idleField("idle_session_duration"),
   },
   rules: [
-    noCookieDomain,
+    refuseCookieDomain,
     machineClientRule,
     ({ client_id, client_secret }) => {
       if ((client_id === "") === (client_secret === "")) return undefined;

@@ -1,11 +1,11 @@
-import { types } from "../../cel/checking/types.ts";
+import { types } from "../../cel/checking/cel-types.ts";
 import { f } from "../../schema/fields.ts";
-import { providerUrl } from "../../schema/login-fields.ts";
+import { providerUrl } from "../../schema/login-schema.ts";
 import { defineAction } from "../language/action.ts";
 import { codeLoginAction } from "../parts/code-login.ts";
-import { compileClient } from "../parts/login-client.ts";
-import { codeLoginFields, idleField, machineClientRule, noCookieDomain } from "../parts/login-fields.ts";
-import { identityOf, loginResults } from "../parts/login.ts";
+import { compileClient } from "../parts/login-client-templates.ts";
+import { codeLoginFields, idleField, machineClientRule, refuseCookieDomain } from "../parts/login-fields.ts";
+import { identityOf, loginResults } from "../parts/login-action.ts";
 
 const sessionField = "current_session_id";
 
@@ -34,7 +34,7 @@ export const openidConnect = defineAction({
     ...codeLoginFields,
     idle_session_duration: idleField("idle_session_timeout"),
   },
-  rules: [noCookieDomain, machineClientRule],
+  rules: [refuseCookieDomain, machineClientRule],
   terminating: "may",
   results: {
     name: "oidc",

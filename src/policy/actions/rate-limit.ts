@@ -1,15 +1,15 @@
-import { Failure } from "../../cel/values/failure.ts";
-import { types } from "../../cel/checking/types.ts";
+import { CelFailure } from "../../cel/values/cel-failure.ts";
+import { types } from "../../cel/checking/cel-types.ts";
 import type { Program } from "../../cel/program.ts";
 import { f } from "../../schema/fields.ts";
-import { brokenBy, defineAction, done, endedBy } from "../language/action.ts";
+import { breakWith, defineAction, makeDone, endWith } from "../language/action.ts";
 import type { ActionOutcome } from "../language/action.ts";
-import type { PolicyContext } from "../language/context.ts";
+import type { PolicyContext } from "../language/policy-context.ts";
 import { parseDuration } from "../language/duration.ts";
-import { duration } from "../language/formats.ts";
+import { durationFormat } from "../language/policy-formats.ts";
 import { makeSlidingWindow, retryAfterSeconds } from "../parts/sliding-window.ts";
 import type { SlidingWindow } from "../parts/sliding-window.ts";
-import { plainOf } from "../language/text-of.ts";
+import { toJsonData } from "../language/text-of.ts";
 
 export const rateLimit = defineAction({
   type: "rate-limit",
@@ -19,7 +19,10 @@ export const rateLimit = defineAction({
     name: f.string("Name of the limit.", { required: true, maxBytes: 1023 }),
     algorithm: f.oneOf("Algorithm that counts requests.", ["sliding_window"], { required: true }),
     capacity: f.uint32("Maximum requests per period.", { required: true, min: 1, max: 2_000_000_000 }),
-    rate: f.string("The period, 60 s to 24 h in steps of 10 s.", { required: true, format: duration(60, 86_400, 10) }),
+    rate: f.string("The period, 60 s to 24 h in steps of 10 s.", {
+      required: true,
+      format: durationFormat(60, 86_400, 10),
+    }),
     bucket_key: f.list(
       "Expressions without `${…}`. Requests with the same values share a limit.",
       f.string("One expression.", { minBytes: 1, maxBytes: 2048 }),
@@ -34,15 +37,15 @@ export const rateLimit = defineAction({
     const programs = bucket_key.map((source, index) => scope.expression(source, `bucket_key[${index}]`));
     const decide = (context: PolicyContext, window: SlidingWindow, isReal: boolean): ActionOutcome => {
       const key = keyOf(programs, context);
-      if (key instanceof Failure) return brokenBy(key);
+      if (key instanceof CelFailure) return breakWith(key);
       const waitMs = isReal ? window.take(key) : window.wait(key);
       const result = { bucket_key: key, limited: waitMs > 0 };
-      if (waitMs <= 0) return done(`within ${capacity} per ${rate}`, result);
+      if (waitMs <= 0) return makeDone(`within ${capacity} per ${rate}`, result);
       const seconds = retryAfterSeconds(waitMs);
       const reason = `more than ${capacity} per ${rate}; the next in ${seconds} s`;
-      if (!enforce) return done(`${reason}, not enforced`, result);
+      if (!enforce) return makeDone(`${reason}, not enforced`, result);
       const answer = { error: "rate_limited", headers: { "retry-after": String(seconds) } } as const;
-      return endedBy(reason, { by: "refusal", answer }, result);
+      return endWith(reason, { by: "refusal", answer }, result);
     };
     return {
       // A changed limit starts with new counters.
@@ -62,13 +65,13 @@ export const rateLimit = defineAction({
 });
 
 /** A missing value is "", like an empty one. Returns a failure if a limit was exceeded. */
-function keyOf(programs: readonly (Program | undefined)[], context: PolicyContext): string | Failure {
+function keyOf(programs: readonly (Program | undefined)[], context: PolicyContext): string | CelFailure {
   const values: unknown[] = [];
   for (const program of programs) {
     const value = program?.evaluate(context, context);
-    const plain = value === undefined || value instanceof Failure ? value : plainOf(value, context);
-    if (plain instanceof Failure && plain.isFinal) return plain;
-    values.push(plain === undefined || plain instanceof Failure ? "" : plain);
+    const plain = value === undefined || value instanceof CelFailure ? value : toJsonData(value, context);
+    if (plain instanceof CelFailure && plain.isFinal) return plain;
+    values.push(plain === undefined || plain instanceof CelFailure ? "" : plain);
   }
   return JSON.stringify(values);
 }

@@ -1,7 +1,7 @@
-import { listOf, types } from "../../cel/checking/types.ts";
-import { Failure } from "../../cel/values/failure.ts";
+import { listOf, types } from "../../cel/checking/cel-types.ts";
+import { CelFailure } from "../../cel/values/cel-failure.ts";
 import { f } from "../../schema/fields.ts";
-import { brokenBy, defineAction, endedBy, skippedAction } from "../language/action.ts";
+import { breakWith, defineAction, endWith, skipAction } from "../language/action.ts";
 import { answerHeaders, compileHeaders, headerValuesOf } from "../language/header-fields.ts";
 import { ReplaceFault } from "../parts/replacing.ts";
 import { compileUrlChange, urlChangeFields } from "../parts/url-change.ts";
@@ -38,14 +38,14 @@ export const redirect = defineAction({
       isFinal: true,
       run(context) {
         const changed = change(context);
-        if (changed instanceof ReplaceFault) return brokenBy(changed, "policy_action_failed");
-        if (changed instanceof Failure) return brokenBy(changed);
-        if (!changed) return skippedAction("the URL does not change", { matches: [], url: "" });
+        if (changed instanceof ReplaceFault) return breakWith(changed, "policy_action_failed");
+        if (changed instanceof CelFailure) return breakWith(changed);
+        if (!changed) return skipAction("the URL does not change", { matches: [], url: "" });
         const fields = headerValuesOf(templates, context);
-        if (fields instanceof Failure) return brokenBy(fields);
+        if (fields instanceof CelFailure) return breakWith(fields);
         const { url, matches } = changed;
         const answer = { status, headers: { ...fields, location: url }, body: "" };
-        return endedBy(`redirected with ${status}`, { by: "answer", answer }, { matches, url });
+        return endWith(`redirected with ${status}`, { by: "answer", answer }, { matches, url });
       },
     };
   },

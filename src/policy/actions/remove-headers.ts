@@ -1,6 +1,6 @@
-import { listOf, types } from "../../cel/checking/types.ts";
+import { listOf, types } from "../../cel/checking/cel-types.ts";
 import { f } from "../../schema/fields.ts";
-import { defineAction, done, skippedAction } from "../language/action.ts";
+import { defineAction, makeDone, skipAction } from "../language/action.ts";
 import { headerNameField } from "../language/header-fields.ts";
 import { headersOf } from "../language/message.ts";
 
@@ -14,13 +14,13 @@ export const removeHeaders = defineAction({
     return {
       run(context) {
         const fields = headersOf(context);
-        if (!fields) return skippedAction("there is no response");
+        if (!fields) return skipAction("there is no response");
         const present = headers.filter((name) => fields.has(name));
         for (const name of present) fields.delete(name);
         const result = { headers_removed: present };
         return present.length === 0
-          ? skippedAction("the message has none of them", result)
-          : done(`removed ${present.join(", ")}`, result);
+          ? skipAction("the message has none of them", result)
+          : makeDone(`removed ${present.join(", ")}`, result);
       },
     };
   },

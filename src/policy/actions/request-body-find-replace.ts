@@ -1,17 +1,17 @@
-import { sameWork } from "../../lib/heartbeat.ts";
+import { captureWork } from "../../lib/heartbeat.ts";
 import { isUtf8 } from "node:buffer";
-import { Failure } from "../../cel/values/failure.ts";
+import { CelFailure } from "../../cel/values/cel-failure.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { f } from "../../schema/fields.ts";
-import { brokenAction, brokenBy, defineAction, done, skippedAction } from "../language/action.ts";
+import { breakAction, breakWith, defineAction, makeDone, skipAction } from "../language/action.ts";
 import type { ActionOutcome } from "../language/action.ts";
-import type { PolicyContext } from "../language/context.ts";
+import type { PolicyContext } from "../language/policy-context.ts";
 import { maxBodyBytes, replaceInBytes } from "../parts/find-replace.ts";
-import { hiddenBy, unreadable, unreadableField } from "../parts/readable-body.ts";
+import { explainHidden, endUnreadable, unreadableField } from "../parts/readable-body.ts";
 import { ReplaceFault } from "../parts/replacing.ts";
 import {
   compileReplacements,
-  foundValues,
+  toValues,
   replacementFields,
   replacementList,
   replacementResults,
@@ -46,25 +46,27 @@ async function replaceBody(
   onError: "halt" | "continue",
   context: PolicyContext,
 ): Promise<ActionOutcome> {
-  const here = sameWork();
+  const inSameWork = captureWork();
   const { exchange } = context;
-  if (!exchange) return skippedAction("there is no request");
-  const hidden = hiddenBy(exchange.request.headers);
-  if (hidden !== undefined) return unreadable(onError, "request_replacement_failed", hidden);
+  if (!exchange) return skipAction("there is no request");
+  const hidden = explainHidden(exchange.request.headers);
+  if (hidden !== undefined) return endUnreadable(onError, "request_replacement_failed", hidden);
   const list = replacementsOf(templates, context);
-  if (list instanceof Failure) return brokenBy(list, "request_replacement_failed");
+  if (list instanceof CelFailure) return breakWith(list, "request_replacement_failed");
   let body: Buffer;
   try {
-    body = here(await exchange.body(maxBodyBytes));
+    body = inSameWork(await exchange.body(maxBodyBytes));
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    return brokenAction(error.reason, error.message);
+    return breakAction(error.reason, error.message);
   }
-  if (!isUtf8(body)) return unreadable(onError, "request_replacement_failed", "the text is not UTF-8");
-  const replaced = here(await replaceInBytes(body, list, { maxLength: maxBodyBytes, owner: context.place.accountId }));
-  if (replaced instanceof ReplaceFault) return brokenBy(replaced, "request_replacement_failed");
+  if (!isUtf8(body)) return endUnreadable(onError, "request_replacement_failed", "the text is not UTF-8");
+  const replaced = inSameWork(
+    await replaceInBytes(body, list, { maxLength: maxBodyBytes, owner: context.place.accountId }),
+  );
+  if (replaced instanceof ReplaceFault) return breakWith(replaced, "request_replacement_failed");
   const { content, matches } = replaced;
-  if (matches.length === 0) return skippedAction("no match found", { replacements: [] });
+  if (matches.length === 0) return skipAction("no match found", { replacements: [] });
   exchange.replaceBody(content);
-  return done("replaced the matches", { replacements: foundValues(matches) });
+  return makeDone("replaced the matches", { replacements: toValues(matches) });
 }

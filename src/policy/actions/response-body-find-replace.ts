@@ -1,18 +1,18 @@
-import { sameWork } from "../../lib/heartbeat.ts";
+import { captureWork } from "../../lib/heartbeat.ts";
 import { isUtf8 } from "node:buffer";
-import { Failure } from "../../cel/values/failure.ts";
+import { CelFailure } from "../../cel/values/cel-failure.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { f } from "../../schema/fields.ts";
 import type { ResponseHead } from "../../traffic/exchange.ts";
-import { brokenAction, brokenBy, defineAction, done, skippedAction } from "../language/action.ts";
+import { breakAction, breakWith, defineAction, makeDone, skipAction } from "../language/action.ts";
 import type { ActionOutcome } from "../language/action.ts";
 import { maxBodyBytes, replaceInBytes } from "../parts/find-replace.ts";
-import { hasNoText, hiddenBy, unreadable, unreadableField } from "../parts/readable-body.ts";
+import { hasNoText, explainHidden, endUnreadable, unreadableField } from "../parts/readable-body.ts";
 import { ReplaceFault } from "../parts/replacing.ts";
 import type { TextReplacement } from "../parts/replacing.ts";
 import {
   compileReplacements,
-  foundValues,
+  toValues,
   replacementFields,
   replacementList,
   replacementResults,
@@ -41,18 +41,18 @@ export const responseBodyFindReplace = defineAction({
       readsResponseBody: true,
       run(context) {
         const { response, exchange } = context;
-        if (!response || !exchange) return skippedAction("there is no response");
-        if (hasNoText(response.headers)) return skippedAction("the body has no text");
+        if (!response || !exchange) return skipAction("there is no response");
+        if (hasNoText(response.headers)) return skipAction("the body has no text");
         if (exchange.request.method === "HEAD") {
           // The length of the changed body is unknown.
           response.headers.delete("content-length");
-          return skippedAction("the response has no body");
+          return skipAction("the response has no body");
         }
-        if (response.status === 304) return skippedAction("the response has no body");
-        const why = untouchable(response);
-        if (why !== undefined) return unreadable(onError, reason, why);
+        if (response.status === 304) return skipAction("the response has no body");
+        const why = explainUntouchable(response);
+        if (why !== undefined) return endUnreadable(onError, reason, why);
         const list = replacementsOf(templates, context);
-        if (list instanceof Failure) return brokenBy(list, reason);
+        if (list instanceof CelFailure) return breakWith(list, reason);
         return replaceBody(response, list, onError, context.place.accountId);
       },
     };
@@ -62,8 +62,8 @@ export const responseBodyFindReplace = defineAction({
 const reason = "response_replacement_failed";
 
 /** Returns the reason why the body cannot be searched. */
-function untouchable({ status, headers }: ResponseHead): string | undefined {
-  const hidden = hiddenBy(headers);
+function explainUntouchable({ status, headers }: ResponseHead): string | undefined {
+  const hidden = explainHidden(headers);
   if (hidden !== undefined) return hidden;
   // A match may cross the boundaries of the part.
   if (status === 206 || status === 226) return "the body is a partial one";
@@ -79,27 +79,27 @@ async function replaceBody(
   onError: "halt" | "continue",
   owner: string,
 ): Promise<ActionOutcome> {
-  const here = sameWork();
+  const inSameWork = captureWork();
   let body: Buffer;
   try {
-    body = here(await response.body(maxBodyBytes));
+    body = inSameWork(await response.body(maxBodyBytes));
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     return error.reason === "payload_too_large"
-      ? unreadable(onError, reason, tooLong)
-      : brokenAction(error.reason, error.message);
+      ? endUnreadable(onError, reason, tooLong)
+      : breakAction(error.reason, error.message);
   }
-  if (!isUtf8(body)) return unreadable(onError, reason, "the text is not UTF-8");
-  const replaced = here(await replaceInBytes(body, list, { maxLength: maxBodyBytes, owner }));
-  if (replaced instanceof ReplaceFault) return brokenBy(replaced, reason);
+  if (!isUtf8(body)) return endUnreadable(onError, reason, "the text is not UTF-8");
+  const replaced = inSameWork(await replaceInBytes(body, list, { maxLength: maxBodyBytes, owner }));
+  if (replaced instanceof ReplaceFault) return breakWith(replaced, reason);
   const { content, matches } = replaced;
-  if (matches.length === 0) return skippedAction("no match found", { replacements: [] });
+  if (matches.length === 0) return skipAction("no match found", { replacements: [] });
   response.replaceBody(content);
   const { headers } = response;
   for (const name of bodyFields) headers.delete(name);
   const strong = headers.get("etag");
   if (strong !== undefined && !strong.startsWith("W/")) headers.set("etag", `W/${strong}`);
-  return done("replaced the matches", { replacements: foundValues(matches) });
+  return makeDone("replaced the matches", { replacements: toValues(matches) });
 }
 
 const tooLong = "the body is longer than 1 MiB";

@@ -1,17 +1,17 @@
-import { types } from "../../cel/checking/types.ts";
-import { Failure } from "../../cel/values/failure.ts";
-import type { Result } from "../../cel/values/run.ts";
-import type { Value } from "../../cel/values/values.ts";
+import { types } from "../../cel/checking/cel-types.ts";
+import { CelFailure } from "../../cel/values/cel-failure.ts";
+import type { Result } from "../../cel/values/budget.ts";
+import type { Value } from "../../cel/values/cel-values.ts";
 import { parseCidr, readAddress } from "../../lib/address.ts";
 import type { Network } from "../../lib/address.ts";
 import { f } from "../../schema/fields.ts";
-import type { CompiledPolicy } from "../../traffic/parts/ip-policy.ts";
-import { brokenBy, defineAction, done, endedBy } from "../language/action.ts";
+import type { IpPolicyVerdicts } from "../../traffic/parts/compiled-ip-policy.ts";
+import { breakWith, defineAction, makeDone, endWith } from "../language/action.ts";
 import type { ActionOutcome, ActionScope } from "../language/action.ts";
-import type { PolicyContext } from "../language/context.ts";
-import { networkText } from "../language/formats.ts";
-import { enforceField } from "../language/enforce.ts";
-import { isInNetwork } from "../functions/addresses.ts";
+import type { PolicyContext } from "../language/policy-context.ts";
+import { networkText } from "../language/policy-formats.ts";
+import { enforceField } from "../language/enforce-field.ts";
+import { isInNetwork } from "../functions/address-functions.ts";
 import type { Template } from "../language/template.ts";
 
 const network = f.string("A network; can contain `${…}`.", { minBytes: 1, maxBytes: 1024, format: networkText });
@@ -53,20 +53,20 @@ export const restrictIps = defineAction({
     const verdict = (action: "allow" | "deny", cidr: string): ActionOutcome => {
       const result = { action, matched_cidr: cidr };
       const reason = `${action === "allow" ? "allowed" : "denied"} by ${cidr === "" ? "no network" : cidr}`;
-      return action === "deny" && enforce ? endedBy(reason, refusal, result) : done(reason, result);
+      return action === "deny" && enforce ? endWith(reason, refusal, result) : makeDone(reason, result);
     };
     return {
-      attach: (place): readonly CompiledPolicy[] => ids.map((id) => place.ipPolicy(id)),
+      attach: (place): readonly IpPolicyVerdicts[] => ids.map((id) => place.ipPolicy(id)),
       run(context, state) {
         const { source } = context.connection;
-        const policies = state as readonly CompiledPolicy[];
+        const policies = state as readonly IpPolicyVerdicts[];
         const against = firstOf(denied, source, context);
-        if (against instanceof Failure) return brokenBy(against);
+        if (against instanceof CelFailure) return breakWith(against);
         const inPolicy = byPolicies(policies, source);
         if (against !== undefined) return verdict("deny", against);
         if (inPolicy?.outcome === "denied") return verdict("deny", inPolicy.cidr);
         const by = firstOf(allowed, source, context);
-        if (by instanceof Failure) return brokenBy(by);
+        if (by instanceof CelFailure) return breakWith(by);
         if (by !== undefined) return verdict("allow", by);
         return inPolicy ? verdict("allow", inPolicy.cidr) : verdict("deny", "");
       },
@@ -95,7 +95,7 @@ const networkSteps = 4;
  * several separated by commas or blanks. Returns a failure if one of them is not a network, because an omitted network
  * could match.
  */
-function firstOf(networks: Networks, source: string, context: PolicyContext): string | Failure | undefined {
+function firstOf(networks: Networks, source: string, context: PolicyContext): string | CelFailure | undefined {
   let found: string | undefined;
   for (const { fixed, template } of networks) {
     if (fixed) {
@@ -103,31 +103,31 @@ function firstOf(networks: Networks, source: string, context: PolicyContext): st
       continue;
     }
     const given = networksIn(template.value(context), context);
-    if (given instanceof Failure) return given;
+    if (given instanceof CelFailure) return given;
     for (const text of given) {
       const one = text.length > 64 ? undefined : parseCidr(text);
-      if (!one) return new Failure("a network is invalid, or has bits set beyond its mask");
+      if (!one) return new CelFailure("a network is invalid, or has bits set beyond its mask");
       if (found === undefined && isInNetwork(source, one)) found = one.text;
     }
   }
   return found;
 }
 
-function networksIn(value: Result, context: PolicyContext): readonly string[] | Failure {
-  if (value instanceof Failure) return value;
+function networksIn(value: Result, context: PolicyContext): readonly string[] | CelFailure {
+  if (value instanceof CelFailure) return value;
   const items: readonly Value[] = Array.isArray(value) ? (value as readonly Value[]) : [value];
   const texts: string[] = [];
   for (const item of items) {
-    if (typeof item !== "string") return new Failure("networks must be texts, or a list of texts");
+    if (typeof item !== "string") return new CelFailure("networks must be texts, or a list of texts");
     const spent = context.spendText(4 * item.length) ?? context.spend(1);
     if (spent) return spent;
     texts.push(...item.trim().split(/[\s,]+/, maxNetworks + 1));
-    if (texts.length > maxNetworks) return new Failure(`there are more than ${maxNetworks} networks`, true);
+    if (texts.length > maxNetworks) return new CelFailure(`there are more than ${maxNetworks} networks`, true);
   }
   return context.spend(networkSteps * texts.length) ?? texts;
 }
 
-function byPolicies(policies: readonly CompiledPolicy[], source: string) {
+function byPolicies(policies: readonly IpPolicyVerdicts[], source: string) {
   const family = readAddress(source, words);
   if (family === 0) return undefined;
   for (const { denies } of policies) {

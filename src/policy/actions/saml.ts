@@ -1,9 +1,9 @@
-import { listOf, types } from "../../cel/checking/types.ts";
+import { listOf, types } from "../../cel/checking/cel-types.ts";
 import { f } from "../../schema/fields.ts";
-import { entityDescriptor, providerUrl, samlChoices } from "../../schema/login-fields.ts";
+import { entityDescriptor, providerUrl, samlChoices } from "../../schema/login-schema.ts";
 import { defineAction } from "../language/action.ts";
-import { idleField, machineClientRule, noCookieDomain, samlLoginFields, sharedOf } from "../parts/login-fields.ts";
-import { identityOf, loginAction, loginResults } from "../parts/login.ts";
+import { idleField, machineClientRule, refuseCookieDomain, samlLoginFields, sharedOf } from "../parts/login-fields.ts";
+import { identityOf, loginAction, loginResults } from "../parts/login-action.ts";
 
 const sessionField = "current_session_id";
 
@@ -33,7 +33,7 @@ export const saml = defineAction({
     idle_session_timeout: idleField("idle_session_duration"),
   },
   rules: [
-    noCookieDomain,
+    refuseCookieDomain,
     machineClientRule,
     ({ idp_metadata, idp_metadata_url }) =>
       idp_metadata === "" && idp_metadata_url === ""

@@ -1,9 +1,9 @@
-import { Failure } from "../../cel/values/failure.ts";
-import type { Result } from "../../cel/values/run.ts";
-import type { Value } from "../../cel/values/values.ts";
+import { CelFailure } from "../../cel/values/cel-failure.ts";
+import type { Result } from "../../cel/values/budget.ts";
+import type { Value } from "../../cel/values/cel-values.ts";
 import { f } from "../../schema/fields.ts";
-import { brokenBy, defineAction, done } from "../language/action.ts";
-import type { PolicyContext } from "../language/context.ts";
+import { breakWith, defineAction, makeDone } from "../language/action.ts";
+import type { PolicyContext } from "../language/policy-context.ts";
 import { compileStructure } from "../language/structure.ts";
 
 const maxVars = 50;
@@ -47,10 +47,10 @@ export const setVars = defineAction({
       run(context) {
         for (const { name, value } of compiled) {
           const result = value(context);
-          if (result instanceof Failure) return brokenBy(result);
+          if (result instanceof CelFailure) return breakWith(result);
           context.setVariable(name, result as Value);
         }
-        return done(reason);
+        return makeDone(reason);
       },
     };
   },

@@ -1,14 +1,14 @@
-import { sameWork } from "../../lib/heartbeat.ts";
+import { captureWork } from "../../lib/heartbeat.ts";
 import { isUtf8 } from "node:buffer";
-import { Failure } from "../../cel/values/failure.ts";
+import { CelFailure } from "../../cel/values/cel-failure.ts";
 import { f } from "../../schema/fields.ts";
-import { brokenBy, defineAction, done, skippedAction } from "../language/action.ts";
+import { breakWith, defineAction, makeDone, skipAction } from "../language/action.ts";
 import { replaceInMessage } from "../parts/event-replace.ts";
-import { unreadable, unreadableField } from "../parts/readable-body.ts";
+import { endUnreadable, unreadableField } from "../parts/readable-body.ts";
 import { ReplaceFault } from "../parts/replacing.ts";
 import {
   compileReplacements,
-  foundValues,
+  toValues,
   replacementFields,
   replacementList,
   replacementResults,
@@ -39,20 +39,20 @@ export const sseFindReplace = defineAction({
     return {
       haltsUnread: onError === "halt",
       async run(context) {
-        const here = sameWork();
+        const inSameWork = captureWork();
         const { message } = context;
-        if (!message) return skippedAction("there is no message");
+        if (!message) return skipAction("there is no message");
         const list = replacementsOf(templates, context);
         // The stream has already begun, so a refusal cuts it off.
-        if (list instanceof Failure) return brokenBy(list, "message_replacement_failed");
-        if (!isUtf8(message)) return unreadable(onError, "message_replacement_failed", "the message is not UTF-8");
+        if (list instanceof CelFailure) return breakWith(list, "message_replacement_failed");
+        if (!isUtf8(message)) return endUnreadable(onError, "message_replacement_failed", "the message is not UTF-8");
         const fields = list.map((one, index) => ({ ...one, field: names[index] ?? "data" }));
-        const replaced = here(await replaceInMessage(message, fields, context.place.accountId));
-        if (replaced instanceof ReplaceFault) return brokenBy(replaced, "message_replacement_failed");
+        const replaced = inSameWork(await replaceInMessage(message, fields, context.place.accountId));
+        if (replaced instanceof ReplaceFault) return breakWith(replaced, "message_replacement_failed");
         const { content, matches } = replaced;
-        if (matches.length === 0) return skippedAction("no match found", { replacements: [] });
+        if (matches.length === 0) return skipAction("no match found", { replacements: [] });
         context.message = content;
-        return done("replaced the matches", { replacements: foundValues(matches) });
+        return makeDone("replaced the matches", { replacements: toValues(matches) });
       },
     };
   },

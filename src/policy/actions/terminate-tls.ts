@@ -1,18 +1,18 @@
-import { sameWork } from "../../lib/heartbeat.ts";
-import { listOf, types } from "../../cel/checking/types.ts";
-import { Failure } from "../../cel/values/failure.ts";
+import { captureWork } from "../../lib/heartbeat.ts";
+import { listOf, types } from "../../cel/checking/cel-types.ts";
+import { CelFailure } from "../../cel/values/cel-failure.ts";
 import { readOwnCertificate } from "../../lib/certificates/own-certificate.ts";
 import type { OwnCertificate } from "../../lib/certificates/own-certificate.ts";
 import { f } from "../../schema/fields.ts";
 import type { StoredOf } from "../../schema/fields.ts";
-import type { TlsFacts } from "../../traffic/exchange.ts";
+import type { TlsFacts } from "../../traffic/connection-facts.ts";
 import type { Handshake, TlsVersion } from "../../traffic/handshake.ts";
-import { readAuthorities } from "../../traffic/parts/authorities.ts";
-import { brokenAction, brokenBy, defineAction, done, skippedAction } from "../language/action.ts";
+import { readAuthorities } from "../../traffic/parts/authority-pem.ts";
+import { breakAction, breakWith, defineAction, makeDone, skipAction } from "../language/action.ts";
 import type { ActionOutcome, ActionScope } from "../language/action.ts";
-import type { PolicyContext } from "../language/context.ts";
+import type { PolicyContext } from "../language/policy-context.ts";
 import type { Template } from "../language/template.ts";
-import { tlsVariables } from "../variables/connection.ts";
+import { tlsVariables } from "../variables/policy-connection-variables.ts";
 
 const versions = ["1.2", "1.3"] as const;
 const pemText = f.string("PEM, or the id of a certificate authority.", { minBytes: 1, maxBytes: 32_768 });
@@ -88,71 +88,71 @@ export const terminateTls = defineAction({
       ...(strategy !== null && { clientCertificates: strategies[strategy] }),
     };
     return {
-      attach: (place): Authorities =>
+      attach: (place): ClientAuthorities =>
         authorities.map((one) => (typeof one === "string" ? { pem: place.authority(one) } : one)),
       run(context, state) {
-        const pems = pemsOf(state as Authorities, context);
+        const pems = pemsOf(state as ClientAuthorities, context);
         const shown = certificate(context);
-        if (pems instanceof Failure || shown instanceof Failure) {
-          return brokenBy(pems instanceof Failure ? pems : (shown as Failure));
+        if (pems instanceof CelFailure || shown instanceof CelFailure) {
+          return breakWith(pems instanceof CelFailure ? pems : (shown as CelFailure));
         }
         const demands = pems.length === 0 ? fixed : { ...fixed, clientAuthorities: pems.join("\n") };
-        return end(context, demands, shown);
+        return endTls(context, demands, shown);
       },
     };
   },
 });
 
 /** The handshake of an HTTPS endpoint is complete before its rules act. */
-function refuseForHttp(given: Config, scope: ActionScope): void {
+function refuseForHttp(options: Config, scope: ActionScope): void {
   const message = "must be omitted: an HTTPS endpoint terminates TLS before its rules apply";
-  const late = [
-    ["server_certificate", given.server_certificate !== ""],
-    ["mutual_tls_certificate_authorities", given.mutual_tls_certificate_authorities.length > 0],
-    ["mutual_tls_verification_strategy", given.mutual_tls_verification_strategy !== null],
+  const unsupported = [
+    ["server_certificate", options.server_certificate !== ""],
+    ["mutual_tls_certificate_authorities", options.mutual_tls_certificate_authorities.length > 0],
+    ["mutual_tls_verification_strategy", options.mutual_tls_verification_strategy !== null],
   ] as const;
-  for (const [field, isGiven] of late) if (isGiven) scope.wrong(field, message, "policy_action_protocol");
+  for (const [field, isGiven] of unsupported) if (isGiven) scope.wrong(field, message, "policy_action_protocol");
 }
 
 /** For ids, the PEM is known when the policy is attached. */
-type Authorities = readonly ({ readonly pem: string } | Template)[];
+type ClientAuthorities = readonly ({ readonly pem: string } | Template)[];
 
-async function end(
+async function endTls(
   context: PolicyContext,
   demands: Handshake,
   certificate: OwnCertificate | undefined,
 ): Promise<ActionOutcome> {
-  const here = sameWork();
+  const inSameWork = captureWork();
   const { open } = context;
-  if (open?.endTls === undefined) return alreadyEnded(context.connection.tls, demands);
-  const ended = here(await open.endTls(demands, certificate));
-  if (ended instanceof Error) return brokenAction("policy_action_failed", ended.message);
+  if (open?.endTls === undefined) return refuseAlreadyEnded(context.connection.tls, demands);
+  const ended = inSameWork(await open.endTls(demands, certificate));
+  if (ended instanceof Error) return breakAction("policy_action_failed", ended.message);
   context.connection = open.facts;
-  return done(`terminated TLS, version ${ended.version.replace("TLSv", "")}`, noError);
+  return makeDone(`terminated TLS, version ${ended.version.replace("TLSv", "")}`, noError);
 }
 
 /** The connection's forwarder has terminated TLS. The demands of this action must hold for that handshake. */
-function alreadyEnded(tls: TlsFacts | undefined, demands: Handshake): ActionOutcome {
+function refuseAlreadyEnded(tls: TlsFacts | undefined, demands: Handshake): ActionOutcome {
   const { minVersion, maxVersion, clientAuthorities, clientCertificates } = demands;
   const isWithin = tls && tls.version >= (minVersion as TlsVersion) && tls.version <= (maxVersion as TlsVersion);
   const isAsked = clientAuthorities !== undefined || (clientCertificates ?? "request") !== "request";
   if (isWithin && !isAsked) {
-    return skippedAction("TLS was already terminated", { ...noError, warnings: ["TLS was already terminated"] });
+    return skipAction("TLS was already terminated", { ...noError, warnings: ["TLS was already terminated"] });
   }
-  return brokenAction("policy_action_failed", "TLS was already terminated, by a handshake with fewer requirements");
+  return breakAction("policy_action_failed", "TLS was already terminated, by a handshake with fewer requirements");
 }
 
 const noError = { error_code: "", error_message: "", warnings: [] };
 
 /** YAML parses `1.2` as a number. */
-function asText(given: Readonly<Record<string, unknown>>, name: string): Readonly<Record<string, unknown>> {
-  return typeof given[name] === "number" ? { [name]: String(given[name]) } : {};
+function asText(options: Readonly<Record<string, unknown>>, name: string): Readonly<Record<string, unknown>> {
+  return typeof options[name] === "number" ? { [name]: String(options[name]) } : {};
 }
 
 function compileCertificate(
   { server_certificate, server_private_key }: Config,
   scope: ActionScope,
-): (context: PolicyContext) => OwnCertificate | Failure | undefined {
+): (context: PolicyContext) => OwnCertificate | CelFailure | undefined {
   if (server_certificate === "") return () => undefined;
   const certificate = scope.template(server_certificate, "server_certificate");
   const key = scope.template(server_private_key, "server_private_key");
@@ -164,22 +164,25 @@ function compileCertificate(
     return () => undefined;
   }
   // Parsing takes one millisecond, and the certificate is usually the same as for the previous connection.
-  let last: { readonly pem: string; readonly its: string; readonly read: OwnCertificate | Failure } | undefined;
+  let last: { readonly pem: string; readonly its: string; readonly read: OwnCertificate | CelFailure } | undefined;
   return (context) => {
     const pem = certificate.text(context);
     const its = key.text(context);
-    if (pem instanceof Failure) return pem;
-    if (its instanceof Failure) return its;
+    if (pem instanceof CelFailure) return pem;
+    if (its instanceof CelFailure) return its;
     if (last?.pem === pem && last.its === its) return last.read;
     const read = readOwnCertificate(pem, its);
-    last = { pem, its, read: "id" in read ? read : new Failure(`the ${read.of} must ${read.must}`) };
+    last = { pem, its, read: "id" in read ? read : new CelFailure(`the ${read.of} must ${read.must}`) };
     return last.read;
   };
 }
 
 /** An id stays a text. */
-function compileAuthorities(given: readonly string[], scope: ActionScope): readonly (string | Authorities[number])[] {
-  return given.map((text, index) => {
+function compileAuthorities(
+  pems: readonly string[],
+  scope: ActionScope,
+): readonly (string | ClientAuthorities[number])[] {
+  return pems.map((text, index) => {
     const at = `mutual_tls_certificate_authorities[${index}]`;
     if (/^ca_[0-9A-Za-z]{1,60}$/.test(text)) return text;
     const template = scope.template(text, at);
@@ -191,7 +194,7 @@ function compileAuthorities(given: readonly string[], scope: ActionScope): reado
   });
 }
 
-function pemsOf(authorities: Authorities, context: PolicyContext): readonly string[] | Failure {
+function pemsOf(authorities: ClientAuthorities, context: PolicyContext): readonly string[] | CelFailure {
   const pems: string[] = [];
   for (const one of authorities) {
     if ("pem" in one) {
@@ -199,9 +202,9 @@ function pemsOf(authorities: Authorities, context: PolicyContext): readonly stri
       continue;
     }
     const text = one.text(context);
-    if (text instanceof Failure) return text;
+    if (text instanceof CelFailure) return text;
     const read = readAuthorities(text);
-    if ("must" in read) return new Failure(`an authority must ${read.must}`);
+    if ("must" in read) return new CelFailure(`an authority must ${read.must}`);
     pems.push(read.pem);
   }
   return pems;

@@ -1,8 +1,8 @@
-import { listOf, types } from "../../cel/checking/types.ts";
-import { Failure } from "../../cel/values/failure.ts";
+import { listOf, types } from "../../cel/checking/cel-types.ts";
+import { CelFailure } from "../../cel/values/cel-failure.ts";
 import { canonicalPath } from "../../lib/canonical-path.ts";
-import { encodedPath } from "../../lib/encoded-path.ts";
-import { brokenAction, brokenBy, defineAction, done, skippedAction } from "../language/action.ts";
+import { encodeCanonicalPath } from "../../lib/encoded-path.ts";
+import { breakAction, breakWith, defineAction, makeDone, skipAction } from "../language/action.ts";
 import type { RequestHead } from "../../traffic/exchange.ts";
 import { ReplaceFault } from "../parts/replacing.ts";
 import { compileUrlChange, urlChangeFields } from "../parts/url-change.ts";
@@ -20,26 +20,26 @@ export const urlRewrite = defineAction({
       run(context) {
         const request = context.exchange?.request;
         const changed = change(context);
-        if (changed instanceof ReplaceFault) return brokenBy(changed, "policy_action_failed");
-        if (changed instanceof Failure) return brokenBy(changed);
-        if (!changed || !request) return skippedAction("the URL does not change", { matches: [], url: "" });
+        if (changed instanceof ReplaceFault) return breakWith(changed, "policy_action_failed");
+        if (changed instanceof CelFailure) return breakWith(changed);
+        if (!changed || !request) return skipAction("the URL does not change", { matches: [], url: "" });
         const { url, matches } = changed;
-        const wrong = rewrite(request, url);
+        const wrong = rewriteRequest(request, url);
         return wrong === undefined
-          ? done("rewrote the URL", { matches, url })
-          : brokenAction("policy_action_failed", wrong);
+          ? makeDone("rewrote the URL", { matches, url })
+          : breakAction("policy_action_failed", wrong);
       },
     };
   },
 });
 
 /** Applies the URL to the request. Returns the reason if the URL cannot be forwarded; undefined on success. */
-function rewrite(request: RequestHead, url: string): string | undefined {
+function rewriteRequest(request: RequestHead, url: string): string | undefined {
   const parsed = URL.parse(url);
   if (!parsed) return "the result is not a URL";
   // Same rule as for URLs from clients: all parties must read a path in the same way (security R1).
   const isEncoded = canonicalPath(request.path) === undefined;
-  const path = isEncoded ? encodedPath(parsed.pathname) : canonicalPath(parsed.pathname);
+  const path = isEncoded ? encodeCanonicalPath(parsed.pathname) : canonicalPath(parsed.pathname);
   if (path === undefined) return "the result has a path that servers read differently";
   request.path = path;
   request.query = parsed.search;

@@ -1,18 +1,18 @@
-import { types } from "../../cel/checking/types.ts";
-import { Failure } from "../../cel/values/failure.ts";
+import { types } from "../../cel/checking/cel-types.ts";
+import { CelFailure } from "../../cel/values/cel-failure.ts";
 import { f } from "../../schema/fields.ts";
 import type { Exchange } from "../../traffic/exchange.ts";
-import { takenWebhooks, webhookCheck } from "../../traffic/parts/webhook-check.ts";
+import { keepTakenWebhooks, webhookCheck } from "../../traffic/parts/webhook-check.ts";
 import type { TakenWebhooks, WebhookCheck } from "../../traffic/parts/webhook-check.ts";
 import { demandsOf, webhookDemands } from "../../traffic/parts/webhook-fields.ts";
 import type { Step } from "../../traffic/step.ts";
-import { providerNamed, providers } from "../../webhooks/providers.ts";
-import { demandIssue } from "../../webhooks/options.ts";
-import { secretIssue } from "../../webhooks/secrets.ts";
-import { brokenBy, defineAction, done, endedBy, policyErrorCode, skippedAction } from "../language/action.ts";
+import { providerNamed, providers } from "../../webhooks/webhook-providers.ts";
+import { findDemandIssue } from "../../webhooks/webhook-demands.ts";
+import { secretIssue } from "../../webhooks/secret-formats.ts";
+import { breakWith, defineAction, makeDone, endWith, policyErrorCode, skipAction } from "../language/action.ts";
 import type { ActionOutcome } from "../language/action.ts";
-import type { PolicyContext, PolicyPlace } from "../language/context.ts";
-import { enforceField } from "../language/enforce.ts";
+import type { PolicyContext, PolicyPlace } from "../language/policy-context.ts";
+import { enforceField } from "../language/enforce-field.ts";
 
 interface Attached {
   readonly place: PolicyPlace;
@@ -42,10 +42,10 @@ export const verifyWebhook = defineAction({
     const provider = providerNamed(given);
     if (provider === undefined) {
       scope.wrong("provider", `must be one of ${Object.keys(providers).join(", ")}`, "policy_webhook_provider_unknown");
-      return { run: () => skippedAction("no provider") };
+      return { run: () => skipAction("no provider") };
     }
     const demands = demandsOf(config);
-    const unfit = demandIssue(provider, demands);
+    const unfit = findDemandIssue(provider, demands);
     if (unfit) scope.wrong(unfit.path, unfit.message, "policy_value_refused");
     if (provider === "sns" && secret !== "") scope.doubtful("secret", "is ignored: SNS signs with a certificate");
     const template = scope.template(provider === "sns" ? "" : secret, "secret");
@@ -55,21 +55,23 @@ export const verifyWebhook = defineAction({
     }
     const verdict = (step: Step): ActionOutcome => {
       const { outcome, reason, answer } = step;
-      if (outcome === "passed") return done(reason, { verified: true });
-      if (outcome === "skipped") return skippedAction(reason);
-      if (outcome === "answered" && answer) return endedBy(reason, { by: "answer", answer }, { verified: true });
+      if (outcome === "passed") return makeDone(reason, { verified: true });
+      if (outcome === "skipped") return skipAction(reason);
+      if (outcome === "answered" && answer) return endWith(reason, { by: "answer", answer }, { verified: true });
       const error = answer && "error" in answer ? answer.error : "webhook_unverified";
       const result = { verified: false, error: { code: policyErrorCode(error), message: reason } };
-      return enforce ? endedBy(reason, { by: "refusal", answer: answer ?? { error } }, result) : done(reason, result);
+      return enforce
+        ? endWith(reason, { by: "refusal", answer: answer ?? { error } }, result)
+        : makeDone(reason, result);
     };
     const checkWith = (text: string, { place, taken }: Pick<Attached, "place" | "taken">): WebhookCheck =>
       webhookCheck(provider, text, { maxBytes: place.services.webhookBytes, demands, taken, clock: place.clock });
-    const checkFor = (context: PolicyContext, attached: Attached): WebhookCheck | Failure => {
+    const checkFor = (context: PolicyContext, attached: Attached): WebhookCheck | CelFailure => {
       if (attached.fixed) return attached.fixed;
       const text = template.text(context);
-      if (text instanceof Failure) return text;
+      if (text instanceof CelFailure) return text;
       const wrong = secretIssue(provider, text);
-      return wrong === undefined ? checkWith(text, attached) : new Failure(`the secret ${wrong}`);
+      return wrong === undefined ? checkWith(text, attached) : new CelFailure(`the secret ${wrong}`);
     };
     const decide = (
       context: PolicyContext,
@@ -77,12 +79,12 @@ export const verifyWebhook = defineAction({
       isRehearsal: boolean,
     ): ActionOutcome | Promise<ActionOutcome> => {
       const check = checkFor(context, state as Attached);
-      if (check instanceof Failure) return brokenBy(check);
+      if (check instanceof CelFailure) return breakWith(check);
       return check(context.exchange as Exchange, isRehearsal).then(verdict);
     };
     return {
       attach(place): Attached {
-        const taken = takenWebhooks(place.services, `webhooks received from ${provider}`, (key, make) =>
+        const taken = keepTakenWebhooks(place.services, `webhooks received from ${provider}`, (key, make) =>
           place.keep(key, make),
         );
         const { constant } = template;

@@ -11,7 +11,7 @@ for (let at = 0; at < 256; at += 1) {
 }
 
 /** ISO 3309 with 64 bits, as Go's `crc64.ISO`. */
-export function crc64(bytes: Uint8Array): bigint {
+export function computeCrc64(bytes: Uint8Array): bigint {
   let top = 0xffff_ffff;
   let bottom = 0xffff_ffff;
   for (const byte of bytes) {

@@ -1,13 +1,13 @@
 /** base64, URLs, JSON, query strings, Basic credentials. */
-import { define, member, overload } from "../../cel/checking/declarations.ts";
-import type { FunctionDeclaration, Native } from "../../cel/checking/declarations.ts";
-import { mapOf, types } from "../../cel/checking/types.ts";
-import type { Type } from "../../cel/checking/types.ts";
-import { Failure } from "../../cel/values/failure.ts";
+import { defineFunction, defineMember, defineOverload } from "../../cel/checking/function-declarations.ts";
+import type { FunctionDeclaration, Native } from "../../cel/checking/function-declarations.ts";
+import { mapOf, types } from "../../cel/checking/cel-types.ts";
+import type { Type } from "../../cel/checking/cel-types.ts";
+import { CelFailure } from "../../cel/values/cel-failure.ts";
 import { mapGet, mapKeys } from "../../cel/values/map.ts";
-import type { MapValue } from "../../cel/values/map.ts";
-import type { Result, Run } from "../../cel/values/run.ts";
-import type { Value } from "../../cel/values/values.ts";
+import type { MapValue } from "../../cel/values/cel-values.ts";
+import type { Result, Run } from "../../cel/values/budget.ts";
+import type { Value } from "../../cel/values/cel-values.ts";
 import { maxJsonDepth } from "../../lib/json.ts";
 import { jsonText, textOf } from "../language/text-of.ts";
 
@@ -19,14 +19,14 @@ const anyMap = mapOf(dyn, dyn);
  * Charges for the text and returns the text from `make`. If `make` throws, the result is a failure.
  * @param lengthOf maximum length of the result, UTF-16 code units
  */
-function making(lengthOf: (text: string) => number, make: (text: string) => string) {
+function chargeText(lengthOf: (text: string) => number, make: (text: string) => string) {
   return (text: string, run: Run): Result => {
     const spent = run.spendText(4 * text.length) ?? run.makeText(lengthOf(text));
     if (spent) return spent;
     try {
       return make(text);
     } catch {
-      return new Failure("the text cannot be decoded");
+      return new CelFailure("the text cannot be decoded");
     }
   };
 }
@@ -34,7 +34,7 @@ function making(lengthOf: (text: string) => number, make: (text: string) => stri
 /** Cost of parsing compared with a search. */
 const readingCost = 3;
 
-function reading(read: (text: string) => Result) {
+function chargeReading(read: (text: string) => Result) {
   return (text: string, run: Run): Result =>
     run.makeText(text.length) ?? run.spendText(readingCost * text.length) ?? read(text);
 }
@@ -64,13 +64,13 @@ function isUnreserved(unit: number): boolean {
 
 const base64 = /^[A-Za-z0-9+/_-]*={0,2}$/;
 
-function decodeBase64(text: string): Buffer | Failure {
-  return base64.test(text) ? Buffer.from(text, "base64") : new Failure("the text is not base64");
+function decodeBase64(text: string): Buffer | CelFailure {
+  return base64.test(text) ? Buffer.from(text, "base64") : new CelFailure("the text is not base64");
 }
 
 function decodeBase64Text(text: string): Result {
   const decoded = decodeBase64(text);
-  return decoded instanceof Failure ? decoded : decoded.toString("utf8");
+  return decoded instanceof CelFailure ? decoded : decoded.toString("utf8");
 }
 
 const escapeUrl = (text: string): string =>
@@ -81,7 +81,9 @@ const escapeUrl = (text: string): string =>
 
 function decodeJson(text: string): Result {
   const found = jsonOf(text);
-  return found === undefined ? new Failure(`the text is not JSON, or nested deeper than ${maxJsonDepth}`) : found.value;
+  return found === undefined
+    ? new CelFailure(`the text is not JSON, or nested deeper than ${maxJsonDepth}`)
+    : found.value;
 }
 
 function jsonOf(text: string): { readonly value: Value } | undefined {
@@ -116,8 +118,8 @@ function encodeQuery(map: MapValue, run: Run): Result {
     const value = mapGet(map, key);
     for (const one of Array.isArray(value) ? (value as readonly Value[]) : [value ?? null]) {
       const [name, text] = [textOf(key, run), textOf(one, run)];
-      if (name instanceof Failure) return name;
-      if (text instanceof Failure) return text;
+      if (name instanceof CelFailure) return name;
+      if (text instanceof CelFailure) return text;
       const added = run.spendText(4 * (name.length + text.length)) ?? run.spend(1);
       if (added) return added;
       length += escapedLength(name) + escapedLength(text) + 2;
@@ -130,7 +132,7 @@ function encodeQuery(map: MapValue, run: Run): Result {
 
 function parseUrl(text: string): Result {
   const url = URL.parse(text);
-  if (!url) return new Failure("the text is not a URL");
+  if (!url) return new CelFailure("the text is not a URL");
   const { protocol, host, pathname, search, hash, username, password } = url;
   const user = password === "" ? username : `${username}:${password}`;
   return {
@@ -144,20 +146,20 @@ function parseUrl(text: string): Result {
 }
 
 /** Declares a function, `json.decode(s)`, and the same member, `s.decodeJson()`. */
-function both(name: string, asMember: string, from: readonly Type[], result: Type, evaluate: Native) {
+function declareBoth(name: string, asMember: string, from: readonly Type[], result: Type, evaluate: Native) {
   const id = name.replace(".", "_");
   return [
-    define(name, ...from.map((type, at) => overload(`${id}_${at}`, [type], result, evaluate))),
-    define(asMember, ...from.map((type, at) => member(`${asMember}_${at}`, [type], result, evaluate))),
+    defineFunction(name, ...from.map((type, at) => defineOverload(`${id}_${at}`, [type], result, evaluate))),
+    defineFunction(asMember, ...from.map((type, at) => defineMember(`${asMember}_${at}`, [type], result, evaluate))),
   ];
 }
 
 const lists: Type = { is: "list", of: dyn };
 
 export const encodingFunctions: readonly FunctionDeclaration[] = [
-  define(
+  defineFunction(
     "base64.encode",
-    overload(
+    defineOverload(
       "base64_encode",
       [bytes],
       string,
@@ -165,61 +167,64 @@ export const encodingFunctions: readonly FunctionDeclaration[] = [
         run.makeText(base64Length(given.length)) ?? Buffer.from(given).toString("base64"),
     ),
   ),
-  define("base64.decode", overload("base64_decode", [string], bytes, reading(decodeBase64))),
-  define(
+  defineFunction("base64.decode", defineOverload("base64_decode", [string], bytes, chargeReading(decodeBase64))),
+  defineFunction(
     "encodeBase64",
-    member(
+    defineMember(
       "string_encode_base64",
       [string],
       string,
-      making(
+      chargeText(
         (text) => base64Length(Buffer.byteLength(text)),
         (text) => Buffer.from(text).toString("base64"),
       ),
     ),
   ),
-  define("decodeBase64", member("string_decode_base64", [string], string, reading(decodeBase64Text))),
-  ...both("url.escape", "escapeUrl", [string], string, making(escapedLength, escapeUrl)),
-  ...both(
+  defineFunction(
+    "decodeBase64",
+    defineMember("string_decode_base64", [string], string, chargeReading(decodeBase64Text)),
+  ),
+  ...declareBoth("url.escape", "escapeUrl", [string], string, chargeText(escapedLength, escapeUrl)),
+  ...declareBoth(
     "url.unescape",
     "unescapeUrl",
     [string],
     string,
-    making(
+    chargeText(
       ({ length }) => length,
       (text) => decodeURIComponent(text.replaceAll("+", " ")),
     ),
   ),
-  ...both("json.decode", "decodeJson", [string], dyn, reading(decodeJson)),
-  define("json.encode", overload("json_encode", [dyn], string, encodeJson)),
-  define(
+  ...declareBoth("json.decode", "decodeJson", [string], dyn, chargeReading(decodeJson)),
+  defineFunction("json.encode", defineOverload("json_encode", [dyn], string, encodeJson)),
+  defineFunction(
     "encodeJson",
-    member("list_encode_json", [lists], string, encodeJson),
-    member("map_encode_json", [anyMap], string, encodeJson),
+    defineMember("list_encode_json", [lists], string, encodeJson),
+    defineMember("map_encode_json", [anyMap], string, encodeJson),
   ),
-  define(
+  defineFunction(
     "isJson",
-    member(
+    defineMember(
       "string_is_json",
       [string],
       bool,
-      reading((text) => jsonOf(text) !== undefined),
+      chargeReading((text) => jsonOf(text) !== undefined),
     ),
   ),
-  ...both("queryString.decode", "decodeQueryString", [string], textMap, reading(decodeQuery)),
-  ...both("queryString.encode", "encodeQueryString", [anyMap], string, encodeQuery),
-  define(
+  ...declareBoth("queryString.decode", "decodeQueryString", [string], textMap, chargeReading(decodeQuery)),
+  ...declareBoth("queryString.encode", "encodeQueryString", [anyMap], string, encodeQuery),
+  defineFunction(
     "isQueryString",
-    member(
+    defineMember(
       "string_is_query_string",
       [string],
       bool,
-      reading((text) => /^[^=&#\s]+=[^&#\s]*(?:&[^=&#\s]+=[^&#\s]*)*$/.test(text)),
+      chargeReading((text) => /^[^=&#\s]+=[^&#\s]*(?:&[^=&#\s]+=[^&#\s]*)*$/.test(text)),
     ),
   ),
-  define(
+  defineFunction(
     "basic_auth.encode",
-    overload(
+    defineOverload(
       "basic_auth_encode",
       [string, string],
       string,
@@ -229,14 +234,14 @@ export const encodingFunctions: readonly FunctionDeclaration[] = [
         `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`,
     ),
   ),
-  ...both("url.parse", "parseUrl", [string], textMap, reading(parseUrl)),
-  define(
+  ...declareBoth("url.parse", "parseUrl", [string], textMap, chargeReading(parseUrl)),
+  defineFunction(
     "isURL",
-    member(
+    defineMember(
       "string_is_url",
       [string],
       bool,
-      reading((text) => URL.canParse(text)),
+      chargeReading((text) => URL.canParse(text)),
     ),
   ),
 ];

@@ -2,12 +2,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { exchangeOf } from "../../../test/support/exchange.ts";
-import { compile } from "../../cel/program.ts";
-import { Failure } from "../../cel/values/failure.ts";
+import { compileSource } from "../../cel/program.ts";
+import { CelFailure } from "../../cel/values/cel-failure.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { actions } from "../actions/index.ts";
-import { defaultPolicyServices, PolicyContext, ruleSteps } from "../language/context.ts";
-import { environmentOf } from "../environment.ts";
+import { defaultPolicyServices, PolicyContext, ruleSteps } from "../language/policy-context.ts";
+import { environmentOf } from "../policy-environment.ts";
 import { textOf } from "../language/text-of.ts";
 
 let random = 0;
@@ -46,12 +46,12 @@ const context = new PolicyContext(
 );
 
 function value(source: string): string {
-  const compiled = compile(source, environmentOf("on_http_response", "http", actions));
+  const compiled = compileSource(source, environmentOf("on_http_response", "http", actions));
   assert.ok(compiled.ok, `${source}: ${compiled.ok ? "" : JSON.stringify(compiled.issues)}`);
   context.steps = ruleSteps;
   const result = compiled.program.evaluate(context);
-  const text = result instanceof Failure ? result : textOf(result, context);
-  return text instanceof Failure ? `failure: ${text.message}` : text;
+  const text = result instanceof CelFailure ? result : textOf(result, context);
+  return text instanceof CelFailure ? `failure: ${text.message}` : text;
 }
 
 const rows: readonly (readonly [source: string, text: string])[] = [

@@ -9,11 +9,11 @@
  */
 import type { VariableDeclaration } from "../../cel/checking/environment.ts";
 import type { Program } from "../../cel/program.ts";
-import type { Type } from "../../cel/checking/types.ts";
+import type { Type } from "../../cel/checking/cel-types.ts";
 import type { CompileBudget } from "../../cel/syntax/compile-budget.ts";
-import type { Failure } from "../../cel/values/failure.ts";
+import type { CelFailure } from "../../cel/values/cel-failure.ts";
 import type { Pattern } from "../../cel/values/regex.ts";
-import type { Value } from "../../cel/values/values.ts";
+import type { Value } from "../../cel/values/cel-values.ts";
 import type { InternalAddress } from "../../lib/internal-names.ts";
 import { catalogue } from "../../lib/errors.ts";
 import type { RefusalName } from "../../lib/errors.ts";
@@ -21,12 +21,9 @@ import type { Fields, Issue, StoredOf } from "../../schema/fields.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import type { Exchange } from "../../traffic/exchange.ts";
 import type { Answer, Step } from "../../traffic/step.ts";
-import type { PolicyContext, PolicyPlace } from "./context.ts";
+import type { PolicyContext, PolicyPlace } from "./policy-context.ts";
 import type { Template } from "./template.ts";
-
-/** Phases in which rules act, by their names in policies. */
-export const phases = ["on_tcp_connect", "on_http_request", "on_http_response", "on_event_stream_message"] as const;
-export type Phase = (typeof phases)[number];
+import type { Phase } from "./phase.ts";
 
 /** Layer of a policy: an HTTPS edge's route, or an object that passes on whole connections. */
 export type Layer = "http" | "tls" | "tcp";
@@ -149,20 +146,20 @@ export function defineAction<const F extends Fields>(declaration: ActionDeclarat
   return declaration as unknown as ActionDeclaration;
 }
 
-export function done(reason: string, result?: ActionOutcome["result"]): ActionOutcome {
+export function makeDone(reason: string, result?: ActionOutcome["result"]): ActionOutcome {
   return { outcome: "done", reason, ...(result && { result }) };
 }
 
-export function skippedAction(reason: string, result?: ActionOutcome["result"]): ActionOutcome {
+export function skipAction(reason: string, result?: ActionOutcome["result"]): ActionOutcome {
   return { outcome: "skipped", reason, ...(result && { result }) };
 }
 
-export function endedBy(reason: string, end: PhaseEnd, result?: ActionOutcome["result"]): ActionOutcome {
+export function endWith(reason: string, end: PhaseEnd, result?: ActionOutcome["result"]): ActionOutcome {
   return { outcome: "ended", reason, end, ...(result && { result }) };
 }
 
 /** Traffic continues. Rules can read the reason in `actions.ngrok.<name>.error.code` and `.message`. */
-export function failedAction(error: RefusalName, reason: string, result?: ActionOutcome["result"]): ActionOutcome {
+export function failAction(error: RefusalName, reason: string, result?: ActionOutcome["result"]): ActionOutcome {
   return { outcome: "failed", reason, result: { ...result, error: { code: policyErrorCode(error), message: reason } } };
 }
 
@@ -171,16 +168,16 @@ export function policyErrorCode(error: RefusalName): string {
   return `ERR_NGROK_${catalogue[error].number}`;
 }
 
-/** Same as `brokenAction`, for a value that failed. If a limit was exceeded, the request is rejected as overloaded. */
-export function brokenBy(failure: Failure, error: RefusalName = "policy_interpolation_failed"): ActionOutcome {
-  return failure.isFinal ? brokenAction("policy_limit_reached", failure.message) : brokenAction(error, failure.message);
+/** Same as `breakAction`, for a value that failed. If a limit was exceeded, the request is rejected as overloaded. */
+export function breakWith(failure: CelFailure, error: RefusalName = "policy_interpolation_failed"): ActionOutcome {
+  return failure.isFinal ? breakAction("policy_limit_reached", failure.message) : breakAction(error, failure.message);
 }
 
 /**
  * The action failed, and the request ends. The trace omits why a value failed: the reason may contain configuration,
  * and not every reader of traces may read it (control K4).
  */
-export function brokenAction(error: RefusalName, why: string): ActionOutcome {
+export function breakAction(error: RefusalName, why: string): ActionOutcome {
   const reason = error === "policy_interpolation_failed" ? "a value of its configuration could not be computed" : why;
   return { outcome: "failed", reason, end: { by: "refusal", answer: { error } } };
 }

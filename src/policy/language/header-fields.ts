@@ -1,11 +1,11 @@
 /** Header fields in the configuration of actions, and their values for a request. */
-import { Failure } from "../../cel/values/failure.ts";
+import { CelFailure } from "../../cel/values/cel-failure.ts";
 import { f } from "../../schema/fields.ts";
 import type { StringFormat } from "../../schema/fields.ts";
 import { headerName } from "../../schema/header-name.ts";
 import { fieldText } from "../../traffic/tls-certificates.ts";
 import type { ActionScope } from "./action.ts";
-import type { PolicyContext } from "./context.ts";
+import type { PolicyContext } from "./policy-context.ts";
 import type { Template } from "./template.ts";
 
 const policyHeaderName: StringFormat = { ...headerName, reason: "policy_header_name_invalid" };
@@ -44,27 +44,30 @@ export function compileHeaders(headers: Readonly<Record<string, string>>, scope:
  * Returns the value of one field. Returns a failure if a value is missing or would break the message (CR, LF, NUL).
  * Percent-encodes characters beyond ASCII.
  */
-export function headerValueOf(name: string, template: Template, context: PolicyContext): string | Failure {
+export function headerValueOf(name: string, template: Template, context: PolicyContext): string | CelFailure {
   const text = template.text(context);
-  if (text instanceof Failure) return text;
-  if (/[\0\r\n]/.test(text)) return new Failure(`the value of "${name}" contains a line break or NUL`);
+  if (text instanceof CelFailure) return text;
+  if (/[\0\r\n]/.test(text)) return new CelFailure(`the value of "${name}" contains a line break or NUL`);
   const trimmed = text.trim();
   const spent = context.spendText(trimmed.length);
   if (spent) return spent;
-  return /^[\t\x20-\x7e]*$/.test(trimmed) ? trimmed : encoded(trimmed, context);
+  return /^[\t\x20-\x7e]*$/.test(trimmed) ? trimmed : encodeField(trimmed, context);
 }
 
 /** Each character beyond ASCII becomes up to nine characters. */
-function encoded(text: string, context: PolicyContext): string | Failure {
+function encodeField(text: string, context: PolicyContext): string | CelFailure {
   return context.makeText(9 * text.length) ?? fieldText(text.replaceAll("\t", " "));
 }
 
 /** Returns all fields, or the first failure. */
-export function headerValuesOf(templates: HeaderTemplates, context: PolicyContext): Record<string, string> | Failure {
+export function headerValuesOf(
+  templates: HeaderTemplates,
+  context: PolicyContext,
+): Record<string, string> | CelFailure {
   const values: Record<string, string> = {};
   for (const [name, template] of templates) {
     const value = headerValueOf(name, template, context);
-    if (value instanceof Failure) return value;
+    if (value instanceof CelFailure) return value;
     values[name] = value;
   }
   return values;

@@ -1,5 +1,5 @@
 /** Interface between actions and the sender of their requests (`http-request`). */
-import type { CallAnswer, CallHeaders, CallMethod, CallOrigin, CallRequest } from "../../traffic/calls.ts";
+import type { CallAnswer, CallHeaders, CallMethod, CallOrigin, CallRequest } from "../../traffic/http-calls.ts";
 
 export interface HttpCaller {
   /** Returns at least one attempt. The last one counts. Never rejects. */

@@ -1,5 +1,5 @@
-import type { HeaderFields } from "../../traffic/exchange.ts";
-import type { PolicyContext } from "./context.ts";
+import type { HeaderFields } from "../../traffic/header-fields.ts";
+import type { PolicyContext } from "./policy-context.ts";
 
 /** Returns the fields that the phase may change: the request's, or from the response phase on the response's. */
 export function headersOf({ exchange, response, phase }: PolicyContext): HeaderFields | undefined {

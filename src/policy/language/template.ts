@@ -1,18 +1,18 @@
 /** Interpolation: texts with `${expression}` in them. */
-import { compile } from "../../cel/program.ts";
+import { compileSource } from "../../cel/program.ts";
 import type { Program } from "../../cel/program.ts";
 import type { Environment } from "../../cel/checking/environment.ts";
-import type { CheckOptions } from "../../cel/checking/check.ts";
+import type { CheckOptions } from "../../cel/checking/check-tree.ts";
 import type { CompileBudget } from "../../cel/syntax/compile-budget.ts";
-import { endOfExpression } from "../../cel/syntax/tokens.ts";
+import { endOfExpression } from "../../cel/syntax/lexer.ts";
 import type { CheckedTree } from "../../cel/checking/checked.ts";
 import { issueAt } from "../../cel/syntax/issue.ts";
 import type { Issue } from "../../cel/syntax/issue.ts";
-import { Failure } from "../../cel/values/failure.ts";
-import { tooLong } from "../../cel/values/run.ts";
-import type { Result } from "../../cel/values/run.ts";
-import type { Value } from "../../cel/values/values.ts";
-import type { PolicyContext } from "./context.ts";
+import { CelFailure } from "../../cel/values/cel-failure.ts";
+import { failTooLong } from "../../cel/values/budget.ts";
+import type { Result } from "../../cel/values/budget.ts";
+import type { Value } from "../../cel/values/cel-values.ts";
+import type { PolicyContext } from "./policy-context.ts";
 import { textOf } from "./text-of.ts";
 
 /** Literal text of the policy, or the result of an expression. */
@@ -32,9 +32,9 @@ export interface Template {
    * Returns the text with its expressions' values. Returns a failure if an expression fails, or if the text is too
    * long.
    */
-  text(context: PolicyContext): string | Failure;
+  text(context: PolicyContext): string | CelFailure;
   /** Returns the text in pieces, which distinguish values from the policy's literal text. */
-  pieces(context: PolicyContext): readonly Piece[] | Failure;
+  pieces(context: PolicyContext): readonly Piece[] | CelFailure;
   /** Same as `text`, but a text of exactly one `${…}` keeps the type of its value. */
   value(context: PolicyContext): Result;
 }
@@ -61,27 +61,27 @@ export function compileTemplate(
   };
   const parts = partsOf(source, environment, options, wrong, noted);
   const [first] = parts;
-  if (parts.length === 0) return constant(source, "");
-  if (parts.length === 1 && typeof first === "string") return constant(source, first);
+  if (parts.length === 0) return makeConstant(source, "");
+  if (parts.length === 1 && typeof first === "string") return makeConstant(source, first);
   const only = parts.length === 1 ? (first as Program) : undefined;
-  const text = (context: PolicyContext): string | Failure => {
+  const text = (context: PolicyContext): string | CelFailure => {
     let whole = "";
     for (const part of parts) {
       const piece = typeof part === "string" ? part : valueText(part, context);
-      if (piece instanceof Failure) return piece;
-      if (whole.length + piece.length > context.limits.textLength) return tooLong(context.limits);
+      if (piece instanceof CelFailure) return piece;
+      if (whole.length + piece.length > context.limits.textLength) return failTooLong(context.limits);
       whole += piece;
     }
     return whole;
   };
-  const pieces = (context: PolicyContext): readonly Piece[] | Failure => {
+  const pieces = (context: PolicyContext): readonly Piece[] | CelFailure => {
     const found: Piece[] = [];
     let length = 0;
     for (const part of parts) {
       const piece = typeof part === "string" ? part : valueText(part, context);
-      if (piece instanceof Failure) return piece;
+      if (piece instanceof CelFailure) return piece;
       length += piece.length;
-      if (length > context.limits.textLength) return tooLong(context.limits);
+      if (length > context.limits.textLength) return failTooLong(context.limits);
       found.push(typeof part === "string" ? piece : { value: piece });
     }
     return found;
@@ -98,14 +98,14 @@ export function compileTemplate(
   };
 }
 
-function valueText(program: Program, context: PolicyContext): string | Failure {
+function valueText(program: Program, context: PolicyContext): string | CelFailure {
   const value = program.evaluate(context, context);
-  if (value instanceof Failure) return value;
+  if (value instanceof CelFailure) return value;
   const text = textOf(value, context);
-  return text instanceof Failure ? text : (context.spendText(text.length) ?? text);
+  return text instanceof CelFailure ? text : (context.spendText(text.length) ?? text);
 }
 
-function constant(source: string, text: string): Template {
+function makeConstant(source: string, text: string): Template {
   const given = { source, constant: text, startsWith: text, variables: [], volatile: [] };
   return { ...given, text: () => text, pieces: () => [text], value: (): Value => text };
 }
@@ -137,7 +137,7 @@ function partsOf(
     literal += source.slice(at, start);
     if (literal !== "") parts.push(literal);
     literal = "";
-    const compiled = compile(source.slice(start + 2, end), environment, options);
+    const compiled = compileSource(source.slice(start + 2, end), environment, options);
     if (compiled.ok) {
       read(compiled.checked, start + 2);
       parts.push(compiled.program);

@@ -1,11 +1,11 @@
-import { Failure } from "../../cel/values/failure.ts";
+import { CelFailure } from "../../cel/values/cel-failure.ts";
 import { durationText, timestampText } from "../../cel/values/time.ts";
 import { mapGet, mapKeys } from "../../cel/values/map.ts";
-import type { MapValue } from "../../cel/values/map.ts";
-import { tooLong } from "../../cel/values/run.ts";
-import type { Meter } from "../../cel/values/run.ts";
-import { Duration, Timestamp, TypeValue, Uint } from "../../cel/values/values.ts";
-import type { Value } from "../../cel/values/values.ts";
+import type { MapValue } from "../../cel/values/cel-values.ts";
+import { failTooLong } from "../../cel/values/budget.ts";
+import type { Meter } from "../../cel/values/budget.ts";
+import { Duration, Timestamp, TypeValue, Uint } from "../../cel/values/cel-values.ts";
+import type { Value } from "../../cel/values/cel-values.ts";
 
 /** Maximum levels of lists and maps in the output. */
 const maxDepth = 32;
@@ -14,34 +14,34 @@ const maxDepth = 32;
  * Returns a value in the format of interpolation: numbers decimal, timestamps RFC 3339, durations `90s`, null "", bytes
  * as UTF-8, lists and maps as JSON. Lists and maps that occur several times in a value are charged each time.
  */
-export function textOf(value: Value, meter: Meter): string | Failure {
+export function textOf(value: Value, meter: Meter): string | CelFailure {
   if (typeof value === "string") return value;
   if (typeof value !== "object") return String(value);
   if (value === null) return "";
   if (value instanceof Uint8Array) return bytesText(value, meter);
-  const plain = plainOf(value, meter);
-  if (plain instanceof Failure || typeof plain === "string") return plain;
+  const plain = toJsonData(value, meter);
+  if (plain instanceof CelFailure || typeof plain === "string") return plain;
   return jsonOf(plain, meter);
 }
 
 /** Returns a value as JSON text. */
-export function jsonText(value: Value, meter: Meter): string | Failure {
-  const plain = plainOf(value, meter);
-  return plain instanceof Failure ? plain : jsonOf(plain, meter);
+export function jsonText(value: Value, meter: Meter): string | CelFailure {
+  const plain = toJsonData(value, meter);
+  return plain instanceof CelFailure ? plain : jsonOf(plain, meter);
 }
 
 /** Escapes make a text up to six times longer. */
-function jsonOf(plain: unknown, meter: Meter): string | Failure {
+function jsonOf(plain: unknown, meter: Meter): string | CelFailure {
   const text = JSON.stringify(plain) ?? "null";
   return meter.makeText(text.length) ?? text;
 }
 
 /** Returns a value as JSON data. Integers that JSON cannot represent exactly become texts. */
-export function plainOf(value: Value | undefined, meter: Meter): unknown {
+export function toJsonData(value: Value | undefined, meter: Meter): unknown {
   return new Walk(meter).plain(value, 0);
 }
 
-function bytesText(bytes: Uint8Array, meter: Meter): string | Failure {
+function bytesText(bytes: Uint8Array, meter: Meter): string | CelFailure {
   return meter.makeText(bytes.length) ?? Buffer.from(bytes).toString("utf8");
 }
 
@@ -57,10 +57,10 @@ class Walk {
   /** Returns the value or a failure. */
   plain(value: Value | undefined, depth: number): unknown {
     if (typeof value === "string") return this.#text(value.length) ?? value;
-    if (typeof value === "bigint") return wholeOf(value);
+    if (typeof value === "bigint") return toWholeNumber(value);
     if (typeof value !== "object") return value ?? null;
     if (value === null) return null;
-    if (value instanceof Uint) return wholeOf(value.value);
+    if (value instanceof Uint) return toWholeNumber(value.value);
     if (value instanceof Uint8Array) return this.#text(value.length) ?? bytesText(value, this.#meter);
     if (value instanceof Timestamp) return timestampText(value);
     if (value instanceof Duration) return durationText(value);
@@ -69,10 +69,10 @@ class Walk {
     return Array.isArray(value) ? this.#list(value as readonly Value[], depth) : this.#map(value as MapValue, depth);
   }
 
-  #text(length: number): Failure | undefined {
+  #text(length: number): CelFailure | undefined {
     this.#length += length;
     const { limits } = this.#meter;
-    return this.#length > limits.textLength ? tooLong(limits) : this.#meter.spendText(length);
+    return this.#length > limits.textLength ? failTooLong(limits) : this.#meter.spendText(length);
   }
 
   #list(list: readonly Value[], depth: number): unknown {
@@ -81,7 +81,7 @@ class Walk {
     const items: unknown[] = [];
     for (const item of list) {
       const plain = this.plain(item, depth + 1);
-      if (plain instanceof Failure) return plain;
+      if (plain instanceof CelFailure) return plain;
       items.push(plain);
     }
     return items;
@@ -94,15 +94,15 @@ class Walk {
     const entries: (readonly [string, unknown])[] = [];
     for (const key of keys) {
       const name = textOf(key, this.#meter);
-      if (name instanceof Failure) return name;
+      if (name instanceof CelFailure) return name;
       const plain = this.#text(name.length) ?? this.plain(mapGet(map, key), depth + 1);
-      if (plain instanceof Failure) return plain;
+      if (plain instanceof CelFailure) return plain;
       entries.push([name, plain]);
     }
     return Object.fromEntries(entries);
   }
 }
 
-function wholeOf(value: bigint): number | string {
+function toWholeNumber(value: bigint): number | string {
   return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
 }

@@ -30,28 +30,28 @@ function fieldNamed(fields: Fields, name: string): Field | undefined {
 /** Lists and maps that are too long stay as they are: parsing rejects them, so their values need no lookup. */
 function valueAsWritten(field: Field, value: unknown, keys: Keys, written: Written): unknown {
   if (field.type === "string")
-    return isJsonObject(value) ? partsAsWritten(value, keys, written) : scalar(value, keys, written);
+    return isJsonObject(value) ? partsAsWritten(value, keys, written) : readScalar(value, keys, written);
   if (field.type === "list" && Array.isArray(value) && value.length <= field.maxItems) {
     return value.map((item: unknown, at) => valueAsWritten(field.of, item, [...keys, at], written));
   }
   if (!isJsonObject(value)) return value;
   if (field.type === "object") return textsAsWritten(field.fields, value, keys, written);
   if (field.type !== "map" || Object.keys(value).length > field.maxItems) return value;
-  return mapped(value, (name, inner) => valueAsWritten(field.of, inner, [...keys, name], written));
+  return mapConfig(value, (name, inner) => valueAsWritten(field.of, inner, [...keys, name], written));
 }
 
 /** Handles an object in the place of a text, such as a user name with a password. */
 function partsAsWritten(value: Config, keys: Keys, written: Written): Config {
   if (Object.keys(value).length > maxParts) return value;
-  return mapped(value, (name, inner) => scalar(inner, [...keys, name], written));
+  return mapConfig(value, (name, inner) => readScalar(inner, [...keys, name], written));
 }
 
 const maxParts = 2;
 
-function scalar(value: unknown, keys: Keys, written: Written): unknown {
+function readScalar(value: unknown, keys: Keys, written: Written): unknown {
   return typeof value === "number" || typeof value === "boolean" ? (written(keys) ?? value) : value;
 }
 
-function mapped(value: Config, read: (name: string, inner: unknown) => unknown): Config {
+function mapConfig(value: Config, read: (name: string, inner: unknown) => unknown): Config {
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, read(name, inner)]));
 }

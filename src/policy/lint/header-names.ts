@@ -1,8 +1,8 @@
 /** Finds names of header fields in capitals: the maps have only lower-case keys. */
 import type { CheckedTree } from "../../cel/checking/checked.ts";
 import type { Node } from "../../cel/syntax/tree.ts";
-import { nodesOf } from "./doubt.ts";
-import type { Doubt } from "./doubt.ts";
+import { nodesOf } from "./policy-doubt.ts";
+import type { Doubt } from "./policy-doubt.ts";
 
 const headerMaps: ReadonlySet<string> = new Set(["req.headers", "req.trailers", "res.headers", "res.trailers"]);
 

@@ -1,10 +1,10 @@
 /** Finds variables that an expression mentions by an older name. */
 import type { CheckedTree } from "../../cel/checking/checked.ts";
 import { pathOf } from "../../cel/syntax/tree.ts";
-import { nodesOf } from "./doubt.ts";
+import { nodesOf } from "./policy-doubt.ts";
 
 /** In the order of the source; UTF-16 offsets. */
-export function olderNames({
+export function findOlderNames({
   tree: { root },
   variables,
 }: CheckedTree): { readonly from: number; readonly to: number; readonly name: string }[] {

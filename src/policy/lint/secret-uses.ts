@@ -1,15 +1,15 @@
 /** Finds the secrets that an expression reads, and whether its value reveals them. */
 import type { CheckedTree } from "../../cel/checking/checked.ts";
 import { childrenOf } from "../../cel/syntax/tree.ts";
-import type { Call, Loop, Node } from "../../cel/syntax/tree.ts";
+import type { CallNode, Loop, Node } from "../../cel/syntax/tree.ts";
 import type { NamedSecret } from "../../schema/fields.ts";
-import { secretGet } from "../functions/secrets.ts";
-import { nodesOf } from "./doubt.ts";
+import { secretGet } from "../functions/secret-functions.ts";
+import { nodesOf } from "./policy-doubt.ts";
 import type { Taint } from "./taint.ts";
 
 export function secretUses(checked: CheckedTree): NamedSecret[] {
   return Array.from(nodesOf(checked.tree.root))
-    .filter((node): node is Call => checked.calls.get(node.id)?.name === secretGet())
+    .filter((node): node is CallNode => checked.calls.get(node.id)?.name === secretGet())
     .map(({ args: [vault, name] }) => ({ vault: textOf(vault) as string, name: textOf(name) as string }));
 }
 
@@ -24,7 +24,7 @@ const readers: ReadonlyMap<string, string> = new Map([
   ["getResHeader", "res.headers"],
 ]);
 /** Functions that read a part of the message by another name. */
-const others: ReadonlyMap<string, string> = new Map([
+const otherUses: ReadonlyMap<string, string> = new Map([
   ["getReqCookie", "req.headers.cookie"],
   ["getResCookie", "res.headers.set-cookie"],
   ["getQueryParam", "req.url"],
@@ -36,11 +36,11 @@ const others: ReadonlyMap<string, string> = new Map([
  */
 export function tellsSecret(checked: CheckedTree, taint: Taint): boolean {
   const { root } = checked.tree;
-  return checked.types[root.id]?.is !== "bool" && tellingParts(checked, taint).has(root.id);
+  return checked.types[root.id]?.is !== "bool" && findRevealingParts(checked, taint).has(root.id);
 }
 
 /** Returns ids of the parts that reveal a secret, of any type. */
-export function tellingParts(checked: CheckedTree, taint: Taint): ReadonlySet<number> {
+export function findRevealingParts(checked: CheckedTree, taint: Taint): ReadonlySet<number> {
   const reader = new SecretReader(checked, taint);
   reader.tells(checked.tree.root);
   return reader.telling;
@@ -89,10 +89,10 @@ class SecretReader {
     return tells || inside.length > 0;
   }
 
-  #ofCall(node: Call): boolean {
+  #ofCall(node: CallNode): boolean {
     const called = this.#checked.calls.get(node.id)?.name;
     if (called === secretGet()) return true;
-    const other = others.get(called ?? "");
+    const other = otherUses.get(called ?? "");
     if (other !== undefined) return this.#taint.hasAny(other);
     const whole = readers.get(called ?? "");
     return whole !== undefined && this.#taint.hasAny(whole);

@@ -4,9 +4,9 @@
  */
 import type { CheckedTree } from "../../cel/checking/checked.ts";
 import { childrenOf } from "../../cel/syntax/tree.ts";
-import type { Call, Node } from "../../cel/syntax/tree.ts";
-import { nodesOf, subjectOf } from "./doubt.ts";
-import type { Doubt } from "./doubt.ts";
+import type { CallNode, Node } from "../../cel/syntax/tree.ts";
+import { nodesOf, subjectOf } from "./policy-doubt.ts";
+import type { Doubt } from "./policy-doubt.ts";
 
 const asking: ReadonlySet<string> = new Set([
   "@in",
@@ -26,18 +26,18 @@ export interface Unguarded {
 }
 
 /** @param asked checks in the previous expressions, which were true */
-export function unguardedIndexes(checked: CheckedTree, asked: ReadonlySet<string>): Unguarded {
+export function findUnguardedIndexes(checked: CheckedTree, asked: ReadonlySet<string>): Unguarded {
   const { source, root } = checked.tree;
   const doubts: Doubt[] = [];
   visit(root, asked);
-  return { doubts, asked: askedIn(root, checked) };
+  return { doubts, asked: findChecks(root, checked) };
 
   function visit(node: Node, known: ReadonlySet<string>): void {
     if (node.kind === "logic" || (node.kind === "call" && node.name === "_?_:_")) {
       let sofar = known;
       for (const child of childrenOf(node)) {
         visit(child, sofar);
-        sofar = new Set([...sofar, ...askedIn(child, checked)]);
+        sofar = new Set([...sofar, ...findChecks(child, checked)]);
       }
       return;
     }
@@ -49,14 +49,14 @@ export function unguardedIndexes(checked: CheckedTree, asked: ReadonlySet<string
     for (const child of childrenOf(node)) visit(child, known);
   }
 
-  function mayFail({ args, id }: Call): boolean {
+  function mayFail({ args, id }: CallNode): boolean {
     const [operand] = args;
     if (!operand || checked.variables.has(id)) return false;
     const { is } = checked.types[operand.id] ?? {};
     return is === "map" || is === "list" || is === "dyn";
   }
 
-  function doubt(node: Call): void {
+  function doubt(node: CallNode): void {
     const text = source.slice(node.from, node.to).slice(0, 64);
     doubts.push({
       offset: node.from,
@@ -70,7 +70,7 @@ export function unguardedIndexes(checked: CheckedTree, asked: ReadonlySet<string
  * Returns everything that is checked anywhere in the expression: the key of `'x' in m`, or the receiver of other
  * checks.
  */
-function askedIn(root: Node, { tree: { source } }: CheckedTree): ReadonlySet<string> {
+function findChecks(root: Node, { tree: { source } }: CheckedTree): ReadonlySet<string> {
   const found = new Set<string>();
   for (const node of nodesOf(root)) {
     if (node.kind === "select" && node.isTest) found.add(`${subjectOf(node.operand, source)}.${node.field}`);

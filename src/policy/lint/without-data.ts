@@ -1,18 +1,18 @@
 /** Variables for which this server has no data, or may have none. */
 import type { CheckedTree } from "../../cel/checking/checked.ts";
 import { withoutData } from "../variables/declare.ts";
-import { nodesOf } from "./doubt.ts";
-import type { Doubt } from "./doubt.ts";
+import { nodesOf } from "./policy-doubt.ts";
+import type { Doubt } from "./policy-doubt.ts";
 
 /** Returns each variable once. */
 export function readsWithoutData(checked: CheckedTree): Doubt[] {
-  const told = new Set<string>();
+  const reported = new Set<string>();
   return Array.from(nodesOf(checked.tree.root)).flatMap((node) => {
     const variable = checked.variables.get(node.id);
-    if (!variable || told.has(variable.name)) return [];
+    if (!variable || reported.has(variable.name)) return [];
     const why = withoutData(variable);
     if (why === undefined) return [];
-    told.add(variable.name);
+    reported.add(variable.name);
     const [message, hint] =
       why === "always"
         ? [

@@ -2,12 +2,12 @@
 import type { StoredOf } from "../../schema/fields.ts";
 import type { AskedCodeLogin } from "../../traffic/asked-login.ts";
 import type { CompiledAction } from "../language/action.ts";
-import { clientAt } from "./login-client.ts";
-import type { ClientTemplates } from "./login-client.ts";
+import { clientAt } from "./login-client-templates.ts";
+import type { ClientTemplates } from "./login-client-templates.ts";
 import { sharedOf } from "./login-fields.ts";
 import type { codeLoginFields } from "./login-fields.ts";
-import { loginAction } from "./login.ts";
-import type { LoginAction } from "./login.ts";
+import { loginAction } from "./login-action.ts";
+import type { LoginAction } from "./login-action.ts";
 
 export interface CodeLogin {
   readonly provider: AskedCodeLogin["provider"];

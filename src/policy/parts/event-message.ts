@@ -3,7 +3,7 @@
 export const eventFields = ["data", "retry", "event", "id"] as const;
 export type EventField = (typeof eventFields)[number];
 
-interface Line {
+interface EventLine {
   /** Includes the line end. */
   readonly whole: string;
   /** "" for comments and empty lines. */
@@ -12,14 +12,14 @@ interface Line {
 }
 
 export interface EventMessage {
-  readonly lines: readonly Line[];
+  readonly lines: readonly EventLine[];
   /** Line end of the message's first line; `\n` if there is none. */
   readonly lineEnd: string;
 }
 
 /** @param text one message, with the empty line that ends it, if that has arrived */
 export function readMessage(text: string): EventMessage {
-  const lines: Line[] = [];
+  const lines: EventLine[] = [];
   let lineEnd = "";
   for (const [whole, content, end] of text.matchAll(/([^\r\n]*)(\r\n|\n|\r|$)/g) as Iterable<string[]>) {
     if (whole === "") break;
@@ -29,7 +29,7 @@ export function readMessage(text: string): EventMessage {
   return { lines, lineEnd: lineEnd || "\n" };
 }
 
-function readLine(whole: string, content: string): Line {
+function readLine(whole: string, content: string): EventLine {
   const colon = content.indexOf(":");
   if (colon < 0) return { whole, name: content, value: "" };
   const from = content[colon + 1] === " " ? colon + 2 : colon + 1;
@@ -56,7 +56,7 @@ export function withField(message: EventMessage, field: EventField, value: strin
   const { lineEnd } = message;
   const replacing = value
     .split(/\r\n|\n|\r/)
-    .map((one): Line => ({ whole: `${field}: ${one}${lineEnd}`, name: field, value: one }));
+    .map((one): EventLine => ({ whole: `${field}: ${one}${lineEnd}`, name: field, value: one }));
   const first = message.lines.findIndex(({ name }) => name === field);
   const rest = message.lines.filter(({ name }, index) => index > first && name !== field);
   return { lines: [...message.lines.slice(0, first), ...replacing, ...rest], lineEnd };

@@ -1,9 +1,9 @@
 /** Finds and replaces text in the messages of an event stream (traffic policy, sse-find-replace). */
-import { sameWork } from "../../lib/heartbeat.ts";
+import { captureWork } from "../../lib/heartbeat.ts";
 import { isUtf8 } from "node:buffer";
 import { fieldOf, readMessage, renderMessage, withField } from "./event-message.ts";
 import type { EventField } from "./event-message.ts";
-import { maxMessageBytes } from "./event-stream.ts";
+import { maxMessageBytes } from "./change-events.ts";
 import { replaceInText } from "./find-replace.ts";
 import { ReplaceFault } from "./replacing.ts";
 import type { FoundMatch, Replaced, TextReplacement } from "./replacing.ts";
@@ -27,7 +27,7 @@ export async function replaceInMessage(
   replacements: readonly FieldReplacement[],
   owner: string,
 ): Promise<Replaced<Buffer> | ReplaceFault> {
-  const here = sameWork();
+  const inSameWork = captureWork();
   if (!isUtf8(message)) return new ReplaceFault("the message is not UTF-8");
   const text = message.toString("utf8");
   // Only a stream can begin with a byte order mark. It is not part of the first field's name.
@@ -38,7 +38,7 @@ export async function replaceInMessage(
     const value = fieldOf(changed, field);
     if (value === undefined) continue;
     const bounds = { maxLength: maxGrowth * maxMessageBytes, owner };
-    const replaced = here(await replaceInText(value, [replacement], bounds));
+    const replaced = inSameWork(await replaceInText(value, [replacement], bounds));
     if (replaced instanceof ReplaceFault) return replaced;
     if (replaced.matches.length === 0) continue;
     matches.push(...replaced.matches.map((match) => ({ ...match, replacement_index: index })));

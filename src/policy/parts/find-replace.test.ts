@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Worker } from "node:worker_threads";
 import { replaceInBytes, replaceInText } from "./find-replace.ts";
-import { patternFor } from "./patterns.ts";
+import { patternFor } from "./shared-patterns.ts";
 import { compileReplacement } from "./replacement.ts";
-import { ReplaceFault, replacing } from "./replacing.ts";
+import { ReplaceFault, replaceMatches } from "./replacing.ts";
 import type { TextReplacement } from "./replacing.ts";
 
 const maxLength = 1024 * 1024;
@@ -118,7 +118,7 @@ describe("replacements in a text", () => {
     for (const [text, list] of rows) {
       if (text === "") continue;
       const long = text.repeat(Math.ceil(20_000 / text.length));
-      const work = replacing(long, replacements(...list), { maxLength, maxSearch: Infinity });
+      const work = replaceMatches(long, replacements(...list), { maxLength, maxSearch: Infinity });
       let step = work.next();
       while (!step.done) step = work.next();
       const wanted = step.value;

@@ -3,10 +3,10 @@
  * be interrupted, and one search per match may be quadratic in total. Short texts are processed on this thread in
  * slices between other work. All other texts are processed in a separate thread.
  */
-import { sameWork } from "../../lib/heartbeat.ts";
+import { captureWork } from "../../lib/heartbeat.ts";
 import { isUtf8 } from "node:buffer";
 import { replaceInThread } from "./replace-thread.ts";
-import { ReplaceFault, replacing, searchCost, searchTooLong, tooLong } from "./replacing.ts";
+import { ReplaceFault, replaceMatches, searchCost, searchTooLong, faultTooLong } from "./replacing.ts";
 import type { Replaced, TextReplacement } from "./replacing.ts";
 
 export interface ReplaceBounds {
@@ -34,12 +34,12 @@ export async function replaceInText(
   replacements: readonly TextReplacement[],
   bounds: ReplaceBounds,
 ): Promise<Replaced<string> | ReplaceFault> {
-  const here = sameWork();
+  const inSameWork = captureWork();
   const { maxLength, owner } = bounds;
-  if (text.length > maxLength) return tooLong(maxLength);
+  if (text.length > maxLength) return faultTooLong(maxLength);
   const cost = replacements.reduce((sum, { pattern }) => sum + searchCost(pattern, text.length), 0);
   if (cost > maxSearchHere) return replaceInThread({ text, replacements, maxLength, owner });
-  const replaced = here(await replaceHere(text, replacements, bounds));
+  const replaced = inSameWork(await replaceHere(text, replacements, bounds));
   const hasGrown = replaced instanceof ReplaceFault && replaced.message === searchTooLong;
   return hasGrown ? replaceInThread({ text, replacements, maxLength, owner }) : replaced;
 }
@@ -49,8 +49,8 @@ async function replaceHere(
   replacements: readonly TextReplacement[],
   { maxLength, worked = threadMs }: ReplaceBounds,
 ): Promise<Replaced<string> | ReplaceFault> {
-  const here = sameWork();
-  const work = replacing(text, replacements, { maxLength, maxSearch: maxSearchHere });
+  const inSameWork = captureWork();
+  const work = replaceMatches(text, replacements, { maxLength, maxSearch: maxSearchHere });
   let spent = 0;
   for (;;) {
     const started = worked();
@@ -61,7 +61,7 @@ async function replaceHere(
     } while (performance.now() < slice);
     spent += worked() - started;
     if (spent > maxWorkMs) return new ReplaceFault("the replacements take too long", true);
-    here(await new Promise(setImmediate));
+    inSameWork(await new Promise(setImmediate));
   }
 }
 
@@ -73,10 +73,10 @@ export async function replaceInBytes(
   replacements: readonly TextReplacement[],
   bounds: ReplaceBounds,
 ): Promise<Replaced<Buffer> | ReplaceFault> {
-  const here = sameWork();
-  if (bytes.length > bounds.maxLength) return tooLong(bounds.maxLength);
+  const inSameWork = captureWork();
+  if (bytes.length > bounds.maxLength) return faultTooLong(bounds.maxLength);
   if (!isUtf8(bytes)) return new ReplaceFault("the text is not UTF-8");
-  const replaced = here(await replaceInText(bytes.toString("utf8"), replacements, bounds));
+  const replaced = inSameWork(await replaceInText(bytes.toString("utf8"), replacements, bounds));
   if (replaced instanceof ReplaceFault) return replaced;
   if (replaced.matches.length === 0) return { content: bytes, matches: [] };
   return { content: Buffer.from(replaced.content, "utf8"), matches: replaced.matches };

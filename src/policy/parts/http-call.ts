@@ -2,16 +2,16 @@
  * Requests that policies send (traffic policy, http-request): to internal endpoints of the account, and externally only
  * to hosts that the server allows. Every address is checked again after each redirect (security I7).
  */
-import { sameWork } from "../../lib/heartbeat.ts";
+import { captureWork } from "../../lib/heartbeat.ts";
 import { isInternalName } from "../../lib/internal-names.ts";
 import type { Clock } from "../../lib/clock.ts";
-import { AnswerTooLong } from "../../outbound/client.ts";
-import type { Outbound } from "../../outbound/client.ts";
-import type { CallAnswer, CallRequest, InternalCalls } from "../../traffic/calls.ts";
+import { AnswerTooLong } from "../../outbound/outbound.ts";
+import type { Outbound } from "../../outbound/outbound.ts";
+import type { CallAnswer, CallRequest, InternalCalls } from "../../traffic/http-calls.ts";
 import { internalNameIn } from "../language/internal-url.ts";
 import type { CallAttempt, CallFault, HttpCall, HttpCaller } from "../language/http-caller.ts";
 import { decodeContent } from "./content-decoding.ts";
-import { redirected, sentHeaders } from "./http-redirect.ts";
+import { followRedirect, prepareHeaders } from "./http-redirect.ts";
 
 export interface HttpCallerOptions {
   readonly clock: Clock;
@@ -39,7 +39,7 @@ export function makeHttpCaller({ clock, inside, outside, allows }: HttpCallerOpt
   const underWay = new CallsUnderWay();
 
   const send = async (request: CallRequest, call: HttpCall, deadline: number): Promise<CallAnswer> => {
-    const here = sameWork();
+    const inSameWork = captureWork();
     const { url } = request;
     const host = url.hostname.toLowerCase().replace(/\.$/, "");
     const timeoutMs = deadline - clock.monotonic();
@@ -57,30 +57,30 @@ export function makeHttpCaller({ clock, inside, outside, allows }: HttpCallerOpt
       return inside.send(request, origin, { timeoutMs, maxAnswerBytes });
     }
     if (!allows(host)) throw new Fault("refused", "this server does not allow policies to reach this host");
-    const { status, headers, body, address } = here(
+    const { status, headers, body, address } = inSameWork(
       await outside.send({
         ...request,
         timeoutMs,
         asker: call.origin.accountId,
       }),
     );
-    return { status, headers: listed(headers), body, address };
+    return { status, headers: listHeaders(headers), body, address };
   };
   const follow = async (call: HttpCall, deadline: number, sent: { request?: CallRequest }): Promise<CallAnswer> => {
-    const here = sameWork();
+    const inSameWork = captureWork();
     if (!URL.canParse(call.url)) throw new Fault("refused", "the URL is invalid");
     let request: CallRequest = {
       method: call.method,
       url: new URL(call.url),
-      headers: sentHeaders(call.headers),
+      headers: prepareHeaders(call.headers),
       body: call.body,
     };
     for (let redirects = 0; ; redirects += 1) {
       sent.request = request;
-      const answer = here(await send(request, call, deadline));
-      const next = redirects < call.maxRedirects ? redirected(request, answer) : undefined;
+      const answer = inSameWork(await send(request, call, deadline));
+      const next = redirects < call.maxRedirects ? followRedirect(request, answer) : undefined;
       if (next === undefined) {
-        const body = here(await decodeContent(answer.body, answer.headers["content-encoding"], maxAnswerBytes));
+        const body = inSameWork(await decodeContent(answer.body, answer.headers["content-encoding"], maxAnswerBytes));
         if (!body)
           throw new Fault("too_long", `the answer is longer than ${maxAnswerBytes} bytes, or its encoding is invalid`);
         return { ...answer, body };
@@ -93,40 +93,40 @@ export function makeHttpCaller({ clock, inside, outside, allows }: HttpCallerOpt
     }
   };
   const attempt = async (call: HttpCall, deadline: number): Promise<CallAttempt> => {
-    const here = sameWork();
+    const inSameWork = captureWork();
     const started = clock.monotonic();
     const sent: { request?: CallRequest } = {};
     let answer: CallAnswer | undefined;
     let fault: CallFault | undefined;
     try {
-      answer = here(await follow(call, deadline, sent));
+      answer = inSameWork(await follow(call, deadline, sent));
     } catch (error) {
       fault = faultOf(error, clock.monotonic() >= deadline - timerSlackMs);
     }
     return { request: sent.request, answer, fault, timeMs: clock.monotonic() - started };
   };
   const run = async (call: HttpCall): Promise<readonly CallAttempt[]> => {
-    const here = sameWork();
+    const inSameWork = captureWork();
     const deadline = clock.monotonic() + call.timeoutMs;
     const attempts: CallAttempt[] = [];
     for (;;) {
-      const last = here(await attempt(call, deadline));
+      const last = inSameWork(await attempt(call, deadline));
       attempts.push(last);
       // A rejected attempt would be rejected again.
       if (attempts.length === maxAttempts || last.fault?.kind === "refused" || !call.retry?.(attempts)) return attempts;
       if (clock.monotonic() + pauseMs >= deadline) return attempts;
-      here(await new Promise<void>((resolve) => void clock.after(pauseMs, resolve)));
+      inSameWork(await new Promise<void>((resolve) => void clock.after(pauseMs, resolve)));
     }
   };
   return {
     async call(call) {
       const refused = underWay.refusal(call.origin);
-      if (refused) return [failed(refused)];
+      if (refused) return [failAttempt(refused)];
       underWay.begin(call.origin);
       try {
         return await run(call);
       } catch (error) {
-        return [failed({ kind: "failed", message: error instanceof Error ? error.message : String(error) })];
+        return [failAttempt({ kind: "failed", message: error instanceof Error ? error.message : String(error) })];
       } finally {
         underWay.end(call.origin);
       }
@@ -182,11 +182,11 @@ function faultOf(error: unknown, isLate: boolean): CallFault {
   return { kind: "failed", message: error instanceof Error ? error.message : String(error) };
 }
 
-function failed(fault: CallFault): CallAttempt {
+function failAttempt(fault: CallFault): CallAttempt {
   return { request: undefined, answer: undefined, fault, timeMs: 0 };
 }
 
-function listed(headers: Readonly<Record<string, string | string[] | undefined>>): CallAnswer["headers"] {
+function listHeaders(headers: Readonly<Record<string, string | string[] | undefined>>): CallAnswer["headers"] {
   const lists: Record<string, readonly string[]> = Object.create(null) as Record<string, readonly string[]>;
   for (const [name, value] of Object.entries(headers)) {
     if (value !== undefined) lists[name] = Array.isArray(value) ? value : [value];

@@ -1,6 +1,6 @@
 /** Header fields of a policy's request, and the next request after a redirect (RFC 9110 §15.4). */
 import { protectedNames } from "../../schema/header-name.ts";
-import type { CallAnswer, CallHeaders, CallRequest } from "../../traffic/calls.ts";
+import type { CallAnswer, CallHeaders, CallRequest } from "../../traffic/http-calls.ts";
 
 /** Fields that frame the message, belong to one hop, or would name a host other than the checked one. */
 const notSent: ReadonlySet<string> = new Set([...protectedNames, "host", "user-agent"]);
@@ -8,7 +8,7 @@ const notSent: ReadonlySet<string> = new Set([...protectedNames, "host", "user-a
 const goAlong = new Set(["accept", "accept-encoding", "accept-language", "content-type", "user-agent"]);
 
 /** Returns fields by lower-case name. By default, requests no compression. */
-export function sentHeaders(headers: CallHeaders): CallHeaders {
+export function prepareHeaders(headers: CallHeaders): CallHeaders {
   const sent: Record<string, string | readonly string[]> = { "accept-encoding": "identity", "user-agent": "postern" };
   for (const [name, value] of Object.entries(headers)) {
     const lower = name.toLowerCase();
@@ -18,7 +18,7 @@ export function sentHeaders(headers: CallHeaders): CallHeaders {
 }
 
 /** Returns undefined if the response is not a redirect that can be followed. Then it is the final response. */
-export function redirected(request: CallRequest, { status, headers }: CallAnswer): CallRequest | undefined {
+export function followRedirect(request: CallRequest, { status, headers }: CallAnswer): CallRequest | undefined {
   const [location] = headers["location"] ?? [];
   if (location === undefined || ![301, 302, 303, 307, 308].includes(status)) return undefined;
   if (!URL.canParse(location, request.url)) return undefined;

@@ -1,9 +1,9 @@
 /** Fields shared by the configurations of logins. */
 import { f } from "../../schema/fields.ts";
 import type { Issue, StringFormat } from "../../schema/fields.ts";
-import { emailAddresses, emailDomains, scopes } from "../../schema/login-fields.ts";
+import { emailAddresses, emailDomains, scopes } from "../../schema/login-schema.ts";
 import { parseDuration } from "../language/duration.ts";
-import { duration } from "../language/formats.ts";
+import { durationFormat } from "../language/policy-formats.ts";
 import type { AskedLogin } from "../../traffic/asked-login.ts";
 import { machineClientFields, machineClientIssue } from "../../traffic/machine-client-fields.ts";
 import type { MachineClientBlock } from "../../traffic/machine-client-fields.ts";
@@ -11,7 +11,7 @@ import { machineClientsOf } from "../../traffic/machine-clients.ts";
 
 const longest = 10 * 365 * 86_400;
 
-const lifetime = (doc: string) => f.string(doc, { format: duration(1, longest, 0) });
+const lifetimeField = (doc: string) => f.string(doc, { format: durationFormat(1, longest, 0) });
 
 const authId = f.string(
   "Distinguishes this login from others. Logins of a host with the same provider, client and `auth_id` are one login. `/ngrok/login?auth_id=…` and `/ngrok/logout?auth_id=…` select this login.",
@@ -31,7 +31,7 @@ const parameterName: StringFormat = {
   },
 };
 
-const longestSession = lifetime("Maximum duration of a login; unlimited if absent.");
+const longestSession = lifetimeField("Maximum duration of a login; unlimited if absent.");
 
 const allowPreflight = f.boolean("Allows CORS preflight requests without a login and without an identity.");
 
@@ -46,7 +46,7 @@ export const codeLoginFields = {
     key: f.string("A name.", { minBytes: 1, maxBytes: 128, format: parameterName }),
   }),
   max_session_duration: longestSession,
-  userinfo_refresh_interval: lifetime(
+  userinfo_refresh_interval: lifetimeField(
     "Time after which the server checks the visitor with the provider again; only at login if absent.",
   ),
   allow_cors_preflight: allowPreflight,
@@ -78,11 +78,11 @@ export const samlLoginFields = {
 /** @param alias its name in the other kind of login */
 export function idleField(alias: string) {
   const doc = "Time without requests after which a login ends; the server's value if absent.";
-  return f.string(doc, { format: duration(1, longest, 0), alias });
+  return f.string(doc, { format: durationFormat(1, longest, 0), alias });
 }
 
 /** Cookies bound to one host prevent sibling hosts from planting cookies. */
-export function noCookieDomain({ auth_cookie_domain: domain }: { readonly auth_cookie_domain: string }) {
+export function refuseCookieDomain({ auth_cookie_domain: domain }: { readonly auth_cookie_domain: string }) {
   if (domain === "") return undefined;
   const message = `must be omitted: a cookie for "${domain}" would be visible to every host below it`;
   return { path: "auth_cookie_domain", message, reason: "policy_login_domain" } satisfies Issue;
@@ -94,7 +94,7 @@ export function machineClientRule(config: { readonly machine_clients: MachineCli
   return issue && { ...issue, reason: "policy_value_refused" };
 }
 
-interface Shared {
+interface SharedLoginFields {
   readonly auth_id: string;
   readonly max_session_duration: string;
   readonly userinfo_refresh_interval?: string;
@@ -103,7 +103,7 @@ interface Shared {
 
 /** @param idle "" for no limit */
 export function sharedOf(
-  { auth_id, max_session_duration, userinfo_refresh_interval = "", machine_clients }: Shared,
+  { auth_id, max_session_duration, userinfo_refresh_interval = "", machine_clients }: SharedLoginFields,
   idle: string,
 ): Pick<AskedLogin, "authId" | "maximumDuration" | "inactivityTimeout" | "checkInterval" | "machines"> {
   const seconds = (text: string): number => parseDuration(text) ?? 0;

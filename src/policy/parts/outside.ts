@@ -7,9 +7,9 @@ import type { KeySets, KeySetsOf } from "../../jose/key-sets.ts";
 import { systemClock } from "../../lib/clock.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { hostMatches } from "../../lib/hostport.ts";
-import { openOutbound } from "../../outbound/client.ts";
-import type { InternalCalls } from "../../traffic/calls.ts";
-import type { PolicyPlace } from "../language/context.ts";
+import { openOutbound } from "../../outbound/outbound.ts";
+import type { InternalCalls } from "../../traffic/http-calls.ts";
+import type { PolicyPlace } from "../language/policy-context.ts";
 import type { HttpCaller } from "../language/http-caller.ts";
 import { makeHttpCaller, maxAnswerBytes } from "./http-call.ts";
 
@@ -45,15 +45,15 @@ export function openOutside({ clock, allowLocal, ca, hosts, inside }: OutsideOpt
 let shared: Outside | undefined;
 
 /** Reaches no internal endpoint, and no external host except those of key sets. */
-function sharedOutside(): Outside {
+function openSharedOutside(): Outside {
   const nobody = { allowLocal: false, ca: undefined, hosts: [], inside: undefined };
   return (shared ??= openOutside({ clock: systemClock, ...nobody }));
 }
 
 export function keySetsOf({ services, accountId }: PolicyPlace): KeySets {
-  return (services.keySets ?? sharedOutside().keySets)(accountId);
+  return (services.keySets ?? openSharedOutside().keySets)(accountId);
 }
 
 export function callsOf({ services }: PolicyPlace): HttpCaller {
-  return services.calls ?? sharedOutside().calls;
+  return services.calls ?? openSharedOutside().calls;
 }

@@ -1,8 +1,8 @@
 /** Checks whether find-and-replace can read a body, and handles a body that it cannot read. */
 import { f } from "../../schema/fields.ts";
 import type { RefusalName } from "../../lib/errors.ts";
-import type { HeaderFields } from "../../traffic/exchange.ts";
-import { brokenAction, failedAction } from "../language/action.ts";
+import type { HeaderFields } from "../../traffic/header-fields.ts";
+import { breakAction, failAction } from "../language/action.ts";
 import type { ActionOutcome } from "../language/action.ts";
 
 /** Field of the actions that replace text. */
@@ -13,14 +13,12 @@ export const unreadableField = f.oneOf(
 );
 
 /** Ends the phase, unless the policy allows unsearchable text to pass. */
-export function unreadable(onError: "halt" | "continue", error: RefusalName, why: string): ActionOutcome {
-  return onError === "continue"
-    ? failedAction(error, why)
-    : { ...failedAction(error, why), ...brokenAction(error, why) };
+export function endUnreadable(onError: "halt" | "continue", error: RefusalName, why: string): ActionOutcome {
+  return onError === "continue" ? failAction(error, why) : { ...failAction(error, why), ...breakAction(error, why) };
 }
 
 /** Returns the reason why the bytes of this body are not plain text for patterns. */
-export function hiddenBy(headers: HeaderFields): string | undefined {
+export function explainHidden(headers: HeaderFields): string | undefined {
   const codings = headers.getAll("content-encoding").flatMap((value) => value.split(","));
   if (codings.some((coding) => !/^(?:identity)?$/i.test(coding.trim()))) return "the body is compressed";
   const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(headers.get("content-type") ?? "")?.[1] ?? "";

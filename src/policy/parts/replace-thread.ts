@@ -4,7 +4,7 @@
 import { hash } from "node:crypto";
 import type { Worker } from "node:worker_threads";
 import { startThreadProgram } from "../../lib/thread-programs.ts";
-import { contained, letGo, reportFailure } from "../../lib/boundary.ts";
+import { makeContained, runUnattended, reportFailure } from "../../lib/boundary.ts";
 import type { LogFields } from "../../lib/log.ts";
 import { endHungThread } from "../../lib/watch-thread.ts";
 import { systemClock } from "../../lib/clock.ts";
@@ -33,7 +33,7 @@ export interface LongText {
   readonly owner: string;
 }
 
-interface Waiting {
+interface PendingJob {
   readonly job: ReplaceJob;
   /** Identifies the replacements of the account. */
   readonly rule: string;
@@ -66,11 +66,11 @@ export interface ReplaceThreadOptions {
 export class ReplaceThread {
   readonly #program: URL;
   readonly #clock: Clock;
-  readonly #byOwner = new Map<string, Waiting[]>();
+  readonly #byOwner = new Map<string, PendingJob[]>();
   readonly #stopped = new Lru<string, true>(maxStopped);
   #waiting = 0;
   #worker: Worker | undefined;
-  #underWay: (Waiting & { readonly silence: Timer }) | undefined;
+  #underWay: (PendingJob & { readonly silence: Timer }) | undefined;
 
   constructor({
     program = new URL("./replace-worker.ts", import.meta.url),
@@ -119,11 +119,11 @@ export class ReplaceThread {
     // The stack in the log is the thread's stack.
     const error = (event: string, fields?: LogFields): void =>
       reportFailure("task", Object.assign(new Error(event), fields));
-    letGo("task", endHungThread("the search thread", this.#worker, { error }));
+    runUnattended("task", endHungThread("the search thread", this.#worker, { error }));
   }
 
   /** Returns the first text of the account whose turn it is, and moves the account to the end. */
-  #takeTurn(): Waiting | undefined {
+  #takeTurn(): PendingJob | undefined {
     const [entry] = this.#byOwner;
     if (!entry) return undefined;
     const [owner, list] = entry;
@@ -142,13 +142,13 @@ export class ReplaceThread {
     // Users cannot act on the cause of the crash. Their text does not change.
     started.on("error", () => {});
     const ended = (answer: ReplaceAnswer): void => this.#ended(answer);
-    const end = (): void => letGo("task", started.terminate());
-    started.on("message", contained("task", ended, end));
+    const end = (): void => runUnattended("task", started.terminate());
+    started.on("message", makeContained("task", ended, end));
     const exited = (): void => {
       if (this.#worker === started) this.#worker = undefined;
       this.#ended(died);
     };
-    started.on("exit", contained("task", exited, exited));
+    started.on("exit", makeContained("task", exited, exited));
     return started;
   }
 

@@ -3,10 +3,14 @@
 import type { Piece } from "../language/template.ts";
 
 /** Literal text of the policy, the number of a group, the name of a variable, or text from the request. */
-type Part = string | number | { readonly name: string; readonly source: string } | { readonly value: string };
+type ReplacementPart =
+  | string
+  | number
+  | { readonly name: string; readonly source: string }
+  | { readonly value: string };
 
-/** Compiled; see `expand`. */
-export type Replacement = readonly Part[];
+/** Compiled; see `expandReplacement`. */
+export type Replacement = readonly ReplacementPart[];
 
 /**
  * A group number includes all following digits: `$10` is the tenth group. Any other `$` is literal. So is every `$` in
@@ -17,8 +21,8 @@ export function compileReplacement(pieces: string | readonly Piece[]): Replaceme
   return pieces.flatMap((piece) => (typeof piece === "string" ? partsOf(piece) : [piece]));
 }
 
-function partsOf(text: string): Part[] {
-  const parts: Part[] = [];
+function partsOf(text: string): ReplacementPart[] {
+  const parts: ReplacementPart[] = [];
   let at = 0;
   for (const found of text.matchAll(/\$(?:(\d+)|([A-Za-z_]\w*))/g)) {
     const [source, digits, name] = found;
@@ -43,7 +47,7 @@ export type Variables = (name: string) => string | undefined;
 export const noVariables: Variables = () => undefined;
 
 /** Unknown groups and variables stay literal. Returns undefined for a text longer than `maxLength`. */
-export function expand(
+export function expandReplacement(
   replacement: Replacement,
   match: Match,
   variables: Variables,

@@ -1,13 +1,13 @@
 /** The `replacements` of find-replace actions: their declaration, compilation, and resolution for a request. */
 import { patternOf } from "../../cel/values/regex.ts";
 import type { Pattern } from "../../cel/values/regex.ts";
-import { Failure } from "../../cel/values/failure.ts";
-import { listOf, objectType, types } from "../../cel/checking/types.ts";
-import { int } from "../../cel/values/values.ts";
-import type { Value } from "../../cel/values/values.ts";
+import { CelFailure } from "../../cel/values/cel-failure.ts";
+import { listOf, objectType, types } from "../../cel/checking/cel-types.ts";
+import { toInt } from "../../cel/values/cel-values.ts";
+import type { Value } from "../../cel/values/cel-values.ts";
 import { f } from "../../schema/fields.ts";
 import type { ActionScope } from "../language/action.ts";
-import type { PolicyContext } from "../language/context.ts";
+import type { PolicyContext } from "../language/policy-context.ts";
 import type { Template } from "../language/template.ts";
 import type { FoundMatch, TextReplacement } from "./replacing.ts";
 import { compileReplacement } from "./replacement.ts";
@@ -57,23 +57,23 @@ export function compileReplacements(
 export function replacementsOf(
   templates: readonly ReplacementTemplate[],
   context: PolicyContext,
-): TextReplacement[] | Failure {
+): TextReplacement[] | CelFailure {
   const list: TextReplacement[] = [];
   for (const { from, to, pattern, replacement } of templates) {
     const source = pattern ? "" : from.text(context);
-    if (source instanceof Failure) return source;
+    if (source instanceof CelFailure) return source;
     const compiled = pattern ?? patternOf(source, context);
-    if (compiled instanceof Failure) return compiled;
+    if (compiled instanceof CelFailure) return compiled;
     const pieces = replacement ? [] : to.pieces(context);
-    if (pieces instanceof Failure) return pieces;
+    if (pieces instanceof CelFailure) return pieces;
     list.push({ pattern: compiled, to: replacement ?? compileReplacement(pieces) });
   }
   return list;
 }
 
-export function foundValues(matches: readonly FoundMatch[]): Value {
+export function toValues(matches: readonly FoundMatch[]): Value {
   return matches.map(({ replacement_index, matched_content }) => ({
-    replacement_index: int(replacement_index),
+    replacement_index: toInt(replacement_index),
     matched_content,
   }));
 }

@@ -1,7 +1,7 @@
 /** Finds and replaces in a whole text, one match at a time (traffic policy, find-replace actions). */
-import { Failure } from "../../cel/values/failure.ts";
+import { CelFailure } from "../../cel/values/cel-failure.ts";
 import type { Pattern } from "../../cel/values/regex.ts";
-import { expand, noVariables } from "./replacement.ts";
+import { expandReplacement, noVariables } from "./replacement.ts";
 import type { Replacement } from "./replacement.ts";
 
 export interface TextReplacement {
@@ -21,7 +21,7 @@ export interface Replaced<T> {
 }
 
 /** Reason why a text could not be changed, one clause. */
-export class ReplaceFault extends Failure {}
+export class ReplaceFault extends CelFailure {}
 
 /** Maximum reported matches of a text. More matches are replaced, but not reported. */
 const maxMatches = 100;
@@ -43,12 +43,12 @@ export const searchTooLong = "the regular expression is too large for a text of 
  * @param maxLength UTF-16 code units of the text before, between and after
  * @param maxSearch maximum cost of one search
  */
-export function* replacing(
+export function* replaceMatches(
   text: string,
   replacements: readonly TextReplacement[],
   { maxLength, maxSearch }: { readonly maxLength: number; readonly maxSearch: number },
 ): Generator<void, Replaced<string> | ReplaceFault> {
-  if (text.length > maxLength) return tooLong(maxLength);
+  if (text.length > maxLength) return faultTooLong(maxLength);
   const matches: FoundMatch[] = [];
   let content = text;
   for (const [index, { pattern, to }] of replacements.entries()) {
@@ -60,10 +60,10 @@ export function* replacing(
     let at = 0;
     while (matcher.find()) {
       const start = matcher.start();
-      const inserted = expand(to, matcher, noVariables, maxLength);
-      if (inserted === undefined) return tooLong(maxLength);
+      const inserted = expandReplacement(to, matcher, noVariables, maxLength);
+      if (inserted === undefined) return faultTooLong(maxLength);
       length += start - at + inserted.length;
-      if (length > maxLength) return tooLong(maxLength);
+      if (length > maxLength) return faultTooLong(maxLength);
       pieces.push(content.slice(at, start), inserted);
       at = matcher.end();
       if (matches.length < maxMatches) {
@@ -72,7 +72,7 @@ export function* replacing(
       yield;
     }
     if (at > 0 || pieces.length > 0) {
-      if (length + content.length - at > maxLength) return tooLong(maxLength);
+      if (length + content.length - at > maxLength) return faultTooLong(maxLength);
       content = pieces.join("") + content.slice(at);
     }
     yield;
@@ -80,6 +80,6 @@ export function* replacing(
   return { content, matches };
 }
 
-export function tooLong(maxLength: number): ReplaceFault {
+export function faultTooLong(maxLength: number): ReplaceFault {
   return new ReplaceFault(`the text is longer than ${maxLength} bytes`, true);
 }

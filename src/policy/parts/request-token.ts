@@ -1,5 +1,5 @@
 /** Location of a token in a request: a header field, or a member of the body (traffic policy, jwt-validation). */
-import { sameWork } from "../../lib/heartbeat.ts";
+import { captureWork } from "../../lib/heartbeat.ts";
 import { parseJsonObject } from "../../lib/json.ts";
 import type { Exchange } from "../../traffic/exchange.ts";
 
@@ -19,9 +19,9 @@ const bodyMethods: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH"]);
  * about which one counts. Never rejects.
  */
 export async function findToken(exchange: Exchange, place: TokenPlace): Promise<string | undefined> {
-  const here = sameWork();
+  const inSameWork = captureWork();
   const { method, name, prefix } = place;
-  const text = method === "header" ? headerOf(exchange, name) : here(await memberOf(exchange, name));
+  const text = method === "header" ? headerOf(exchange, name) : inSameWork(await memberOf(exchange, name));
   if (text?.slice(0, prefix.length).toLowerCase() !== prefix.toLowerCase()) return undefined;
   const token = text.slice(prefix.length).trim();
   return token === "" ? undefined : token;
@@ -33,14 +33,14 @@ function headerOf({ request }: Exchange, name: string): string | undefined {
 }
 
 async function memberOf(exchange: Exchange, name: string): Promise<string | undefined> {
-  const here = sameWork();
+  const inSameWork = captureWork();
   const { method, headers } = exchange.request;
   if (!bodyMethods.has(method) || headers.has("content-encoding")) return undefined;
   const type = (headers.get("content-type") ?? "").split(";")[0]?.trim().toLowerCase();
   const isForm = type === "application/x-www-form-urlencoded";
   if (!isForm && !/^application\/(?:[\w.-]+\+)?json$/.test(type ?? "")) return undefined;
   try {
-    const body = here(await exchange.body(maxBodyBytes));
+    const body = inSameWork(await exchange.body(maxBodyBytes));
     if (!isForm) {
       const value = parseJsonObject(body);
       return Object.hasOwn(value, name) && typeof value[name] === "string" ? value[name] : undefined;

@@ -1,18 +1,18 @@
 /** Shared by `redirect` and `url-rewrite`: `from` and `to`, over the request's whole URL. */
-import { Failure } from "../../cel/values/failure.ts";
+import { CelFailure } from "../../cel/values/cel-failure.ts";
 import { patternOf } from "../../cel/values/regex.ts";
 import type { Pattern } from "../../cel/values/regex.ts";
 import { withoutDotSegments } from "../../lib/spelled-path.ts";
 import { f } from "../../schema/fields.ts";
 import type { ActionScope } from "../language/action.ts";
-import type { PolicyContext } from "../language/context.ts";
+import type { PolicyContext } from "../language/policy-context.ts";
 import { compileReplacement } from "./replacement.ts";
 import type { Replacement } from "./replacement.ts";
 import { replaceUrl, urlOf } from "./url-replace.ts";
 import type { ReplacedUrl, UrlParts } from "./url-replace.ts";
 import type { Template } from "../language/template.ts";
 import { authorityOf } from "../../traffic/variables/message-variables.ts";
-import { uriOf } from "../variables/message.ts";
+import { uriOf } from "../variables/policy-message-variables.ts";
 
 export const urlChangeFields = {
   from: f.string(
@@ -28,18 +28,18 @@ export const urlChangeFields = {
   format: f.string("Ignored; an older field.", { maxBytes: 64 }),
 };
 
-type Changed = ReplacedUrl | Failure | undefined;
+type ChangedUrl = ReplacedUrl | CelFailure | undefined;
 
-export function compileUrlChange(from: string, to: string, scope: ActionScope): (context: PolicyContext) => Changed {
+export function compileUrlChange(from: string, to: string, scope: ActionScope): (context: PolicyContext) => ChangedUrl {
   const source = scope.template(from, "from");
   const target = scope.template(to, "to");
-  const pattern = fixedPattern(source, scope);
+  const pattern = compileFixedPattern(source, scope);
   const replacement = target.constant === undefined ? undefined : compileReplacement(target.constant);
   return (context) => {
-    const found = pattern === "dynamic" ? dynamicPattern(source, context) : pattern;
-    if (found instanceof Failure) return found;
+    const found = pattern === "dynamic" ? compileDynamicPattern(source, context) : pattern;
+    if (found instanceof CelFailure) return found;
     const pieces = replacement ? undefined : target.pieces(context);
-    if (pieces instanceof Failure) return pieces;
+    if (pieces instanceof CelFailure) return pieces;
     const parts = partsOf(context);
     if (!parts) return undefined;
     const into = replacement ?? compileReplacement(pieces ?? []);
@@ -53,22 +53,22 @@ function replaceCanonical(
   context: PolicyContext,
   found: Pattern | undefined,
   to: Replacement,
-): Changed {
+): ChangedUrl {
   const path = context.exchange?.request.path ?? parts.path;
   if (found === undefined || path === parts.path) return undefined;
   const replaced = replaceUrl({ ...parts, path }, found, to, context);
   return replaced !== undefined && "url" in replaced && replaced.url === urlOf(parts) ? undefined : replaced;
 }
 
-function fixedPattern({ constant }: Template, scope: ActionScope): Pattern | undefined | "dynamic" {
+function compileFixedPattern({ constant }: Template, scope: ActionScope): Pattern | undefined | "dynamic" {
   if (constant === undefined) return "dynamic";
   if (constant === "") return undefined;
   return scope.pattern(constant, "from");
 }
 
-function dynamicPattern(source: Template, context: PolicyContext): Pattern | Failure {
+function compileDynamicPattern(source: Template, context: PolicyContext): Pattern | CelFailure {
   const text = source.text(context);
-  if (text instanceof Failure) return text;
+  if (text instanceof CelFailure) return text;
   return patternOf(text, context);
 }
 

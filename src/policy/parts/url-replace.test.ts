@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { Failure } from "../../cel/values/failure.ts";
-import { Meter } from "../../cel/values/run.ts";
-import { patternFor } from "./patterns.ts";
+import { CelFailure } from "../../cel/values/cel-failure.ts";
+import { Meter } from "../../cel/values/budget.ts";
+import { patternFor } from "./shared-patterns.ts";
 import { compileReplacement } from "./replacement.ts";
 import { encodeUrl, replaceUrl } from "./url-replace.ts";
 import type { UrlParts } from "./url-replace.ts";
@@ -31,7 +31,7 @@ function replaced(url: string, from: string | undefined, to: string): string | u
   const pattern = from === undefined ? undefined : patternFor(from);
   assert.ok(typeof pattern !== "string");
   const result = replaceUrl(partsOf(url), pattern, compileReplacement(to), meterOf(20_000));
-  return result instanceof Failure ? `fault: ${result.message}` : result?.url;
+  return result instanceof CelFailure ? `fault: ${result.message}` : result?.url;
 }
 
 const shop = "https://shop.example.test/a/b?x=1&y=2";
@@ -117,7 +117,7 @@ describe("URLs replaced", () => {
     const pattern = patternFor("x+");
     assert.ok(typeof pattern !== "string");
     const result = replaceUrl(partsOf("https://a.test/xx/x"), pattern, compileReplacement("y"), meterOf(20_000));
-    assert.ok(result && !(result instanceof Failure));
+    assert.ok(result && !(result instanceof CelFailure));
     assert.deepEqual(result.matches, ["xx", "x"]);
   });
 

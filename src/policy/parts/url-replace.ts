@@ -1,9 +1,9 @@
 /** Replaces URLs for redirect and url-rewrite. */
-import { Failure } from "../../cel/values/failure.ts";
+import { CelFailure } from "../../cel/values/cel-failure.ts";
 import type { Pattern } from "../../cel/values/regex.ts";
-import type { Meter } from "../../cel/values/run.ts";
+import type { Meter } from "../../cel/values/budget.ts";
 import { ReplaceFault } from "./replacing.ts";
-import { expand } from "./replacement.ts";
+import { expandReplacement } from "./replacement.ts";
 import type { Replacement, Variables } from "./replacement.ts";
 
 /** A request's URL in parts, as it is forwarded. */
@@ -46,22 +46,22 @@ export function replaceUrl(
   pattern: Pattern | undefined,
   to: Replacement,
   meter: Meter,
-): ReplacedUrl | Failure | undefined {
+): ReplacedUrl | CelFailure | undefined {
   const url = urlOf(parts);
   const matches: string[] = [];
   const text = pattern
     ? replaceMatches(url, pattern, to, variablesOf(parts), matches, meter)
-    : expand(to, wholeOf(url, matches), variablesOf(parts), maxUrlLength);
-  if (text === undefined) return tooLong();
-  if (text instanceof Failure) return text;
+    : expandReplacement(to, wholeOf(url, matches), variablesOf(parts), maxUrlLength);
+  if (text === undefined) return faultTooLong();
+  if (text instanceof CelFailure) return text;
   if (matches.length === 0 || text === url) return undefined;
-  if (text.length > maxUrlLength) return tooLong();
+  if (text.length > maxUrlLength) return faultTooLong();
   // The text is encoded, parsed as a URL and compared.
   const spent = meter.spendText(8 * text.length);
   if (spent) return spent;
   if (/[\0\r\n]/.test(text)) return new ReplaceFault("the URL contains a line break or NUL");
-  const absolute = encodeUrl(absoluteOf(text, parts, to));
-  if (absolute.length > maxUrlLength) return tooLong();
+  const absolute = encodeUrl(makeAbsolute(text, parts, to));
+  if (absolute.length > maxUrlLength) return faultTooLong();
   if (!URL.canParse(absolute)) return new ReplaceFault("the result is not a URL");
   return absolute === url ? undefined : { url: absolute, matches };
 }
@@ -73,7 +73,7 @@ function replaceMatches(
   variables: Variables,
   matches: string[],
   meter: Meter,
-): string | Failure {
+): string | CelFailure {
   const matcher = expression.matcher(url);
   // Each variable may search the whole query.
   const expansion = to.length * (1 + (url.length >> 8));
@@ -83,10 +83,10 @@ function replaceMatches(
     const spent = meter.spend(cost * ((url.length - at + 63) >> 6) + 1 + expansion);
     if (spent) return spent;
     if (!matcher.find()) return text + url.slice(at);
-    const inserted = expand(to, matcher, variables, maxUrlLength);
-    if (inserted === undefined) return tooLong();
+    const inserted = expandReplacement(to, matcher, variables, maxUrlLength);
+    if (inserted === undefined) return faultTooLong();
     text += url.slice(at, matcher.start()) + inserted;
-    if (text.length > maxUrlLength) return tooLong();
+    if (text.length > maxUrlLength) return faultTooLong();
     at = matcher.end();
     if (matches.length < maxMatches) matches.push(url.slice(matcher.start(), at));
   }
@@ -101,7 +101,7 @@ function wholeOf(url: string, matches: string[]) {
  * A result without a scheme is relative to the request's URL (RFC 3986 §4.2, §5.2). A result that begins with `//`
  * names another host only if the policy wrote the slashes. A path from the client cannot do that.
  */
-function absoluteOf(text: string, { scheme, authority, path, query }: UrlParts, to: Replacement): string {
+function makeAbsolute(text: string, { scheme, authority, path, query }: UrlParts, to: Replacement): string {
   if (/^[A-Za-z][A-Za-z0-9+.-]*:\/\//.test(text)) return text;
   const [first] = to;
   if (text.startsWith("//") && typeof first === "string" && first.startsWith("//")) return `${scheme}:${text}`;
@@ -142,13 +142,13 @@ function variablesOf({ scheme, authority, host, port, path, query, user }: UrlPa
       case "is_user":
         return user ? "@" : "";
       default:
-        return name.startsWith("arg_") ? argument(query, name.slice(4)) : undefined;
+        return name.startsWith("arg_") ? readArgument(query, name.slice(4)) : undefined;
     }
   };
 }
 
 /** Returns the first value of a name in the query, without decoding. */
-function argument(query: string, name: string): string {
+function readArgument(query: string, name: string): string {
   for (const pair of query.slice(1).split("&", 1000)) {
     const equals = pair.indexOf("=");
     if ((equals < 0 ? pair : pair.slice(0, equals)) === name) return equals < 0 ? "" : pair.slice(equals + 1);
@@ -156,6 +156,6 @@ function argument(query: string, name: string): string {
   return "";
 }
 
-function tooLong(): ReplaceFault {
+function faultTooLong(): ReplaceFault {
   return new ReplaceFault(`the URL is longer than ${maxUrlLength} characters`, true);
 }

@@ -1,6 +1,6 @@
-import { MapValue } from "../../cel/values/map.ts";
-import type { Value } from "../../cel/values/values.ts";
-import type { HeaderFields } from "../../traffic/exchange.ts";
+import { MapValue } from "../../cel/values/cel-values.ts";
+import type { Value } from "../../cel/values/cel-values.ts";
+import type { HeaderFields } from "../../traffic/header-fields.ts";
 
 /** Header fields as a map of lists, built on request. Names are lower case, and lookups are case-insensitive. */
 export class HeaderMap extends MapValue {
@@ -16,7 +16,7 @@ export class HeaderMap extends MapValue {
   }
 
   override get(key: Value): Value | undefined {
-    return typeof key === "string" ? listed(this.#fields, key) : undefined;
+    return typeof key === "string" ? listValues(this.#fields, key) : undefined;
   }
 
   override has(key: Value): boolean {
@@ -29,7 +29,7 @@ export class HeaderMap extends MapValue {
 }
 
 /** Returns the values of one name; undefined if there are none. */
-export function listed(fields: HeaderFields, name: string): Value | undefined {
+export function listValues(fields: HeaderFields, name: string): Value | undefined {
   return fields.has(name) ? fields.getAll(name) : undefined;
 }
 

@@ -2,15 +2,16 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { exchangeOf } from "../../../test/support/exchange.ts";
-import { compile } from "../../cel/program.ts";
-import { typeText } from "../../cel/checking/types.ts";
-import { Failure } from "../../cel/values/failure.ts";
+import { compileSource } from "../../cel/program.ts";
+import { typeText } from "../../cel/checking/cel-types.ts";
+import { CelFailure } from "../../cel/values/cel-failure.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { HeaderList } from "../../traffic/header-list.ts";
 import { actions } from "../actions/index.ts";
-import { environmentOf } from "../environment.ts";
-import type { Layer, Phase } from "../language/action.ts";
-import { defaultPolicyServices, PolicyContext, ruleSteps } from "../language/context.ts";
+import { environmentOf } from "../policy-environment.ts";
+import type { Layer } from "../language/action.ts";
+import type { Phase } from "../language/phase.ts";
+import { defaultPolicyServices, PolicyContext, ruleSteps } from "../language/policy-context.ts";
 import { textOf } from "../language/text-of.ts";
 
 const place = "city,continent,country,country_code,metro_code,subdivision,timezone";
@@ -152,14 +153,14 @@ describe("variables of policies", () => {
     const environment = environmentOf("on_http_response", "http", actions);
     const context = contextOf("on_http_response");
     for (const [name, type] of expanded(places[3]?.[2] ?? []).filter(([name]) => !known.test(name))) {
-      const compiled = compile(name, environment);
+      const compiled = compileSource(name, environment);
       assert.ok(compiled.ok, name);
       context.steps = ruleSteps;
       const value = compiled.program.evaluate(context);
-      assert.ok(!(value instanceof Failure), name);
+      assert.ok(!(value instanceof CelFailure), name);
       assert.equal(textOf(value, context), zeros[type.split("(", 1)[0] as string], name);
     }
-    const told = compile("has(conn.client_ip.geo.location.city)", environment);
+    const told = compileSource("has(conn.client_ip.geo.location.city)", environment);
     assert.equal(told.ok && told.program.evaluate(context), false);
   });
 
@@ -172,7 +173,7 @@ describe("variables of policies", () => {
   it("variables have their older capitalised names, which refer to the present ones", () => {
     const environment = environmentOf("on_http_response", "http", actions);
     for (const [name] of expanded(places[3]?.[2] ?? [])) {
-      const compiled = compile(older(name), environment);
+      const compiled = compileSource(older(name), environment);
       assert.ok(compiled.ok, older(name));
       assert.deepEqual(compiled.program.variables, [name]);
     }
@@ -185,13 +186,13 @@ describe("variables of policies", () => {
     "conn.TLS.SNI == ''",
   ]) {
     it(`variables may be written as in ${source}`, () => {
-      assert.ok(compile(source, environmentOf("on_http_request", "http", actions)).ok);
+      assert.ok(compileSource(source, environmentOf("on_http_request", "http", actions)).ok);
     });
   }
 
   for (const source of ["conn.clientIp", "conn.Client_IP", "Conn.ClientIP", "req.Metod", "vars.Name.Other.x()"]) {
     it(`variables may not be written as in ${source}`, () => {
-      assert.equal(compile(source, environmentOf("on_http_request", "http", actions)).ok, false);
+      assert.equal(compileSource(source, environmentOf("on_http_request", "http", actions)).ok, false);
     });
   }
 });

@@ -1,5 +1,5 @@
 import type { CompiledModule } from "../../traffic/module.ts";
-import { skipped } from "../../traffic/step.ts";
+import { skipStep } from "../../traffic/step.ts";
 import type { Step } from "../../traffic/step.ts";
 import type { ResourceObject } from "../../schema/object.ts";
 import { docOf } from "../../schema/doc.ts";
@@ -14,7 +14,7 @@ interface Restriction {
   readonly module: CompiledModule;
 }
 
-const lifted = skipped("ip_restriction", "the account's restriction was removed in the meantime");
+const lifted = skipStep("ip_restriction", "the account's restriction was removed in the meantime");
 
 /** The addresses from which the parts of each account may be used (semantics, "Where an account may be used from"). */
 export class AccountRestrictions {

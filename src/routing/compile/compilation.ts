@@ -1,17 +1,17 @@
 import type { Clock } from "../../lib/clock.ts";
-import { configuredKind } from "./cloud-endpoints.ts";
+import { configuredKind } from "./endpoint-objects.ts";
 import { markOf } from "../../lib/work-mark.ts";
 import type { ModuleDeclaration } from "../../traffic/module.ts";
-import type { Place, ResourceObject } from "../../schema/object.ts";
+import type { ModulePlace, ResourceObject } from "../../schema/object.ts";
 import { AccountRestrictions } from "./account-restrictions.ts";
-import { CompileError, compileChain, emptyChain, isBlock } from "./chain.ts";
-import type { Chain } from "./chain.ts";
-import type { ConnectionSite, Site } from "../sites/compiled.ts";
+import { CompileError, compileChain, emptyChain, isBlock } from "./module-chain.ts";
+import type { Chain } from "./module-chain.ts";
+import type { ConnectionSite, Site } from "../sites/compiled-site.ts";
 import { Hosts } from "./hosts.ts";
 import type { Problem } from "../planes/messages.ts";
 import { objectKey, ObjectSet } from "./object-set.ts";
-import type { ModuleConfiguration } from "./prepare.ts";
-import { Secrets } from "./secrets.ts";
+import type { ModuleConfiguration } from "./prepare-modules.ts";
+import { Secrets } from "./routing-secrets.ts";
 import { Units } from "./units.ts";
 import type { Unit } from "./units.ts";
 
@@ -57,7 +57,7 @@ export class Compilation {
   readonly hosts = new Hosts<HostOwner>();
   readonly restrictions = new AccountRestrictions();
   readonly secrets = new Secrets();
-  readonly #modules: Readonly<Record<Place, ReadonlyMap<string, ModuleDeclaration>>>;
+  readonly #modules: Readonly<Record<ModulePlace, ReadonlyMap<string, ModuleDeclaration>>>;
 
   /** Marks of work that hung a thread. */
   readonly refused: ReadonlySet<number>;
@@ -65,7 +65,7 @@ export class Compilation {
   constructor(clock: Clock, declared: readonly ModuleDeclaration[], refused: ReadonlySet<number>) {
     this.refused = refused;
     this.units = new Units(this.objects, clock);
-    const on = (place: Place) =>
+    const on = (place: ModulePlace) =>
       new Map(declared.filter((module) => module.on.includes(place)).map((module) => [module.name, module]));
     this.#modules = {
       https_edge: on("https_edge"),
@@ -76,7 +76,7 @@ export class Compilation {
   }
 
   /** Returns the chain of `owner`'s modules. If a module does not compile, `owner` has a problem and an empty chain. */
-  chain(owner: Owner, place: Place): Chain {
+  chain(owner: Owner, place: ModulePlace): Chain {
     const { object } = owner;
     owner.problem = undefined;
     try {
@@ -89,7 +89,7 @@ export class Compilation {
   }
 
   /** Yields the enabled modules of an object, with their configurations. */
-  *configurations(doc: ResourceObject["doc"], place: Place): Iterable<ModuleConfiguration> {
+  *configurations(doc: ResourceObject["doc"], place: ModulePlace): Iterable<ModuleConfiguration> {
     const declared: ReadonlyMap<string, ModuleDeclaration> | undefined = this.#modules[place];
     for (const name in doc) {
       const [module, config] = [declared?.get(name), doc[name]];
@@ -126,6 +126,6 @@ export function problemOf(object: ResourceObject, module: string | undefined, wh
 }
 
 /** Returns `second` itself if `first` is empty. */
-export function joined<T>(first: readonly T[], second: readonly T[]): readonly T[] {
+export function joinLists<T>(first: readonly T[], second: readonly T[]): readonly T[] {
   return first.length === 0 ? second : Object.freeze([...first, ...second]);
 }

@@ -2,12 +2,12 @@ import { markOf } from "../../lib/work-mark.ts";
 import { isInternalKey } from "../../lib/internal-names.ts";
 import type { Handshake } from "../../traffic/handshake.ts";
 import type { ResourceObject } from "../../schema/object.ts";
-import type { ConnectionSite } from "../sites/compiled.ts";
-import { isPooled } from "./cloud-endpoints.ts";
+import type { ConnectionSite } from "../sites/compiled-site.ts";
+import { isPooled } from "./endpoint-objects.ts";
 import { hostportsOf, hostsOf } from "./hosts.ts";
 import { portsOf } from "./ports.ts";
 import { nothing } from "./units.ts";
-import { joined } from "./compilation.ts";
+import { joinLists } from "./compilation.ts";
 import type { Compilation, Compiler, HostOwner } from "./compilation.ts";
 
 const passthrough: Handshake = Object.freeze({ passthrough: true });
@@ -50,7 +50,7 @@ export class ConnectionEdgeCompiler implements Compiler<ConnectionEdgeOwner> {
       handshake: isLeft ? passthrough : chain.handshake,
       lastHandshake: isLeft ? chain.handshake : undefined,
       problem: owner.problem,
-      connection: joined(this.#compilation.restrictions.modules(accountId), chain.connection),
+      connection: joinLists(this.#compilation.restrictions.modules(accountId), chain.connection),
       upstream: chain.upstream,
       pooled: isPooled(object),
     });

@@ -1,5 +1,5 @@
 import type { ResourceObject } from "../../schema/object.ts";
-import type { CompiledCredential } from "../sites/compiled.ts";
+import type { CompiledCredential } from "../sites/compiled-site.ts";
 import { nothing } from "./units.ts";
 import type { Compilation, Compiler, Owner } from "./compilation.ts";
 import { docOf } from "../../schema/doc.ts";

@@ -1,5 +1,5 @@
 import type { ResourceObject } from "../../schema/object.ts";
-import { arePooled } from "./cloud-endpoints.ts";
+import { arePooled } from "./endpoint-objects.ts";
 import { HostMap } from "../sites/host-map.ts";
 import { nothing } from "./units.ts";
 import { docOf } from "../../schema/doc.ts";

@@ -11,12 +11,12 @@ export class Ports {
 
   /** Applies a change of a `tcp_edge`. */
   serve(before: ResourceObject | undefined, after: ResourceObject | null): void {
-    replace(this.#serving, before, after, portsOf);
+    replacePorts(this.#serving, before, after, portsOf);
   }
 
   /** Applies a change of a `reserved_addr`. */
   reserve(before: ResourceObject | undefined, after: ResourceObject | null): void {
-    replace(this.#reserved, before, after, (reservation) => [parsePort(docOf(reservation, reservedAddr).addr)]);
+    replacePorts(this.#reserved, before, after, (reservation) => [parsePort(docOf(reservation, reservedAddr).addr)]);
   }
 
   /** Returns the edge or else the reservation of the port. */
@@ -33,7 +33,7 @@ export function portsOf({ doc }: Pick<ResourceObject, "doc">): readonly number[]
 }
 
 /** Endpoints with the same URL share their port. */
-function replace(
+function replacePorts(
   map: Map<number, readonly ResourceObject[]>,
   before: ResourceObject | undefined,
   after: ResourceObject | null,

@@ -1,6 +1,6 @@
 import { compileAdmission } from "../../modules/ip-restriction.ts";
 import type { Scope } from "../../traffic/module.ts";
-import { denied } from "../../traffic/step.ts";
+import { denyStep } from "../../traffic/step.ts";
 import type { Step } from "../../traffic/step.ts";
 import type { ResourceObject } from "../../schema/object.ts";
 import type { Admits } from "./account-restrictions.ts";
@@ -60,7 +60,7 @@ function admissionOf(object: ResourceObject, scope: Scope): Admits | undefined {
   return enforced ? compileAdmission(ip_policy_ids, scope) : undefined;
 }
 
-const unusable = denied("ip_restriction", "source_denied", "the account's restriction has a problem");
+const unusable = denyStep("ip_restriction", "source_denied", "the account's restriction has a problem");
 
 function admitsNobody(): Step {
   return unusable;

@@ -25,7 +25,7 @@ export function placeOf(route: ResourceObject): FoundPlace {
   const { match_type: type, match } = docOf(route, httpsEdgeRoute);
   const read = readRouteMatch(match);
   if (typeof read !== "string") return { place: { type, ...read }, issue: undefined };
-  const path = match.startsWith("/") ? lenientPath(match) : undefined;
+  const path = match.startsWith("/") ? normalizeLeniently(match) : undefined;
   return { place: path === undefined ? undefined : { type, host: "", path }, issue: read };
 }
 
@@ -33,7 +33,7 @@ export function placeOf(route: ResourceObject): FoundPlace {
  * Normalizes a path as lenient servers do. Encoded slashes and backslashes separate segments. A NUL ends the path.
  * Invalid percent signs are literal. Dot segments count in every spelling. Bytes are Latin-1 if not UTF-8.
  */
-function lenientPath(match: string): string | undefined {
+function normalizeLeniently(match: string): string | undefined {
   const text = match
     .replace(/[?#].*$|%00.*$/s, "")
     .replaceAll(/%(?:2f|5c)|\\/gi, "/")

@@ -1,20 +1,20 @@
 import { hostMatches } from "../../lib/hostport.ts";
 import type { CompiledModule, Converter } from "../../traffic/module.ts";
-import { passed } from "../../traffic/step.ts";
+import { passStep } from "../../traffic/step.ts";
 import type { Step } from "../../traffic/step.ts";
 import type { UpstreamPlan } from "../../traffic/upstream-plan.ts";
 import { markOf } from "../../lib/work-mark.ts";
 import type { ResourceObject } from "../../schema/object.ts";
-import { emptyChain } from "./chain.ts";
-import type { Chain } from "./chain.ts";
-import type { CompiledRoute, PlacedRoute } from "../sites/compiled.ts";
+import { emptyChain } from "./module-chain.ts";
+import type { Chain } from "./module-chain.ts";
+import type { CompiledRoute, PlacedRoute } from "../sites/compiled-site.ts";
 import type { HostedRoutes, RoutePlace } from "../sites/hosted-routes.ts";
 import type { Problem } from "../planes/messages.ts";
 import { nothing } from "./units.ts";
-import { joined, problemOf } from "./compilation.ts";
+import { joinLists, problemOf } from "./compilation.ts";
 import type { Compilation, Compiler, Owner } from "./compilation.ts";
 import type { HttpsEdgeCompiler, HttpsEdgeOwner } from "./https-edge.ts";
-import { withoutUpstream } from "../sites/refusals.ts";
+import { withoutUpstream } from "../sites/router-refusals.ts";
 import { placeOf } from "./route-place.ts";
 import { docOf } from "../../schema/doc.ts";
 import type { Doc } from "../../schema/doc.ts";
@@ -50,7 +50,7 @@ export class RouteCompiler implements Compiler<RouteOwner> {
     // Without its edge the route is not served. It is recompiled when the edge appears.
     if (!edge?.routes) return;
     const { place, issue } = placeOf(object);
-    const wrong = issue ?? uncovered(place, edge);
+    const wrong = issue ?? explainUncovered(place, edge);
     if (wrong !== undefined)
       owner.problem = problemOf(object, undefined, `match "${matchOf(object)}": it must ${wrong}`);
     if (!place) return;
@@ -161,7 +161,7 @@ class Route implements CompiledRoute {
   constructor(
     object: ResourceObject,
     problem: Problem | undefined,
-    own: Chain,
+    chain: Chain,
     ofEdge: Chain,
     ofAccount: readonly CompiledModule[],
   ) {
@@ -169,26 +169,26 @@ class Route implements CompiledRoute {
     this.revision = object.revision;
     this.mark = markOf(object.id, object.revision);
     this.problem = problem;
-    this.request = joined(ofAccount, joined(ofEdge.request, own.request));
-    this.response = joined(ofEdge.response, own.response);
-    this.settled = joined(ofEdge.settled, own.settled);
-    this.upstream = own.upstream;
-    this.converter = own.converter;
-    this.allowsEncodedSlashes = own.allowsEncodedSlashes;
-    this.responseTimeoutMs = own.responseTimeoutMs;
+    this.request = joinLists(ofAccount, joinLists(ofEdge.request, chain.request));
+    this.response = joinLists(ofEdge.response, chain.response);
+    this.settled = joinLists(ofEdge.settled, chain.settled);
+    this.upstream = chain.upstream;
+    this.converter = chain.converter;
+    this.allowsEncodedSlashes = chain.allowsEncodedSlashes;
+    this.responseTimeoutMs = chain.responseTimeoutMs;
     this.ending = withoutUpstream(object.id);
     this.#object = object;
     Object.freeze(this);
   }
 
   get matched(): Step {
-    return (this.#matched ??= matchedStep(this.#object));
+    return (this.#matched ??= makeMatchedStep(this.#object));
   }
 }
 
-function matchedStep(object: ResourceObject): Step {
+function makeMatchedStep(object: ResourceObject): Step {
   const { kind, id, revision } = object;
-  return passed("router", `matched ${docOf(object, httpsEdgeRoute).match_type} "${matchOf(object)}"`, {
+  return passStep("router", `matched ${docOf(object, httpsEdgeRoute).match_type} "${matchOf(object)}"`, {
     kind,
     id,
     revision,
@@ -200,7 +200,7 @@ function matchOf(route: ResourceObject): string {
 }
 
 /** Returns why a host is not served by the edge, as the end of "must …". Such a route would never match. */
-function uncovered(place: RoutePlace | undefined, { hosts }: HttpsEdgeOwner): string | undefined {
+function explainUncovered(place: RoutePlace | undefined, { hosts }: HttpsEdgeOwner): string | undefined {
   const host = place?.host ?? "";
   if (host === "" || hosts.some((pattern) => hostMatches(pattern, host))) return undefined;
   return `name a host that a hostport of its edge covers, but none covers "${host}"`;

@@ -3,7 +3,7 @@ import { botUser } from "../../resources/bot-user.ts";
 import type { sshCredential } from "../../resources/ssh-credential.ts";
 import { docOf } from "../../schema/doc.ts";
 import type { ResourceObject } from "../../schema/object.ts";
-import type { CompiledCredential } from "../sites/compiled.ts";
+import type { CompiledCredential } from "../sites/compiled-site.ts";
 import type { Compilation, Compiler, Owner } from "./compilation.ts";
 import { isActiveOwner } from "./credential.ts";
 import { nothing } from "./units.ts";

@@ -1,7 +1,7 @@
 import type { Clock } from "../../lib/clock.ts";
 import type { Look, Scope } from "../../traffic/module.ts";
 import type { ResourceObject } from "../../schema/object.ts";
-import { endpointSite } from "./cloud-endpoints.ts";
+import { endpointSite } from "./endpoint-objects.ts";
 import { childrenKey, objectKey, ownerOf } from "./object-set.ts";
 import type { ObjectSet } from "./object-set.ts";
 
@@ -13,7 +13,7 @@ export interface Unit {
 
 export const nothing: readonly string[] = Object.freeze([]);
 
-interface Shared extends Unit {
+interface SharedUnits extends Unit {
   readonly name: string;
   result: { readonly value: unknown } | { readonly error: unknown };
 }
@@ -27,7 +27,7 @@ export class Units {
   readonly #clock: Clock;
   /** Units by the name of what they depend on. */
   readonly #dependents = new Map<string, Set<Unit>>();
-  readonly #shared = new Map<string, Shared>();
+  readonly #shared = new Map<string, SharedUnits>();
   readonly #kept = new Map<string, { readonly value: unknown; users: number }>();
 
   constructor(objects: ObjectSet, clock: Clock) {
@@ -41,7 +41,7 @@ export class Units {
    */
   compile<T>(unit: Unit, object: ResourceObject, compile: (scope: Scope) => T): T {
     const { dependencies, kept } = unit;
-    const asked: Asked = { dependencies: [], kept: [] };
+    const asked: UnitUses = { dependencies: [], kept: [] };
     try {
       return compile(this.#scope(unit, asked, object));
     } finally {
@@ -59,7 +59,7 @@ export class Units {
 
   /** Adds `name` to the dependencies of `unit`. */
   watch(unit: Unit, name: string): void {
-    const asked: Asked = { dependencies: [...unit.dependencies], kept: [] };
+    const asked: UnitUses = { dependencies: [...unit.dependencies], kept: [] };
     this.#depend(unit, asked, name);
     unit.dependencies = asked.dependencies;
   }
@@ -107,7 +107,7 @@ export class Units {
     }
   }
 
-  #depend(unit: Unit, asked: Asked, name: string): void {
+  #depend(unit: Unit, asked: UnitUses, name: string): void {
     if (asked.dependencies.includes(name)) return;
     asked.dependencies.push(name);
     let dependents = this.#dependents.get(name);
@@ -115,7 +115,7 @@ export class Units {
     dependents.add(unit);
   }
 
-  #look(unit: Unit, asked: Asked, accountId: string): Look {
+  #look(unit: Unit, asked: UnitUses, accountId: string): Look {
     return {
       accountId,
       get: (kind, id) => {
@@ -130,7 +130,7 @@ export class Units {
     };
   }
 
-  #scope(unit: Unit, asked: Asked, object: ResourceObject): Scope {
+  #scope(unit: Unit, asked: UnitUses, object: ResourceObject): Scope {
     const { account_id: accountId } = object;
     return {
       ...this.#look(unit, asked, accountId),
@@ -157,11 +157,11 @@ export class Units {
     };
   }
 
-  #share(name: string, accountId: string, make: (look: Look) => unknown): Shared {
+  #share(name: string, accountId: string, make: (look: Look) => unknown): SharedUnits {
     const present = this.#shared.get(name);
     if (present) return present;
-    const asked: Asked = { dependencies: [], kept: [] };
-    const shared: Shared = { name, dependencies: asked.dependencies, kept: nothing, result: { value: undefined } };
+    const asked: UnitUses = { dependencies: [], kept: [] };
+    const shared: SharedUnits = { name, dependencies: asked.dependencies, kept: nothing, result: { value: undefined } };
     try {
       shared.result = { value: make(this.#look(shared, asked, accountId)) };
     } catch (error) {
@@ -172,11 +172,11 @@ export class Units {
   }
 }
 
-interface Asked {
+interface UnitUses {
   readonly dependencies: string[];
   readonly kept: string[];
 }
 
-function isShared(unit: Unit): unit is Shared {
+function isShared(unit: Unit): unit is SharedUnits {
   return "result" in unit;
 }

@@ -2,7 +2,7 @@
 import type { ResourceObject } from "../../schema/object.ts";
 import type { RecordingNode } from "./captured-blocks.ts";
 import type { RoutingChange } from "./messages.ts";
-import type { AgentEndpoint, Outcome, StepReport } from "./questions.ts";
+import type { AgentEndpoint, ExchangeOutcome, StepReport } from "./edge-questions.ts";
 
 /** A backtest to run on the captured requests of an account. */
 export interface BacktestJob {
@@ -22,7 +22,7 @@ export interface BacktestJob {
 
 /** Every given condition must hold. */
 export interface BacktestFilter {
-  readonly outcome?: Outcome | undefined;
+  readonly outcome?: ExchangeOutcome | undefined;
   readonly status?: number | undefined;
   readonly module?: string | undefined;
   readonly rule?: string | undefined;
@@ -37,10 +37,10 @@ export interface BacktestFilter {
 /** Runs backtests. */
 export interface BacktestRunner {
   /**
-   * Starts a backtest in its own thread, on the captured requests of this node and of the others. `told` is called with
+   * Starts a backtest in its own thread, on the captured requests of this node and of the others. `onNews` is called with
    * the results so far, and at the end.
    */
-  start(job: BacktestJob, others: readonly RecordingNode[], told: (news: BacktestNews) => void): { stop(): void };
+  start(job: BacktestJob, otherNodes: readonly RecordingNode[], onNews: (news: BacktestNews) => void): { stop(): void };
 }
 
 export type BacktestNews =
@@ -65,8 +65,8 @@ export interface Cause {
 }
 
 /** A decision in the form of a report. */
-export interface Decision {
-  readonly outcome: Outcome;
+export interface ReplayedDecision {
+  readonly outcome: ExchangeOutcome;
   /** 0 if it is not known, because only the record knows how an upstream answers. */
   readonly status: number;
   readonly errorCode: string | undefined;
@@ -94,8 +94,8 @@ export interface BacktestExample {
   /** E-mail address of the visitor. "" without one. */
   readonly user: string;
   readonly difference: DifferenceKind;
-  readonly before: Decision;
-  readonly after: Decision;
+  readonly before: ReplayedDecision;
+  readonly after: ReplayedDecision;
 }
 
 export interface BacktestCause extends Cause {

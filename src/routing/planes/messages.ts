@@ -2,16 +2,16 @@
  * Messages between the planes: plain JSON, and bytes of packed objects. They are delivered in order, over any link (a
  * thread's port, a pipe, a socket). The control plane sends `Downward`, the edge `Upward`. Neither blocks on the other.
  */
-import type { AuthorizationAnswer } from "../../identity/machines/questions.ts";
-import type { ClaimOutcome, LoginReport } from "../../identity/sessions/reports.ts";
+import type { AuthorizationAnswer } from "../../identity/machines/authorization-questions.ts";
+import type { ClaimOutcome, LoginReport } from "../../identity/sessions/login-reports.ts";
 import type { ResourceObject } from "../../schema/object.ts";
 import type { PackedObjects } from "../../schema/packed.ts";
-import type { Claim, ClaimAnswer } from "../../directory/names.ts";
+import type { NameClaim, ClaimAnswer } from "../../directory/name-claims.ts";
 import type { DirectoryNews, SharedTunnel } from "../../directory/news.ts";
-import type { SessionReport, TunnelReport } from "../../directory/reports.ts";
-import type { InboxDownward, InboxUpward } from "./inbox.ts";
+import type { SessionReport, TunnelReport } from "../../directory/agent-reports.ts";
+import type { InboxDownward, InboxUpward } from "./inbox-questions.ts";
 import type { PackedTally } from "../../lib/tally.ts";
-import type { EdgeAnswer, EdgeQuestion, SeriesAnswer, SeriesQuestion, Standing } from "./questions.ts";
+import type { EdgeAnswer, EdgeQuestion, SeriesAnswer, SeriesQuestion, NodeMembership } from "./edge-questions.ts";
 import type { TrafficReport, TrafficWanted } from "./traffic.ts";
 
 export type Downward =
@@ -33,7 +33,7 @@ export type Downward =
   /** Secret for TLS session tickets of all edges from now on, in base64. */
   | { readonly type: "ticket_secret"; readonly secret: string }
   /** The standing of this node. An edge that was not told has the standing `member`. */
-  | { readonly type: "standing"; readonly standing: Standing }
+  | { readonly type: "standing"; readonly standing: NodeMembership }
   /** The `login` of this call is stored, or cannot be stored. */
   | { readonly type: "login_stored"; readonly call: number }
   /** Result of this call's `message_claim`. */
@@ -43,7 +43,7 @@ export type Downward =
   /** Result of this call's `authorization_asked`. Changes were sent before. */
   | { readonly type: "authorization_answered"; readonly call: number; readonly answer: AuthorizationAnswer }
   /** Result of this call's `join`: the agent's token, or null if the code is invalid. Undefined if unknown. */
-  | { readonly type: "joined"; readonly call: number; readonly joined?: Joined | null }
+  | { readonly type: "joined"; readonly call: number; readonly joined?: AgentJoined | null }
   /** Result of this call's `login_wanted`. */
   | { readonly type: "login_found"; readonly call: number; readonly object: ResourceObject | null }
   /** The edge answers with `answer` and the same `call`. */
@@ -85,7 +85,7 @@ export type Downward =
   | { readonly type: "session_taken"; readonly sessionId: string; readonly startedMs: number };
 
 /** The result of an invitation's secret for an agent. */
-export interface Joined {
+export interface AgentJoined {
   readonly token: string;
   readonly accountName: string;
 }
@@ -185,7 +185,7 @@ export type Upward =
       readonly ip: string;
     }
   /** Requests a public name, before the agent gets it. The answer is `claimed`. */
-  | { readonly type: "claim"; readonly call: number; readonly claim: Claim }
+  | { readonly type: "claim"; readonly call: number; readonly claim: NameClaim }
   /** The news up to this number are in effect. */
   | { readonly type: "directory_taken"; readonly number: number }
   /** The tunnel that was granted a name will not be opened. */

@@ -1,7 +1,7 @@
 /** Reports of finished traffic from an edge to accounts that subscribe to it: plain JSON, without secrets. */
-import type { LoginEvent } from "../../identity/sessions/events.ts";
+import type { LoginEvent } from "../../identity/sessions/login-events.ts";
 import type { TrafficEventType } from "../../resources/traffic-event-types.ts";
-import type { ConnectionOutcome, Outcome, StepReport } from "./questions.ts";
+import type { ConnectionOutcome, ExchangeOutcome, StepReport } from "./edge-questions.ts";
 
 export type TrafficReport = RequestReport | ConnectionReport | LoginEvent | InboxEvent;
 
@@ -49,7 +49,7 @@ export interface RequestReport extends Report {
   readonly websocket: boolean;
   /** 0 if the client got no response head. */
   readonly status: number;
-  readonly outcome: Outcome;
+  readonly outcome: ExchangeOutcome;
   readonly errorCode: string | null;
   readonly cutShort: boolean;
   /** Results of logins, by their published names. Null for a login without a result. */

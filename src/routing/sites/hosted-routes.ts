@@ -1,5 +1,5 @@
 import type { LoginGuard } from "../../traffic/login.ts";
-import type { CompiledRoute } from "./compiled.ts";
+import type { CompiledRoute } from "./compiled-site.ts";
 import { HostMap } from "./host-map.ts";
 import { RouteIndex } from "./route-index.ts";
 

@@ -2,7 +2,7 @@ import { hostMatches } from "../../lib/hostport.ts";
 import { readRouteMatch } from "../../lib/route-match.ts";
 import type { RouteMatch } from "../../lib/route-match.ts";
 import type { ResourceObject } from "../../schema/object.ts";
-import type { NearRoute } from "../planes/questions.ts";
+import type { NearRoute } from "../planes/edge-questions.ts";
 import { docOf } from "../../schema/doc.ts";
 import { httpsEdgeRoute } from "../../resources/https-edge-route.ts";
 
@@ -13,7 +13,7 @@ const maxNear = 20;
  * path.
  * @param matched id of the route that matched
  */
-export function nearRoutes(
+export function findNearRoutes(
   routes: Iterable<ResourceObject>,
   { host, path }: RouteMatch,
   matched: string | undefined,
@@ -25,26 +25,29 @@ export function nearRoutes(
     const { match, match_type: matchType } = docOf(route, httpsEdgeRoute);
     const read = readRouteMatch(match);
     const reason =
-      typeof read === "string" ? `no request can match it: it must ${read}` : why(matchType, read, host, path);
+      typeof read === "string"
+        ? `no request can match it: it must ${read}`
+        : explainMismatch(matchType, read, host, path);
     if (reason) near.push({ id, matchType, match, reason });
   }
   return near;
 }
 
-function why(matchType: string, match: RouteMatch, host: string, path: string): string | undefined {
+function explainMismatch(matchType: string, match: RouteMatch, host: string, path: string): string | undefined {
   const isHost = match.host === "" || hostMatches(match.host, host);
   const isPath = matchType === "exact_path" ? match.path === path : isBelow(path, match.path);
   if (isPath && isHost) return `a more specific route matched`;
   if (isPath) return `its host "${match.host}" is not "${host}"`;
-  const reason = whyNotPath(matchType, match.path, path);
+  const reason = explainPathMismatch(matchType, match.path, path);
   return reason !== undefined && !isHost ? `its host "${match.host}" is not "${host}", and ${reason}` : reason;
 }
 
-function whyNotPath(matchType: string, match: string, path: string): string | undefined {
+function explainPathMismatch(matchType: string, match: string, path: string): string | undefined {
   if (matchType === "exact_path") {
-    if (bare(match) === bare(path)) return "the final slash differs, and exact matches compare it";
+    if (stripTrailingSlash(match) === stripTrailingSlash(path))
+      return "the final slash differs, and exact matches compare it";
     if (match.toLowerCase() === path.toLowerCase()) return "the case differs, and paths are case-sensitive";
-    return path.startsWith(`${bare(match)}/`) && match !== "/"
+    return path.startsWith(`${stripTrailingSlash(match)}/`) && match !== "/"
       ? "the path is longer, and exact matches compare the whole path"
       : undefined;
   }
@@ -55,9 +58,9 @@ function whyNotPath(matchType: string, match: string, path: string): string | un
 }
 
 function isBelow(path: string, prefix: string): boolean {
-  return path === bare(prefix) || path.startsWith(`${bare(prefix)}/`);
+  return path === stripTrailingSlash(prefix) || path.startsWith(`${stripTrailingSlash(prefix)}/`);
 }
 
-function bare(text: string): string {
+function stripTrailingSlash(text: string): string {
   return text.endsWith("/") ? text.slice(0, -1) : text;
 }

@@ -1,4 +1,4 @@
-import type { CompiledRoute } from "./compiled.ts";
+import type { CompiledRoute } from "./compiled-site.ts";
 
 /**
  * Routes by path: an exact match, else the longest prefix on segment boundaries. Prefixes are a tree of segments, so

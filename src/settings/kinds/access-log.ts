@@ -3,21 +3,21 @@ import { resolve } from "node:path";
 import { accessFields } from "../../lib/access-fields.ts";
 import type { AccessField } from "../../lib/access-fields.ts";
 import { isHttpToken } from "../../lib/http-token.ts";
-import type { Kind } from "./kind.ts";
+import type { SettingKind } from "./kind.ts";
 
 /** An absolute path, or `-` for standard output. */
-export const accessLogPlace: Kind<string> = {
+export const accessLogPlace: SettingKind<string> = {
   placeholder: "FILE|-",
-  parse(given) {
-    if (given === "") throw new Error("must be the path of a file, or - for standard output");
-    return given === "-" ? given : resolve(given);
+  parse(text) {
+    if (text === "") throw new Error("must be the path of a file, or - for standard output");
+    return text === "-" ? text : resolve(text);
   },
 };
 
-export const accessField: Kind<AccessField> = {
+export const accessField: SettingKind<AccessField> = {
   placeholder: "FIELD",
-  parse(given) {
-    const field = accessFields.find((one) => one === given);
+  parse(text) {
+    const field = accessFields.find((one) => one === text);
     if (field === undefined) throw new Error(`must be one of ${accessFields.join(", ")}`);
     return field;
   },
@@ -28,10 +28,10 @@ const credentials =
   /cookie|token|secret|passw|credential|signature|session|jwt|assertion|csrf|xsrf|authoriz|authent|(?:^|-)(?:auth|sso|key|apikey)(?:-|$)/;
 
 /** A request header field that may be logged, in lower case. */
-export const loggedHeader: Kind<string> = {
+export const loggedHeader: SettingKind<string> = {
   placeholder: "NAME",
-  parse(given) {
-    const name = given.toLowerCase();
+  parse(text) {
+    const name = text.toLowerCase();
     if (!isHttpToken(name)) throw new Error("must be the name of a header field, such as x-request-id");
     if (credentials.test(name)) {
       throw new Error(

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import type { Kind } from "./kind.ts";
+import type { SettingKind } from "./kind.ts";
 
 /** A category of addresses, and the place of its list. */
 export interface CategoryPlace {
@@ -9,12 +9,12 @@ export interface CategoryPlace {
   readonly isUrl: boolean;
 }
 
-export const addressCategory: Kind<CategoryPlace> = {
+export const addressCategory: SettingKind<CategoryPlace> = {
   placeholder: "NAME=FILE|URL",
-  parse(given) {
-    const equals = given.indexOf("=");
-    const name = given.slice(0, Math.max(equals, 0));
-    const place = given.slice(equals + 1);
+  parse(text) {
+    const equals = text.indexOf("=");
+    const name = text.slice(0, Math.max(equals, 0));
+    const place = text.slice(equals + 1);
     if (!/^[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/.test(name) || name.length > 64) {
       throw new Error(
         'must begin with a name of lower-case letters, digits, "_", "-" and ".", such as "cloud.example="',

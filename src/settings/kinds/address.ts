@@ -2,7 +2,7 @@ import { isIP } from "node:net";
 import { cidrIssue } from "../../lib/address.ts";
 import { countryIssue } from "../../lib/countries.ts";
 import { hostIssue } from "../../lib/hostport.ts";
-import type { Kind } from "./kind.ts";
+import type { SettingKind } from "./kind.ts";
 
 /** An address to listen on. `host` undefined: all addresses. */
 export interface ListenAddress {
@@ -11,12 +11,12 @@ export interface ListenAddress {
 }
 
 /** A country by its code, in upper case. */
-export const country: Kind<string> = {
+export const country: SettingKind<string> = {
   placeholder: "CODE",
-  parse(given) {
-    const issue = countryIssue(given);
+  parse(text) {
+    const issue = countryIssue(text);
     if (issue !== undefined) throw new Error(`must ${issue}`);
-    return given.toUpperCase();
+    return text.toUpperCase();
   },
 };
 
@@ -27,36 +27,36 @@ export interface PortRange {
 }
 
 /** `HOST:PORT`, `:PORT` or `PORT`; an IPv6 host in brackets. Port 0 chooses a free port. */
-export const listenAddress: Kind<ListenAddress> = { placeholder: "[HOST:]PORT", parse: parseListen };
+export const listenAddress: SettingKind<ListenAddress> = { placeholder: "[HOST:]PORT", parse: parseListen };
 
-export const listenAddressOrOff: Kind<ListenAddress | undefined> = {
+export const listenAddressOrOff: SettingKind<ListenAddress | undefined> = {
   placeholder: "[HOST:]PORT",
-  parse: (given) => (given === "off" ? undefined : parseListen(given)),
+  parse: (text) => (text === "off" ? undefined : parseListen(text)),
 };
 
-export const port: Kind<number> = {
+export const port: SettingKind<number> = {
   placeholder: "PORT",
-  parse(given) {
-    const number = /^\d{1,5}$/.test(given) ? Number(given) : Number.NaN;
+  parse(text) {
+    const number = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
     if (!(number <= 65_535)) throw new Error("must be a port from 0 to 65535");
     return number;
   },
 };
 
-export const portRange: Kind<PortRange> = {
+export const portRange: SettingKind<PortRange> = {
   placeholder: "FIRST-LAST",
-  parse(given) {
-    const [first = 0, last = 0] = /^(\d{1,5})-(\d{1,5})$/.exec(given)?.slice(1).map(Number) ?? [];
+  parse(text) {
+    const [first = 0, last = 0] = /^(\d{1,5})-(\d{1,5})$/.exec(text)?.slice(1).map(Number) ?? [];
     if (first === 0 || first > last || last > 65_535) throw new Error("must be two ports, such as 20000-20999");
     return { first, last };
   },
 };
 
 /** A host name without wildcard, in lower case. */
-export const hostName: Kind<string> = {
+export const hostName: SettingKind<string> = {
   placeholder: "NAME",
-  parse(given) {
-    const name = given.toLowerCase();
+  parse(text) {
+    const name = text.toLowerCase();
     const issue = name.includes("*") ? 'be a name without "*"' : hostIssue(name);
     if (issue !== undefined) throw new Error(`must ${issue}`);
     return name;
@@ -64,10 +64,10 @@ export const hostName: Kind<string> = {
 };
 
 /** A host name, or `*.` and a name for all names below it, in lower case. */
-export const hostPattern: Kind<string> = {
+export const hostPattern: SettingKind<string> = {
   placeholder: "NAME",
-  parse(given) {
-    const pattern = given.toLowerCase();
+  parse(text) {
+    const pattern = text.toLowerCase();
     const issue = hostIssue(pattern);
     if (issue !== undefined) throw new Error(`must ${issue}`);
     return pattern;
@@ -75,38 +75,38 @@ export const hostPattern: Kind<string> = {
 };
 
 /** An IP address of this machine. */
-export const ipAddress: Kind<string> = {
+export const ipAddress: SettingKind<string> = {
   placeholder: "ADDRESS",
-  parse(given) {
-    if (isIP(given) === 0) throw new Error("must be an address");
-    return given;
+  parse(text) {
+    if (isIP(text) === 0) throw new Error("must be an address");
+    return text;
   },
 };
 
 /** `ADDRESS` or `ADDRESS:PORT`; with a port, an IPv6 address is in brackets. */
-export const nameServer: Kind<string> = {
+export const nameServer: SettingKind<string> = {
   placeholder: "ADDRESS[:PORT]",
-  parse(given) {
-    const [, address = given, digits] = /^(?:\[(?=.*:)|(?=[\d.]+:))([^\]]+?)\]?:(\d{1,5})$/.exec(given) ?? [];
+  parse(text) {
+    const [, address = text, digits] = /^(?:\[(?=.*:)|(?=[\d.]+:))([^\]]+?)\]?:(\d{1,5})$/.exec(text) ?? [];
     const number = Number(digits ?? 53);
     if (isIP(address) === 0 || number === 0 || number > 65_535) {
       throw new Error("must be an IP address, with or without a port, such as 192.0.2.53 or [2001:db8::53]:5353");
     }
-    return given;
+    return text;
   },
 };
 
 /** A machine's host name or address. */
-export const machine: Kind<string> = {
+export const machine: SettingKind<string> = {
   placeholder: "HOST",
-  parse: (given) => (isIP(given) === 0 ? hostName.parse(given) : given),
+  parse: (text) => (isIP(text) === 0 ? hostName.parse(text) : text),
 };
 
 /** Address of a listener, with an IPv6 host in brackets. */
-export const hostAndPort: Kind<{ readonly host: string; readonly port: number }> = {
+export const hostAndPort: SettingKind<{ readonly host: string; readonly port: number }> = {
   placeholder: "HOST:PORT",
-  parse(given) {
-    const [, six, name, digits = ""] = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]/\s]+)):(\d{1,5})$/.exec(given) ?? [];
+  parse(text) {
+    const [, six, name, digits = ""] = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]/\s]+)):(\d{1,5})$/.exec(text) ?? [];
     const number = Number(digits);
     if (!(number > 0 && number <= 65_535)) throw new Error("must be HOST:PORT, with an IPv6 address in brackets");
     return { host: machine.parse(six ?? name ?? ""), port: number };
@@ -114,12 +114,12 @@ export const hostAndPort: Kind<{ readonly host: string; readonly port: number }>
 };
 
 /** A network in CIDR notation. */
-export const network: Kind<string> = {
+export const network: SettingKind<string> = {
   placeholder: "CIDR",
-  parse(given) {
-    const issue = cidrIssue(given);
+  parse(text) {
+    const issue = cidrIssue(text);
     if (issue !== undefined) throw new Error(`must ${issue}`);
-    return given;
+    return text;
   },
 };
 
@@ -127,8 +127,8 @@ export function renderListen({ host, port: number }: ListenAddress): string {
   return host === undefined ? `:${number}` : `${host.includes(":") ? `[${host}]` : host}:${number}`;
 }
 
-function parseListen(given: string): ListenAddress {
-  const parts = /^(?:(?<host>\[[0-9a-fA-F:.]+\]|[^:[\]/\s]*):)?(?<port>\d{1,5})$/.exec(given)?.groups;
+function parseListen(text: string): ListenAddress {
+  const parts = /^(?:(?<host>\[[0-9a-fA-F:.]+\]|[^:[\]/\s]*):)?(?<port>\d{1,5})$/.exec(text)?.groups;
   if (!parts) throw new Error("must be PORT, :PORT or HOST:PORT, with an IPv6 address in brackets");
   const host = parts.host?.replace(/^\[|\]$/g, "");
   return { host: host === "" || host === "*" ? undefined : host, port: port.parse(parts.port as string) };

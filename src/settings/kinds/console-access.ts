@@ -1,4 +1,4 @@
-import type { Kind } from "./kind.ts";
+import type { SettingKind } from "./kind.ts";
 
 export const consoleRoles = ["viewer", "editor", "admin"] as const;
 export type ConsoleRole = (typeof consoleRoles)[number];
@@ -13,20 +13,20 @@ export interface ConsoleAccessRule {
   readonly accountId: string | undefined;
 }
 
-export const consoleAccess: Kind<ConsoleAccessRule> = {
+export const consoleAccess: SettingKind<ConsoleAccessRule> = {
   placeholder: "WHO=ROLE[@ACCOUNT]",
-  parse(given) {
-    const [, who = "", role = "", accountId] = /^(.+)=([a-z]+)(?:@(ac_[0-9a-z]+))?$/.exec(given) ?? [];
+  parse(text) {
+    const [, who = "", role = "", accountId] = /^(.+)=([a-z]+)(?:@(ac_[0-9a-z]+))?$/.exec(text) ?? [];
     if (!consoleRoles.includes(role as ConsoleRole)) {
       throw new Error(
         `must be WHO=ROLE, with ann@example.com, @example.com or group:NAME, and ${consoleRoles.join(", ")}`,
       );
     }
-    return { ...whoIn(who), role: role as ConsoleRole, accountId };
+    return { ...parseWho(who), role: role as ConsoleRole, accountId };
   },
 };
 
-function whoIn(who: string): Pick<ConsoleAccessRule, "by" | "value"> {
+function parseWho(who: string): Pick<ConsoleAccessRule, "by" | "value"> {
   if (who.startsWith("group:") && who.length > "group:".length) return { by: "group", value: who.slice(6) };
   const [, name = "", domain = ""] = /^([^@\s]*)@([A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+)$/.exec(who) ?? [];
   if (domain === "") throw new Error("must name who: ann@example.com, @example.com or group:NAME");

@@ -1,26 +1,26 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { readCertificates } from "../../lib/certificates/x509.ts";
-import type { Kind } from "./kind.ts";
+import type { SettingKind } from "./kind.ts";
 
 /** A directory. The value is its absolute path. */
-export const directory: Kind<string> = {
+export const directory: SettingKind<string> = {
   placeholder: "DIR",
-  parse(given) {
-    if (given === "") throw new Error("must not be empty");
-    return resolve(given);
+  parse(text) {
+    if (text === "") throw new Error("must not be empty");
+    return resolve(text);
   },
 };
 
 /** A file. The value is its absolute path. */
-export const file: Kind<string> = { placeholder: "FILE", parse: directory.parse };
+export const file: SettingKind<string> = { placeholder: "FILE", parse: directory.parse };
 
 /** A file with certificates. The value is their PEM. */
-export const certificates: Kind<string> = {
+export const certificates: SettingKind<string> = {
   placeholder: "FILE",
-  parse(given) {
+  parse(text) {
     try {
-      const pem = readFileSync(given, "utf8");
+      const pem = readFileSync(text, "utf8");
       readCertificates(pem);
       return pem;
     } catch (error) {

@@ -5,7 +5,7 @@ import { readFileSync, statSync } from "node:fs";
 import { JsonIssue, isJsonObject } from "../../lib/json.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { parseYamlObject } from "../../lib/yaml.ts";
-import type { Kind } from "./kind.ts";
+import type { SettingKind } from "./kind.ts";
 
 export const oauthProviderNames = [
   "amazon",
@@ -37,10 +37,10 @@ const members = new Set(["client_id", "client_secret", "base_url", "graph_versio
 const maxTextLength = 2048;
 
 /** A file that only its owner may read. Its errors never repeat its content, except names. */
-export const oauthApps: Kind<ManagedApps> = {
+export const oauthApps: SettingKind<ManagedApps> = {
   placeholder: "FILE",
-  parse(given) {
-    const value = valueOf(given);
+  parse(text) {
+    const value = valueOf(text);
     return Object.fromEntries(Object.entries(value).map(([name, app]) => [name, appOf(name, app)]));
   },
 };
@@ -58,34 +58,36 @@ function valueOf(file: string): JsonObject {
   try {
     return parseYamlObject(text);
   } catch (error) {
-    throw wrong(error instanceof JsonIssue ? `it ${error.message}` : "it is not YAML");
+    throw makeError(error instanceof JsonIssue ? `it ${error.message}` : "it is not YAML");
   }
 }
 
 function appOf(name: string, app: unknown): ManagedApp {
   if (!(oauthProviderNames as readonly string[]).includes(name)) {
-    throw wrong(`there is no provider "${name}", use one of ${oauthProviderNames.join(", ")}`);
+    throw makeError(`there is no provider "${name}", use one of ${oauthProviderNames.join(", ")}`);
   }
-  if (!isJsonObject(app)) throw wrong(`"${name}" must be a map of keys and values`);
+  if (!isJsonObject(app)) throw makeError(`"${name}" must be a map of keys and values`);
   const unknown = Object.keys(app).find((key) => !members.has(key));
-  if (unknown !== undefined) throw wrong(`"${name}" has the unknown key "${unknown}", use ${[...members].join(", ")}`);
+  if (unknown !== undefined)
+    throw makeError(`"${name}" has the unknown key "${unknown}", use ${[...members].join(", ")}`);
   const text = (key: string): string => {
     const given = app[key] ?? "";
     if (typeof given === "string" && given.length <= maxTextLength && /^[\x21-\x7e]*$/.test(given)) return given;
-    throw wrong(`"${key}" of "${name}" must be visible ASCII without spaces, with quotes if it is a number`);
+    throw makeError(`"${key}" of "${name}" must be visible ASCII without spaces, with quotes if it is a number`);
   };
   const [clientId, clientSecret, baseUrl] = [text("client_id"), text("client_secret"), text("base_url")];
-  if ((clientId === "") !== (clientSecret === "")) throw wrong(`set client_id and client_secret of "${name}" together`);
+  if ((clientId === "") !== (clientSecret === ""))
+    throw makeError(`set client_id and client_secret of "${name}" together`);
   if (baseUrl !== "" && !/^https?:$/.test(URL.parse(baseUrl)?.protocol ?? "")) {
-    throw wrong(`base_url of "${name}" is not a URL`);
+    throw makeError(`base_url of "${name}" is not a URL`);
   }
   const graphVersion = text("graph_version");
   if (graphVersion !== "" && !/^v\d{1,3}\.\d{1,2}$/.test(graphVersion)) {
-    throw wrong(`graph_version of "${name}" must look like v21.0`);
+    throw makeError(`graph_version of "${name}" must look like v21.0`);
   }
   return { clientId, clientSecret, baseUrl, graphVersion };
 }
 
-function wrong(why: string): Error {
+function makeError(why: string): Error {
   return new Error(`must be a file of OAuth apps (${why})`);
 }

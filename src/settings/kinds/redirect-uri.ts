@@ -1,12 +1,12 @@
 import { redirectIssue } from "../../lib/redirect-uris.ts";
-import type { Kind } from "./kind.ts";
+import type { SettingKind } from "./kind.ts";
 
 /** Address to which an application may send a person's browser. */
-export const redirectUri: Kind<string> = {
+export const redirectUri: SettingKind<string> = {
   placeholder: "URI",
-  parse(given) {
-    const issue = redirectIssue(given);
+  parse(text) {
+    const issue = redirectIssue(text);
     if (issue !== undefined) throw new Error(`must ${issue}`);
-    return given;
+    return text;
   },
 };

@@ -1,9 +1,9 @@
-import type { Kind } from "./kind.ts";
+import type { SettingKind } from "./kind.ts";
 
-export const text: Kind<string> = named("TEXT");
+export const text: SettingKind<string> = namedText("TEXT");
 
 /** Text with a different placeholder in the help. */
-export function named(placeholder: string): Kind<string> {
+export function namedText(placeholder: string): SettingKind<string> {
   return {
     placeholder,
     parse(given) {
@@ -14,7 +14,7 @@ export function named(placeholder: string): Kind<string> {
 }
 
 /** Text that a header field can contain unchanged. */
-export function visible(placeholder: string): Kind<string> {
+export function visibleKind(placeholder: string): SettingKind<string> {
   return {
     placeholder,
     parse(given) {
@@ -24,7 +24,7 @@ export function visible(placeholder: string): Kind<string> {
   };
 }
 
-export function oneOf<const T extends string>(values: readonly T[]): Kind<T> {
+export function oneOf<const T extends string>(values: readonly T[]): SettingKind<T> {
   return {
     placeholder: values.join("|"),
     parse(given) {
@@ -34,7 +34,7 @@ export function oneOf<const T extends string>(values: readonly T[]): Kind<T> {
   };
 }
 
-export const emailAddress: Kind<string> = {
+export const emailAddress: SettingKind<string> = {
   placeholder: "ADDRESS",
   parse(given) {
     if (!/^[^\s@,;?<>]+@[^\s@,;?<>]+$/.test(given)) throw new Error("must be one e-mail address");
@@ -43,7 +43,7 @@ export const emailAddress: Kind<string> = {
 };
 
 /** A secret of at least 16 bytes in base 64, with the characters of URLs. */
-export const base64url: Kind<string> = {
+export const base64url: SettingKind<string> = {
   placeholder: "SECRET",
   parse(given) {
     if (/^[A-Za-z0-9_-]{22,}={0,2}$/.test(given)) return given;
@@ -52,7 +52,10 @@ export const base64url: Kind<string> = {
 };
 
 /** Lengths of a key or token that an operator chooses: at least 160 bits in base 64 (K5). */
-export function chosenSecret(placeholder: string, { least, most }: { least: number; most: number }): Kind<string> {
+export function chosenSecret(
+  placeholder: string,
+  { least, most }: { least: number; most: number },
+): SettingKind<string> {
   return {
     placeholder,
     parse(given) {

@@ -1,29 +1,29 @@
 import { originIssue } from "../../lib/origin.ts";
-import type { Kind } from "./kind.ts";
+import type { SettingKind } from "./kind.ts";
 
 /** A base URL without trailing slashes. */
-export const httpUrl: Kind<string> = {
+export const httpUrl: SettingKind<string> = {
   placeholder: "URL",
-  parse(given) {
-    if (!/^https?:$/.test(URL.parse(given)?.protocol ?? "")) throw new Error("must be an http:// or https:// URL");
-    return given.replace(/\/+$/, "");
+  parse(text) {
+    if (!/^https?:$/.test(URL.parse(text)?.protocol ?? "")) throw new Error("must be an http:// or https:// URL");
+    return text.replace(/\/+$/, "");
   },
 };
 
-export const httpsUrl: Kind<string> = {
+export const httpsUrl: SettingKind<string> = {
   placeholder: "URL",
-  parse(given) {
-    if (URL.parse(given)?.protocol !== "https:") throw new Error("must be an https:// URL");
-    return given;
+  parse(text) {
+    if (URL.parse(text)?.protocol !== "https:") throw new Error("must be an https:// URL");
+    return text;
   },
 };
 
 /** An origin as browsers send it. */
-export const origin: Kind<string> = {
+export const origin: SettingKind<string> = {
   placeholder: "ORIGIN",
-  parse(given) {
-    const issue = originIssue(given);
+  parse(text) {
+    const issue = originIssue(text);
     if (issue !== undefined) throw new Error(`must ${issue}`);
-    return given;
+    return text;
   },
 };

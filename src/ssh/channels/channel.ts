@@ -4,7 +4,7 @@ import type { ByteReceiver, ByteStream } from "../../lib/io/byte-stream.ts";
 import { ReceiveWindow } from "../../lib/io/receive-window.ts";
 import type { WindowBudget } from "../../lib/io/receive-window.ts";
 import { numbers } from "../numbers.ts";
-import { message, SshViolation, string, uint32 } from "../wire.ts";
+import { encodeMessage, SshViolation, encodeString, encodeUint32 } from "../ssh-wire.ts";
 
 /** Maximum bytes of data in one packet to this server. */
 export const maxDataBytes = 32_768;
@@ -88,7 +88,14 @@ export class Channel implements ByteStream {
     const bytes = Buffer.from(text);
     if (this.#sentEnd || this.#isOver || bytes.length > this.#credit) return;
     this.#credit -= bytes.length;
-    this.#host.send(message(numbers.channelExtendedData, uint32(this.#remoteId), uint32(stderrCode), string(bytes)));
+    this.#host.send(
+      encodeMessage(
+        numbers.channelExtendedData,
+        encodeUint32(this.#remoteId),
+        encodeUint32(stderrCode),
+        encodeString(bytes),
+      ),
+    );
   }
 
   end(): void {
@@ -106,12 +113,12 @@ export class Channel implements ByteStream {
 
   consumed(byteCount: number): void {
     const increment = this.#isOver || this.#gotEnd ? 0 : this.#window.consumed(byteCount);
-    if (increment > 0) this.#send(numbers.channelWindow, uint32(increment));
+    if (increment > 0) this.#send(numbers.channelWindow, encodeUint32(increment));
   }
 
   /** Sends a request about this channel that wants no reply, such as `exit-status`. */
   request(name: string, ...fields: readonly Uint8Array[]): void {
-    if (!this.#sentClose) this.#send(numbers.channelRequest, string(name), Buffer.of(0), ...fields);
+    if (!this.#sentClose) this.#send(numbers.channelRequest, encodeString(name), Buffer.of(0), ...fields);
   }
 
   /** Answers a request of the client. */
@@ -211,7 +218,7 @@ export class Channel implements ByteStream {
   }
 
   #send(number: number, ...fields: readonly Uint8Array[]): void {
-    this.#host.send(message(number, uint32(this.#remoteId), ...fields));
+    this.#host.send(encodeMessage(number, encodeUint32(this.#remoteId), ...fields));
   }
 
   #drop(): void {

@@ -3,8 +3,8 @@ import type { Clock } from "../../lib/clock.ts";
 import { WindowBudget } from "../../lib/io/receive-window.ts";
 import type { WindowReserve } from "../../lib/io/receive-window.ts";
 import { channelReasons, numbers } from "../numbers.ts";
-import type { Transport } from "../transport/transport.ts";
-import { message, SshViolation, string, uint32, WireReader } from "../wire.ts";
+import type { Transport } from "../transport/ssh-transport.ts";
+import { encodeMessage, SshViolation, encodeString, encodeUint32, WireReader } from "../ssh-wire.ts";
 import { Channel, maxDataBytes } from "./channel.ts";
 import type { ChannelHost } from "./channel.ts";
 
@@ -94,7 +94,14 @@ export class Channels implements ChannelHost {
     const id = this.#takeId();
     this.#opening.set(id, done);
     this.send(
-      message(numbers.channelOpen, string(type), uint32(id), uint32(firstWindow), uint32(maxDataBytes), ...fields),
+      encodeMessage(
+        numbers.channelOpen,
+        encodeString(type),
+        encodeUint32(id),
+        encodeUint32(firstWindow),
+        encodeUint32(maxDataBytes),
+        ...fields,
+      ),
     );
   }
 
@@ -154,7 +161,15 @@ export class Channels implements ChannelHost {
     const credit = reader.uint32();
     const maxBytes = reader.uint32();
     const refuse = (reason: number, text: string): void =>
-      this.send(message(numbers.channelRefused, uint32(remoteId), uint32(reason), string(text), string("")));
+      this.send(
+        encodeMessage(
+          numbers.channelRefused,
+          encodeUint32(remoteId),
+          encodeUint32(reason),
+          encodeString(text),
+          encodeString(""),
+        ),
+      );
     if (type !== "session") {
       const known = ["direct-tcpip", "direct-streamlocal@openssh.com", "x11", "auth-agent@openssh.com"];
       if (!known.includes(type)) return refuse(channelReasons.unknownType, "unknown type of channel");
@@ -169,7 +184,15 @@ export class Channels implements ChannelHost {
     this.#sessionIds.add(id);
     const channel = new Channel(this, this.windows, { id, remoteId, credit, maxBytes });
     this.#channels.set(id, channel);
-    this.send(message(numbers.channelOpened, uint32(remoteId), uint32(id), uint32(firstWindow), uint32(maxDataBytes)));
+    this.send(
+      encodeMessage(
+        numbers.channelOpened,
+        encodeUint32(remoteId),
+        encodeUint32(id),
+        encodeUint32(firstWindow),
+        encodeUint32(maxDataBytes),
+      ),
+    );
     this.#options.opened(channel);
   }
 

@@ -2,7 +2,7 @@
 import { connect } from "node:net";
 import type { Socket } from "node:net";
 import type { Clock } from "../../lib/clock.ts";
-import { connectSession } from "../../tunnel/client.ts";
+import { connectSession } from "../../tunnel/connect-session.ts";
 import type { ClientHandlers, ClientSession } from "../../tunnel/client-hooks.ts";
 import { sealGatewayLogin } from "../../tunnel/gateway-login.ts";
 import type { GatewayLogin } from "../../tunnel/gateway-login.ts";
@@ -35,7 +35,7 @@ export function makeAgentLinks({ clock, secret, edges }: AgentLinksOptions): Ope
     for (let attempt = 0; attempt < edges.length; attempt += 1) {
       turn = (turn + 1) % edges.length;
       try {
-        return await dial(edges[turn] as string, clock);
+        return await dialSocket(edges[turn] as string, clock);
       } catch (error) {
         failure = error;
       }
@@ -68,7 +68,7 @@ export function makeAgentLinks({ clock, secret, edges }: AgentLinksOptions): Ope
   };
 }
 
-function dial(path: string, clock: Clock): Promise<Socket> {
+function dialSocket(path: string, clock: Clock): Promise<Socket> {
   const { promise, resolve, reject } = Promise.withResolvers<Socket>();
   const socket = connect({ path });
   const timer = clock.after(connectMs, () => socket.destroy(new Error("no answer")));

@@ -1,12 +1,12 @@
 /** One SSH client: its login, its forwards as endpoints of an agent session, and its terminal. */
 import type { Socket } from "node:net";
-import { letGo } from "../../lib/boundary.ts";
+import { runUnattended } from "../../lib/boundary.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
 import type { ByteStream } from "../../lib/io/byte-stream.ts";
 import { WindowReserve } from "../../lib/io/receive-window.ts";
 import type { Log } from "../../lib/log.ts";
-import { visibleLine } from "../../lib/visible-text.ts";
+import { toVisibleLine } from "../../lib/visible-text.ts";
 import type { ClientHandlers, ClientSession } from "../../tunnel/client-hooks.ts";
 import { Goodbye } from "../../tunnel/mux/frame.ts";
 import type { ProxiedHeader } from "../../tunnel/proxy-header.ts";
@@ -16,9 +16,9 @@ import type { HostKey } from "../keys/host-key.ts";
 import { UserLogin } from "../login/user-login.ts";
 import type { ProvenKey } from "../login/user-login.ts";
 import { numbers, reasons } from "../numbers.ts";
-import { Transport } from "../transport/transport.ts";
-import type { RekeyLimits } from "../transport/transport.ts";
-import { message, SshViolation, string, uint32, WireReader, yes } from "../wire.ts";
+import { Transport } from "../transport/ssh-transport.ts";
+import type { RekeyLimits } from "../transport/ssh-transport.ts";
+import { encodeMessage, SshViolation, encodeString, encodeUint32, WireReader, yes } from "../ssh-wire.ts";
 import type { OpenLink } from "./agent-link.ts";
 import type { CommandWords } from "./forward-request.ts";
 import { Forwards } from "./forwards.ts";
@@ -128,7 +128,7 @@ export class SshConnection {
       login: (key) => this.#open(key),
       failed: (fingerprint, why) => {
         events.wrongKey();
-        host.log.info("ssh login rejected", { ip, key: fingerprint, why: visibleLine(why) });
+        host.log.info("ssh login rejected", { ip, key: fingerprint, why: toVisibleLine(why) });
       },
       succeeded: () => this.#loggedIn(),
     });
@@ -162,7 +162,7 @@ export class SshConnection {
       case numbers.authRequest:
         return;
       default:
-        this.#transport.send(message(numbers.unimplemented, uint32(0)));
+        this.#transport.send(encodeMessage(numbers.unimplemented, encodeUint32(0)));
     }
   }
 
@@ -177,7 +177,7 @@ export class SshConnection {
           isCertificate: certificate !== undefined,
           ip: this.#ip,
           client: `ssh ${clientVersion.slice("SSH-2.0-".length)}`.slice(0, 100),
-          metadata: certificate === undefined ? "" : `certificate ${visibleLine(certificate.keyId).slice(0, 200)}`,
+          metadata: certificate === undefined ? "" : `certificate ${toVisibleLine(certificate.keyId).slice(0, 200)}`,
         },
         this.#handlers(),
       );
@@ -216,7 +216,7 @@ export class SshConnection {
         this.#session = undefined;
         if (!this.#isIn || this.#isOver) return;
         const why = error instanceof Goodbye && error.reason !== "" ? error.reason : "the connection was lost";
-        this.end(`The server ended the session: ${visibleLine(why)}.`);
+        this.end(`The server ended the session: ${toVisibleLine(why)}.`);
       },
     };
   }
@@ -240,7 +240,7 @@ export class SshConnection {
   /** The answer shows that the client is there, and how long a round trip takes. */
   #askTime(): void {
     this.#askedAt = this.#host.clock.monotonic();
-    this.#transport.send(message(numbers.globalRequest, string("keepalive@openssh.com"), yes));
+    this.#transport.send(encodeMessage(numbers.globalRequest, encodeString("keepalive@openssh.com"), yes));
   }
 
   #proxied(tunnelId: string, header: ProxiedHeader, stream: ByteStream): void {
@@ -267,9 +267,11 @@ export class SshConnection {
       const fields = await answer;
       this.#waiting -= 1;
       if (!wantsReply) return;
-      this.#transport.send(fields ? message(numbers.requestSuccess, ...fields) : message(numbers.requestFailure));
+      this.#transport.send(
+        fields ? encodeMessage(numbers.requestSuccess, ...fields) : encodeMessage(numbers.requestFailure),
+      );
     });
-    letGo("session", this.#answers);
+    runUnattended("session", this.#answers);
   }
 
   /** Returns the fields of a success, or undefined. */
@@ -291,7 +293,7 @@ export class SshConnection {
       this.#endIfUseless();
       return undefined;
     }
-    return request.port === 0 ? [uint32(port)] : [];
+    return request.port === 0 ? [encodeUint32(port)] : [];
   }
 
   /** A client without a terminal reads only the reason of the disconnect. */
@@ -299,7 +301,7 @@ export class SshConnection {
     const { isUseless, lastProblem } = this.#forwards;
     if (!isUseless || this.#terminal.channel) return;
     // The answer goes first.
-    this.#host.clock.after(0, () => this.#transport.disconnect(reasons.byApplication, visibleLine(lastProblem)));
+    this.#host.clock.after(0, () => this.#transport.disconnect(reasons.byApplication, toVisibleLine(lastProblem)));
   }
 
   /** Forwards without words are published after a moment, because clients with -N send no command. */
@@ -366,7 +368,7 @@ export class SshConnection {
     }
     this.#wordsTimer?.cancel();
     this.#forwards.decide(words);
-    letGo("session", this.#exitIfUseless(channel));
+    runUnattended("session", this.#exitIfUseless(channel));
   }
 
   async #exitIfUseless(channel: Channel): Promise<void> {
@@ -375,7 +377,7 @@ export class SshConnection {
   }
 
   #exit(channel: Channel, status: number): void {
-    channel.request("exit-status", uint32(status));
+    channel.request("exit-status", encodeUint32(status));
     channel.end();
     // Clients with open connections of visitors would wait for them.
     this.#host.clock.after(100, () => this.#transport.end());

@@ -15,7 +15,7 @@ import type { ClientSession } from "../../tunnel/client-hooks.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { silentLog } from "../../lib/log.ts";
 import { readHostKey } from "../keys/host-key.ts";
-import { message, string, uint32 } from "../wire.ts";
+import { encodeMessage, encodeString, encodeUint32 } from "../ssh-wire.ts";
 import { defaultSshLimits } from "./ssh-connection.ts";
 import { startSshServer } from "./ssh-server.ts";
 import type { SshServer } from "./ssh-server.ts";
@@ -98,18 +98,23 @@ describe("the SSH server", () => {
   /** A packet before the first key exchange. */
   const packet = (payload: Buffer): Buffer => {
     const padding = 8 - ((5 + payload.length) % 8) + 8;
-    return Buffer.concat([uint32(1 + payload.length + padding), Buffer.of(padding), payload, Buffer.alloc(padding)]);
+    return Buffer.concat([
+      encodeUint32(1 + payload.length + padding),
+      Buffer.of(padding),
+      payload,
+      Buffer.alloc(padding),
+    ]);
   };
   const offer = (exchange = "curve25519-sha256,kex-strict-c-v00@openssh.com"): Buffer =>
-    message(
+    encodeMessage(
       20,
       randomBytes(16),
       ...[exchange, "ssh-ed25519", "aes128-ctr", "aes128-ctr", "hmac-sha2-256", "hmac-sha2-256"].map((one) =>
-        string(one),
+        encodeString(one),
       ),
-      ...["none", "none", "", ""].map((one) => string(one)),
+      ...["none", "none", "", ""].map((one) => encodeString(one)),
       Buffer.of(0),
-      uint32(0),
+      encodeUint32(0),
     );
 
   it("a client that is not an SSH client reads what the port expects", async () => {
@@ -152,10 +157,13 @@ describe("the SSH server", () => {
     ["an identification that is too long", () => Buffer.from(`SSH-2.0-${"x".repeat(300)}`)],
     ["version 1", () => Buffer.from("SSH-1.5-x\r\n")],
     ["a packet that is too long", () => Buffer.from("SSH-2.0-x\r\n\x7f\xff\xff\xff\x04aaaa", "latin1")],
-    ["a packet without content", () => Buffer.concat([Buffer.from("SSH-2.0-x\r\n"), uint32(0), Buffer.alloc(16)])],
+    [
+      "a packet without content",
+      () => Buffer.concat([Buffer.from("SSH-2.0-x\r\n"), encodeUint32(0), Buffer.alloc(16)]),
+    ],
     [
       "padding beyond the packet",
-      () => Buffer.concat([Buffer.from("SSH-2.0-x\r\n"), uint32(12), Buffer.alloc(12, 255)]),
+      () => Buffer.concat([Buffer.from("SSH-2.0-x\r\n"), encodeUint32(12), Buffer.alloc(12, 255)]),
     ],
     ["a cut offer", () => Buffer.concat([Buffer.from("SSH-2.0-x\r\n"), packet(offer().subarray(0, 40))])],
     [
@@ -164,24 +172,29 @@ describe("the SSH server", () => {
     ],
     [
       "a login before the keys",
-      () => Buffer.concat([Buffer.from("SSH-2.0-x\r\n"), packet(message(5, string("ssh-userauth")))]),
+      () => Buffer.concat([Buffer.from("SSH-2.0-x\r\n"), packet(encodeMessage(5, encodeString("ssh-userauth")))]),
     ],
     [
       "a message before a strict exchange (Terrapin)",
-      () => Buffer.concat([Buffer.from("SSH-2.0-x\r\n"), packet(message(2, string(""))), packet(offer())]),
+      () => Buffer.concat([Buffer.from("SSH-2.0-x\r\n"), packet(encodeMessage(2, encodeString(""))), packet(offer())]),
     ],
     [
       "a message in a strict exchange (Terrapin)",
-      () => Buffer.concat([Buffer.from("SSH-2.0-x\r\n"), packet(offer()), packet(message(2, string("")))]),
+      () => Buffer.concat([Buffer.from("SSH-2.0-x\r\n"), packet(offer()), packet(encodeMessage(2, encodeString("")))]),
     ],
     [
       "a point without a secret",
       () =>
-        Buffer.concat([Buffer.from("SSH-2.0-x\r\n"), packet(offer()), packet(message(30, string(Buffer.alloc(32))))]),
+        Buffer.concat([
+          Buffer.from("SSH-2.0-x\r\n"),
+          packet(offer()),
+          packet(encodeMessage(30, encodeString(Buffer.alloc(32)))),
+        ]),
     ],
     [
       "a short public key",
-      () => Buffer.concat([Buffer.from("SSH-2.0-x\r\n"), packet(offer()), packet(message(30, string("abc")))]),
+      () =>
+        Buffer.concat([Buffer.from("SSH-2.0-x\r\n"), packet(offer()), packet(encodeMessage(30, encodeString("abc")))]),
     ],
     ["two offers", () => Buffer.concat([Buffer.from("SSH-2.0-x\r\n"), packet(offer()), packet(offer())])],
   ];
@@ -199,9 +212,9 @@ describe("the SSH server", () => {
     const valid = Buffer.concat([
       Buffer.from("SSH-2.0-x\r\n"),
       packet(offer()),
-      packet(message(30, string(randomBytes(32)))),
-      packet(message(21)),
-      packet(message(5, string("ssh-userauth"))),
+      packet(encodeMessage(30, encodeString(randomBytes(32)))),
+      packet(encodeMessage(21)),
+      packet(encodeMessage(5, encodeString("ssh-userauth"))),
     ]);
     for (let round = 0; round < 200; round += 1) {
       const bytes = Buffer.from(valid);

@@ -3,8 +3,8 @@ import { createServer } from "node:net";
 import type { AddressInfo, Server, Socket } from "node:net";
 import { normaliseAddress } from "../../lib/address.ts";
 import { socketListener } from "../../lib/boundary.ts";
-import { AddressBook } from "../../tunnel/address-book.ts";
-import { defaultTunnelLimits } from "../../tunnel/limits.ts";
+import { AddressBook } from "../../tunnel/source-counts.ts";
+import { defaultTunnelLimits } from "../../tunnel/tunnel-limits.ts";
 import { SshConnection } from "./ssh-connection.ts";
 import type { SshHost } from "./ssh-connection.ts";
 
@@ -58,7 +58,7 @@ export async function startSshServer(options: SshServerOptions): Promise<SshServ
     connections.add(connection);
   };
   server.on("connection", socketListener(accept));
-  const port = await listening(server, listen);
+  const port = await startListening(server, listen);
   server.on("error", (error) => log.warn("ssh connections cannot be accepted", { error }));
   return {
     port,
@@ -73,7 +73,7 @@ export async function startSshServer(options: SshServerOptions): Promise<SshServ
   };
 }
 
-function listening(server: Server, { host, port }: SshServerOptions["listen"]): Promise<number> {
+function startListening(server: Server, { host, port }: SshServerOptions["listen"]): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   server.once("error", reject);
   server.listen({ port, ...(host !== undefined && { host }) }, () => resolve((server.address() as AddressInfo).port));

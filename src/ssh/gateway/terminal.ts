@@ -1,5 +1,5 @@
 /** Lines for the user of one SSH connection: in the session's terminal, or as JSON. */
-import { visibleLine } from "../../lib/visible-text.ts";
+import { toVisibleLine } from "../../lib/visible-text.ts";
 import type { WatchedRequest } from "../../agent/request-watch.ts";
 import type { Channel } from "../channels/channel.ts";
 
@@ -34,7 +34,7 @@ export class Terminal {
 
   request({ method, target, status, durationMs }: WatchedRequest): void {
     if ((this.#channel?.queued ?? Infinity) > maxUnreadBytes) return;
-    const path = visibleLine(target).slice(0, maxTarget);
+    const path = toVisibleLine(target).slice(0, maxTarget);
     const ms = Math.round(durationMs);
     const shown = status === 0 ? "---" : String(status);
     this.#out({ type: "request", method, path, status, duration_ms: ms }, `${method} ${path} ${shown} ${ms} ms`);
@@ -42,7 +42,7 @@ export class Terminal {
 
   /** A problem, which goes to standard error. */
   problem(text: string): void {
-    const line = visibleLine(text);
+    const line = toVisibleLine(text);
     if (this.json) this.#out({ type: "error", message: line }, "");
     else this.#print(() => this.#channel?.writeError(this.#line(line)));
   }

@@ -5,8 +5,8 @@ import { unreachableResponse } from "../../agent/unreachable-response.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { ByteReceiver, ByteStream } from "../../lib/io/byte-stream.ts";
 import { UnusedStream } from "../../lib/io/lost-stream.ts";
-import { splice } from "../../lib/io/splice.ts";
-import { string, uint32 } from "../wire.ts";
+import { spliceStreams } from "../../lib/io/splice.ts";
+import { encodeString, encodeUint32 } from "../ssh-wire.ts";
 import type { Channels } from "../channels/channels.ts";
 import type { ForwardRequest } from "./forward-request.ts";
 
@@ -32,13 +32,13 @@ export function serveVisitor(stream: ByteStream, options: VisitorOptions): void 
   const early = new Early();
   stream.receiver = early;
   const [ip, port] = splitAddress(options.clientAddress);
-  const fields = [string(forward.address), uint32(forward.port), string(ip), uint32(port)];
+  const fields = [encodeString(forward.address), encodeUint32(forward.port), encodeString(ip), encodeUint32(port)];
   channels.open("forwarded-tcpip", fields, (channel, why = "") => {
     if (early.isOver) return channel?.abort();
-    if (!channel) return refuse(stream, early, options, why);
+    if (!channel) return refuseVisitor(stream, early, options, why);
     const watch = requested && new RequestWatch(() => clock.monotonic(), options.hasProxyHeader, requested);
     let closed = 0;
-    splice(stream, channel, {
+    spliceStreams(stream, channel, {
       ...(watch && { forth: (bytes) => watch.fromServer(bytes), back: (bytes) => watch.fromService(bytes) }),
       closed: () => {
         closed += 1;
@@ -77,7 +77,7 @@ class Early implements ByteReceiver {
   }
 }
 
-function refuse(stream: ByteStream, early: Early, options: VisitorOptions, why: string): void {
+function refuseVisitor(stream: ByteStream, early: Early, options: VisitorOptions, why: string): void {
   options.unreachable(why);
   if (!options.requested) return stream.lose ? stream.lose(new UnusedStream("upstream_refused", why)) : stream.abort();
   stream.writeLatin1(unreachableResponse("The SSH client could not reach its service.\n"));

@@ -1,8 +1,8 @@
 /** The server's private key, which proves to clients that they reached it. */
 import { createPrivateKey, createPublicKey, sign } from "node:crypto";
 import type { KeyObject } from "node:crypto";
-import { mpint, string, WireReader } from "../wire.ts";
-import { certificateSuffix, certifiedType, parseCertificate, signatureAlgorithm } from "./certificate.ts";
+import { encodeMpint, encodeString, WireReader } from "../ssh-wire.ts";
+import { certificateSuffix, certifiedType, parseCertificate, signatureAlgorithm } from "./user-certificate.ts";
 import { ed25519Blob, fingerprintOf, InvalidKey } from "./public-key.ts";
 
 export interface HostKey {
@@ -112,20 +112,21 @@ function ed25519HostKey(key: KeyObject): HostKey {
     algorithms: ["ssh-ed25519"],
     blob,
     fingerprint: fingerprintOf(blob),
-    sign: (algorithm, bytes) => Buffer.concat([string(algorithm), string(sign(null, bytes, key))]),
+    sign: (algorithm, bytes) => Buffer.concat([encodeString(algorithm), encodeString(sign(null, bytes, key))]),
   };
 }
 
 function rsaHostKey(key: KeyObject): HostKey {
   const { n = "", e = "" } = createPublicKey(key).export({ format: "jwk" });
-  const [modulus, exponent] = [n, e].map((one) => mpint(Buffer.from(one, "base64url")));
-  const blob = Buffer.concat([string("ssh-rsa"), exponent as Buffer, modulus as Buffer]);
+  const [modulus, exponent] = [n, e].map((one) => encodeMpint(Buffer.from(one, "base64url")));
+  const blob = Buffer.concat([encodeString("ssh-rsa"), exponent as Buffer, modulus as Buffer]);
   const digest = (algorithm: string): string => (algorithm === "rsa-sha2-256" ? "sha256" : "sha512");
   return {
     algorithms: ["rsa-sha2-512", "rsa-sha2-256"],
     blob,
     fingerprint: fingerprintOf(blob),
-    sign: (algorithm, bytes) => Buffer.concat([string(algorithm), string(sign(digest(algorithm), bytes, key))]),
+    sign: (algorithm, bytes) =>
+      Buffer.concat([encodeString(algorithm), encodeString(sign(digest(algorithm), bytes, key))]),
   };
 }
 
@@ -134,7 +135,7 @@ function curveHostKey(key: KeyObject): HostKey {
   const { x = "", y = "" } = createPublicKey(key).export({ format: "jwk" });
   const point = Buffer.concat([Buffer.of(4), Buffer.from(x, "base64url"), Buffer.from(y, "base64url")]);
   const type = "ecdsa-sha2-nistp256";
-  const blob = Buffer.concat([string(type), string("nistp256"), string(point)]);
+  const blob = Buffer.concat([encodeString(type), encodeString("nistp256"), encodeString(point)]);
   return {
     algorithms: [type],
     blob,
@@ -142,8 +143,8 @@ function curveHostKey(key: KeyObject): HostKey {
     sign(_algorithm, bytes) {
       const pair = sign("sha256", bytes, { key, dsaEncoding: "ieee-p1363" });
       return Buffer.concat([
-        string(type),
-        string(Buffer.concat([mpint(pair.subarray(0, 32)), mpint(pair.subarray(32))])),
+        encodeString(type),
+        encodeString(Buffer.concat([encodeMpint(pair.subarray(0, 32)), encodeMpint(pair.subarray(32))])),
       ]);
     },
   };

@@ -1,7 +1,7 @@
 /** Public keys of users and authorities (RFC 4253 §6.6, RFC 5656, RFC 8332, RFC 8709, and OpenSSH's security keys). */
 import { createPublicKey, hash, verify } from "node:crypto";
 import type { KeyObject } from "node:crypto";
-import { string, WireReader } from "../wire.ts";
+import { encodeString, WireReader } from "../ssh-wire.ts";
 
 export interface SshPublicKey {
   /** Type of the key, such as `ssh-ed25519`. */
@@ -73,7 +73,7 @@ type Unnamed = Omit<SshPublicKey, "blob">;
 export function keyAfterType(type: string, reader: WireReader): Unnamed {
   switch (type) {
     case "ssh-ed25519":
-      return simple(type, ed25519Of(reader.string()));
+      return describeSimple(type, ed25519Of(reader.string()));
     case "ssh-rsa":
       return rsaKey(reader);
     case "ecdsa-sha2-nistp256":
@@ -105,7 +105,7 @@ function valueOf(algorithm: string, signature: Buffer): Buffer | undefined {
 }
 
 /** A signature that cannot be read is not valid. */
-function safely(check: () => boolean): boolean {
+function falseOnError(check: () => boolean): boolean {
   try {
     return check();
   } catch {
@@ -113,11 +113,11 @@ function safely(check: () => boolean): boolean {
   }
 }
 
-function simple(type: string, key: KeyObject): Unnamed {
+function describeSimple(type: string, key: KeyObject): Unnamed {
   return {
     type,
     verifies: (algorithm, signature, bytes) =>
-      safely(() => {
+      falseOnError(() => {
         const value = algorithm === type ? valueOf(algorithm, signature) : undefined;
         return value !== undefined && verify(null, bytes, key, value);
       }),
@@ -139,7 +139,7 @@ function rsaKey(reader: WireReader): Unnamed {
   return {
     type: "ssh-rsa",
     verifies: (algorithm, signature, bytes) =>
-      safely(() => {
+      falseOnError(() => {
         const digest = digests[algorithm];
         const value = valueOf(algorithm, signature);
         if (digest === undefined || value === undefined) return false;
@@ -177,7 +177,7 @@ function ecdsaKey(type: string, reader: WireReader): Unnamed {
   return {
     type,
     verifies: (algorithm, signature, bytes) =>
-      safely(() => {
+      falseOnError(() => {
         const value = algorithm === type ? valueOf(algorithm, signature) : undefined;
         if (value === undefined) return false;
         return verify(curve.digest, bytes, { key, dsaEncoding: "ieee-p1363" }, pairOf(value, curve.bytes));
@@ -208,7 +208,7 @@ function securityKey(type: string, key: KeyObject, application: Buffer): Unnamed
   return {
     type,
     verifies: (algorithm, signature, bytes) =>
-      safely(() => {
+      falseOnError(() => {
         const reader = new WireReader(signature);
         if (algorithm !== type || reader.text(64) !== type) return false;
         const value = reader.string();
@@ -232,5 +232,5 @@ export function publicKeyLine({ type, blob }: Pick<SshPublicKey, "type" | "blob"
 
 /** Returns the blob of an Ed25519 key. */
 export function ed25519Blob(raw: Uint8Array): Buffer {
-  return Buffer.concat([string("ssh-ed25519"), string(raw)]);
+  return Buffer.concat([encodeString("ssh-ed25519"), encodeString(raw)]);
 }

@@ -1,10 +1,10 @@
 /** The client's login: public keys and certificates only, with a bounded number of attempts (RFC 4252). */
 import { numbers, reasons } from "../numbers.ts";
-import { certificateProblem, certifiedType, parseCertificate, signatureAlgorithm } from "../keys/certificate.ts";
+import { certificateProblem, certifiedType, parseCertificate, signatureAlgorithm } from "../keys/user-certificate.ts";
 import { algorithmsOfType, fingerprintOf, InvalidKey, parsePublicKey } from "../keys/public-key.ts";
 import type { SshPublicKey } from "../keys/public-key.ts";
-import type { Transport } from "../transport/transport.ts";
-import { message, no, SshViolation, string, WireReader } from "../wire.ts";
+import type { Transport } from "../transport/ssh-transport.ts";
+import { encodeMessage, no, SshViolation, encodeString, WireReader } from "../ssh-wire.ts";
 
 /** Maximum number of keys that a client may try. */
 const maxAttempts = 20;
@@ -56,7 +56,7 @@ export class UserLogin {
   #service(name: string): void {
     if (name !== "ssh-userauth") throw new SshViolation("the login must precede every other service");
     this.#hasService = true;
-    this.#options.transport.send(message(numbers.serviceAccept, string(name)));
+    this.#options.transport.send(encodeMessage(numbers.serviceAccept, encodeString(name)));
   }
 
   #request(reader: WireReader): void {
@@ -91,7 +91,7 @@ export class UserLogin {
         if (why !== undefined) {
           return this.#deny(
             certificate.authorityFingerprint,
-            `The certificate "${visible(certificate.keyId)}" was rejected: ${visible(why)}.`,
+            `The certificate "${toVisible(certificate.keyId)}" was rejected: ${toVisible(why)}.`,
           );
         }
         proven = {
@@ -109,7 +109,10 @@ export class UserLogin {
       return this.#refuse();
     }
     // Every usable key is accepted here, so that the answer does not reveal which keys are known (H1).
-    if (!isSigned) return this.#options.transport.send(message(numbers.authKeyOk, string(algorithm), string(blob)));
+    if (!isSigned)
+      return this.#options.transport.send(
+        encodeMessage(numbers.authKeyOk, encodeString(algorithm), encodeString(blob)),
+      );
     this.#signatures += 1;
     if (this.#signatures > maxSignatures) {
       return this.#options.transport.disconnect(
@@ -119,7 +122,7 @@ export class UserLogin {
     }
     const end = reader.at;
     const signature = reader.string();
-    const signed = Buffer.concat([string(this.#sessionId), reader.bytes.subarray(0, end)]);
+    const signed = Buffer.concat([encodeString(this.#sessionId), reader.bytes.subarray(0, end)]);
     if (reader.left > 0 || !key.verifies(signatureAlgorithm(algorithm), signature, signed)) {
       return this.#deny(proven.fingerprint, "The signature of the login is not valid.");
     }
@@ -137,22 +140,22 @@ export class UserLogin {
     if (this.#options.transport.isOver) return;
     if (why !== undefined) return this.#deny(proven.fingerprint, why);
     this.#isOver = true;
-    this.#options.transport.send(message(numbers.authSuccess));
+    this.#options.transport.send(encodeMessage(numbers.authSuccess));
     this.#options.succeeded();
   }
 
   #deny(fingerprint: string, why: string): void {
     this.#options.failed(fingerprint, why);
-    this.#options.transport.send(message(numbers.authBanner, string(`${why}\r\n`), string("")));
+    this.#options.transport.send(encodeMessage(numbers.authBanner, encodeString(`${why}\r\n`), encodeString("")));
     this.#refuse();
   }
 
   #refuse(): void {
-    this.#options.transport.send(message(numbers.authFailure, string("publickey"), no));
+    this.#options.transport.send(encodeMessage(numbers.authFailure, encodeString("publickey"), no));
   }
 }
 
 /** Certificates contain any text, which must not control the client's terminal. */
-function visible(text: string): string {
+function toVisible(text: string): string {
   return text.replaceAll(/[^\x20-\x7e]/g, "?").slice(0, 200);
 }

@@ -4,7 +4,7 @@ import type { KeyObject } from "node:crypto";
 import { shownKey } from "../keys/host-key.ts";
 import type { HostKey } from "../keys/host-key.ts";
 import { numbers } from "../numbers.ts";
-import { message, mpint, no, SshViolation, string, uint32, WireReader } from "../wire.ts";
+import { encodeMessage, encodeMpint, no, SshViolation, encodeString, encodeUint32, WireReader } from "../ssh-wire.ts";
 import { ciphers, macs } from "./packet-cipher.ts";
 import type { DirectionKeys } from "./packet-cipher.ts";
 
@@ -100,9 +100,9 @@ export function readOffer(bytes: Buffer): Offer {
 }
 
 /** Returns this end's offer. */
-export function ownOffer(hostKey: HostKey, isFirst: boolean): Buffer {
-  const names = (list: readonly string[]): Buffer => string(list.join(","));
-  return message(
+export function makeOffer(hostKey: HostKey, isFirst: boolean): Buffer {
+  const names = (list: readonly string[]): Buffer => encodeString(list.join(","));
+  return encodeMessage(
     numbers.keyExchange,
     randomBytes(16),
     names([...Object.keys(curves), ...(isFirst ? [strictServer] : [])]),
@@ -116,7 +116,7 @@ export function ownOffer(hostKey: HostKey, isFirst: boolean): Buffer {
     names([]),
     names([]),
     no,
-    uint32(0),
+    encodeUint32(0),
   );
 }
 
@@ -132,11 +132,11 @@ export interface Agreement {
   readonly skipsNext: boolean;
 }
 
-export function agree(offer: Offer, hostKey: HostKey): Agreement {
-  const exchange = chosen("key exchange", offer.exchanges, Object.keys(curves));
-  const hostKeyAlgorithm = chosen("host key", offer.hostKeys, hostKey.algorithms);
-  chosen("compression", offer.compressionIn, ["none"]);
-  chosen("compression", offer.compressionOut, ["none"]);
+export function agreeAlgorithms(offer: Offer, hostKey: HostKey): Agreement {
+  const exchange = chooseName("key exchange", offer.exchanges, Object.keys(curves));
+  const hostKeyAlgorithm = chooseName("host key", offer.hostKeys, hostKey.algorithms);
+  chooseName("compression", offer.compressionIn, ["none"]);
+  chooseName("compression", offer.compressionOut, ["none"]);
   const isGuessed = offer.exchanges[0] === exchange && offer.hostKeys[0] === hostKeyAlgorithm;
   return {
     curve: curves[exchange] as Curve,
@@ -153,16 +153,16 @@ export function agree(offer: Offer, hostKey: HostKey): Agreement {
 const unusedMac = { node: "sha256", keyBytes: 0, etm: false };
 
 function directionOf(offeredCiphers: readonly string[], offeredMacs: readonly string[]) {
-  const cipher = ciphers[chosen("cipher", offeredCiphers, Object.keys(ciphers))];
+  const cipher = ciphers[chooseName("cipher", offeredCiphers, Object.keys(ciphers))];
   if (!cipher) throw new SshViolation("no cipher");
   if (cipher.gcm) return { cipher, mac: unusedMac };
-  const mac = macs[chosen("message code", offeredMacs, Object.keys(macs))];
+  const mac = macs[chooseName("message code", offeredMacs, Object.keys(macs))];
   if (!mac) throw new SshViolation("no message code");
   return { cipher, mac };
 }
 
 /** Returns the client's first name that the server supports (RFC 4253 §7.1). */
-function chosen(what: string, offered: readonly string[], supported: readonly string[]): string {
+function chooseName(what: string, offered: readonly string[], supported: readonly string[]): string {
   const found = offered.find((one) => supported.includes(one));
   if (found === undefined) {
     throw new SshViolation(`no common ${what} algorithm: the server supports ${supported.join(", ")}`);
@@ -188,28 +188,28 @@ export interface Exchanged {
 }
 
 /** @param init the client's message with its public key */
-export function exchange(agreement: Agreement, init: Buffer, facts: ExchangeFacts): Exchanged {
+export function exchangeKeys(agreement: Agreement, init: Buffer, facts: ExchangeFacts): Exchanged {
   const { curve, hostKeyAlgorithm } = agreement;
   const reader = new WireReader(init, 1);
   const clientKey = reader.string();
   if (clientKey.length !== curve.bytes || reader.left > 0) throw new SshViolation("a public key has an invalid length");
   const { privateKey, publicKey } = curve.make();
-  const secret = mpint(sharedSecret(privateKey, curve, clientKey));
+  const secret = encodeMpint(computeSharedSecret(privateKey, curve, clientKey));
   const { hostKey } = facts;
-  const shown = string(shownKey(hostKey, hostKeyAlgorithm));
+  const shown = encodeString(shownKey(hostKey, hostKeyAlgorithm));
   const exchangeHash = createHash(curve.hash)
-    .update(string(facts.clientVersion))
-    .update(string(facts.serverVersion))
-    .update(string(facts.clientOffer))
-    .update(string(facts.serverOffer))
+    .update(encodeString(facts.clientVersion))
+    .update(encodeString(facts.serverVersion))
+    .update(encodeString(facts.clientOffer))
+    .update(encodeString(facts.serverOffer))
     .update(shown)
-    .update(string(clientKey))
-    .update(string(publicKey))
+    .update(encodeString(clientKey))
+    .update(encodeString(publicKey))
     .update(secret)
     .digest();
   const signature = hostKey.sign(hostKeyAlgorithm, exchangeHash);
   return {
-    reply: message(numbers.exchangeReply, shown, string(publicKey), string(signature)),
+    reply: encodeMessage(numbers.exchangeReply, shown, encodeString(publicKey), encodeString(signature)),
     exchangeHash,
     keys(sessionId) {
       const derive = (letter: string, length: number): Buffer => {
@@ -231,7 +231,7 @@ export function exchange(agreement: Agreement, init: Buffer, facts: ExchangeFact
 }
 
 /** OpenSSL rejects points of small order, which give no secret. */
-function sharedSecret(privateKey: KeyObject, curve: Curve, clientKey: Buffer): Buffer {
+function computeSharedSecret(privateKey: KeyObject, curve: Curve, clientKey: Buffer): Buffer {
   try {
     const secret = diffieHellman({ privateKey, publicKey: curve.read(clientKey) });
     if (secret.every((byte) => byte === 0)) throw new Error("no secret");

@@ -1,7 +1,7 @@
 /** Encrypts and authenticates packets in one direction (RFC 4253 §6, RFC 5647, and OpenSSH's encrypt-then-MAC). */
 import { createCipheriv, createDecipheriv, createHmac, randomFillSync, timingSafeEqual } from "node:crypto";
 import type { Cipheriv, CipherGCMTypes, Decipheriv } from "node:crypto";
-import { SshViolation } from "../wire.ts";
+import { SshViolation } from "../ssh-wire.ts";
 
 /** Maximum bytes of a received packet without its length and code (RFC 4253 §6.1 requires 35,000 in total). */
 export const maxPacketBytes = 35_000;
@@ -43,7 +43,7 @@ export interface DirectionKeys {
 }
 
 /** Packs the payloads that this end sends. */
-export interface Sealer {
+export interface PacketSealer {
   /** Returns the packet of a payload that consists of `parts`. */
   seal(parts: readonly Uint8Array[], sequence: number): Buffer;
 }
@@ -59,7 +59,7 @@ export interface Opener {
 }
 
 /** Lays out a packet with its padding: length, padding length, payload, padding, and room for a code. */
-function packed(parts: readonly Uint8Array[], block: number, aligned: number, codeBytes: number): Buffer {
+function packPacket(parts: readonly Uint8Array[], block: number, aligned: number, codeBytes: number): Buffer {
   let payload = 0;
   for (const part of parts) payload += part.length;
   let padding = block - ((aligned + 1 + payload) % block);
@@ -84,7 +84,7 @@ function payloadOf(packet: Buffer): Buffer {
   return packet.subarray(5, 4 + length - padding);
 }
 
-function checkedLength(length: number, block: number, aligned: number): number {
+function checkLength(length: number, block: number, aligned: number): number {
   if (length < 5 || length > maxPacketBytes || (length + aligned) % block !== 0) {
     throw new SshViolation("a packet has an invalid length");
   }
@@ -94,11 +94,11 @@ function checkedLength(length: number, block: number, aligned: number): number {
 const plainBlock = 8;
 
 /** For packets before the first key exchange. */
-export const plainSealer: Sealer = { seal: (parts) => packed(parts, plainBlock, 4, 0) };
+export const plainSealer: PacketSealer = { seal: (parts) => packPacket(parts, plainBlock, 4, 0) };
 
 export const plainOpener: Opener = {
   headBytes: 4,
-  length: (head) => 4 + checkedLength(head.readUInt32BE(), plainBlock, 4),
+  length: (head) => 4 + checkLength(head.readUInt32BE(), plainBlock, 4),
   open: payloadOf,
 };
 
@@ -106,7 +106,7 @@ const cipherBlock = 16;
 const tagBytes = 16;
 const sequenceBytes = Buffer.alloc(4);
 
-export function makeSealer(keys: DirectionKeys): Sealer {
+export function makeSealer(keys: DirectionKeys): PacketSealer {
   return keys.cipher.gcm ? new GcmSealer(keys) : new CtrSealer(keys);
 }
 
@@ -115,14 +115,14 @@ export function makeOpener(keys: DirectionKeys): Opener {
 }
 
 /** RFC 5647 §7.1: the counter is the last 8 bytes. */
-function advance(iv: Buffer): void {
+function advanceCounter(iv: Buffer): void {
   for (let at = 11; at >= 4; at -= 1) {
     iv[at] = ((iv[at] as number) + 1) & 0xff;
     if (iv[at] !== 0) return;
   }
 }
 
-class GcmSealer implements Sealer {
+class GcmSealer implements PacketSealer {
   readonly #name: CipherGCMTypes;
   readonly #key: Buffer;
   readonly #iv: Buffer;
@@ -134,14 +134,14 @@ class GcmSealer implements Sealer {
   }
 
   seal(parts: readonly Uint8Array[]): Buffer {
-    const packet = packed(parts, cipherBlock, 0, tagBytes);
+    const packet = packPacket(parts, cipherBlock, 0, tagBytes);
     const end = packet.length - tagBytes;
     const cipher = createCipheriv(this.#name, this.#key, this.#iv, { authTagLength: tagBytes });
     cipher.setAAD(packet.subarray(0, 4));
     packet.set(cipher.update(packet.subarray(4, end)), 4);
     cipher.final();
     packet.set(cipher.getAuthTag(), end);
-    advance(this.#iv);
+    advanceCounter(this.#iv);
     return packet;
   }
 }
@@ -159,7 +159,7 @@ class GcmOpener implements Opener {
   }
 
   length(head: Buffer): number {
-    return 4 + checkedLength(head.readUInt32BE(), cipherBlock, 0) + tagBytes;
+    return 4 + checkLength(head.readUInt32BE(), cipherBlock, 0) + tagBytes;
   }
 
   open(packet: Buffer): Buffer {
@@ -172,7 +172,7 @@ class GcmOpener implements Opener {
     } catch {
       throw new SshViolation("a packet was changed on its way");
     }
-    advance(this.#iv);
+    advanceCounter(this.#iv);
     const padding = plain[0] as number;
     if (padding < 4 || padding + 2 > plain.length) throw new SshViolation("a packet has invalid padding");
     return plain.subarray(1, plain.length - padding);
@@ -184,7 +184,7 @@ function codeOf(mac: MacName, key: Buffer, sequence: number, bytes: Uint8Array):
   return createHmac(mac.node, key).update(sequenceBytes).update(bytes).digest();
 }
 
-class CtrSealer implements Sealer {
+class CtrSealer implements PacketSealer {
   readonly #cipher: Cipheriv;
   readonly #mac: MacName;
   readonly #macKey: Buffer;
@@ -197,7 +197,7 @@ class CtrSealer implements Sealer {
 
   seal(parts: readonly Uint8Array[], sequence: number): Buffer {
     const { etm, keyBytes: codeBytes } = this.#mac;
-    const packet = packed(parts, cipherBlock, etm ? 0 : 4, codeBytes);
+    const packet = packPacket(parts, cipherBlock, etm ? 0 : 4, codeBytes);
     const end = packet.length - codeBytes;
     const body = packet.subarray(0, end);
     const encrypted = etm ? 4 : 0;
@@ -225,9 +225,9 @@ class CtrOpener implements Opener {
 
   length(head: Buffer): number {
     const { etm, keyBytes: codeBytes } = this.#mac;
-    if (etm) return 4 + checkedLength(head.readUInt32BE(), cipherBlock, 0) + codeBytes;
+    if (etm) return 4 + checkLength(head.readUInt32BE(), cipherBlock, 0) + codeBytes;
     this.#first = this.#decipher.update(head.subarray(0, cipherBlock));
-    return 4 + checkedLength(this.#first.readUInt32BE(), cipherBlock, 4) + codeBytes;
+    return 4 + checkLength(this.#first.readUInt32BE(), cipherBlock, 4) + codeBytes;
   }
 
   open(packet: Buffer, sequence: number): Buffer {

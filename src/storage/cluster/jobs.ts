@@ -2,7 +2,7 @@
  * Work that one node does for all: each job has a name and one holder. If the holder dies, another node takes the job.
  */
 import type { Log } from "../../lib/log.ts";
-import type { Shared } from "../database/database.ts";
+import type { SharedDatabase } from "../database/database.ts";
 import type { Lease } from "./lease.ts";
 
 /** A claim on a job, valid until `end`. */
@@ -27,7 +27,7 @@ const claimText = `insert into jobs (name, node, epoch) select name, $1, $2 from
   where not exists (select 1 from nodes where nodes.id = jobs.node and nodes.epoch = jobs.epoch)
   returning name`;
 
-export function sharedJobs(shared: Shared, lease: Lease, log: Log): Jobs {
+export function makeSharedJobs(shared: SharedDatabase, lease: Lease, log: Log): Jobs {
   const wanted = new Map<string, Set<() => void>>();
   /** Held jobs, with the epoch under which they were taken. */
   const held = new Map<string, number>();

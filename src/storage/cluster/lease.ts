@@ -6,9 +6,9 @@
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import { channel } from "../database/database.ts";
-import type { Shared } from "../database/database.ts";
+import type { SharedDatabase } from "../database/database.ts";
 import { DatabaseClock } from "./database-clock.ts";
-import { leaseMs } from "./tables.ts";
+import { leaseMs } from "./node-tables.ts";
 
 /** Compared by each commit: the node's lease must be the one under which the commit began. */
 export interface Fence {
@@ -30,7 +30,7 @@ export interface NodeReport {
 }
 
 export interface LeaseOptions {
-  readonly shared: Shared;
+  readonly shared: SharedDatabase;
   readonly node: string;
   readonly startedAt: string;
   readonly report: () => NodeReport;
@@ -38,7 +38,7 @@ export interface LeaseOptions {
   readonly log: Log;
 }
 
-interface Renewed {
+interface RenewedLease {
   readonly epoch: number;
   /** By the database's clock, microseconds since 1970. */
   readonly at: number;
@@ -183,13 +183,13 @@ export class Lease {
   async #renew(): Promise<void> {
     const { shared, node, startedAt, clock, report } = this.#options;
     const { version, region, apiUrl = null, peerAddress = null, revision, agents, connections } = report();
-    const told = [version, region, apiUrl, peerAddress, revision, agents, connections];
+    const status = [version, region, apiUrl, peerAddress, revision, agents, connections];
     const sentAt = clock.monotonic();
     this.#noticeLoss();
     const epoch = this.#epoch;
-    const ask = async (text: string, first: unknown): Promise<Renewed | undefined> => {
+    const ask = async (text: string, first: unknown): Promise<RenewedLease | undefined> => {
       const askedAt = clock.monotonic();
-      const [row] = await shared.query<Renewed>(text, [node, first, ...told]);
+      const [row] = await shared.query<RenewedLease>(text, [node, first, ...status]);
       if (row) this.#databaseClock.take(askedAt, clock.monotonic(), row.at);
       return row;
     };

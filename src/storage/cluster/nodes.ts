@@ -1,6 +1,6 @@
 /** The nodes that are in the database. */
-import type { Shared } from "../database/database.ts";
-import { leaseMs } from "./tables.ts";
+import type { SharedDatabase } from "../database/database.ts";
+import { leaseMs } from "./node-tables.ts";
 
 export interface NodeRow {
   readonly id: string;
@@ -23,6 +23,6 @@ const text = `select id, version, api_url, peer_address, region, revision, agent
   renewed_at > clock_timestamp() - interval '${leaseMs} ms' as is_held from nodes order by started_at, id`;
 
 /** Returns the nodes, oldest first. A dead node is listed until another node notices. */
-export async function listNodes(shared: Shared): Promise<readonly NodeRow[]> {
+export async function listNodes(shared: SharedDatabase): Promise<readonly NodeRow[]> {
   return await shared.query<NodeRow>(text);
 }

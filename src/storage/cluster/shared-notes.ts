@@ -2,7 +2,7 @@
  * Short-lived texts that one node stores and any node reads, such as plans of changes. The table is unlogged: a crash of
  * the database loses them.
  */
-import type { Shared } from "../database/database.ts";
+import type { SharedDatabase } from "../database/database.ts";
 import type { Sealer } from "../sealing/sealing.ts";
 
 export interface NoteLimits {
@@ -44,7 +44,7 @@ const dropText = `delete from notes where purpose = $1 and (
   or at < (select at from notes where purpose = $1 and owner = $2 order by at desc offset $4 - 1 limit 1) and owner = $2
   or at < (select at from notes where purpose = $1 order by at desc offset $5 - 1 limit 1))`;
 
-export function sharedNotes(shared: Shared, sealer: Sealer, limits: NoteLimits): SharedNotes {
+export function sharedNotes(shared: SharedDatabase, sealer: Sealer, limits: NoteLimits): SharedNotes {
   const { purpose, keepMs, maxPerOwner, max } = limits;
   let creating: Promise<unknown> | undefined;
   const query = async <Row>(text: string, parameters: readonly unknown[]): Promise<readonly Row[]> => {

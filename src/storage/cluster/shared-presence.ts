@@ -2,13 +2,13 @@
  * Presence in the tables that nodes share. This node writes its entries in batches, and reads the others' by the number
  * of changes.
  */
-import { letGo } from "../../lib/boundary.ts";
+import { runUnattended } from "../../lib/boundary.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
-import type { Shared } from "../database/database.ts";
+import type { SharedDatabase } from "../database/database.ts";
 import type { Sealer } from "../sealing/sealing.ts";
-import { makeNameQuestions } from "./claims.ts";
-import type { AskForName } from "./claims.ts";
+import { makeNameQuestions } from "./name-questions.ts";
+import type { AskForName } from "./name-questions.ts";
 import type { Lease } from "./lease.ts";
 import type { ClaimOutcome, NameClaim, Presence, PresenceFollower, PresenceNews, ServedName } from "./presence.ts";
 
@@ -21,7 +21,7 @@ interface Own {
   isTold: boolean;
 }
 
-interface Row {
+interface PresenceRow {
   readonly id: string;
   readonly node: string;
   readonly change: number;
@@ -31,7 +31,7 @@ interface Row {
 }
 
 export interface PresenceOptions {
-  readonly shared: Shared;
+  readonly shared: SharedDatabase;
   readonly lease: Lease;
   readonly sealer: Sealer;
   readonly clock: Clock;
@@ -47,7 +47,7 @@ const batchEntries = 1000;
 const renewalsToTell = 5;
 
 export class SharedPresence implements Presence {
-  readonly #shared: Shared;
+  readonly #shared: SharedDatabase;
   readonly #lease: Lease;
   readonly #sealer: Sealer;
   readonly #clock: Clock;
@@ -158,7 +158,7 @@ export class SharedPresence implements Presence {
         // Writes changes since the last look. If that fails, they wait for the next renewal.
         if (isAllTold && this.#hasNews()) this.#tellSoon();
       });
-    letGo("task", telling);
+    runUnattended("task", telling);
   }
 
   #hasNews(): boolean {
@@ -283,24 +283,24 @@ export class SharedPresence implements Presence {
   /** @param isWhole whether to read everything: missing entries have lapsed */
   async #read(isWhole: boolean): Promise<void> {
     const { node } = this.#lease.fence();
-    const there = new Set<string>();
+    const presentIds = new Set<string>();
     if (isWhole) this.#unheard = [];
     for (;;) {
-      const rows = await this.#shared.query<Row>("select * from presence_since($1, $2, $3)", [
+      const rows = await this.#shared.query<PresenceRow>("select * from presence_since($1, $2, $3)", [
         node,
         this.#change,
         batchEntries,
       ]);
-      for (const { id, node: of, body } of rows) if (body !== null && of !== node) there.add(id);
+      for (const { id, node: of, body } of rows) if (body !== null && of !== node) presentIds.add(id);
       this.#take(rows.flatMap((row) => this.#newsOf(row)));
       if (rows.length < batchEntries) break;
     }
     if (!isWhole) return;
-    const missing = Array.from(this.#follower?.ids() ?? []).filter((id) => !there.has(id));
+    const missing = Array.from(this.#follower?.ids() ?? []).filter((id) => !presentIds.has(id));
     this.#take(missing.map((id) => ({ what: "lapsed", id })));
   }
 
-  #newsOf({ id, node, change, body, lapsed }: Row): PresenceNews[] {
+  #newsOf({ id, node, change, body, lapsed }: PresenceRow): PresenceNews[] {
     this.#change = Math.max(this.#change, change);
     const isOwn = node === this.#lease.fence().node;
     const isTold = this.#own.get(id)?.isTold === true;

@@ -2,7 +2,7 @@
  * Results of long work, such as backtests, that one node does and any node shows. The table is unlogged: a crash of the
  * database loses results, and the node that works writes them again.
  */
-import type { Shared } from "../database/database.ts";
+import type { SharedDatabase } from "../database/database.ts";
 import type { Sealer } from "../sealing/sealing.ts";
 
 export interface SharedResult {
@@ -40,7 +40,7 @@ const findText = `select body, (extract(epoch from clock_timestamp() - at) * 100
 const oldText = "delete from results where at < clock_timestamp() - $1 * interval '1 ms'";
 
 /** @param keepMs time for which results stay after the node has written them last */
-export function sharedResults(shared: Shared, sealer: Sealer, keepMs: number): SharedResults {
+export function makeSharedResults(shared: SharedDatabase, sealer: Sealer, keepMs: number): SharedResults {
   let creating: Promise<unknown> | undefined;
   const query = async <Row>(text: string, parameters: readonly unknown[]): Promise<readonly Row[]> => {
     creating ??= shared.query(creation);

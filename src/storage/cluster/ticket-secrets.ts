@@ -4,7 +4,7 @@
  * connections later.
  */
 import { sql } from "kysely";
-import type { Shared, Transaction } from "../database/database.ts";
+import type { SharedDatabase, Transaction } from "../database/database.ts";
 import type { Sealer } from "../sealing/sealing.ts";
 
 export interface TicketSecret {
@@ -25,7 +25,7 @@ export async function createTicketSecrets(transaction: Transaction): Promise<voi
   await sql.raw(text).execute(transaction);
 }
 
-export function makeTicketSecrets(shared: Shared, sealer: Sealer): ShareTicketSecret {
+export function makeTicketSecrets(shared: SharedDatabase, sealer: Sealer): ShareTicketSecret {
   return async (proposed) => {
     const [row] = await shared.query<{ period: number; sealed: string; left_ms: number }>(
       `insert into ticket_secrets values (floor(extract(epoch from clock_timestamp()) / ${periodSeconds}), $1)

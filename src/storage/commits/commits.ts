@@ -3,8 +3,8 @@ import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Availability } from "./availability.ts";
 import { CommitInDoubt, Superseded } from "../database/database.ts";
-import type { Database, Step } from "../database/database.ts";
-import { settled } from "./doubt.ts";
+import type { Database, DatabaseStep } from "../database/database.ts";
+import { settleDoubt } from "./commit-doubt.ts";
 import type { Overlay } from "../state/overlay.ts";
 import type { Published } from "./published.ts";
 import { holderStep, stepsOf, takeOverStep } from "../rows/record.ts";
@@ -26,7 +26,7 @@ export interface CommitsOptions {
 }
 
 /** A stored batch, or a batch in doubt, with its effect on the state. */
-export interface Outcome {
+export interface CommitOutcome {
   readonly batch: Batch;
   readonly overlay: Overlay;
   readonly usage: Usage;
@@ -36,9 +36,9 @@ export interface Outcome {
 }
 
 /** Result of a batch on the present state. It is computed again if the state turns out to be outdated. */
-export interface Attempt {
+export interface BatchAttempt {
   /** Undefined if there is nothing to store. */
-  readonly outcome: Outcome | undefined;
+  readonly outcome: CommitOutcome | undefined;
 }
 
 /** Stores batches in the database. */
@@ -50,9 +50,9 @@ export interface Commits {
    * Stores the result of `make` and publishes it. Resolves with the attempt that was stored.
    * @throws Error if nothing was stored, or if the outcome could not be determined in time
    */
-  store<A extends Attempt>(make: (head: Head) => Promise<A>): Promise<A>;
+  store<A extends BatchAttempt>(make: (head: Head) => Promise<A>): Promise<A>;
   /** Executes steps that create no revision. */
-  maintain(steps: readonly Step[]): Promise<void>;
+  maintain(steps: readonly DatabaseStep[]): Promise<void>;
   /** Checks whether writes can be stored, without a write. */
   probe(): Promise<void>;
 }
@@ -61,7 +61,7 @@ export interface Commits {
 export class LoneCommits implements Commits {
   readonly #options: CommitsOptions;
   #head: Head;
-  #doubt: Outcome | undefined;
+  #doubt: CommitOutcome | undefined;
   /** Set until the database is taken over from this holder. */
   #predecessor: string | undefined;
 
@@ -80,7 +80,7 @@ export class LoneCommits implements Commits {
     await this.#takeOver();
   }
 
-  async maintain(steps: readonly Step[]): Promise<void> {
+  async maintain(steps: readonly DatabaseStep[]): Promise<void> {
     const { database } = this.#options;
     await this.#takeOver();
     await database.store([holderStep(database.dialect, this.#head.holder), ...steps]);
@@ -92,7 +92,7 @@ export class LoneCommits implements Commits {
     availability.works();
   }
 
-  async store<A extends Attempt>(make: (head: Head) => Promise<A>): Promise<A> {
+  async store<A extends BatchAttempt>(make: (head: Head) => Promise<A>): Promise<A> {
     try {
       return await this.#storeOn(make);
     } catch (error) {
@@ -102,7 +102,7 @@ export class LoneCommits implements Commits {
     }
   }
 
-  async #storeOn<A extends Attempt>(make: (head: Head) => Promise<A>): Promise<A> {
+  async #storeOn<A extends BatchAttempt>(make: (head: Head) => Promise<A>): Promise<A> {
     const { database, clock } = this.#options;
     const attempt = await make(this.#head);
     const { outcome } = attempt;
@@ -112,7 +112,7 @@ export class LoneCommits implements Commits {
     } catch (error) {
       if (!(error instanceof CommitInDoubt)) throw error;
       this.#doubt = outcome;
-      if (await settled(error, clock, () => this.#settleDoubt())) return attempt;
+      if (await settleDoubt(error, clock, () => this.#settleDoubt())) return attempt;
       throw new Error("commit: the database rolled it back", { cause: error });
     }
     this.#publish(outcome);
@@ -154,7 +154,7 @@ export class LoneCommits implements Commits {
     return stored;
   }
 
-  #publish(outcome: Outcome): void {
+  #publish(outcome: CommitOutcome): void {
     const { published, availability } = this.#options;
     published.take(effectOf(outcome));
     this.#head = outcome.batch.after;
@@ -164,6 +164,6 @@ export class LoneCommits implements Commits {
 }
 
 /** Returns the effect of a stored batch. */
-export function effectOf({ overlay, usage, commits }: Outcome): Parameters<Published["take"]>[0] {
+export function effectOf({ overlay, usage, commits }: CommitOutcome): Parameters<Published["take"]>[0] {
   return { changes: overlay.changes(), added: usage.added(), commits };
 }

@@ -3,8 +3,8 @@
  */
 import { Refusal } from "../../lib/errors.ts";
 import type { Database } from "../database/database.ts";
-import { storable } from "../rows/record.ts";
-import type { Answer } from "../rows/record.ts";
+import { cleanText } from "../rows/record.ts";
+import type { IdempotencyRow } from "../rows/record.ts";
 import type { Sealer } from "../sealing/sealing.ts";
 import type { Once, Replayed } from "../store.ts";
 
@@ -19,7 +19,7 @@ export interface Idempotency {
   find(accountId: string, once: Once<never>): Replayed | undefined;
   add(accountId: string, once: Once<never>, revision: number, answer: string): void;
   /** New responses, sealed: they can contain tokens that are shown only once. */
-  readonly added: readonly Answer[];
+  readonly added: readonly IdempotencyRow[];
 }
 
 /**
@@ -35,12 +35,12 @@ export async function openIdempotency(
   wallMs: number,
 ): Promise<Idempotency> {
   const known = new Map<string, { readonly fingerprint: string; readonly replayed: Replayed }>();
-  const added: Answer[] = [];
+  const added: IdempotencyRow[] = [];
   if (wanted.length > 0) {
     const rows = await database.reads
       .selectFrom("idempotency")
       .selectAll()
-      .where("key", "in", [...new Set(wanted.map(({ key }) => storable(key)))])
+      .where("key", "in", [...new Set(wanted.map(({ key }) => cleanText(key)))])
       .where("created_ms", ">", nowMs - answerLifeMs)
       .execute();
     for (const { account_id, key, fingerprint, revision, answer } of rows) {
@@ -50,12 +50,12 @@ export async function openIdempotency(
   }
   return {
     find(accountId, { key, fingerprint }) {
-      const found = known.get(nameOf(accountId, storable(key)));
+      const found = known.get(nameOf(accountId, cleanText(key)));
       if (found && found.fingerprint !== fingerprint) throw new Refusal("idempotency_reused");
       return found?.replayed;
     },
     add(accountId, once, revision, text) {
-      const key = storable(once.key);
+      const key = cleanText(once.key);
       const answer = sealer.seal(text, contextOf(accountId, key));
       known.set(nameOf(accountId, key), { fingerprint: once.fingerprint, replayed: { revision, replayed: text } });
       const created_ms = Math.max(nowMs, wallMs);

@@ -23,12 +23,12 @@ export interface MissedCommit {
 const maxRevisions = 5000;
 
 /** State of the database, and its name for the batch with the given number. */
-export interface Standing extends Head {
+export interface DatabaseHead extends Head {
   readonly sequence_kept: number;
   readonly known_batch: string | null;
 }
 
-export async function readStanding(reads: Database["reads"], sequence: number): Promise<Standing> {
+export async function readStanding(reads: Database["reads"], sequence: number): Promise<DatabaseHead> {
   return await reads
     .selectFrom("head")
     .leftJoin("batches", (join) => join.on("batches.sequence", "=", sequence))
@@ -49,7 +49,7 @@ export async function readHead(reads: Database["reads"]): Promise<Head> {
  * Whether the commits since `from` can be read and continue it. If they do not, a failover has lost the writes of
  * `from`.
  */
-export function isContinued(from: Head, to: Standing): "yes" | "too far" | "lost" {
+export function isContinued(from: Head, to: DatabaseHead): "yes" | "too far" | "lost" {
   if (to.sequence < from.sequence) return "lost";
   if (from.sequence < to.sequence_kept) return "too far";
   if (to.known_batch !== from.batch) return "lost";

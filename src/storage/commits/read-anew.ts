@@ -3,7 +3,7 @@ import type { Log } from "../../lib/log.ts";
 import type { Database } from "../database/database.ts";
 import type { Documents, ObjectRow } from "../rows/documents.ts";
 import type { Kinds } from "../rows/kinds.ts";
-import { eachRow } from "../state/load.ts";
+import { readEachRow } from "../state/load.ts";
 import { readHead } from "./missed.ts";
 import type { Published } from "./published.ts";
 import type { Head } from "../rows/record.ts";
@@ -23,7 +23,7 @@ export interface ReadAnewOptions {
 /**
  * Reads every object and compares it with the state. Subscribers get the differences as one commit per account.
  * @param moved gets the database's head, before subscribers get anything
- * @param passesOver as of `eachRow`
+ * @param passesOver as of `readEachRow`
  */
 export async function readAnew(
   { database, state, documents, kinds, published, log }: ReadAnewOptions,
@@ -36,16 +36,16 @@ export async function readAnew(
     .execute(async (snapshot) => {
       const present = await readHead(snapshot);
       const found: Change[] = [];
-      const there = new Set<string>();
+      const presentIds = new Set<string>();
       const compare = (row: ObjectRow): void => {
         const after = documents.read(row);
-        there.add(after.id);
+        presentIds.add(after.id);
         const before = state.object(after.id);
         if (!before || !isSame(before, after)) found.push({ kind: after.kind, id: after.id, before, after });
       };
-      await eachRow(snapshot, kinds, compare, passesOver);
+      await readEachRow(snapshot, kinds, compare, passesOver);
       for (const before of state.objects()) {
-        if (!there.has(before.id)) found.push({ kind: before.kind, id: before.id, before, after: undefined });
+        if (!presentIds.has(before.id)) found.push({ kind: before.kind, id: before.id, before, after: undefined });
       }
       return { head: present, changes: found };
     });

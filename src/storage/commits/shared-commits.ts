@@ -9,17 +9,17 @@ import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Availability } from "./availability.ts";
 import { effectOf } from "./commits.ts";
-import type { Attempt, Commits, Outcome } from "./commits.ts";
+import type { BatchAttempt, Commits, CommitOutcome } from "./commits.ts";
 import { carryOut, CommitInDoubt, Superseded } from "../database/database.ts";
-import type { Database, Step } from "../database/database.ts";
+import type { Database, DatabaseStep } from "../database/database.ts";
 import type { Documents } from "../rows/documents.ts";
-import { settled } from "./doubt.ts";
-import type { Follower } from "./follower.ts";
+import { settleDoubt } from "./commit-doubt.ts";
+import type { Follower } from "./commit-follower.ts";
 import type { Fence, Lease } from "../cluster/lease.ts";
 import type { Published } from "./published.ts";
-import { sharedHolderStep, sharedSteps } from "./shared-steps.ts";
+import { makeHolderStep, makeSharedSteps } from "./shared-steps.ts";
 import type { Head } from "../rows/record.ts";
-import type { Turns } from "./turns.ts";
+import type { Turns } from "./write-turns.ts";
 
 export interface SharedCommitsOptions {
   readonly database: Database;
@@ -41,7 +41,7 @@ const maxTries = 5;
 
 export class SharedCommits implements Commits {
   readonly #options: SharedCommitsOptions;
-  #doubt: Outcome | undefined;
+  #doubt: CommitOutcome | undefined;
   #queued = 0;
   #retries = 0;
 
@@ -62,9 +62,9 @@ export class SharedCommits implements Commits {
     await this.#options.turns.take(() => this.#settleDoubt());
   }
 
-  async maintain(steps: readonly Step[]): Promise<void> {
+  async maintain(steps: readonly DatabaseStep[]): Promise<void> {
     const { database, lease } = this.#options;
-    await database.store([sharedHolderStep(this.head.holder, lease.fence()), ...steps]);
+    await database.store([makeHolderStep(this.head.holder, lease.fence()), ...steps]);
   }
 
   async probe(): Promise<void> {
@@ -72,7 +72,7 @@ export class SharedCommits implements Commits {
     this.#options.availability.works();
   }
 
-  async store<A extends Attempt>(make: (head: Head) => Promise<A>): Promise<A> {
+  async store<A extends BatchAttempt>(make: (head: Head) => Promise<A>): Promise<A> {
     return await this.#options.turns.take(async () => {
       for (let tries = 1; ; tries += 1) {
         const attempt = this.#queued > 0 ? await this.#storeQueued(make) : await this.#storeAtOnce(make);
@@ -87,7 +87,7 @@ export class SharedCommits implements Commits {
   }
 
   /** Stores on the present state. Returns undefined if another node was first. */
-  async #storeAtOnce<A extends Attempt>(make: (head: Head) => Promise<A>): Promise<A | undefined> {
+  async #storeAtOnce<A extends BatchAttempt>(make: (head: Head) => Promise<A>): Promise<A | undefined> {
     const { database, follower, lease } = this.#options;
     const fence = lease.fence();
     const attempt = await make(this.head);
@@ -112,11 +112,11 @@ export class SharedCommits implements Commits {
   }
 
   /** Stores while holding the head's row. Returns undefined if this node's lease was lost. */
-  async #storeQueued<A extends Attempt>(make: (head: Head) => Promise<A>): Promise<A | undefined> {
+  async #storeQueued<A extends BatchAttempt>(make: (head: Head) => Promise<A>): Promise<A | undefined> {
     const { database, follower, lease } = this.#options;
     const fence = lease.fence();
     let attempt: A | undefined;
-    let named: Outcome | undefined;
+    let named: CommitOutcome | undefined;
     let isFree = false;
     try {
       await database.transact(async (transaction) => {
@@ -141,19 +141,19 @@ export class SharedCommits implements Commits {
   }
 
   /** Returns the outcome with the position of its batch. */
-  #named(outcome: Outcome): Outcome {
+  #named(outcome: CommitOutcome): CommitOutcome {
     const { batch } = outcome;
     const after = { ...batch.after, sequence: batch.before.sequence + 1, batch: randomBytes(12).toString("hex") };
     return { ...outcome, batch: { ...batch, after } };
   }
 
-  #stepsOf({ batch, unrecorded }: Outcome, fence: Fence): Step[] {
-    return sharedSteps(batch, unrecorded, this.#options.documents, fence);
+  #stepsOf({ batch, unrecorded }: CommitOutcome, fence: Fence): DatabaseStep[] {
+    return makeSharedSteps(batch, unrecorded, this.#options.documents, fence);
   }
 
-  async #awaitFate(outcome: Outcome, doubt: CommitInDoubt): Promise<void> {
+  async #awaitFate(outcome: CommitOutcome, doubt: CommitInDoubt): Promise<void> {
     this.#doubt = outcome;
-    if (await settled(doubt, this.#options.clock, () => this.#settleDoubt())) return;
+    if (await settleDoubt(doubt, this.#options.clock, () => this.#settleDoubt())) return;
     throw new Error("commit: the database rolled it back", { cause: doubt });
   }
 
@@ -177,7 +177,7 @@ export class SharedCommits implements Commits {
     return stored;
   }
 
-  #publish(outcome: Outcome): void {
+  #publish(outcome: CommitOutcome): void {
     const { published, availability, follower } = this.#options;
     published.take(effectOf(outcome));
     follower.moved(outcome.batch.after);

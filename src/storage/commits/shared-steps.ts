@@ -1,7 +1,7 @@
 /** The statements of a batch when several nodes write. */
 import type { Fence } from "../cluster/lease.ts";
 import { channel } from "../database/database.ts";
-import type { Step, Tables } from "../database/database.ts";
+import type { DatabaseStep, Tables } from "../database/database.ts";
 import { insertInto } from "../database/insert.ts";
 import type { Documents } from "../rows/documents.ts";
 import { rowSteps } from "../rows/record.ts";
@@ -25,12 +25,12 @@ const putUnrecorded = insertInto("unrecorded", [
 /**
  * Stores the batch if the database is in the state from which it begins, and the node's lease is the one of `fence`.
  */
-export function sharedSteps(
+export function makeSharedSteps(
   batch: Batch,
   unrecorded: readonly Commit[],
   documents: Pick<Documents, "render">,
   fence: Fence,
-): Step[] {
+): DatabaseStep[] {
   const { before, after } = batch;
   return [
     {
@@ -58,12 +58,12 @@ export function sharedSteps(
       parameters: [after.sequence, after.batch, channel, fence.node],
     },
     ...rowSteps("postgres", batch),
-    ...putUnrecorded("postgres", unrecordedRows(after.sequence, unrecorded, documents)),
+    ...putUnrecorded("postgres", makeUnrecordedRows(after.sequence, unrecorded, documents)),
   ];
 }
 
 /** Guards a commit without a write: only a node with its lease may make it. */
-export function sharedHolderStep(holder: string, fence: Fence): Step {
+export function makeHolderStep(holder: string, fence: Fence): DatabaseStep {
   return {
     sql:
       "with fence as (select 1 from nodes where id = $2 and epoch = $3 for key share) " +
@@ -87,6 +87,6 @@ function* rowsOf(
   }
 }
 
-function unrecordedRows(...given: Parameters<typeof rowsOf>): readonly Tables["unrecorded"][] {
+function makeUnrecordedRows(...given: Parameters<typeof rowsOf>): readonly Tables["unrecorded"][] {
   return [...rowsOf(...given)];
 }

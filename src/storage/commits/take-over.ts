@@ -1,7 +1,7 @@
 /** The holder from which this process takes over the database, and the database's state. */
 import { randomBytes } from "node:crypto";
 import type { Log } from "../../lib/log.ts";
-import { chainStart } from "../database/chain.ts";
+import { chainStart } from "../database/audit-chain.ts";
 import { Superseded } from "../database/database.ts";
 import type { Database, Transaction } from "../database/database.ts";
 import type { Head } from "../rows/record.ts";

@@ -87,7 +87,7 @@ export interface Tables {
 export type Transaction = ControlledTransaction<Tables>;
 
 /** A prepared statement of a transaction. */
-export interface Step {
+export interface DatabaseStep {
   readonly sql: string;
   readonly parameters: readonly unknown[];
   /** Required number of changed rows; absent: any number. */
@@ -107,9 +107,9 @@ export interface Database {
    * Executes the steps in one transaction and resolves when it is on disk.
    * @throws Superseded if a step did not change the required number of rows; other errors as `transact`
    */
-  store(steps: readonly Step[]): Promise<void>;
+  store(steps: readonly DatabaseStep[]): Promise<void>;
   /** Defined if other nodes may also write to the database. */
-  readonly shared?: Shared;
+  readonly shared?: SharedDatabase;
   /** Statements that take long, such as migrations, come before: from now on callers wait for each. */
   beginServing?(): void;
   /**
@@ -125,7 +125,7 @@ export interface Database {
 export const channel = "postern";
 
 /** A connection for short queries and notifications from other nodes. It reconnects whenever it breaks. */
-export interface Shared {
+export interface SharedDatabase {
   /** Address of this machine on its connection to the database; undefined if that is a Unix socket. */
   readonly localAddress: string | undefined;
   /** Rejects if there is no connection at the moment. */
@@ -182,19 +182,19 @@ export async function transactOn<T>(
 }
 
 /** Implements `Database.store` with `transact`. */
-export async function storeBy(transact: Database["transact"], steps: readonly Step[]): Promise<void> {
+export async function storeBy(transact: Database["transact"], steps: readonly DatabaseStep[]): Promise<void> {
   await transact((transaction) => carryOut(transaction, steps));
 }
 
 /** @throws Superseded if a step did not change the required number of rows */
-export async function carryOut(transaction: Transaction, steps: readonly Step[]): Promise<void> {
+export async function carryOut(transaction: Transaction, steps: readonly DatabaseStep[]): Promise<void> {
   for (const { sql, parameters, changes } of steps) {
     const { numAffectedRows } = await transaction.executeQuery(CompiledQuery.raw(sql, [...parameters]));
-    if (changes !== undefined && Number(numAffectedRows) !== changes) throw superseded();
+    if (changes !== undefined && Number(numAffectedRows) !== changes) throw makeSuperseded();
   }
 }
 
-export function superseded(): Superseded {
+export function makeSuperseded(): Superseded {
   return new Superseded("store writes: another process has taken over the database; restart this server");
 }
 

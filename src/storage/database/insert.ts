@@ -1,5 +1,5 @@
 /** Statements for many rows, whose texts are built once: building them costs more than executing them. */
-import type { Database, Step, Tables } from "./database.ts";
+import type { Database, DatabaseStep, Tables } from "./database.ts";
 
 /** Rows per statement: far below the limit of either database, and few shapes to prepare. */
 const chunkRows = 64;
@@ -7,7 +7,7 @@ const chunkRows = 64;
 export type Dialect = Database["dialect"];
 
 /** Returns the statements that insert rows of one table. */
-export type Insert<Row> = (dialect: Dialect, rows: readonly Row[]) => Iterable<Step>;
+export type Insert<Row> = (dialect: Dialect, rows: readonly Row[]) => Iterable<DatabaseStep>;
 
 /**
  * @param columns every column, in the order of the values
@@ -41,7 +41,7 @@ function insertText(
   dialect: Dialect,
 ): string {
   const lists = Array.from({ length: rows }, (_, row) => {
-    const places = columns.map((_, column) => placeholder(dialect, row * columns.length + column));
+    const places = columns.map((_, column) => renderPlaceholder(dialect, row * columns.length + column));
     return `(${places.join(", ")})`;
   });
   return `insert into ${table} (${columns.map((name) => `"${name}"`).join(", ")}) values ${lists.join(", ")} ${onConflict}`;
@@ -51,12 +51,12 @@ function insertText(
 export function deleteFrom<Name extends keyof Tables>(
   table: Name,
   column: keyof Tables[Name] & string,
-): (dialect: Dialect, values: readonly string[]) => Iterable<Step> {
+): (dialect: Dialect, values: readonly string[]) => Iterable<DatabaseStep> {
   const texts: Record<Dialect, string[]> = { sqlite: [], postgres: [] };
   return function* (dialect, values) {
     for (let at = 0; at < values.length; at += chunkRows) {
       const parameters = values.slice(at, at + chunkRows);
-      const places = parameters.map((_, index) => placeholder(dialect, index));
+      const places = parameters.map((_, index) => renderPlaceholder(dialect, index));
       yield {
         sql: (texts[dialect][places.length] ??= `delete from ${table} where "${column}" in (${places.join(", ")})`),
         parameters,
@@ -66,6 +66,6 @@ export function deleteFrom<Name extends keyof Tables>(
 }
 
 /** Returns parameter number `at` of a statement, counted from 0. */
-export function placeholder(dialect: Dialect, at: number): string {
+export function renderPlaceholder(dialect: Dialect, at: number): string {
   return dialect === "sqlite" ? "?" : `$${at + 1}`;
 }

@@ -8,7 +8,7 @@ import { insertInto } from "./insert.ts";
 import type { Dialect } from "./insert.ts";
 
 type TableName = keyof Tables;
-type Row = Readonly<Record<string, unknown>>;
+type CopiedRow = Readonly<Record<string, unknown>>;
 
 /**
  * Columns that identify a row, by table. Tables not in this list are not moved. `migrations` describes the tables, so
@@ -84,14 +84,14 @@ export async function digestOf(table: MovedTable, reads: Kysely<Tables>): Promis
 }
 
 /** Yields every row in pages of several hundred, in the database's order of the key. The last page may be empty. */
-async function* readTable(table: MovedTable, reads: Kysely<Tables>): AsyncGenerator<readonly Row[]> {
+async function* readTable(table: MovedTable, reads: Kysely<Tables>): AsyncGenerator<readonly CopiedRow[]> {
   const keys = movedTables[table];
   const columns = sql.join(keys.map((key) => sql.ref(key)));
-  let last: Row | undefined;
+  let last: CopiedRow | undefined;
   for (;;) {
     const from = last;
     const behind = from ? sql`where (${columns}) > (${sql.join(keys.map((key) => from[key]))})` : sql``;
-    const { rows } = await sql<Row>`
+    const { rows } = await sql<CopiedRow>`
       select * from ${sql.table(table)} ${behind} order by ${columns} limit ${sql.lit(step)}`.execute(reads);
     yield rows;
     if (rows.length < step) return;
@@ -103,7 +103,7 @@ class RowDigest {
   rows = 0;
   #sum = 0n;
 
-  add(rows: readonly Row[]): void {
+  add(rows: readonly CopiedRow[]): void {
     this.rows += rows.length;
     for (const row of rows) {
       const named = Object.keys(row)

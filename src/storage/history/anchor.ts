@@ -4,10 +4,10 @@
  * but lacks the sealing key cannot forge an anchor for a truncated history.
  */
 import { createHmac, randomBytes } from "node:crypto";
-import { chainStart } from "../database/chain.ts";
-import type { ChainEnd } from "../database/chain.ts";
-import type { Database, Step, Tables } from "../database/database.ts";
-import { placeholder } from "../database/insert.ts";
+import { chainStart } from "../database/audit-chain.ts";
+import type { ChainEnd } from "../database/audit-chain.ts";
+import type { Database, DatabaseStep, Tables } from "../database/database.ts";
+import { renderPlaceholder } from "../database/insert.ts";
 import type { Dialect } from "../database/insert.ts";
 import type { Sealer } from "../sealing/sealing.ts";
 import type { Cursor } from "../store.ts";
@@ -46,10 +46,10 @@ export function anchorSteps(
   sealer: Sealer,
   before: string,
   anchor: Anchor,
-  deletions: (stands: { readonly sql: string; readonly parameter: string }) => readonly Step[],
-): Step[] {
+  deletions: (stands: { readonly sql: string; readonly parameter: string }) => readonly DatabaseStep[],
+): DatabaseStep[] {
   const sealed = sealer.seal(JSON.stringify(anchor), context);
-  const place = (at: number): string => placeholder(dialect, at);
+  const place = (at: number): string => renderPlaceholder(dialect, at);
   return [
     {
       sql:

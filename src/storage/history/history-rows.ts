@@ -4,8 +4,8 @@ import type { Tables } from "../database/database.ts";
 /** Rows in memory at a time. */
 const step = 500;
 
-type Row = Tables["history"];
-type RowQuery = SelectQueryBuilder<Tables, "history", Row>;
+type HistoryRow = Tables["history"];
+type RowQuery = SelectQueryBuilder<Tables, "history", HistoryRow>;
 
 /**
  * Yields the rows of the history that match `narrow`, oldest first, in pages of several hundred. The last page may be
@@ -14,7 +14,7 @@ type RowQuery = SelectQueryBuilder<Tables, "history", Row>;
 export async function* historyRows(
   reads: Kysely<Tables>,
   narrow: (rows: RowQuery) => RowQuery,
-): AsyncGenerator<readonly Row[]> {
+): AsyncGenerator<readonly HistoryRow[]> {
   let last = { revision: 0, position: -1 };
   for (;;) {
     const { revision, position } = last;
@@ -27,6 +27,6 @@ export async function* historyRows(
       .execute();
     yield rows;
     if (rows.length < step) return;
-    last = rows.at(-1) as Row;
+    last = rows.at(-1) as HistoryRow;
   }
 }

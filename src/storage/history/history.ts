@@ -9,7 +9,7 @@ import type { Change, History } from "../store.ts";
 
 export function historyOf(
   { reads }: Database,
-  past: PastObjects,
+  pastObjects: PastObjects,
   retained: Retained,
 ): Omit<History, "verify" | "onHeld"> {
   const changesOf = async (accountId: string, revision: number, limit?: number): Promise<readonly Change[]> => {
@@ -22,7 +22,7 @@ export function historyOf(
     return rows.map((row) => {
       const { prior_revision, prior_doc, ...after } = row;
       const before = { ...after, revision: prior_revision ?? 0, doc: prior_doc };
-      return { kind: row.kind, id: row.id, before: past.read(before), after: past.read(after) };
+      return { kind: row.kind, id: row.id, before: pastObjects.read(before), after: pastObjects.read(after) };
     });
   };
 
@@ -39,7 +39,7 @@ export function historyOf(
       .execute();
     const changed = [];
     for (const { kind, id } of rows) {
-      changed.push({ kind, id, past: await past.at(revision, accountId, kind, id) });
+      changed.push({ kind, id, past: await pastObjects.at(revision, accountId, kind, id) });
     }
     return changed;
   };
@@ -49,9 +49,10 @@ export function historyOf(
       return retained.oldest;
     },
     objectAt: (revision, accountId, kind, id) =>
-      whileRetained(retained, revision, () => past.at(revision, accountId, kind, id)),
-    pageAt: (revision, ...wanted) => whileRetained(retained, revision, () => past.pageAt(revision, ...wanted)),
-    childrenAt: (revision, ...wanted) => whileRetained(retained, revision, () => past.childrenAt(revision, ...wanted)),
+      whileRetained(retained, revision, () => pastObjects.at(revision, accountId, kind, id)),
+    pageAt: (revision, ...wanted) => whileRetained(retained, revision, () => pastObjects.pageAt(revision, ...wanted)),
+    childrenAt: (revision, ...wanted) =>
+      whileRetained(retained, revision, () => pastObjects.childrenAt(revision, ...wanted)),
     changesOf: (accountId, revision, limit) =>
       whileRetained(retained, revision, () => changesOf(accountId, revision, limit)),
     changedSince: (accountId, revision, limit) =>

@@ -3,8 +3,8 @@
  * monotonic clock. Revisions are no evidence, because a write under a wrong clock has a wrong date.
  */
 import type { Clock } from "../../lib/clock.ts";
-import type { Step } from "../database/database.ts";
-import { placeholder } from "../database/insert.ts";
+import type { DatabaseStep } from "../database/database.ts";
+import { renderPlaceholder } from "../database/insert.ts";
 import type { Dialect } from "../database/insert.ts";
 import { dayMs } from "../../lib/durations.ts";
 
@@ -47,12 +47,12 @@ export class KnownTime {
   }
 
   /** Returns the steps that store the known time, if it is due. */
-  steps(dialect: Dialect): readonly Step[] {
+  steps(dialect: Dialect): readonly DatabaseStep[] {
     const nowMs = Math.round(this.now());
     if (nowMs - this.#storedMs < storeEveryMs) return [];
     this.#storedMs = nowMs;
     const sql =
-      `insert into known_time (id, at_ms) values (1, ${placeholder(dialect, 0)}) ` +
+      `insert into known_time (id, at_ms) values (1, ${renderPlaceholder(dialect, 0)}) ` +
       "on conflict (id) do update set at_ms = excluded.at_ms where known_time.at_ms < excluded.at_ms";
     return [{ sql, parameters: [nowMs] }];
   }

@@ -29,7 +29,7 @@ export interface PastObjects {
 type Reads = Database["reads"];
 
 /** @param ownerField the field that names the owner of a kind's objects */
-export function pastObjectsOf(
+export function makePastObjects(
   reads: Reads,
   documents: Documents,
   ownerField: (kind: string) => string | undefined,
@@ -42,7 +42,7 @@ export function pastObjectsOf(
     const objects: StoredObject[] = [];
     let below = beforeId;
     for (;;) {
-      const rows = await lastRows(reads, { revision, accountId, kind, beforeId: below, owner });
+      const rows = await readLastRows(reads, { revision, accountId, kind, beforeId: below, owner });
       for (const row of rows) {
         const object = read(row) as StoredObject;
         // The text may also match elsewhere in a document.
@@ -59,7 +59,7 @@ export function pastObjectsOf(
     pageAt,
     childrenAt: (revision, accountId, kind, parentIds) =>
       childrenOf(pageAt, ownerField(kind) ?? "", revision, accountId, kind, parentIds),
-    at: async (revision, accountId, kind, id) => read(await lastRow(reads, revision, accountId, kind, id)),
+    at: async (revision, accountId, kind, id) => read(await readLastRow(reads, revision, accountId, kind, id)),
   };
 }
 
@@ -89,7 +89,7 @@ async function childrenOf(
 }
 
 /** Returns the last row of an object up to a revision. */
-function lastRow(
+function readLastRow(
   reads: Reads,
   revision: number,
   accountId: string,
@@ -118,7 +118,7 @@ interface WantedRows {
 }
 
 /** Returns the last rows of the kind's objects up to a revision, newest object first. */
-function lastRows(reads: Reads, { revision, accountId, kind, beforeId, owner }: WantedRows): Promise<PastRow[]> {
+function readLastRows(reads: Reads, { revision, accountId, kind, beforeId, owner }: WantedRows): Promise<PastRow[]> {
   let rows = reads
     .selectFrom("history as row")
     .select(["row.id", "row.account_id", "row.kind", "row.revision", "row.created_at", "row.doc"])

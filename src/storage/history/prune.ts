@@ -2,7 +2,7 @@
  * Retention: deletes expired data in the background, in small commits between those of writes. The anchor shows the
  * next step where the previous one ended.
  */
-import { timestamp } from "../../lib/clock.ts";
+import { formatTimestamp } from "../../lib/clock.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { SettledTime } from "../../lib/settled-time.ts";
@@ -12,14 +12,14 @@ import { anchorSteps, lastPosition, readAnchor, sumWith } from "./anchor.ts";
 import type { Anchor } from "./anchor.ts";
 import type { KnownTime } from "./known-time.ts";
 import { answerLifeMs } from "../commits/idempotency.ts";
-import type { Database, Step, Tables } from "../database/database.ts";
+import type { Database, DatabaseStep, Tables } from "../database/database.ts";
 import type { Documents } from "../rows/documents.ts";
-import { placeholder } from "../database/insert.ts";
+import { renderPlaceholder } from "../database/insert.ts";
 import type { Retained } from "./retention.ts";
 import { rowsWithPrior } from "./prior-row.ts";
 import type { Sealer } from "../sealing/sealing.ts";
 import type { Cursor } from "../store.ts";
-import { asWritten, walkChain } from "./verify.ts";
+import { asWritten, walkChain } from "./verify-history.ts";
 import { dayMs } from "../../lib/durations.ts";
 
 export interface PrunerOptions {
@@ -38,7 +38,7 @@ export interface PrunerOptions {
   /** Only the holder of this job prunes. */
   readonly job: Job;
   /** Same as `Writer.maintain`. */
-  readonly store: (steps: readonly Step[]) => Promise<void>;
+  readonly store: (steps: readonly DatabaseStep[]) => Promise<void>;
 }
 
 export interface Pruner {
@@ -66,7 +66,7 @@ const noticeMs = 2 * 60 * 60 * 1000;
 const maxBehindMs = 5 * 60 * 1000;
 /** Rows named in one statement. */
 const chunkRows = 64;
-type Row = Tables["history"];
+type PrunedRow = Tables["history"];
 
 export function startPruning(options: PrunerOptions): Pruner {
   const { clock, retained, log } = options;
@@ -117,11 +117,11 @@ async function pruneStep(options: PrunerOptions, notice: Notice): Promise<boolea
   const { database, sealer, known, time, store } = options;
   const isKnown = known.accepts(time.now());
   const { anchor, sealed } = await readAnchor(database.reads, sealer);
-  const to = await lastTooOld(options, anchor.revision);
-  options.held(isKnown || to === undefined ? undefined : whyHeld(options));
+  const to = await findLastExpired(options, anchor.revision);
+  options.held(isKnown || to === undefined ? undefined : explainHeld(options));
   if (!options.job.isHeld()) return false;
   const forgot = await forgetAnswers(options);
-  const swept = await sweep(options, anchor, sealed);
+  const swept = await sweepRows(options, anchor, sealed);
   const cut = !swept && isKnown && to !== undefined && (await cutOff(options, notice, anchor, sealed, to));
   if (swept || cut || forgot) return true;
   const steps = known.steps(database.dialect);
@@ -130,8 +130,8 @@ async function pruneStep(options: PrunerOptions, notice: Notice): Promise<boolea
 }
 
 /** Includes the known time, so the operator can see whether the clock or the evidence is wrong. */
-function whyHeld({ known, time }: PrunerOptions): string {
-  const [now, last] = [time.now(), known.now()].map((at) => timestamp(at).slice(0, 10));
+function explainHeld({ known, time }: PrunerOptions): string {
+  const [now, last] = [time.now(), known.now()].map((at) => formatTimestamp(at).slice(0, 10));
   return (
     `delete old revisions: the clock says ${now}, but by the time that has passed since the server last knew it, it is ` +
     `${last}; nothing is deleted. Set the clock if it is wrong. If it is right, restart with --clock-confirmed ${now}`
@@ -151,7 +151,7 @@ async function forgetAnswers(options: PrunerOptions): Promise<boolean> {
     .execute();
   const newest = old.at(-1)?.created_ms;
   if (newest === undefined) return false;
-  const text = `delete from idempotency where created_ms <= ${placeholder(database.dialect, 0)}`;
+  const text = `delete from idempotency where created_ms <= ${renderPlaceholder(database.dialect, 0)}`;
   await store([{ sql: text, parameters: [newest] }]);
   return old.length === maxAnswers;
 }
@@ -170,7 +170,7 @@ async function redateAnswers(options: PrunerOptions): Promise<void> {
     .where("created_ms", ">", limit)
     .executeTakeFirstOrThrow();
   if (late === 0) return;
-  const [to, above] = [placeholder(dialect, 0), placeholder(dialect, 1)];
+  const [to, above] = [renderPlaceholder(dialect, 0), renderPlaceholder(dialect, 1)];
   const sql = `update idempotency set created_ms = ${to} where created_ms > ${above}`;
   await store([{ sql, parameters: [now, limit] }]);
 }
@@ -196,7 +196,7 @@ async function cutOff(
   await store(
     anchorSteps(dialect, sealer, sealed, next, (stands) => [
       {
-        sql: `delete from revisions where ${stands.sql} and revision <= ${placeholder(dialect, 1)}`,
+        sql: `delete from revisions where ${stands.sql} and revision <= ${renderPlaceholder(dialect, 1)}`,
         parameters: [stands.parameter, end.revision],
       },
     ]),
@@ -213,7 +213,7 @@ async function isAnnounced(options: PrunerOptions, notice: Notice, { revision: f
   const now = time.now();
   const { jumps } = time;
   if (notice.jumps === jumps) return clock.monotonic() >= notice.until;
-  const oldest = timestamp(now - settings.historyDays * dayMs);
+  const oldest = formatTimestamp(now - settings.historyDays * dayMs);
   const { count, last } = await database.reads
     .selectFrom("revisions")
     .select((row) => [row.fn.countAll<number>().as("count"), row.fn.max("revision").as("last")])
@@ -235,7 +235,7 @@ async function isAnnounced(options: PrunerOptions, notice: Notice, { revision: f
  * Returns the last of the next revisions that has expired and fits in one step. The newest revision always stays. So
  * does every revision from the first unexpired one, whatever later dates say.
  */
-async function lastTooOld(
+async function findLastExpired(
   { database: { reads }, settings: { historyDays }, time }: PrunerOptions,
   from: number,
 ): Promise<number | undefined> {
@@ -249,7 +249,7 @@ async function lastTooOld(
     .orderBy("revision")
     .limit(maxRevisions + 1)
     .execute();
-  const newest = await newestAt(reads);
+  const newest = await readNewestTime(reads);
   // A clock that is behind the newest revision may be wrong.
   if (newest === undefined || now < newest - maxBehindMs) return undefined;
   const isTooOld = ({ at }: { readonly at: string }): boolean => Date.parse(at) < before;
@@ -272,7 +272,7 @@ async function lastTooOld(
 }
 
 /** Time of the newest revision, milliseconds since 1970; undefined if there is none. */
-export async function newestAt(reads: Database["reads"]): Promise<number | undefined> {
+export async function readNewestTime(reads: Database["reads"]): Promise<number | undefined> {
   const newest = await reads
     .selectFrom("revisions")
     .select("at")
@@ -283,10 +283,10 @@ export async function newestAt(reads: Database["reads"]): Promise<number | undef
 }
 
 /** Deletes the rows that the next of the anchor's rows replace: the state before them can no longer be requested. */
-async function sweep(options: PrunerOptions, anchor: Anchor, sealed: string): Promise<boolean> {
+async function sweepRows(options: PrunerOptions, anchor: Anchor, sealed: string): Promise<boolean> {
   const { database, documents, sealer, store } = options;
   if (anchor.swept.revision === anchor.revision && anchor.swept.position === lastPosition) return false;
-  const { isLast, swept, removed } = await replaced(database, anchor);
+  const { isLast, swept, removed } = await findReplaced(database, anchor);
   const next: Anchor = {
     ...anchor,
     swept: isLast ? { revision: anchor.revision, position: lastPosition } : swept,
@@ -299,11 +299,14 @@ async function sweep(options: PrunerOptions, anchor: Anchor, sealed: string): Pr
   const { dialect } = database;
   await store(
     anchorSteps(dialect, sealer, sealed, next, (stands) => {
-      const steps: Step[] = [];
+      const steps: DatabaseStep[] = [];
       for (let at = 0; at < removed.length; at += chunkRows) {
         const rows = removed.slice(at, at + chunkRows);
         const named = rows.map((_, index) => {
-          const [revision, position] = [placeholder(dialect, 2 * index + 1), placeholder(dialect, 2 * index + 2)];
+          const [revision, position] = [
+            renderPlaceholder(dialect, 2 * index + 1),
+            renderPlaceholder(dialect, 2 * index + 2),
+          ];
           return `(revision = ${revision} and position = ${position})`;
         });
         steps.push({
@@ -320,10 +323,10 @@ async function sweep(options: PrunerOptions, anchor: Anchor, sealed: string): Pr
 /**
  * Returns, for the next of the anchor's rows, each row that one of them replaced, and those rows that are deletions.
  */
-async function replaced(
+async function findReplaced(
   { reads }: Database,
   { revision: upTo, swept: { revision, position } }: Anchor,
-): Promise<{ readonly isLast: boolean; readonly swept: Cursor; readonly removed: readonly Row[] }> {
+): Promise<{ readonly isLast: boolean; readonly swept: Cursor; readonly removed: readonly PrunedRow[] }> {
   const rows = await rowsWithPrior(reads)
     .select(["prior.position as prior_position", "prior.created_at as prior_created_at"])
     .where("row.revision", "<=", upTo)
@@ -333,8 +336,8 @@ async function replaced(
     .orderBy("row.position")
     .limit(maxRows)
     .execute();
-  const removed = new Map<string, Row>();
-  const remove = (row: Row): void => void removed.set(`${row.revision} ${row.position}`, row);
+  const removed = new Map<string, PrunedRow>();
+  const remove = (row: PrunedRow): void => void removed.set(`${row.revision} ${row.position}`, row);
   for (const { prior_revision, prior_position, prior_created_at, prior_doc, ...row } of rows) {
     if (prior_revision !== null) {
       remove({

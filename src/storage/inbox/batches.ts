@@ -1,19 +1,19 @@
 /** Group commit: everything that arrives while a transaction runs shares the next one. */
-import type { InboxEngine, InboxStep, Row } from "./engine.ts";
-import type { SealedMessage } from "./messages.ts";
+import type { InboxEngine, InboxStep, InboxRow } from "./inbox-engine.ts";
+import type { SealedMessage } from "./inbox-messages.ts";
 
-export interface Work {
+export interface BatchWork {
   readonly steps: readonly InboxStep[];
   /** Names that no other node may write meanwhile. */
   readonly locks?: readonly string[];
   readonly messages?: readonly SealedMessage[];
 }
 
-type Result = readonly (readonly Row[])[];
+type BatchResult = readonly (readonly InboxRow[])[];
 
-interface Item {
-  readonly work: Work;
-  readonly resolve: (rows: Result) => void;
+interface BatchItem {
+  readonly work: BatchWork;
+  readonly resolve: (rows: BatchResult) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -26,7 +26,7 @@ const deadlock = "40P01";
 
 export class Batches {
   readonly #engine: InboxEngine;
-  #waiting: Item[] = [];
+  #waiting: BatchItem[] = [];
   #isRunning = false;
 
   constructor(engine: InboxEngine) {
@@ -37,7 +37,7 @@ export class Batches {
    * Resolves once the work is on disk, with the rows of each step. For messages, the ids of all that were stored in the
    * transaction follow.
    */
-  write(work: Work): Promise<Result> {
+  write(work: BatchWork): Promise<BatchResult> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ work, resolve, reject });
       if (!this.#isRunning) this.#start();
@@ -86,7 +86,7 @@ export class Batches {
     return count;
   }
 
-  async #write(...work: Parameters<InboxEngine["write"]>): Promise<Result> {
+  async #write(...work: Parameters<InboxEngine["write"]>): Promise<BatchResult> {
     try {
       return await this.#engine.write(...work);
     } catch (error) {
@@ -96,7 +96,7 @@ export class Batches {
   }
 
   /** SQLite has one writer. On PostgreSQL every node locks in the same order. */
-  #locks(items: readonly Item[]): readonly InboxStep[] {
+  #locks(items: readonly BatchItem[]): readonly InboxStep[] {
     if (this.#engine.dialect === "sqlite") return [];
     const names = [...new Set(items.flatMap(({ work }) => work.locks ?? []))].sort();
     return names.map((name) => ({

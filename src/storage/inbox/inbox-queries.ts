@@ -1,7 +1,7 @@
 /** What users see of inboxes and do with their messages. */
-import { present } from "./engine.ts";
-import type { InboxEngine, InboxStep, Row } from "./engine.ts";
-import type { InboxState } from "./messages.ts";
+import { present } from "./inbox-engine.ts";
+import type { InboxEngine, InboxStep, InboxRow } from "./inbox-engine.ts";
+import type { InboxState } from "./inbox-messages.ts";
 
 /** Every field that is set must match. */
 export interface MessageFilter {
@@ -87,7 +87,7 @@ export class InboxQueries {
     limit: number,
     beforeId?: string,
   ): Promise<readonly MessageRow[]> {
-    const { sql, parameters } = selected(columns, accountId, filter, beforeId);
+    const { sql, parameters } = selectMessages(columns, accountId, filter, beforeId);
     const rows = await this.#engine.read({
       sql: `${sql} order by seq desc limit ?`,
       parameters: [...parameters, limit],
@@ -97,14 +97,14 @@ export class InboxQueries {
 
   /** Returns the message of the account with this id, if there is one. */
   async find(accountId: string, id: string): Promise<readonly MessageRow[]> {
-    const { sql, parameters } = selected(columns, accountId, {}, undefined, id);
+    const { sql, parameters } = selectMessages(columns, accountId, {}, undefined, id);
     return (await this.#engine.read({ sql, parameters })).map(messageOf);
   }
 
   async #count(accountId: string, filter: MessageFilter, states: readonly InboxState[]): Promise<number> {
-    const { sql, parameters } = selected("seq, state", accountId, filter);
+    const { sql, parameters } = selectMessages("seq, state", accountId, filter);
     const [row] = await this.#engine.read({
-      sql: `select count(*) as count from (${sql}) as found where state in (${listed(states)})`,
+      sql: `select count(*) as count from (${sql}) as found where state in (${renderStates(states)})`,
       parameters,
     });
     return Number(row?.["count"] ?? 0);
@@ -282,11 +282,11 @@ export class InboxQueries {
     states: readonly InboxState[],
     change: string,
   ): Promise<readonly string[]> {
-    const { sql, parameters } = selected("seq, state", accountId, filter, undefined, id);
+    const { sql, parameters } = selectMessages("seq, state", accountId, filter, undefined, id);
     const [rows = []] = await this.#engine.write([
       {
-        sql: `update inbox_messages ${change} where state in (${listed(states)}) and seq in (
-          select seq from (${sql}) as found where state in (${listed(states)}) order by seq limit ${maxChanged})
+        sql: `update inbox_messages ${change} where state in (${renderStates(states)}) and seq in (
+          select seq from (${sql}) as found where state in (${renderStates(states)}) order by seq limit ${maxChanged})
           returning route_id`,
         parameters,
       },
@@ -295,12 +295,12 @@ export class InboxQueries {
   }
 }
 
-function listed(states: readonly InboxState[]): string {
+function renderStates(states: readonly InboxState[]): string {
   return states.map((state) => `'${state}'`).join(", ");
 }
 
 /** Returns a select of the account's matching messages, without order. */
-function selected(
+function selectMessages(
   what: string,
   accountId: string,
   { routeId, state, provider, eventType, since, text }: MessageFilter,
@@ -339,7 +339,7 @@ function selected(
   };
 }
 
-function messageOf(row: Row): MessageRow {
+function messageOf(row: InboxRow): MessageRow {
   return {
     seq: Number(row["seq"]),
     id: String(row["id"]),

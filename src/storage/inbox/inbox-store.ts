@@ -2,10 +2,10 @@
 import { readPayload } from "../../lib/inbox-payload.ts";
 import type { Sealer } from "../sealing/sealing.ts";
 import { Batches } from "./batches.ts";
-import { present } from "./engine.ts";
+import { present } from "./inbox-engine.ts";
 import { InboxQueries } from "./inbox-queries.ts";
-import type { InboxEngine, InboxStep, Row } from "./engine.ts";
-import type { AttemptResult, ClaimedMessage, NewMessage, SealedMessage, Verdict } from "./messages.ts";
+import type { InboxEngine, InboxStep, InboxRow } from "./inbox-engine.ts";
+import type { AttemptResult, ClaimedMessage, NewMessage, SealedMessage, DeliveryVerdict } from "./inbox-messages.ts";
 import { statementsFor } from "./statements.ts";
 import type { Statements } from "./statements.ts";
 
@@ -52,7 +52,7 @@ export class InboxStore {
   async claim(routeId: string, limit: number, concurrency: number): Promise<readonly ClaimedMessage[]> {
     const parameters = [this.#holder, leaseMs, routeId, limit, concurrency, routeId];
     const [rows = []] = await this.#batches.write({ steps: [{ sql: this.#statements.claim, parameters }] });
-    return rows.map(claimedOf).sort((one, other) => one.seq - other.seq);
+    return rows.map(toClaimedMessage).sort((one, other) => one.seq - other.seq);
   }
 
   /** Returns a message's request. Throws if it was deleted meanwhile. */
@@ -65,7 +65,7 @@ export class InboxStore {
   }
 
   /** Stores the result of an attempt, unless the lease was lost. */
-  async settle(message: ClaimedMessage, result: AttemptResult, verdict: Verdict): Promise<void> {
+  async settle(message: ClaimedMessage, result: AttemptResult, verdict: DeliveryVerdict): Promise<void> {
     const { seq, routeId, line, attempt } = message;
     const { status = null, error = null, durationMs } = result;
     const mine = [seq, this.#holder, attempt];
@@ -128,11 +128,11 @@ export class InboxStore {
   }
 }
 
-function usageOf(row: Row): Usage {
+function usageOf(row: InboxRow): Usage {
   return { messages: Number(row["messages"]), bytes: Number(row["bytes"]) };
 }
 
-function claimedOf(row: Row): ClaimedMessage {
+function toClaimedMessage(row: InboxRow): ClaimedMessage {
   const attempt = Number(row["attempts"]);
   return {
     seq: Number(row["seq"]),

@@ -1,5 +1,5 @@
 /** New messages as a database takes them: the columns of all as one text, and the sealed payloads of all as one buffer. */
-import type { SealedMessage } from "./messages.ts";
+import type { SealedMessage } from "./inbox-messages.ts";
 
 export interface PackedMessage extends Omit<SealedMessage, "sealed"> {
   /** Where the sealed payload is. */

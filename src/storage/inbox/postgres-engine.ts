@@ -2,11 +2,11 @@ import { Pool } from "pg";
 import type { PoolClient } from "pg";
 import type { Log } from "../../lib/log.ts";
 import { leavesConnection } from "../postgres/reads.ts";
-import { serverAt } from "../postgres/server.ts";
-import type { InboxEngine, InboxStep, Row } from "./engine.ts";
+import { serverAt } from "../postgres/postgres-server.ts";
+import type { InboxEngine, InboxStep, InboxRow } from "./inbox-engine.ts";
 import { packed } from "./packed-messages.ts";
 import { putMessages } from "./postgres-put.ts";
-import { tablesOf } from "./tables.ts";
+import { tablesOf } from "./inbox-tables.ts";
 
 /** Held while a node creates the tables, because `create table if not exists` of two nodes can conflict. */
 const creationKey = 7_205_759_403_792_797;
@@ -29,7 +29,7 @@ export function postgresEngine(url: string, log: Log): InboxEngine {
     try {
       await first.query("begin");
       await first.query("select pg_advisory_xact_lock($1)", [creationKey]);
-      for (const text of tablesOf("postgres")) if (!(await exists(first, text))) await first.query(text);
+      for (const text of tablesOf("postgres")) if (!(await isCreated(first, text))) await first.query(text);
       await first.query("commit");
     } finally {
       await first.end().catch(() => undefined);
@@ -38,7 +38,7 @@ export function postgresEngine(url: string, log: Log): InboxEngine {
     server.follow(opened);
     opened.on("error", (error) => log.warn("a database connection of the inboxes broke", { error }));
     // A stored message is on disk, so asynchronous commits are turned off.
-    opened.on("connect", (client) => void client.query(durably).catch(ignore));
+    opened.on("connect", (client) => void client.query(durably).catch(ignoreError));
     return opened;
   };
   const using = async <T>(work: (client: PoolClient) => Promise<T>): Promise<T> => {
@@ -49,20 +49,20 @@ export function postgresEngine(url: string, log: Log): InboxEngine {
     });
     const client = await opened.connect();
     let failed: unknown;
-    client.on("error", ignore);
+    client.on("error", ignoreError);
     try {
       return await work(client);
     } catch (error) {
       failed = error;
       throw error;
     } finally {
-      client.off("error", ignore);
+      client.off("error", ignoreError);
       client.release(failed !== undefined && !leavesConnection(failed));
     }
   };
-  const run = async (client: PoolClient, { sql, parameters }: InboxStep): Promise<readonly Row[]> => {
-    const { rows } = await client.query({ text: numbered(sql), values: [...parameters], ...server.bounds() });
-    return rows as readonly Row[];
+  const run = async (client: PoolClient, { sql, parameters }: InboxStep): Promise<readonly InboxRow[]> => {
+    const { rows } = await client.query({ text: numberParameters(sql), values: [...parameters], ...server.bounds() });
+    return rows as readonly InboxRow[];
   };
   const begin = async (client: PoolClient): Promise<void> => {
     try {
@@ -75,7 +75,7 @@ export function postgresEngine(url: string, log: Log): InboxEngine {
     using(async (client) => {
       await begin(client);
       try {
-        const results: (readonly Row[])[] = [];
+        const results: (readonly InboxRow[])[] = [];
         for (const step of steps) results.push(await run(client, step));
         if (messages.length > 0) {
           const { text, sealed } = packed(messages);
@@ -84,7 +84,7 @@ export function postgresEngine(url: string, log: Log): InboxEngine {
         await client.query({ text: "commit", ...server.bounds() });
         return results;
       } catch (error) {
-        if (leavesConnection(error)) await client.query("rollback").catch(ignore);
+        if (leavesConnection(error)) await client.query("rollback").catch(ignoreError);
         throw error;
       }
     });
@@ -111,19 +111,19 @@ export function postgresEngine(url: string, log: Log): InboxEngine {
  * Whether the table or index of a `create … if not exists` is there. Creating an index locks its table first, and the
  * locks of several tables can be in a circle with those of another node's writes.
  */
-async function exists(client: Pick<PoolClient, "query">, text: string): Promise<boolean> {
+async function isCreated(client: Pick<PoolClient, "query">, text: string): Promise<boolean> {
   const name = /^\s*create (?:table|index) if not exists (\w+)/.exec(text)?.[1];
   const { rows } = await client.query("select to_regclass($1) is not null as found", [name]);
   return (rows as readonly { readonly found: boolean }[])[0]?.found === true;
 }
 
 /** An error of a broken connection also rejects the query that waits for it. */
-function ignore(): void {}
+function ignoreError(): void {}
 
 const texts = new Map<string, string>();
 
 /** Returns the statement with `$1`, `$2` and so on instead of `?`. */
-function numbered(sql: string): string {
+function numberParameters(sql: string): string {
   const known = texts.get(sql);
   if (known !== undefined) return known;
   let at = 0;

@@ -1,5 +1,5 @@
 /** The statement that stores new messages in PostgreSQL, whatever their number. */
-import { present } from "./engine.ts";
+import { present } from "./inbox-engine.ts";
 
 const now = present.postgres;
 

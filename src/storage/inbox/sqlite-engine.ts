@@ -1,7 +1,7 @@
 import { closeSync, openSync } from "node:fs";
 import type { Worker } from "node:worker_threads";
 import { startThreadProgram } from "../../lib/thread-programs.ts";
-import type { InboxEngine, InboxStep, Row } from "./engine.ts";
+import type { InboxEngine, InboxStep, InboxRow } from "./inbox-engine.ts";
 import { packed } from "./packed-messages.ts";
 import type { PackedMessages } from "./packed-messages.ts";
 
@@ -17,14 +17,14 @@ export type ToThread =
 
 export interface FromThread {
   readonly call: number;
-  readonly rows?: readonly (readonly Row[])[];
+  readonly rows?: readonly (readonly InboxRow[])[];
   readonly error?: unknown;
 }
 
-type Result = readonly (readonly Row[])[];
+type StepsResult = readonly (readonly InboxRow[])[];
 
-interface Waiting {
-  resolve(rows: Result): void;
+interface PendingSteps {
+  resolve(rows: StepsResult): void;
   reject(error: unknown): void;
 }
 
@@ -67,7 +67,7 @@ export function sqliteEngine(file: string): InboxEngine {
 /** Starts with the first request, and again with the next request if it died. */
 class Thread {
   readonly #file: string;
-  readonly #waiting = new Map<number, Waiting>();
+  readonly #waiting = new Map<number, PendingSteps>();
   #lastCall = 0;
   #isClosed = false;
   #thread: Worker | undefined;
@@ -78,7 +78,7 @@ class Thread {
   }
 
   /** @param messages their buffer moves to the thread */
-  async ask(isRead: boolean, steps: readonly InboxStep[], messages?: PackedMessages): Promise<Result> {
+  async ask(isRead: boolean, steps: readonly InboxStep[], messages?: PackedMessages): Promise<StepsResult> {
     if (this.#isClosed) throw new Error("use the inboxes: they are closed");
     const running = (this.#thread ??= this.#start());
     const call = (this.#lastCall += 1);
@@ -102,7 +102,7 @@ class Thread {
 
   #start(): Worker {
     closeSync(openSync(this.#file, "a", 0o600));
-    const program = new URL("./sqlite-thread.ts", import.meta.url);
+    const program = new URL("./inbox-sqlite-thread.ts", import.meta.url);
     const started = startThreadProgram(program, { name: "inboxes", workerData: this.#file });
     let failure: unknown = new Error("the thread of the inboxes has stopped");
     started.on("message", ({ call, rows, error }: FromThread) => {

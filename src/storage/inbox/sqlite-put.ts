@@ -1,7 +1,7 @@
 /** Stores new messages in SQLite, within a transaction of the caller. */
 import type { SQLInputValue, StatementResultingChanges, StatementSync } from "node:sqlite";
-import type { Row } from "./engine.ts";
-import { present } from "./engine.ts";
+import type { InboxRow } from "./inbox-engine.ts";
+import { present } from "./inbox-engine.ts";
 import type { PackedMessage, PackedMessages } from "./packed-messages.ts";
 
 const now = `select ${present.sqlite} as now`;
@@ -28,12 +28,15 @@ interface Usage {
  * Returns the ids of the messages that are no duplicates.
  * @param statement prepares a text once
  */
-export function putIn(statement: (sql: string) => StatementSync, { text, sealed }: PackedMessages): readonly Row[] {
+export function putIn(
+  statement: (sql: string) => StatementSync,
+  { text, sealed }: PackedMessages,
+): readonly InboxRow[] {
   const run = (sql: string, ...parameters: SQLInputValue[]): StatementResultingChanges =>
     statement(sql).run(...parameters);
   const { now: nowMs } = statement(now).get() as { readonly now: number };
   const usages = new Map<string, Usage>();
-  const stored: Row[] = [];
+  const stored: InboxRow[] = [];
   for (const message of JSON.parse(text) as readonly PackedMessage[]) {
     const { id, accountId, routeId, key, line, bytes, at } = message;
     if (key !== "" && run(putKey, routeId, key, nowMs + message.keyMs, id, nowMs).changes === 0) continue;

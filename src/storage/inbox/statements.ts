@@ -1,5 +1,5 @@
 /** The statements that lease and end messages. Texts differ only in the clock and in how rows are locked. */
-import type { InboxEngine } from "./engine.ts";
+import type { InboxEngine } from "./inbox-engine.ts";
 
 export type Statements = ReturnType<typeof statementsFor>;
 
@@ -14,7 +14,7 @@ export function statementsFor(now: string, dialect: InboxEngine["dialect"]) {
     claim: `update inbox_messages set state = 'sending', holder = ?, lease_ms = ${now} + cast(? as bigint),
         attempts = attempts + 1
       where seq in (select seq from inbox_messages where route_id = ? and state = 'waiting' and due_ms <= ${now}
-        order by due_ms, seq limit ${least("cast(? as bigint)", "cast(? as bigint) - (select count(*) from inbox_messages where route_id = ? and state = 'sending')", dialect)} ${skipping})
+        order by due_ms, seq limit ${renderLeast("cast(? as bigint)", "cast(? as bigint) - (select count(*) from inbox_messages where route_id = ? and state = 'sending')", dialect)} ${skipping})
       returning seq, id, account_id, route_id, attempts, restarted_at, line, bytes`,
     putAttempt: `insert into inbox_attempts (seq, number, at_ms, duration_ms, status, error, node)
       select seq, cast(? as integer), ${now} - cast(? as bigint), cast(? as integer), cast(? as integer), cast(? as text),
@@ -41,7 +41,7 @@ export function statementsFor(now: string, dialect: InboxEngine["dialect"]) {
   };
 }
 
-function least(one: string, other: string, dialect: InboxEngine["dialect"]): string {
+function renderLeast(one: string, other: string, dialect: InboxEngine["dialect"]): string {
   // A negative limit means no limit in SQLite, and an error in PostgreSQL.
   return dialect === "sqlite" ? `max(0, min(${one}, ${other}))` : `greatest(0, least(${one}, ${other}))`;
 }

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 
 /** Returns how many webhooks in the SQLite file of a stopped server wait for their delivery. */
-export function undeliveredIn(file: string): number {
+export function countUndelivered(file: string): number {
   if (!existsSync(file)) return 0;
   const database = new DatabaseSync(file, { readOnly: true });
   try {

@@ -6,20 +6,20 @@ import { existsSync, rmSync } from "node:fs";
 import { resolve } from "node:path";
 import { sql } from "kysely";
 import type { Kysely } from "kysely";
-import { timestamp } from "../../lib/clock.ts";
+import { formatTimestamp } from "../../lib/clock.ts";
 import { CommitInDoubt, Unfit } from "../database/database.ts";
 import type { Database, Tables, Transaction } from "../database/database.ts";
 import { documentsOf } from "../rows/documents.ts";
 import { kindsOf } from "../rows/kinds.ts";
-import { eachRow } from "../state/load.ts";
-import { migrate, migrations } from "../opening/migrations.ts";
+import { readEachRow } from "../state/load.ts";
+import { migrateTables, migrations } from "../opening/migrations.ts";
 import { readHead } from "../commits/missed.ts";
-import { openDatabase } from "../opening/open.ts";
-import { isUrl } from "../place.ts";
-import type { StoreOptions } from "../opening/open.ts";
+import { openDatabase } from "../opening/open-store.ts";
+import { isUrl } from "../database-place.ts";
+import type { StoreOptions } from "../opening/open-store.ts";
 import { openKeys } from "../sealing/data-keys.ts";
 import { sealerWith } from "../sealing/sealing.ts";
-import { verify } from "../history/verify.ts";
+import { verifyHistory } from "../history/verify-history.ts";
 import { copyTable, digestOf, movedTables, tablesIn } from "../database/table-copy.ts";
 import type { MovedTable, TableDigest } from "../database/table-copy.ts";
 
@@ -84,8 +84,8 @@ async function moveBetween(source: Database, target: Database, options: MoveOpti
       await checkVersion(source.dialect, snapshot);
       return await target.transact(async (transaction) => {
         await checkEmpty(target.dialect, transaction);
-        const here: Database = { ...target, reads: transaction, transact: (work) => work(transaction) };
-        await migrate(here, migrations, { at: timestamp(options.clock.now()) });
+        const inTransaction: Database = { ...target, reads: transaction, transact: (work) => work(transaction) };
+        await migrateTables(inTransaction, migrations, { at: formatTimestamp(options.clock.now()) });
         await transaction.deleteFrom("pending").execute();
         const tables = await copyAll(snapshot, { dialect: target.dialect, transaction }, options.progress);
         return { tables, ...(await checkMoved(transaction, options)) };
@@ -127,9 +127,9 @@ async function checkMoved(
   const kinds = kindsOf(declarations);
   const sealer = sealerWith(await openKeys(target, sealingKeys));
   const documents = documentsOf(kinds, sealer);
-  await eachRow(target, kinds, (row) => void documents.read(row));
+  await readEachRow(target, kinds, (row) => void documents.read(row));
   const { revision } = await readHead(target);
-  const { brokenAt } = await verify(target, sealer, documents);
+  const { brokenAt } = await verifyHistory(target, sealer, documents);
   return { revision, ...(brokenAt !== undefined && { brokenAt }) };
 }
 

@@ -12,7 +12,7 @@ import type { Database, Tables } from "../database/database.ts";
 import { copyTable, movedTables, tablesIn } from "../database/table-copy.ts";
 import type { MovedTable } from "../database/table-copy.ts";
 import { openSqlite } from "../sqlite/sqlite.ts";
-import { migrate } from "./migrations.ts";
+import { migrateTables } from "./migrations.ts";
 import type { Migration } from "./migrations.ts";
 
 export interface BackupPlan {
@@ -44,9 +44,9 @@ export async function backUp(database: Database, plan: BackupPlan): Promise<stri
     closeSync(openSync(draft, "wx", 0o600));
     if (database.dialect === "sqlite") await sql`vacuum into ${draft}`.execute(database.reads);
     else await copyToFile(database, draft, plan);
-    flush(draft);
+    flushFile(draft);
     renameSync(draft, path);
-    flush(dirname(path));
+    flushFile(dirname(path));
   } catch (error) {
     throw new Unfit(
       `back up the database to "${path}" before migrating it: ${(error as Error).message}. Make room or make the ` +
@@ -69,9 +69,9 @@ async function copyToFile({ reads }: Database, draft: string, { steps, pending, 
       .setIsolationLevel("repeatable read")
       .execute((snapshot) =>
         file.transact(async (transaction) => {
-          const here: Database = { ...file, reads: transaction, transact: (work) => work(transaction) };
-          await migrate(
-            here,
+          const inFile: Database = { ...file, reads: transaction, transact: (work) => work(transaction) };
+          await migrateTables(
+            inFile,
             steps.filter(({ name }) => !pending.includes(name)),
             { at: "" },
           );
@@ -96,7 +96,7 @@ async function copyRecords(from: Kysely<Tables>, to: Kysely<Tables>): Promise<vo
   }
 }
 
-function flush(path: string): void {
+function flushFile(path: string): void {
   const descriptor = openSync(path, "r");
   try {
     fsyncSync(descriptor);

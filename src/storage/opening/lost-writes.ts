@@ -1,14 +1,14 @@
 /** Handles a lone server whose database is not in the state that the server last stored. */
-import { superseded } from "../database/database.ts";
+import { makeSuperseded } from "../database/database.ts";
 import { readHead } from "../commits/missed.ts";
 import { readAnew } from "../commits/read-anew.ts";
 import type { ReadAnewOptions } from "../commits/read-anew.ts";
 import type { Head } from "../rows/record.ts";
 import type { Sealer } from "../sealing/sealing.ts";
-import { verify } from "../history/verify.ts";
+import { verifyHistory } from "../history/verify-history.ts";
 
 /** Returns `recoverLostWrites` for one store. */
-export function recovering(options: Parameters<typeof recoverLostWrites>[0]) {
+export function makeRecovery(options: Parameters<typeof recoverLostWrites>[0]) {
   return (from: Head, moved: (head: Head) => void): Promise<void> => recoverLostWrites(options, from, moved);
 }
 
@@ -27,8 +27,8 @@ async function recoverLostWrites(
   const { database, documents, sealer, log } = options;
   const head = await readHead(database.reads);
   const isOwn = database.dialect === "postgres" && head.holder === from.holder && head.revision < from.revision;
-  if (!isOwn) throw superseded();
-  const { brokenAt } = await verify(database.reads, sealer, documents);
+  if (!isOwn) throw makeSuperseded();
+  const { brokenAt } = await verifyHistory(database.reads, sealer, documents);
   if (brokenAt !== undefined) {
     throw new Error(
       `store writes: the database has lost the writes after revision ${head.revision}, and its history is damaged at ` +

@@ -1,7 +1,7 @@
 /** The tables, as a list of steps. A released step is never changed; new steps are added at the end. */
 import { sql } from "kysely";
 import type { RawBuilder } from "kysely";
-import { createNodeTables } from "../cluster/tables.ts";
+import { createNodeTables } from "../cluster/node-tables.ts";
 import { writePresenceAsSets } from "../cluster/presence-sets.ts";
 import {
   claimManyAtOnce,
@@ -65,40 +65,40 @@ export interface MigrationRecord {
 }
 
 /**
- * Returns the names of the steps that `migrate` would take: all steps for a database without tables. Changes nothing.
+ * Returns the names of the steps that `migrateTables` would take: all steps for a database without tables. Changes nothing.
  * @throws Unfit if a newer version wrote the database
  */
-export async function pendingSteps(
+export async function findPendingSteps(
   database: Database,
   steps: readonly Migration[],
   version = "",
 ): Promise<readonly string[]> {
   const isEmpty = !(await hasTable(database));
-  const done = isEmpty ? new Set<string>() : await doneSteps(database, steps, version);
+  const done = isEmpty ? new Set<string>() : await readDoneSteps(database, steps, version);
   return steps.flatMap(({ name }) => (done.has(name) ? [] : [name]));
 }
 
 async function hasTable({ dialect, reads }: Pick<Database, "dialect" | "reads">): Promise<boolean> {
-  const there =
+  const query =
     dialect === "sqlite"
       ? sql`select 1 from sqlite_master where name = 'migrations'`
       : sql`select 1 where to_regclass('migrations') is not null`;
-  return (await there.execute(reads)).rows.length > 0;
+  return (await query.execute(reads)).rows.length > 0;
 }
 
-async function doneSteps(
+async function readDoneSteps(
   database: Database,
   steps: readonly Migration[],
   version: string,
 ): Promise<ReadonlySet<string>> {
   const done = await database.reads.selectFrom("migrations").selectAll().orderBy("name").execute();
   const unknown = done.filter(({ name }) => !steps.some((step) => step.name === name));
-  if (unknown.length > 0) throw newerVersion(unknown, version);
+  if (unknown.length > 0) throw makeNewerVersion(unknown, version);
   return new Set(done.map(({ name }) => name));
 }
 
 /** @param unknown the steps that this version lacks, in their order */
-function newerVersion(unknown: readonly Tables["migrations"][], version: string): Unfit {
+function makeNewerVersion(unknown: readonly Tables["migrations"][], version: string): Unfit {
   const newest = unknown.at(-1);
   const named = newest?.version ? `version ${newest.version}, ` : "";
   const backup = unknown.find((step) => step.backup)?.backup;
@@ -114,7 +114,7 @@ function newerVersion(unknown: readonly Tables["migrations"][], version: string)
  * Migrates the tables to the current version, each step in a separate transaction.
  * @throws Unfit if a newer version wrote the database: a downgrade is impossible
  */
-export async function migrate(
+export async function migrateTables(
   database: Database,
   steps: readonly Migration[],
   { at, version = "", backup }: MigrationRecord,
@@ -127,7 +127,7 @@ export async function migrate(
       .addColumn("at", "text", (column) => column.notNull())
       .execute();
   });
-  const done = await doneSteps(database, steps, version);
+  const done = await readDoneSteps(database, steps, version);
   const due = steps.filter(({ name }) => !done.has(name));
   if (due.length > 0) await addRecordColumns(database);
   for (const { name, up } of due) {
@@ -153,9 +153,9 @@ async function addRecordColumns({ dialect, transact }: Database): Promise<void> 
       postgres: sql<{ name: string }>`
         select attname as name from pg_attribute where attrelid = 'migrations'::regclass and attnum > 0`,
     }[dialect];
-    const there = (await columns.execute(transaction)).rows.map(({ name }) => name);
+    const presentColumns = (await columns.execute(transaction)).rows.map(({ name }) => name);
     for (const column of ["version", "backup"]) {
-      if (there.includes(column)) continue;
+      if (presentColumns.includes(column)) continue;
       await transaction.schema.alterTable("migrations").addColumn(column, "text").execute();
     }
   });

@@ -40,7 +40,7 @@ export async function sealStored(
     if (count === 0) return;
     log.info("values that were stored in clear text are now sealed", { rows: count });
   } else if (!isPending(toCompact)) return;
-  await compact(database, log);
+  await compactFiles(database, log);
 }
 
 async function sealObjects(transaction: Transaction, documents: Documents, kind: string): Promise<number> {
@@ -87,7 +87,7 @@ async function sealHistory(transaction: Transaction, documents: Documents, kind:
 /**
  * Files still contain replaced rows until their space is reused. If compaction fails, the next start tries it again.
  */
-async function compact(database: Database, log: Log): Promise<void> {
+async function compactFiles(database: Database, log: Log): Promise<void> {
   const texts = {
     sqlite: ["vacuum", "pragma wal_checkpoint(truncate)"],
     postgres: ["vacuum full objects", "vacuum full history"],

@@ -8,9 +8,9 @@ import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import { storeBy, transactOn } from "../database/database.ts";
 import type { Database, Tables } from "../database/database.ts";
-import { Line } from "./line.ts";
+import { PostgresLine } from "./postgres-line.ts";
 import { readingPool } from "./reads.ts";
-import { serverAt } from "./server.ts";
+import { serverAt } from "./postgres-server.ts";
 import { WritingConnection } from "./writing.ts";
 
 export interface PostgresOptions {
@@ -34,7 +34,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
   const pool = new Pool({ ...server.poolOptions("postern reads"), max: 4 });
   server.follow(pool);
   pool.on("error", (error) => log.warn("a reading database connection broke", { error }));
-  const line = isShared ? new Line({ server, clock, log }) : undefined;
+  const line = isShared ? new PostgresLine({ server, clock, log }) : undefined;
   const writes = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: connection }) });
   const reads = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: readingPool(pool, server.bounds) }) });
   const transact: Database["transact"] = (work) => transactOn(writes, work);

@@ -2,7 +2,7 @@
 import type { PostgresPool, PostgresPoolClient } from "kysely";
 import { DatabaseError } from "pg";
 import type { Pool, PoolClient } from "pg";
-import type { StatementBounds } from "./server.ts";
+import type { StatementBounds } from "./postgres-server.ts";
 
 /** Returns the pool in the form that Kysely expects. */
 export function readingPool(pool: Pool, bounds: () => StatementBounds): PostgresPool {
@@ -29,7 +29,7 @@ function handleOf(client: PoolClient, bounds: () => StatementBounds): PostgresPo
   return {
     async query(text: string, values: readonly unknown[]) {
       try {
-        return await client.query({ text, values: values.map(findable), ...bounds() });
+        return await client.query({ text, values: values.map(replaceNul), ...bounds() });
       } catch (error) {
         broken ||= !leavesConnection(error);
         throw error;
@@ -52,6 +52,6 @@ export function leavesConnection(error: unknown): boolean {
  * A client can search for any text, but PostgreSQL rejects NUL in text. No stored text contains NUL or U+0001, so
  * U+0001 instead of NUL also matches nothing, and sorts in the same place.
  */
-function findable(value: unknown): unknown {
+function replaceNul(value: unknown): unknown {
   return typeof value === "string" ? value.replaceAll("\0", "\u0001") : value;
 }

@@ -9,9 +9,9 @@ import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import { Superseded, Unconnected, Unfit } from "../database/database.ts";
 import { leavesConnection } from "./reads.ts";
-import { said } from "./server.ts";
-import type { Server } from "./server.ts";
-import { checkSession } from "./session.ts";
+import { describeError } from "./postgres-server.ts";
+import type { Server } from "./postgres-server.ts";
+import { checkSession } from "./session-settings.ts";
 
 /** Any number that nothing else in the same database uses. */
 const lockKey = 7_205_759_403_792_794;
@@ -93,7 +93,7 @@ export class WritingConnection implements PostgresPool {
         throw error;
       }
       throw new Unconnected(
-        `connect to database: no connection that can write (${said(error)}): check that the server runs, accepts writes, and allows this user`,
+        `connect to database: no connection that can write (${describeError(error)}): check that the server runs, accepts writes, and allows this user`,
         { cause: error },
       );
     }

@@ -7,7 +7,7 @@ import type { PackedDoc, Packing } from "../../schema/packed.ts";
 import type { Kinds } from "./kinds.ts";
 import type { Sealer } from "../sealing/sealing.ts";
 import type { StoredObject } from "../store.ts";
-import { kindNamed } from "./view.ts";
+import { kindNamed } from "./state-view.ts";
 
 export interface ObjectRow {
   readonly id: string;
@@ -67,7 +67,7 @@ export function documentsOf(kinds: Kinds, sealer: Sealer): Documents {
     const turn = turns.get(kind);
     if (!turn) return doc;
     return turn(doc, "", (value, path) => {
-      const text = sealedText(value);
+      const text = readSealedText(value);
       if (text === undefined) return value;
       return JSON.parse(sealer.open(text, contextOf(account_id, kind, id, path))) as unknown;
     }) as Record<string, unknown>;
@@ -108,7 +108,7 @@ export function documentsOf(kinds: Kinds, sealer: Sealer): Documents {
     const turn = turns.get(kind);
     if (!turn) return row.doc;
     return turned(row, turn, (value, path) =>
-      sealedText(value) === undefined
+      readSealedText(value) === undefined
         ? { sealed_later: sealer.seal(JSON.stringify(value), contextOf(account_id, kind, id, path)) }
         : value,
     );
@@ -165,7 +165,7 @@ const laterMark = '"sealed_later":';
  * Returns a value sealed when it was written, or later; undefined for a plain value, which stays until something seals
  * it.
  */
-function sealedText(value: unknown): string | undefined {
+function readSealedText(value: unknown): string | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   if (isSealedLater(value)) return value.sealed_later;
   return "sealed" in value && typeof value.sealed === "string" ? value.sealed : undefined;
@@ -188,7 +188,7 @@ function turnFields(fields: Fields): Turn | undefined {
     for (const [key, turn] of turns) {
       const inner = copy[key];
       // Unset fields carry no information, and are by far the most common.
-      if (inner !== null && inner !== undefined && inner !== "") copy[key] = turn(inner, join(path, key), one);
+      if (inner !== null && inner !== undefined && inner !== "") copy[key] = turn(inner, joinPath(path, key), one);
     }
     return copy;
   };
@@ -206,9 +206,9 @@ function turnField(field: Field): Turn | undefined {
       (value as readonly unknown[]).map((item, index) => turn(item, `${path}[${index}]`, one));
   }
   return (value, path, one) =>
-    Object.fromEntries(Object.entries(value as Doc).map(([key, item]) => [key, turn(item, join(path, key), one)]));
+    Object.fromEntries(Object.entries(value as Doc).map(([key, item]) => [key, turn(item, joinPath(path, key), one)]));
 }
 
-function join(path: string, key: string): string {
+function joinPath(path: string, key: string): string {
   return path === "" ? key : `${path}.${key}`;
 }

@@ -7,9 +7,9 @@ import { emptyValue, inputName } from "../../schema/doc.ts";
 import type { Doc } from "../../schema/doc.ts";
 import { packingOf } from "../../schema/packed.ts";
 import type { Packing } from "../../schema/packed.ts";
-import { references, referringFields } from "../../schema/references.ts";
+import { findReferences, referringFields } from "../../schema/references.ts";
 import type { Reference } from "../../schema/references.ts";
-import type { Claim, ResourceDeclaration, Use } from "../../schema/resource.ts";
+import type { ObjectClaim, ResourceDeclaration, Use } from "../../schema/resource.ts";
 
 export interface Declarations {
   readonly resources: readonly ResourceDeclaration[];
@@ -28,7 +28,7 @@ export interface Kind {
   readonly unrecorded: boolean;
   /** Defined for kinds with so many objects that they are stored packed. */
   readonly packing: Packing | undefined;
-  claims(doc: Doc): readonly Claim[];
+  claims(doc: Doc): readonly ObjectClaim[];
   uses(doc: Doc): readonly Use[];
   references(doc: Doc): readonly Reference[];
   /** Sets defaults for fields that were declared after `doc` was stored. */
@@ -58,7 +58,10 @@ function kindOf(
 ): Kind {
   const place = resource.modulesOn;
   const attached = modules.filter((module) => place !== undefined && module.on.includes(place));
-  const fields: Fields = { ...resource.fields, ...Object.fromEntries(attached.map((one) => [one.name, block(one)])) };
+  const fields: Fields = {
+    ...resource.fields,
+    ...Object.fromEntries(attached.map((one) => [one.name, moduleField(one)])),
+  };
   const referring = referringFields(fields);
   const owner = resource.ownedBy;
   const ownerIsReference = Object.entries(fields).some(
@@ -76,17 +79,17 @@ function kindOf(
     claims: (doc) => resource.claims?.(doc as never) ?? [],
     uses: (doc) => resource.uses?.(doc as never) ?? [],
     references(doc) {
-      const found = references(referring, doc);
+      const found = findReferences(referring, doc);
       if (owner && !ownerIsReference) {
         found.push({ path: owner.field, to: [owner.kind], id: doc[owner.field] as string });
       }
       return found;
     },
-    complete: completion(fields),
+    complete: makeCompletion(fields),
   };
 }
 
-function block(module: ModuleDeclaration): Field {
+function moduleField(module: ModuleDeclaration): Field {
   const fields = {
     enabled: f.boolean("Whether the module is applied to traffic.", { default: true }),
     ...module.fields,
@@ -109,11 +112,11 @@ function storedFields(fields: Fields): [string, Field][] {
     .map(([name, field]) => [inputName(name, field), field]);
 }
 
-function completion(fields: Fields): (doc: Record<string, unknown>) => Doc {
+function makeCompletion(fields: Fields): (doc: Record<string, unknown>) => Doc {
   const stored = storedFields(fields).map(([key, field]) => ({
     key,
     value: emptyValue(field),
-    inner: field.type === "object" ? completion(field.fields) : undefined,
+    inner: field.type === "object" ? makeCompletion(field.fields) : undefined,
   }));
   return (doc) => {
     for (const { key, value, inner } of stored) {

@@ -1,20 +1,20 @@
 /** A batch of writes as rows, and as the statements that store them in the database. */
-import { chainHash } from "../database/chain.ts";
-import type { Step, Tables } from "../database/database.ts";
+import { chainHash } from "../database/audit-chain.ts";
+import type { DatabaseStep, Tables } from "../database/database.ts";
 import type { Documents } from "./documents.ts";
-import { deleteFrom, insertInto, placeholder } from "../database/insert.ts";
+import { deleteFrom, insertInto, renderPlaceholder } from "../database/insert.ts";
 import type { Dialect } from "../database/insert.ts";
 import type { Change, WriteContext } from "../store.ts";
 
 /** A write that is ready to be stored. */
-export interface Entry {
+export interface StoredWrite {
   readonly revision: number;
   readonly at: string;
   readonly context: WriteContext;
   readonly changes: readonly Change[];
 }
 
-export type Answer = Tables["idempotency"];
+export type IdempotencyRow = Tables["idempotency"];
 
 /**
  * State of the database. `holder` identifies the process that may write. It changes with each start, and is the same
@@ -36,7 +36,7 @@ export interface Batch {
   readonly history: readonly Tables["history"][];
   readonly objects: readonly Tables["objects"][];
   readonly deleted: readonly string[];
-  readonly answers: readonly Answer[];
+  readonly answers: readonly IdempotencyRow[];
   readonly cursors: readonly Tables["cursors"][];
   /** Names of cursors that are no longer needed. */
   readonly droppedCursors: readonly string[];
@@ -46,7 +46,7 @@ export interface Batch {
 export function batchOf(
   documents: Documents,
   before: Head,
-  entries: readonly Entry[],
+  entries: readonly StoredWrite[],
   changes: Iterable<Change>,
   rest: Pick<Batch, "answers" | "cursors" | "droppedCursors">,
 ): Batch {
@@ -64,12 +64,12 @@ export function batchOf(
     const row = {
       revision,
       at,
-      account_id: storable(context.principal.accountId),
-      principal: storable(context.principal.id),
-      operation: storable(context.operation),
-      operation_id: storable(context.operationId),
-      source: context.principal.source === undefined ? null : storable(context.principal.source),
-      reason: context.reason === undefined ? null : storable(context.reason),
+      account_id: cleanText(context.principal.accountId),
+      principal: cleanText(context.principal.id),
+      operation: cleanText(context.operation),
+      operation_id: cleanText(context.operationId),
+      source: context.principal.source === undefined ? null : cleanText(context.principal.source),
+      reason: context.reason === undefined ? null : cleanText(context.reason),
     };
     hash = chainHash(hash, row, rows);
     revisions.push({ ...row, hash });
@@ -123,9 +123,9 @@ const dropObjects = deleteFrom("objects", "id");
 const dropCursors = deleteFrom("cursors", "name");
 
 /** Returns the steps that store a batch if the database is in the state from which the batch begins. */
-export function stepsOf(dialect: Dialect, batch: Batch): Step[] {
+export function stepsOf(dialect: Dialect, batch: Batch): DatabaseStep[] {
   const { before, after } = batch;
-  const place = (at: number): string => placeholder(dialect, at);
+  const place = (at: number): string => renderPlaceholder(dialect, at);
   return [
     {
       sql:
@@ -139,7 +139,7 @@ export function stepsOf(dialect: Dialect, batch: Batch): Step[] {
 }
 
 /** Returns the rows that the batch stores and deletes, without any condition. */
-export function rowSteps(dialect: Dialect, batch: Batch): Step[] {
+export function rowSteps(dialect: Dialect, batch: Batch): DatabaseStep[] {
   return [
     ...insertRevisions(dialect, batch.revisions),
     ...insertHistory(dialect, batch.history),
@@ -152,8 +152,8 @@ export function rowSteps(dialect: Dialect, batch: Batch): Step[] {
 }
 
 /** Guards a commit without a write: only the process named in the head may make it. */
-export function holderStep(dialect: Dialect, holder: string): Step {
-  const place = (at: number): string => placeholder(dialect, at);
+export function holderStep(dialect: Dialect, holder: string): DatabaseStep {
+  const place = (at: number): string => renderPlaceholder(dialect, at);
   return {
     sql: `update head set holder = ${place(0)} where id = 1 and holder = ${place(1)}`,
     parameters: [holder, holder],
@@ -162,8 +162,8 @@ export function holderStep(dialect: Dialect, holder: string): Step {
 }
 
 /** Replaces the predecessor's name with the one of `head`. Safe to repeat after a commit in doubt. */
-export function takeOverStep(dialect: Dialect, { revision, hash, holder }: Head, predecessor: string): Step {
-  const place = (at: number): string => placeholder(dialect, at);
+export function takeOverStep(dialect: Dialect, { revision, hash, holder }: Head, predecessor: string): DatabaseStep {
+  const place = (at: number): string => renderPlaceholder(dialect, at);
   return {
     sql:
       `update head set holder = ${place(0)} where id = 1 ` +
@@ -174,6 +174,6 @@ export function takeOverStep(dialect: Dialect, { revision, hash, holder }: Head,
 }
 
 /** PostgreSQL accepts neither NUL nor lone surrogates in text. */
-export function storable(text: string): string {
+export function cleanText(text: string): string {
   return text.replaceAll("\0", "\ufffd").toWellFormed();
 }

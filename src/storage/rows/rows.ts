@@ -45,7 +45,7 @@ export class Rows {
   #place = viewOf(Buffer.alloc(0));
 
   /** @param page of `pagesOfRows` */
-  open({ rows: text }: Page): void {
+  open({ rows: text }: RowPage): void {
     const most = text.length * maxBytesOfUnit;
     if (this.bytes.length < most) {
       this.bytes = Buffer.allocUnsafeSlow(most);
@@ -129,7 +129,7 @@ function afterSpace(bytes: Buffer, start: number): number {
   return at + 1;
 }
 
-export interface Page {
+export interface RowPage {
   readonly count: number;
   /** Text of the rows, each with its end. */
   readonly rows: string;
@@ -141,7 +141,7 @@ const docInText = sql`case when octet_length(doc) > ${sql.lit(maxDocBytes)} then
  * Yields all rows, the oldest of each kind first, many in one text. Reading each column as a value would take longer
  * than all later work.
  */
-export async function* pagesOfRows(reads: Database["reads"]): AsyncIterable<Page> {
+export async function* pagesOfRows(reads: Database["reads"]): AsyncIterable<RowPage> {
   const rows = reads.selectFrom("objects").selectAll().where("id", ">", "").orderBy("id").limit(step);
   const query = reads
     .selectFrom(rows.as("rows"))
@@ -155,7 +155,7 @@ export async function* pagesOfRows(reads: Database["reads"]): AsyncIterable<Page
     .compile();
   for (let last = ""; ;) {
     const parameters = query.parameters.map((one) => (one === "" ? last : one));
-    const { rows: found } = await reads.executeQuery<Found>({ ...query, parameters });
+    const { rows: found } = await reads.executeQuery<RowsPage>({ ...query, parameters });
     const [page] = found;
     const count = Number(page?.count);
     if (!page || count === 0) return;
@@ -166,11 +166,11 @@ export async function* pagesOfRows(reads: Database["reads"]): AsyncIterable<Page
 }
 
 /** Reads the document of a row with a large document. */
-export async function largeDocOf(reads: Database["reads"], id: string): Promise<string> {
+export async function readLargeDoc(reads: Database["reads"], id: string): Promise<string> {
   return (await reads.selectFrom("objects").select("doc").where("id", "=", id).executeTakeFirstOrThrow()).doc;
 }
 
-interface Found {
+interface RowsPage {
   readonly count: number | string;
   readonly last: string;
   readonly rows: string;

@@ -1,6 +1,6 @@
 import type { Kinds } from "./kinds.ts";
 import type { Change, StoredObject } from "../store.ts";
-import { kindNamed } from "./view.ts";
+import { kindNamed } from "./state-view.ts";
 
 /** Total bytes of the objects of each account. */
 export class Usage {

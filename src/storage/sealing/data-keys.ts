@@ -63,11 +63,11 @@ async function rowsOf(reads: Database["reads"]): Promise<readonly Tables["data_k
  * @throws OtherKey if it cannot
  */
 export async function checkKeys({ dialect, reads }: Database, operatorKeys: readonly Buffer[]): Promise<void> {
-  const there =
+  const query =
     dialect === "sqlite"
       ? sql`select 1 from sqlite_master where name = 'data_keys'`
       : sql`select 1 where to_regclass('data_keys') is not null`;
-  if ((await there.execute(reads)).rows.length === 0) return;
+  if ((await query.execute(reads)).rows.length === 0) return;
   unwrapAll(await reads.selectFrom("data_keys").selectAll().execute(), operatorKeys);
 }
 

@@ -11,9 +11,9 @@ const fileName = "sealing-key";
  * key seals, the others only open.
  * @throws Error if other users can read the file (P8), or if it contains anything else
  */
-export function loadSealingKey(dataDirectory: string, given?: string): readonly Buffer[] {
+export function loadSealingKey(dataDirectory: string, text?: string): readonly Buffer[] {
   return (
-    findSealingKey(dataDirectory, given) ??
+    findSealingKey(dataDirectory, text) ??
     parseKeys(createKeyFile(join(dataDirectory, fileName)), `"${join(dataDirectory, fileName)}"`)
   );
 }

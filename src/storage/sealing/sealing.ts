@@ -36,12 +36,12 @@ export function newDataKey(): DataKey {
 }
 
 export function wrapDataKey({ id, key }: DataKey, under: Buffer): string {
-  return encrypt(under, key, `data key\0${id}`).toString("base64url");
+  return encryptSecret(under, key, `data key\0${id}`).toString("base64url");
 }
 
 /** @throws Error if `under` is not the key that it was wrapped with */
 export function unwrapDataKey(id: string, wrapped: string, under: Buffer): DataKey {
-  return { id, key: decrypt(under, Buffer.from(wrapped, "base64url"), `data key\0${id}`) };
+  return { id, key: decryptSecret(under, Buffer.from(wrapped, "base64url"), `data key\0${id}`) };
 }
 
 /** Returns a key for another use than sealing secrets. */
@@ -59,7 +59,7 @@ export function sealerWith(keys: readonly DataKey[]): Sealer {
     const key = byId.get(id);
     if (!key) throw new Error(`open sealed text of ${context.replaceAll("\0", " ")}: its data key is missing`);
     try {
-      return decrypt(key, sealed, context);
+      return decryptSecret(key, sealed, context);
     } catch (error) {
       throw new Error(`open sealed text of ${context.replaceAll("\0", " ")}: it was altered or moved`, {
         cause: error,
@@ -67,12 +67,14 @@ export function sealerWith(keys: readonly DataKey[]): Sealer {
     }
   };
   return {
-    seal: (text, context) => `${newest.id}.${encrypt(newest.key, Buffer.from(text), context).toString("base64url")}`,
+    seal: (text, context) =>
+      `${newest.id}.${encryptSecret(newest.key, Buffer.from(text), context).toString("base64url")}`,
     open(sealed, context) {
       const dot = sealed.indexOf(".");
       return opened(sealed.slice(0, dot), Buffer.from(sealed.slice(dot + 1), "base64url"), context).toString();
     },
-    sealBytes: (bytes, context) => Buffer.concat([Buffer.from(`${newest.id}.`), encrypt(newest.key, bytes, context)]),
+    sealBytes: (bytes, context) =>
+      Buffer.concat([Buffer.from(`${newest.id}.`), encryptSecret(newest.key, bytes, context)]),
     openBytes(sealed, context) {
       const dot = sealed.indexOf(dotByte);
       return opened(sealed.toString("latin1", 0, Math.max(dot, 0)), sealed.subarray(dot + 1), context);
@@ -112,14 +114,14 @@ function newIv(): Buffer {
   return ivs.subarray(taken - ivBytes, taken);
 }
 
-function encrypt(key: Buffer | KeyObject, plain: Buffer, context: string): Buffer {
+function encryptSecret(key: Buffer | KeyObject, plain: Buffer, context: string): Buffer {
   const iv = newIv();
   const cipher = createCipheriv("aes-256-gcm", key, iv, { authTagLength: tagBytes });
   cipher.setAAD(Buffer.from(context));
   return Buffer.concat([iv, cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
 }
 
-function decrypt(key: Buffer | KeyObject, sealed: Buffer, context: string): Buffer {
+function decryptSecret(key: Buffer | KeyObject, sealed: Buffer, context: string): Buffer {
   if (sealed.length < ivBytes + tagBytes) throw new Error("open: too short");
   const decipher = createDecipheriv("aes-256-gcm", key, sealed.subarray(0, ivBytes), { authTagLength: tagBytes });
   decipher.setAAD(Buffer.from(context));

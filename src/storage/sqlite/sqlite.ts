@@ -6,7 +6,7 @@ import type { SqliteDatabase, SqliteStatement } from "kysely";
 import type { Log } from "../../lib/log.ts";
 import { Superseded, transactOn } from "../database/database.ts";
 import type { Database, Tables } from "../database/database.ts";
-import { openSqliteFile } from "./file.ts";
+import { openSqliteFile } from "./sqlite-file.ts";
 import { walDamage } from "./wal.ts";
 
 /**
@@ -23,7 +23,9 @@ export async function openSqlite(file: string, log: Log): Promise<Database> {
     if (damage) log.warn("the end of the database's log is damaged: writes in it are discarded", { file, ...damage });
     const opened = openSqliteFile(file, log);
     const kyselyOn = (use: "writes" | "reads"): Kysely<Tables> =>
-      new Kysely<Tables>({ dialect: new SqliteDialect({ database: adapt((sql) => opened.prepare(use, sql)) }) });
+      new Kysely<Tables>({
+        dialect: new SqliteDialect({ database: adaptToKysely((sql) => opened.prepare(use, sql)) }),
+      });
     const writes = kyselyOn("writes");
     return {
       dialect: "sqlite",
@@ -60,7 +62,7 @@ function lockFile(file: string): DatabaseSync {
 }
 
 /** Adapts node:sqlite to Kysely's dialect. */
-function adapt(prepare: (sql: string) => ReturnType<DatabaseSync["prepare"]>): SqliteDatabase {
+function adaptToKysely(prepare: (sql: string) => ReturnType<DatabaseSync["prepare"]>): SqliteDatabase {
   return {
     close: () => undefined,
     prepare(sql): SqliteStatement {

@@ -19,15 +19,15 @@ export interface WalDamage {
 
 /** Returns undefined if the log is intact or does not exist. */
 export function walDamage(file: string): WalDamage | undefined {
-  return existsSync(file) ? damageOf(readFileSync(file)) : undefined;
+  return existsSync(file) ? findDamage(readFileSync(file)) : undefined;
 }
 
-function damageOf(log: Buffer): WalDamage | undefined {
+function findDamage(log: Buffer): WalDamage | undefined {
   if (log.length === 0) return undefined;
   if (log.length < headerBytes) return { droppedBytes: log.length, droppedCommits: 0 };
   const magic = log.readUInt32BE(0);
   const bigEndian = magic === bigEndianMagic;
-  let sum: Sum = checksum(log.subarray(0, 24), [0, 0], bigEndian);
+  let sum: Sum = computeChecksum(log.subarray(0, 24), [0, 0], bigEndian);
   if ((!bigEndian && magic !== littleEndianMagic) || !sumIs(sum, log, 24)) {
     return { droppedBytes: log.length, droppedCommits: commitsFrom(log, headerBytes, pageBytesOf(log)) };
   }
@@ -36,8 +36,8 @@ function damageOf(log: Buffer): WalDamage | undefined {
     // Frames of an earlier round of the log, not yet overwritten, have other salts: the log ends before them.
     if (log.length - at >= frameHeaderBytes && !saltsMatch(log, at)) return undefined;
     if (log.length - at < frameBytes) return { droppedBytes: log.length - at, droppedCommits: 0 };
-    sum = checksum(log.subarray(at, at + 8), sum, bigEndian);
-    sum = checksum(log.subarray(at + frameHeaderBytes, at + frameBytes), sum, bigEndian);
+    sum = computeChecksum(log.subarray(at, at + 8), sum, bigEndian);
+    sum = computeChecksum(log.subarray(at + frameHeaderBytes, at + frameBytes), sum, bigEndian);
     if (!sumIs(sum, log, at + 16)) {
       return { droppedBytes: log.length - at, droppedCommits: commitsFrom(log, at, frameBytes - frameHeaderBytes) };
     }
@@ -64,7 +64,7 @@ function commitsFrom(log: Buffer, start: number, pageBytes: number): number {
 
 type Sum = readonly [number, number];
 
-function checksum(bytes: Buffer, [first, second]: Sum, bigEndian: boolean): Sum {
+function computeChecksum(bytes: Buffer, [first, second]: Sum, bigEndian: boolean): Sum {
   let one = first;
   let two = second;
   for (let at = 0; at < bytes.length; at += 8) {

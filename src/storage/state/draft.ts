@@ -4,10 +4,10 @@ import { newId } from "../../lib/ids.ts";
 import type { Doc } from "../../schema/doc.ts";
 import type { Kinds } from "../rows/kinds.ts";
 import type { Overlay } from "./overlay.ts";
-import { checkClaims, checkReferences, checkUnused, deferChecks } from "./rules.ts";
-import type { Deferred } from "./rules.ts";
+import { checkClaims, checkReferences, checkUnused, deferChecks } from "./integrity-rules.ts";
+import type { Deferred } from "./integrity-rules.ts";
 import type { Draft, StoredObject } from "../store.ts";
-import { childrenKey, kindNamed, readerOf } from "../rows/view.ts";
+import { childrenKey, kindNamed, readerOf } from "../rows/state-view.ts";
 
 export interface DraftContext {
   readonly kinds: Kinds;
@@ -43,18 +43,18 @@ export function draftOn(overlay: Overlay, context: DraftContext): { readonly dra
       if (overlay.object(accountId)?.kind !== "account") {
         throw new Error(`create ${kind}: there is no account "${accountId}"`);
       }
-      return put(undefined, stored(kind, id, accountId, revision, context.at, doc));
+      return put(undefined, toStoredObject(kind, id, accountId, revision, context.at, doc));
     },
     replace({ account_id, kind, id }, doc) {
       const before = draft.get(account_id, kind, id);
       if (!before) throw new Refusal("not_found", `${kind} "${id}" no longer exists`);
-      return put(before, stored(kind, id, account_id, revision, before.created_at, doc));
+      return put(before, toStoredObject(kind, id, account_id, revision, before.created_at, doc));
     },
     delete({ account_id, kind, id }) {
       if (ended) throw new Error(`delete ${kind} "${id}": the draft has ended; its work must be synchronous`);
       const object = draft.get(account_id, kind, id);
       if (!object) throw new Refusal("not_found", `${kind} "${id}" no longer exists`);
-      const tree = ownedTree(kinds, overlay, object);
+      const tree = collectOwned(kinds, overlay, object);
       for (const one of tree.values()) {
         if (deferred) deferred.noteDeleted(one);
         else checkUnused(kinds, overlay, one, tree);
@@ -63,7 +63,7 @@ export function draftOn(overlay: Overlay, context: DraftContext): { readonly dra
     },
     revive({ account_id, kind, id, created_at, doc }) {
       if (overlay.object(id)) throw new Error(`revive ${kind} "${id}": it exists`);
-      return put(undefined, stored(kind, id, account_id, revision, created_at, doc));
+      return put(undefined, toStoredObject(kind, id, account_id, revision, created_at, doc));
     },
     together(work) {
       if (deferred) throw new Error("write together: it is being done already");
@@ -87,7 +87,7 @@ export function draftOn(overlay: Overlay, context: DraftContext): { readonly dra
   };
 }
 
-function stored(
+function toStoredObject(
   kind: string,
   id: string,
   account_id: string,
@@ -106,7 +106,7 @@ function deepFreeze<T>(value: T): T {
 }
 
 /** Returns the object and all objects it owns, owners first. */
-function ownedTree(kinds: Kinds, overlay: Overlay, root: StoredObject): Map<string, StoredObject> {
+function collectOwned(kinds: Kinds, overlay: Overlay, root: StoredObject): Map<string, StoredObject> {
   const tree = new Map([[root.id, root]]);
   for (const { id, kind } of tree.values()) {
     for (const owned of kindNamed(kinds, kind).owns) {

@@ -2,7 +2,7 @@ import { continueAfter } from "../../lib/ids.ts";
 import type { Database } from "../database/database.ts";
 import type { Documents, ObjectRow } from "../rows/documents.ts";
 import type { Kind, Kinds } from "../rows/kinds.ts";
-import { Rows, largeDocOf, pagesOfRows } from "../rows/rows.ts";
+import { Rows, readLargeDoc, pagesOfRows } from "../rows/rows.ts";
 import { State } from "./state.ts";
 import { Usage, bytesOf } from "../rows/usage.ts";
 
@@ -10,17 +10,17 @@ import { Usage, bytesOf } from "../rows/usage.ts";
  * Passes every object's row to `take`, the oldest of each kind first.
  * @param passesOver called with undeclared kinds, whose objects are skipped. Default: an undeclared kind throws
  */
-export async function eachRow(
+export async function readEachRow(
   reads: Database["reads"],
   kinds: Kinds,
   take: (row: ObjectRow) => void,
   passesOver?: (kind: string) => void,
 ): Promise<void> {
-  await eachOfRows(reads, kinds, (rows) => take(rows.row()), passesOver);
+  await readEachOfRows(reads, kinds, (rows) => take(rows.row()), passesOver);
 }
 
-/** Same as `eachRow`, with the reader of the rows. `take` must copy what it needs immediately. */
-async function eachOfRows(
+/** Same as `readEachRow`, with the reader of the rows. `take` must copy what it needs immediately. */
+async function readEachOfRows(
   reads: Database["reads"],
   kinds: Kinds,
   take: (rows: Rows, kind: Kind) => void,
@@ -33,7 +33,7 @@ async function eachOfRows(
     let count = 0;
     while (rows.next()) {
       count += 1;
-      if (rows.isLarge) rows.largeDoc = await largeDocOf(reads, rows.idText());
+      if (rows.isLarge) rows.largeDoc = await readLargeDoc(reads, rows.idText());
       if (kind?.name !== rows.kind) kind = kinds.get(rows.kind);
       if (kind) take(rows, kind);
       else if (passesOver) passesOver(rows.kind);
@@ -51,7 +51,7 @@ export async function loadState(
 ): Promise<{ readonly state: State; readonly usage: Usage }> {
   const state = new State(kinds);
   const usage = new Usage();
-  await eachOfRows(reads, kinds, (rows, { packing, unrecorded }) => {
+  await readEachOfRows(reads, kinds, (rows, { packing, unrecorded }) => {
     if (rows.isLast) continueAfter(rows.idText());
     if (packing && unrecorded && state.loadRow(rows)) return;
     const object = documents.read(rows.row());

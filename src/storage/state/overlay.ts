@@ -1,8 +1,8 @@
 import type { Kinds } from "../rows/kinds.ts";
 import { idsBelow, insertId, removeIds } from "../rows/sorted-ids.ts";
 import type { Change, StoredObject } from "../store.ts";
-import { indexEntriesOf } from "../rows/view.ts";
-import type { View } from "../rows/view.ts";
+import { indexEntriesOf } from "../rows/state-view.ts";
+import type { View } from "../rows/state-view.ts";
 
 interface ListChange {
   readonly added: string[];

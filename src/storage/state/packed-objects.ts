@@ -1,5 +1,5 @@
 /** The committed objects of packed kinds: two texts of each, parsed on request. */
-import { timestamp } from "../../lib/clock.ts";
+import { formatTimestamp } from "../../lib/clock.ts";
 import type { Doc } from "../../schema/doc.ts";
 import type { PackedObjects as SentObjects, Packing } from "../../schema/packed.ts";
 import { Digests } from "../../lib/collections/digests.ts";
@@ -10,22 +10,12 @@ import { Part } from "./packed-part.ts";
 import type { Rows } from "../rows/rows.ts";
 import { insertId, removeIds } from "../rows/sorted-ids.ts";
 import type { StoredObject } from "../store.ts";
-import { indexEntriesOf, kindNamed, listKey } from "../rows/view.ts";
-import type { IndexEntries } from "../rows/view.ts";
-
-/** Values that objects of one kind and account have in common. */
-export interface Common {
-  readonly kind: string;
-  readonly account_id: string;
-  /** JSON of the values. */
-  readonly text: string;
-  readonly values: readonly unknown[];
-  /** Number of objects with these values. */
-  uses: number;
-}
+import { indexEntriesOf, kindNamed, listKey } from "../rows/state-view.ts";
+import type { IndexEntries } from "../rows/state-view.ts";
+import type { CommonValues } from "./common-values.ts";
 
 /** The objects of one account and kind. */
-interface List {
+interface ObjectList {
   readonly kind: string;
   readonly accountId: string;
   count: number;
@@ -37,21 +27,21 @@ interface List {
 const cut = " ";
 
 /** Each object has a number. Its data are in arrays, so that a start creates no JavaScript object for it. */
-export class PackedObjects {
+export class PackedState {
   readonly #kinds: Kinds;
   /** Ids and own values. */
   readonly #texts = new PackedTexts();
-  readonly #commonOf: (Common | undefined)[] = [];
+  readonly #commonOf: (CommonValues | undefined)[] = [];
   readonly #revisionOf: number[] = [];
   /** Whole seconds since 1970. */
   readonly #createdAtOf: number[] = [];
   /** Numbers of deleted objects. */
   readonly #free: number[] = [];
-  readonly #commons = new Map<string, Common>();
+  readonly #commons = new Map<string, CommonValues>();
   /** Common values of the last object. Its neighbor usually has the same ones. */
-  #last: Common | undefined;
-  readonly #lists = new Map<string, List>();
-  #lastList: List | undefined;
+  #last: CommonValues | undefined;
+  readonly #lists = new Map<string, ObjectList>();
+  #lastList: ObjectList | undefined;
   readonly #ids = new Digests();
   /** Numbers by the keys of the declaration: claimed names, and referenced ids. */
   readonly #keys = new Digests();
@@ -137,7 +127,7 @@ export class PackedObjects {
       this.#lists.delete(listKey(account_id, kind));
       this.#lastList = undefined;
     }
-    this.#leaveCommon(this.#commonOf[number] as Common);
+    this.#leaveCommon(this.#commonOf[number] as CommonValues);
     this.#commonOf[number] = undefined;
     this.#texts.drop(number);
     this.#free.push(number);
@@ -194,10 +184,10 @@ export class PackedObjects {
 
   #read(number: number): StoredObject {
     const { id, own } = this.#textsOf(number);
-    const { kind, account_id, values } = this.#commonOf[number] as Common;
+    const { kind, account_id, values } = this.#commonOf[number] as CommonValues;
     const { complete } = kindNamed(this.#kinds, kind);
     const doc = complete(this.#packingOf(kind).unpack(JSON.parse(own) as unknown[], values));
-    const created_at = timestamp((this.#createdAtOf[number] as number) * 1000);
+    const created_at = formatTimestamp((this.#createdAtOf[number] as number) * 1000);
     return Object.freeze({ kind, id, account_id, revision: this.#revisionOf[number] as number, created_at, doc });
   }
 
@@ -212,7 +202,7 @@ export class PackedObjects {
   }
 
   /** Returns the list, and creates it if there is none. */
-  #listOf(kind: string, accountId: string): List {
+  #listOf(kind: string, accountId: string): ObjectList {
     let list = this.#lastList;
     if (list?.kind === kind && list.accountId === accountId) return list;
     const key = listKey(accountId, kind);
@@ -230,7 +220,7 @@ export class PackedObjects {
     return ids.sort();
   }
 
-  #enterCommon(kind: string, account_id: string, text: string): Common {
+  #enterCommon(kind: string, account_id: string, text: string): CommonValues {
     let common = this.#last;
     if (!common || common.kind !== kind || common.account_id !== account_id || common.text !== text) {
       const key = `${account_id}\0${kind}\0${text}`;
@@ -245,7 +235,7 @@ export class PackedObjects {
     return common;
   }
 
-  #leaveCommon(common: Common): void {
+  #leaveCommon(common: CommonValues): void {
     common.uses -= 1;
     if (common.uses > 0) return;
     this.#commons.delete(`${common.account_id}\0${common.kind}\0${common.text}`);

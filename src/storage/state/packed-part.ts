@@ -1,7 +1,7 @@
 /** Packed objects in the form for sending: one part, with as many objects as fit in 1 MiB. */
 import type { PackedTexts } from "../../lib/collections/packed-texts.ts";
 import type { PackedObjects } from "../../schema/packed.ts";
-import type { Common } from "./packed-objects.ts";
+import type { CommonValues } from "./common-values.ts";
 
 const partBytes = 1 << 20;
 /** Bytes of a line besides the text: a number, a space and the end of the line. */
@@ -9,7 +9,7 @@ const mostBesides = 12;
 
 export class Part {
   readonly #kind: string;
-  readonly #commons = new Map<Common, number>();
+  readonly #commons = new Map<CommonValues, number>();
   #bytes: Buffer<ArrayBuffer> | undefined;
   #end = 0;
 
@@ -27,7 +27,7 @@ export class Part {
   }
 
   /** @param number of its text in `texts`: its id, a space, and its own values */
-  add(common: Common, texts: PackedTexts, number: number): void {
+  add(common: CommonValues, texts: PackedTexts, number: number): void {
     let at = this.#commons.get(common);
     if (at === undefined) this.#commons.set(common, (at = this.#commons.size));
     const bytes = (this.#bytes ??= Buffer.allocUnsafeSlow(Math.max(partBytes, texts.lengthOf(number) + mostBesides)));

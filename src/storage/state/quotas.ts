@@ -10,8 +10,8 @@ import type { Kinds } from "../rows/kinds.ts";
 import type { Change, StoredObject } from "../store.ts";
 import { bytesAdded } from "../rows/usage.ts";
 import type { Usage } from "../rows/usage.ts";
-import { kindNamed, listsOf } from "../rows/view.ts";
-import type { View } from "../rows/view.ts";
+import { kindNamed, listsOf } from "../rows/state-view.ts";
+import type { View } from "../rows/state-view.ts";
 
 /** The state before and after a write. */
 interface Sides {
@@ -31,7 +31,7 @@ export function checkQuotas(
   changes: readonly Change[],
   { before, after, usage }: Sides,
 ): ReadonlyMap<string, number> {
-  for (const [list, { object, limit }] of joined(kinds, changes)) {
+  for (const [list, { object, limit }] of listJoined(kinds, changes)) {
     const wanted = after.count(list);
     if (wanted <= quotas[limit]) continue;
     const present = before.count(list);
@@ -45,15 +45,15 @@ export function checkQuotas(
   return added;
 }
 
-interface Joined {
+interface JoinedLists {
   /** One of the added objects. */
   readonly object: StoredObject;
   readonly limit: "accountMaxObjects" | "ownerMaxObjects";
 }
 
 /** Returns the lists that objects were added to. */
-function joined(kinds: Kinds, changes: readonly Change[]): ReadonlyMap<string, Joined> {
-  const found = new Map<string, Joined>();
+function listJoined(kinds: Kinds, changes: readonly Change[]): ReadonlyMap<string, JoinedLists> {
+  const found = new Map<string, JoinedLists>();
   for (const { before, after } of changes) {
     if (!after) continue;
     const was = before && listsOf(kinds, before);
@@ -67,7 +67,7 @@ function joined(kinds: Kinds, changes: readonly Change[]): ReadonlyMap<string, J
 function refuseMore(
   kinds: Kinds,
   { kind, doc }: StoredObject,
-  limit: Joined["limit"],
+  limit: JoinedLists["limit"],
   present: number,
   wanted: number,
   quotas: Quotas,

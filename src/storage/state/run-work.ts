@@ -6,7 +6,7 @@ import type { Quotas } from "../../settings/storage.ts";
 import type { Change, Draft, Judge } from "../store.ts";
 import { bytesAdded } from "../rows/usage.ts";
 import type { Usage } from "../rows/usage.ts";
-import type { View } from "../rows/view.ts";
+import type { View } from "../rows/state-view.ts";
 
 export interface WorkContext extends DraftContext {
   /** Undefined: no limits. */

@@ -2,10 +2,10 @@ import type { Kinds } from "../rows/kinds.ts";
 import { idsBelow, insertId, removeIds } from "../rows/sorted-ids.ts";
 import type { Account, Change, StoredObject } from "../store.ts";
 import type { PackedObjects as Part } from "../../schema/packed.ts";
-import { PackedObjects } from "./packed-objects.ts";
+import { PackedState } from "./packed-objects.ts";
 import type { Rows } from "../rows/rows.ts";
-import { indexEntriesOf, kindNamed } from "../rows/view.ts";
-import type { IndexEntries, View } from "../rows/view.ts";
+import { indexEntriesOf, kindNamed } from "../rows/state-view.ts";
+import type { IndexEntries, View } from "../rows/state-view.ts";
 import { docOf } from "../../schema/doc.ts";
 import { account as accounts } from "../../resources/account.ts";
 
@@ -13,7 +13,7 @@ import { account as accounts } from "../../resources/account.ts";
 export class State implements View {
   readonly #kinds: Kinds;
   readonly #objects = new Map<string, StoredObject>();
-  readonly #packed: PackedObjects;
+  readonly #packed: PackedState;
   /** Most lists have one entry, which is stored directly: an array or set would take more memory than the object. */
   readonly #lists = new Map<string, string | string[]>();
   readonly #claims = new Map<string, string>();
@@ -22,7 +22,7 @@ export class State implements View {
 
   constructor(kinds: Kinds) {
     this.#kinds = kinds;
-    this.#packed = new PackedObjects(kinds);
+    this.#packed = new PackedState(kinds);
   }
 
   object(id: string): StoredObject | undefined {
@@ -151,8 +151,8 @@ export class State implements View {
   }
 
   #renewAccounts(id: string, after: StoredObject | undefined): void {
-    const others = this.#accounts.filter((account) => account.id !== id);
-    if (after) others.push({ id, name: docOf(after, accounts).name, created_at: after.created_at });
-    this.#accounts = others.sort((a, b) => (a.id < b.id ? -1 : 1));
+    const otherAccounts = this.#accounts.filter((account) => account.id !== id);
+    if (after) otherAccounts.push({ id, name: docOf(after, accounts).name, created_at: after.created_at });
+    this.#accounts = otherAccounts.sort((a, b) => (a.id < b.id ? -1 : 1));
   }
 }

@@ -12,15 +12,15 @@ const maxKnown = 256;
  */
 export function chooseCoding(accept: string | undefined, among: readonly Coding[] = codings): Coding | undefined {
   if (accept === undefined) return undefined;
-  if (among !== codings) return choose(accept, among);
+  if (among !== codings) return chooseAmong(accept, among);
   if (known.has(accept)) return known.get(accept);
-  const chosen = choose(accept, codings);
+  const chosen = chooseAmong(accept, codings);
   if (known.size >= maxKnown) known.clear();
   known.set(accept, chosen);
   return chosen;
 }
 
-function choose(accept: string, among: readonly Coding[]): Coding | undefined {
+function chooseAmong(accept: string, among: readonly Coding[]): Coding | undefined {
   const weights = new Map<string, number>();
   for (const item of accept.split(",")) {
     const [name = "", ...parameters] = item.split(";").map((part) => part.trim().toLowerCase());
@@ -30,12 +30,12 @@ function choose(accept: string, among: readonly Coding[]): Coding | undefined {
     const weight = q === undefined ? 1 : /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/.test(q) ? Number(q) : 0;
     weights.set(name === "x-gzip" ? "gzip" : name, weight);
   }
-  const others = weights.get("*") ?? 0;
+  const wildcardWeight = weights.get("*") ?? 0;
   let best: Coding | undefined;
   let most = 0;
   for (const coding of codings) {
     if (!among.includes(coding)) continue;
-    const weight = weights.get(coding) ?? others;
+    const weight = weights.get(coding) ?? wildcardWeight;
     if (weight > most) [best, most] = [coding, weight];
   }
   // Without an explicit weight, identity is used if no better coding is accepted.

@@ -13,15 +13,15 @@ const maxMembers = 1000;
  * they refer to each other in a circle: the route then fails closed.
  */
 export function planOf(look: Look, id: string): UpstreamPlan {
-  return plan(look, id, [], { members: 0 });
+  return planBackend(look, id, [], { members: 0 });
 }
 
-function plan(look: Look, id: string, above: readonly string[], count: { members: number }): UpstreamPlan {
+function planBackend(look: Look, id: string, above: readonly string[], count: { members: number }): UpstreamPlan {
   if (above.includes(id))
     throw new Error(`follow backend "${id}": it leads back to itself by ${[...above, id].join(", ")}`);
   count.members += 1;
   if (count.members > maxMembers) throw new Error(`follow backend "${above[0]}": it leads to more than ${maxMembers}`);
-  const backend = find(look, id);
+  const backend = findBackend(look, id);
   if (!backend) throw new Error(`find backend "${id}": it does not exist`);
   const { doc, revision } = backend;
   const path = [...above, id];
@@ -39,7 +39,7 @@ function plan(look: Look, id: string, above: readonly string[], count: { members
         kind: "failover",
         id,
         revision,
-        members: (doc["backends"] as readonly string[]).map((member) => plan(look, member, path, count)),
+        members: (doc["backends"] as readonly string[]).map((member) => planBackend(look, member, path, count)),
       };
     case "weighted_backend":
       return {
@@ -47,7 +47,7 @@ function plan(look: Look, id: string, above: readonly string[], count: { members
         id,
         revision,
         members: Object.entries(doc["backends"] as Record<string, number>).map(([member, weight]) => ({
-          plan: plan(look, member, path, count),
+          plan: planBackend(look, member, path, count),
           weight,
         })),
       };
@@ -68,7 +68,7 @@ function plan(look: Look, id: string, above: readonly string[], count: { members
   }
 }
 
-function find(look: Look, id: string): ResourceObject | undefined {
+function findBackend(look: Look, id: string): ResourceObject | undefined {
   for (const kind of backendKinds) {
     const found = look.get(kind, id);
     if (found) return found;

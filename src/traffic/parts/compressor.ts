@@ -28,7 +28,7 @@ const smallZstdLevel = 1;
  * are not delayed.
  * @param length length of the body in bytes; undefined if unknown
  */
-export function compressor(coding: Coding, length: number | undefined): BodyStage {
+export function makeCompressor(coding: Coding, length: number | undefined): BodyStage {
   return length !== undefined && length <= maxSmallBytes ? whole[coding] : streaming[coding];
 }
 
@@ -43,11 +43,11 @@ const brotliStream = { ...brotli, [constants.BROTLI_PARAM_LGWIN]: streamWindow }
 const zstdStream = { [constants.ZSTD_c_compressionLevel]: zstdLevel, [constants.ZSTD_c_windowLog]: streamWindow };
 
 const whole: Readonly<Record<Coding, WholeStage>> = {
-  gzip: small(keepGzip(smallGzipLevel, maxSmallBytes)),
-  deflate: small(keepDeflate(smallGzipLevel, maxSmallBytes)),
-  zstd: small(keepZstd(smallZstdLevel, maxSmallBytes)),
+  gzip: makeWholeStage(keepGzip(smallGzipLevel, maxSmallBytes)),
+  deflate: makeWholeStage(keepDeflate(smallGzipLevel, maxSmallBytes)),
+  zstd: makeWholeStage(keepZstd(smallZstdLevel, maxSmallBytes)),
   // Node creates a new encoder for each body anyway.
-  br: small((body) =>
+  br: makeWholeStage((body) =>
     brotliCompressSync(body, {
       chunkSize: body.length + maxOverhead,
       params: { ...brotli, [constants.BROTLI_PARAM_SIZE_HINT]: body.length },
@@ -55,7 +55,7 @@ const whole: Readonly<Record<Coding, WholeStage>> = {
   ),
 };
 
-function small(change: (body: Buffer) => Buffer): WholeStage {
+function makeWholeStage(change: (body: Buffer) => Buffer): WholeStage {
   return { maxBytes: maxSmallBytes, change };
 }
 

@@ -3,8 +3,9 @@ import { f } from "../../schema/fields.ts";
 import type { Concealment, StringFormat } from "../../schema/fields.ts";
 import { headerName } from "../../schema/header-name.ts";
 import { fieldText, encodeUnprintable } from "../tls-certificates.ts";
-import type { Exchange, HeaderFields } from "../exchange.ts";
-import { isVerbatim, variable } from "../variables/variables.ts";
+import type { Exchange } from "../exchange.ts";
+import type { HeaderFields } from "../header-fields.ts";
+import { isVerbatim, readerOf } from "../variables/variables.ts";
 
 const headerValue: StringFormat = {
   name: "header-value",
@@ -47,8 +48,8 @@ export function compileHeaderEdit(
   { add, remove }: { readonly add: Readonly<Record<string, string>>; readonly remove: readonly string[] },
   replaced: ReadonlySet<string>,
 ): Edit {
-  for (const name of [...remove, ...Object.keys(add)]) demand(headerName, name);
-  for (const value of Object.values(add)) demand(headerValue, value);
+  for (const name of [...remove, ...Object.keys(add)]) requireFormat(headerName, name);
+  for (const value of Object.values(add)) requireFormat(headerValue, value);
   const removed = remove.map((name) => name.toLowerCase());
   const additions = Object.entries(add).map(([name, value]) => ({
     name: name.toLowerCase(),
@@ -59,19 +60,19 @@ export function compileHeaderEdit(
   const block = new FieldBlock(
     additions.flatMap(({ name, value, replaces }) => (typeof value === "string" && !replaces ? [name, value] : [])),
   );
-  const others = additions.filter(({ value, replaces }) => replaces || typeof value !== "string");
+  const computed = additions.filter(({ value, replaces }) => replaces || typeof value !== "string");
   return (exchange, headers) => {
     for (const name of removed) headers.delete(name);
     if (block.fields.length > 0) headers.appendBlock(block);
-    for (const { name, value, replaces } of others) {
-      const text = typeof value === "string" ? value : filled(value, exchange);
+    for (const { name, value, replaces } of computed) {
+      const text = typeof value === "string" ? value : fillParts(value, exchange);
       if (replaces) headers.set(name, text);
       else headers.append(name, text);
     }
   };
 }
 
-function demand(format: StringFormat, text: string): void {
+function requireFormat(format: StringFormat, text: string): void {
   const wrong = format.check(text);
   if (wrong !== undefined) throw new Error(`edit the header field ${JSON.stringify(text)}: it must ${wrong}`);
 }
@@ -79,14 +80,14 @@ function demand(format: StringFormat, text: string): void {
 /** Maximum size of the variables in one value, bytes. */
 const maxFilledBytes = 8192;
 
-type Part = string | ((exchange: Exchange) => string);
+type ValuePart = string | ((exchange: Exchange) => string);
 
 /** Compiles to literal text, or to alternating text and variables. */
-function compileValue(template: string): string | readonly Part[] {
+function compileValue(template: string): string | readonly ValuePart[] {
   const parts = template
     .split(/(\$\{[^{}]*\})/)
     .filter((part) => part !== "")
-    .map((part): Part => (part.startsWith("${") ? variablePart(part.slice(2, -1).trim()) : part));
+    .map((part): ValuePart => (part.startsWith("${") ? variablePart(part.slice(2, -1).trim()) : part));
   return parts.every((part) => typeof part === "string") ? parts.join("") : parts;
 }
 
@@ -94,13 +95,13 @@ function compileValue(template: string): string | readonly Part[] {
  * Variable values can come from anywhere, so characters that a field value must not contain are percent-encoded
  * (control P4).
  */
-function variablePart(name: string): Part {
-  const read = variable(name);
+function variablePart(name: string): ValuePart {
+  const read = readerOf(name);
   const encode = isVerbatim(name) ? encodeUnprintable : fieldText;
   return (exchange) => encode(read(exchange));
 }
 
-function filled(parts: readonly Part[], exchange: Exchange): string {
+function fillParts(parts: readonly ValuePart[], exchange: Exchange): string {
   let text = "";
   for (const part of parts) text += typeof part === "string" ? part : part(exchange);
   return text.slice(0, maxFilledBytes).trim();

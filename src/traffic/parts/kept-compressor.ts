@@ -29,7 +29,11 @@ const leastChunk = { chunkSize: 64 };
  * Compresses whole bodies synchronously and independently of each other. Throws if a body cannot be compressed.
  * @param end flush mode at the end of a body
  */
-function keep(make: () => Deflate | Gzip | ZstdCompress, end: number, maxBytes: number): (body: Buffer) => Buffer {
+function reuseCompressor(
+  make: () => Deflate | Gzip | ZstdCompress,
+  end: number,
+  maxBytes: number,
+): (body: Buffer) => Buffer {
   let kept: Inside | undefined;
   let output: Buffer | undefined;
   const begin = (): Inside => {
@@ -58,16 +62,16 @@ function keep(make: () => Deflate | Gzip | ZstdCompress, end: number, maxBytes: 
 
 /** @param maxBytes maximum size of a body */
 export function keepGzip(level: number, maxBytes: number): (body: Buffer) => Buffer {
-  return keep(() => createGzip({ ...leastChunk, level }), constants.Z_FINISH, maxBytes);
+  return reuseCompressor(() => createGzip({ ...leastChunk, level }), constants.Z_FINISH, maxBytes);
 }
 
 /** See {@link keepGzip}. */
 export function keepDeflate(level: number, maxBytes: number): (body: Buffer) => Buffer {
-  return keep(() => createDeflate({ ...leastChunk, level }), constants.Z_FINISH, maxBytes);
+  return reuseCompressor(() => createDeflate({ ...leastChunk, level }), constants.Z_FINISH, maxBytes);
 }
 
 /** See {@link keepGzip}. */
 export function keepZstd(level: number, maxBytes: number): (body: Buffer) => Buffer {
   const params = { [constants.ZSTD_c_compressionLevel]: level };
-  return keep(() => createZstdCompress({ ...leastChunk, params }), constants.ZSTD_e_end, maxBytes);
+  return reuseCompressor(() => createZstdCompress({ ...leastChunk, params }), constants.ZSTD_e_end, maxBytes);
 }

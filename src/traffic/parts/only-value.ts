@@ -1,4 +1,4 @@
-import type { HeaderFields } from "../exchange.ts";
+import type { HeaderFields } from "../header-fields.ts";
 
 /**
  * Fields that can be there only once and that something here goes by: whoever reads one of several lines reads another
@@ -12,7 +12,7 @@ type OnlyField = "content-type" | "etag" | "sec-websocket-version" | "user-agent
 export const repeated = Symbol("repeated");
 
 /** Returns the field's value, or undefined without one. */
-export function onlyValue(
+export function readOnlyValue(
   headers: Pick<HeaderFields, "getAll">,
   name: OnlyField,
 ): string | undefined | typeof repeated {

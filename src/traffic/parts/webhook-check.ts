@@ -1,15 +1,15 @@
-import { sameWork } from "../../lib/heartbeat.ts";
+import { captureWork } from "../../lib/heartbeat.ts";
 import { Refusal } from "../../lib/errors.ts";
-import { answerChallenge, answerHandshake, refusalStatus } from "../../webhooks/challenge.ts";
-import type { WebhookDemands } from "../../webhooks/options.ts";
+import { answerChallenge, answerHandshake, refusalStatus } from "../../webhooks/webhook-challenge.ts";
+import type { WebhookDemands } from "../../webhooks/webhook-demands.ts";
 import { TakenRequests } from "../../webhooks/replays.ts";
 import type { WebhookMessage } from "../../webhooks/scheme.ts";
 import { topicOf } from "../../webhooks/sns.ts";
-import { unsigned, verifyWebhook, wouldFetch } from "../../webhooks/verify.ts";
+import { explainUnsigned, verifyWebhook, findFetchUrl } from "../../webhooks/webhook-verification.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { WebhookSettings } from "../../settings/webhooks.ts";
 import type { Exchange } from "../exchange.ts";
-import { answered, denied, passed, skipped } from "../step.ts";
+import { answerStep, denyStep, passStep, skipStep } from "../step.ts";
 import type { Step } from "../step.ts";
 
 export const webhookVerificationName = "webhook_verification";
@@ -18,7 +18,7 @@ const name = webhookVerificationName;
 export type TakenWebhooks = TakenRequests<Exchange>;
 
 /** The accepted messages of a key; undefined if the operator does not want replay protection. */
-export function takenWebhooks(
+export function keepTakenWebhooks(
   { webhookRefuseReplays }: Pick<WebhookSettings, "webhookRefuseReplays">,
   key: string,
   keep: <T>(key: string, make: () => T) => T,
@@ -44,8 +44,8 @@ export function webhookCheck(
   { maxBytes, demands, taken, clock }: WebhookCheckOptions,
 ): WebhookCheck {
   const { newestSignatureOnly, snsTopics } = demands;
-  const verified = passed(name, `the signature of ${provider} is valid`);
-  const tooLarge = denied(
+  const verified = passStep(name, `the signature of ${provider} is valid`);
+  const tooLarge = denyStep(
     name,
     "webhook_too_large",
     `the body is larger than the ${maxBytes} bytes that --webhook-max-bytes allows`,
@@ -53,37 +53,39 @@ export function webhookCheck(
   const status = refusalStatus(provider);
   const refused = (reason: string): Step =>
     status === undefined
-      ? denied(name, "webhook_unverified", reason)
+      ? denyStep(name, "webhook_unverified", reason)
       : { by: name, outcome: "denied", reason, answer: { status, headers: {}, body: "" } };
 
   return async (exchange, isRehearsal) => {
-    const here = sameWork();
+    const inSameWork = captureWork();
     const { request } = exchange;
     const { headers, method } = request;
     const head: Omit<WebhookMessage, "body"> = { method, url: publicUrl(exchange), headers };
     // No signature covers the bytes of an upgraded connection.
     if (request.upgrade) return refused("the request asks to change the protocol of its connection");
     const handshake = answerHandshake(provider, secret, head);
-    if (handshake) return answered(name, `answered the endpoint test of ${provider}`, handshake);
-    const missing = unsigned(provider, headers, newestSignatureOnly);
+    if (handshake) return answerStep(name, `answered the endpoint test of ${provider}`, handshake);
+    const missing = explainUnsigned(provider, headers, newestSignatureOnly);
     if (missing) return refused(missing);
     let body: Buffer;
     try {
-      body = here(await exchange.body(maxBytes));
+      body = inSameWork(await exchange.body(maxBytes));
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      return error.reason === "payload_too_large" ? tooLarge : denied(name, error.reason, error.message);
+      return error.reason === "payload_too_large" ? tooLarge : denyStep(name, error.reason, error.message);
     }
     const message = { ...head, body };
-    const fetched = isRehearsal ? wouldFetch(provider, message, clock.now()) : undefined;
-    if (fetched !== undefined) return skipped(name, `would fetch ${fetched} and verify the signature with it`);
-    const { wrong, messageId } = here(await verifyWebhook(provider, secret, message, clock.now(), newestSignatureOnly));
+    const fetched = isRehearsal ? findFetchUrl(provider, message, clock.now()) : undefined;
+    if (fetched !== undefined) return skipStep(name, `would fetch ${fetched} and verify the signature with it`);
+    const { wrong, messageId } = inSameWork(
+      await verifyWebhook(provider, secret, message, clock.now(), newestSignatureOnly),
+    );
     if (wrong) return refused(wrong);
     if (snsTopics.length > 0 && !snsTopics.includes(topicOf(body) ?? "")) return refused("it belongs to another topic");
     const challenge = answerChallenge(provider, secret, body);
-    if (challenge) return answered(name, `answered the endpoint test of ${provider}`, challenge);
+    if (challenge) return answerStep(name, `answered the endpoint test of ${provider}`, challenge);
     if (taken && messageId !== undefined) {
-      if (taken.has(messageId, clock.now())) return denied(name, "webhook_replayed", "its id was already used");
+      if (taken.has(messageId, clock.now())) return denyStep(name, "webhook_replayed", "its id was already used");
       if (!isRehearsal) taken.begin(exchange, messageId);
     }
     exchange.webhookProvider = provider;

@@ -1,6 +1,6 @@
 /** Fields shared by the module and the action that verify webhooks. */
 import { f } from "../../schema/fields.ts";
-import type { WebhookDemands } from "../../webhooks/options.ts";
+import type { WebhookDemands } from "../../webhooks/webhook-demands.ts";
 
 export const webhookDemands = {
   newest_signature_only: f.boolean(
@@ -14,12 +14,12 @@ export const webhookDemands = {
   ),
 };
 
-interface Given {
+interface WebhookFields {
   readonly newest_signature_only?: boolean | undefined;
   readonly sns_topics?: readonly string[] | undefined;
 }
 
 /** Configurations from before these fields existed require nothing. */
-export function demandsOf({ newest_signature_only, sns_topics }: Given): WebhookDemands {
+export function demandsOf({ newest_signature_only, sns_topics }: WebhookFields): WebhookDemands {
   return { newestSignatureOnly: newest_signature_only ?? false, snsTopics: sns_topics ?? [] };
 }

@@ -1,7 +1,7 @@
 import type { Exchange } from "../exchange.ts";
-import type { Visitor } from "../login.ts";
+import type { Visitor } from "../visitor.ts";
 import type { Step } from "../step.ts";
-import { empty } from "./variable.ts";
+import { declareEmpty } from "./variable.ts";
 import type { Variables } from "./variable.ts";
 
 /** Variables of the edge's decisions about a request so far. */
@@ -14,7 +14,7 @@ export const decisionVariables: Variables = {
   },
   ".ip_policy.decision": {
     doc: "`allow` or `block`",
-    read: (exchange) => decision(stepBy(exchange, "ip_restriction")),
+    read: (exchange) => renderDecision(stepBy(exchange, "ip_restriction")),
   },
   ".ip_policy.matching_rule": {
     doc: "id of the rule that decided",
@@ -25,28 +25,31 @@ export const decisionVariables: Variables = {
   },
   ".webhook_validation.decision": {
     doc: "`allow` or `block`",
-    read: (exchange) => decision(stepBy(exchange, "webhook_verification")),
+    read: (exchange) => renderDecision(stepBy(exchange, "webhook_verification")),
   },
   ".circuit_breaker.decision": {
     doc: "`allow`, `block` or `allow_while_open`",
     read: (exchange) => {
       const step = stepBy(exchange, "circuit_breaker");
-      return step?.outcome === "passed" && step.reason !== "closed" ? "allow_while_open" : decision(step);
+      return step?.outcome === "passed" && step.reason !== "closed" ? "allow_while_open" : renderDecision(step);
     },
   },
-  ".oauth.app_client_id": { doc: "client id of the login", read: (exchange) => login(exchange)?.clientId ?? "" },
+  ".oauth.app_client_id": { doc: "client id of the login", read: (exchange) => findLogin(exchange)?.clientId ?? "" },
   ".oauth.decision": {
     doc: "`allow` or `block`, also of OpenID Connect; a redirect to the login is `block`",
     read: (exchange) => loginDecision(exchange.steps),
   },
-  ".oauth.user.id": { doc: "id of the visitor at the provider", read: (exchange) => login(exchange)?.subject ?? "" },
+  ".oauth.user.id": {
+    doc: "id of the visitor at the provider",
+    read: (exchange) => findLogin(exchange)?.subject ?? "",
+  },
   ".oauth.user.email": {
     doc: "e-mail address of the visitor, from the provider",
-    read: (exchange) => login(exchange)?.email ?? "",
+    read: (exchange) => findLogin(exchange)?.email ?? "",
   },
   ".oauth.user.name": {
     doc: "name of the visitor, from the provider",
-    read: (exchange) => login(exchange)?.name ?? "",
+    read: (exchange) => findLogin(exchange)?.name ?? "",
   },
   ".compression.algorithm": {
     doc: "encoding of a response that is compressed here",
@@ -55,7 +58,7 @@ export const decisionVariables: Variables = {
         ? (exchange.response?.headers.get("content-encoding") ?? "")
         : "",
   },
-  ".compression.bytes_saved": empty("the body is compressed behind its headers"),
+  ".compression.bytes_saved": declareEmpty("the body is compressed behind its headers"),
   ".backend.id": {
     doc: "id of the backend; of responses",
     read: (exchange) => stepBy(exchange, "backend")?.decidedBy?.id ?? "",
@@ -76,7 +79,7 @@ function stepBy({ steps }: Exchange, by: string): Step | undefined {
 }
 
 /** The login with an OAuth or OpenID Connect provider. */
-function login(exchange: Exchange): Visitor | undefined {
+function findLogin(exchange: Exchange): Visitor | undefined {
   return exchange.login?.module === "saml" ? undefined : exchange.login;
 }
 
@@ -87,7 +90,7 @@ export function loginDecision(steps: readonly Step[]): "allow" | "block" | "" {
   return step.answer === undefined ? "allow" : "block";
 }
 
-function decision(step: Step | undefined): string {
+function renderDecision(step: Step | undefined): string {
   if (!step || step.outcome === "skipped") return "";
   return step.outcome === "denied" ? "block" : "allow";
 }

@@ -1,6 +1,7 @@
-import type { Exchange, HeaderFields, RequestHead } from "../exchange.ts";
+import type { Exchange, RequestHead } from "../exchange.ts";
+import type { HeaderFields } from "../header-fields.ts";
 import { listsOf, queryLists } from "./parsed.ts";
-import { empty } from "./variable.ts";
+import { declareEmpty } from "./variable.ts";
 import type { CollectionDeclaration, Variables } from "./variable.ts";
 
 const trailersLater = "trailers come behind the body, headers before it";
@@ -33,7 +34,7 @@ export const messageVariables: Variables = {
   },
   "req.url.scheme": { doc: "`https` or `http`", read: ({ request }) => request.scheme },
   "req.url.uri": { doc: "path and query, as sent", isVerbatim: true, read: ({ request }) => request.target },
-  "req.url.user": empty("requests name no user in their URL"),
+  "req.url.user": declareEmpty("requests name no user in their URL"),
   "req.headers": {
     doc: "header fields as JSON, lists by name",
     read: ({ request }) => JSON.stringify(Object.fromEntries(listsOf(request.headers.entries()))),
@@ -43,7 +44,7 @@ export const messageVariables: Variables = {
     isVerbatim: true,
     read: ({ request }) => request.headers.getAll("cookie").join("; "),
   },
-  "req.trailers": empty(trailersLater),
+  "req.trailers": declareEmpty(trailersLater),
   ...contentVariables("req", ({ request }) => request.headers),
   "req.user_agent": {
     doc: "User-Agent",
@@ -60,7 +61,7 @@ export const messageVariables: Variables = {
     isVerbatim: true,
     read: ({ response }) => response?.headers.getAll("set-cookie").join("; ") ?? "",
   },
-  "res.trailers": empty(trailersLater),
+  "res.trailers": declareEmpty(trailersLater),
   ...contentVariables("res", ({ response }) => response?.headers),
 };
 
@@ -88,7 +89,7 @@ export const collections: Readonly<Record<string, CollectionDeclaration>> = {
     under:
       (name) =>
       ({ request }) =>
-        cookie(request.headers, name),
+        readCookie(request.headers, name),
   },
   "req.url.query_params": {
     doc: "one query parameter",
@@ -130,7 +131,7 @@ export function authorityOf({ headers, host }: RequestHead): string {
   return headers.get("host") ?? host;
 }
 
-function cookie(headers: HeaderFields, name: string): string {
+function readCookie(headers: HeaderFields, name: string): string {
   for (const line of headers.getAll("cookie")) {
     for (const pair of line.split(";")) {
       const equals = pair.indexOf("=");

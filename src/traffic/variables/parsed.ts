@@ -1,12 +1,12 @@
 /** Parsed forms of a request's text, cached until a rule changes the text. */
-interface Kept {
+interface ParsedText {
   readonly text: string;
   readonly value: unknown;
 }
 
 /** A cached parser for one kind of text, such as a query. */
 export class Parsed<T> {
-  readonly #kept = new WeakMap<object, Kept>();
+  readonly #kept = new WeakMap<object, ParsedText>();
   readonly #parse: (text: string) => T;
 
   constructor(parse: (text: string) => T) {

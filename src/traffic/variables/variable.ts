@@ -24,6 +24,6 @@ export type Variables = Readonly<Record<string, VariableDeclaration>>;
  * A variable of the specification that is always empty when headers are written.
  * @param why one clause
  */
-export function empty(why: string): VariableDeclaration {
+export function declareEmpty(why: string): VariableDeclaration {
   return { doc: `always empty: ${why}`, read: () => "" };
 }

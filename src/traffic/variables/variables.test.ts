@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { exchangeOf } from "../../../test/support/exchange.ts";
-import { variable, variables } from "./variables.ts";
+import { readerOf, variables } from "./variables.ts";
 
 const names = "common_name country locality organization organizational_unit postal_code province street_address";
 const certificate = [
@@ -44,12 +44,12 @@ describe("variables", () => {
 
   it("variables are empty when there is no value, and never fail", () => {
     const bare = exchangeOf();
-    const silent = Object.keys(variables).filter((name) => variable(name)(bare) === "");
+    const silent = Object.keys(variables).filter((name) => readerOf(name)(bare) === "");
     for (const name of ["conn.end_ts", "conn.bytes_in", "conn.geo.city", "res.trailers", ".backend.dial_duration"]) {
       assert.ok(silent.includes(name), name);
     }
     for (const name of ["", "conn", "conn.tls.server", "__proto__", "req.headers.__proto__", "constructor.name"]) {
-      assert.equal(variable(name)(bare), "", name);
+      assert.equal(readerOf(name)(bare), "", name);
     }
   });
 });

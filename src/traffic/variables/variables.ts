@@ -8,7 +8,7 @@ import type { CollectionDeclaration, Variables } from "./variable.ts";
 export const variables: Variables = { ...connectionVariables, ...messageVariables, ...decisionVariables };
 
 /** Returns the reader of the variable `name`. Unknown variables are empty. */
-export function variable(name: string): (exchange: Exchange) => string {
+export function readerOf(name: string): (exchange: Exchange) => string {
   if (Object.hasOwn(variables, name)) return (variables[name] as Variables[string]).read;
   const member = memberOf(name);
   return member ? member.of.under(member.key) : () => "";

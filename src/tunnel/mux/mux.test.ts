@@ -11,7 +11,7 @@ import { eventually } from "../../../test/support/eventually.ts";
 import { logFailuresTo } from "../../lib/boundary.ts";
 import { Mux } from "./mux.ts";
 import type { MuxHandler } from "./mux.ts";
-import type { MuxStream } from "./stream.ts";
+import type { MuxStream } from "./mux-stream.ts";
 
 /** Collects the bytes of a stream. Default: reads them immediately. */
 class Sink {

@@ -3,7 +3,7 @@
  * Writes of an event-loop turn are sent at its end, one frame per stream in turn.
  */
 import type { Socket } from "node:net";
-import { contain, endUnit } from "../../lib/boundary.ts";
+import { runContained, endUnit } from "../../lib/boundary.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { phase, putOff } from "../../lib/turn.ts";
 import type { TurnTask } from "../../lib/turn.ts";
@@ -21,11 +21,11 @@ import {
   ProtocolViolation,
   unusedStreamId,
 } from "./frame.ts";
-import { FrameReader } from "./frame-reader.ts";
-import type { FrameHandler } from "./frame-reader.ts";
+import { FrameReader } from "./mux-frame-reader.ts";
+import type { FrameHandler } from "./mux-frame-reader.ts";
 import { Outbox } from "./outbox.ts";
-import { MuxStream } from "./stream.ts";
-import type { StreamHost } from "./stream.ts";
+import { MuxStream } from "./mux-stream.ts";
+import type { StreamHost } from "./mux-stream.ts";
 import { TokenBucket } from "./token-bucket.ts";
 
 /** Maximum payload per turn, bytes. The rest waits for the next turn, so that input is also processed. */
@@ -132,7 +132,7 @@ export class Mux implements StreamHost, FrameHandler, TurnTask {
 
   /** Tells the receivers of all streams that the other end has been silent for some seconds. */
   stalled(): void {
-    for (const { receiver } of Array.from(this.#streams.values())) contain("stream", () => receiver.stalled?.());
+    for (const { receiver } of Array.from(this.#streams.values())) runContained("stream", () => receiver.stalled?.());
   }
 
   /** Number of open streams of the peer. */
@@ -183,7 +183,7 @@ export class Mux implements StreamHost, FrameHandler, TurnTask {
   }
 
   tellClosed(stream: MuxStream, error: Error | undefined): void {
-    process.nextTick(tellClosed, stream, error);
+    process.nextTick(notifyClosed, stream, error);
   }
 
   forget(stream: MuxStream): void {
@@ -372,7 +372,7 @@ export class Mux implements StreamHost, FrameHandler, TurnTask {
   #fail(error: unknown): void {
     const isViolation = error instanceof ProtocolViolation;
     if (!isViolation) this.#handler.bug(error);
-    contain("session", () => {
+    runContained("session", () => {
       if (isViolation) this.#sayGoodbye(error.code, error.message);
       else this.#sayGoodbye(errorCode.internal, "internal error");
     });
@@ -389,7 +389,7 @@ export class Mux implements StreamHost, FrameHandler, TurnTask {
     if (this.#over) return;
     this.#over = true;
     this.#reader.stop();
-    if (!contain("session", () => this.#hangUp())) this.#socket.destroy();
+    if (!runContained("session", () => this.#hangUp())) this.#socket.destroy();
     this.#ready = [];
     const cause = new LostStream(error?.message ?? "session closed");
     const unused = new UnusedStream("tunnel_gone", "the agent's session ended before the agent began the request");
@@ -413,7 +413,7 @@ export class Mux implements StreamHost, FrameHandler, TurnTask {
   }
 }
 
-function tellClosed(stream: MuxStream, error: Error | undefined): void {
+function notifyClosed(stream: MuxStream, error: Error | undefined): void {
   try {
     stream.receiver.closed(error);
   } catch (bug) {

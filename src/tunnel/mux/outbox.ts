@@ -3,7 +3,7 @@
  * block. Larger payloads are passed by reference.
  */
 import type { Socket } from "node:net";
-import { listener } from "../../lib/boundary.ts";
+import { guardListener } from "../../lib/boundary.ts";
 import { leastPieceBytes } from "../../lib/gathered-bytes.ts";
 import { flagFin, frameType, headerLength, maxPayload, writeHeader, writeUint32 } from "./frame.ts";
 
@@ -41,7 +41,7 @@ export class Outbox {
   /** @param written called when the socket has finished a write */
   constructor(socket: Socket, written: () => void) {
     this.#socket = socket;
-    this.#written = listener(socket, () => {
+    this.#written = guardListener(socket, () => {
       if (this.#socket.writableLength === 0) {
         this.#pieces = 0;
         if (this.#at === this.#from) this.#release();
@@ -190,15 +190,15 @@ export class Outbox {
 
   /** Call when the socket no longer uses the blocks. */
   #release(): void {
-    for (let spent = this.#spent.pop(); spent; spent = this.#spent.pop()) pooled(spent);
+    for (let spent = this.#spent.pop(); spent; spent = this.#spent.pop()) returnToPool(spent);
     if (!this.#slab) return;
-    pooled(this.#slab);
+    returnToPool(this.#slab);
     this.#slab = undefined;
     this.#from = 0;
     this.#at = 0;
   }
 }
 
-function pooled(slab: Buffer): void {
+function returnToPool(slab: Buffer): void {
   if (pool.length < maxPooledSlabs) pool.push(slab);
 }

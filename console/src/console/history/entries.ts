@@ -3,7 +3,7 @@ import type { Revision } from "../../../../sdk/src/index.ts";
 import { isLogin } from "./sentence.ts";
 
 /** Revisions that belong to one change, the newest first. */
-export interface Entry {
+export interface HistoryEntry {
   readonly revisions: readonly [Revision, ...Revision[]];
   /** Whether it only records logins. */
   readonly isOnlyLogins: boolean;
@@ -11,20 +11,20 @@ export interface Entry {
 
 export interface Day {
   readonly date: string;
-  readonly entries: readonly Entry[];
+  readonly entries: readonly HistoryEntry[];
 }
 
 /** Maximum time between two revisions of one change. */
 const togetherMs = 10 * 60_000;
 
 export function daysOf(revisions: readonly Revision[]): readonly Day[] {
-  const days: { date: string; entries: Entry[] }[] = [];
+  const days: { date: string; entries: HistoryEntry[] }[] = [];
   for (const revision of revisions) {
     const date = dateText(new Date(revision.created_at));
     let day = days.at(-1);
     if (day?.date !== date) days.push((day = { date, entries: [] }));
     const last = day.entries.at(-1);
-    if (last && belongs(revision, last)) {
+    if (last && belongsTo(revision, last)) {
       day.entries[day.entries.length - 1] = { ...last, revisions: [...last.revisions, revision] };
     } else {
       day.entries.push({ revisions: [revision], isOnlyLogins: isOnlyLogins(revision) });
@@ -34,7 +34,7 @@ export function daysOf(revisions: readonly Revision[]): readonly Day[] {
 }
 
 /** Writes with the same reason by the same author are one change, and so are logins after each other. */
-function belongs(revision: Revision, { revisions, isOnlyLogins: areLogins }: Entry): boolean {
+function belongsTo(revision: Revision, { revisions, isOnlyLogins: areLogins }: HistoryEntry): boolean {
   const after = revisions.at(-1) as Revision;
   if (revision.principal !== after.principal) return false;
   if (areLogins) return isOnlyLogins(revision);

@@ -60,10 +60,10 @@ export function sentenceOf(revisions: readonly Revision[], names: Names): string
   if (same && rest.length > 0 && isLogin(main)) return `${partOf(main, names)} ${rest.length + 1} times`;
   // A domain is reserved with the edge that uses it.
   // With a person come their invitation, passkey and sessions.
-  const others = (isOfPeople(main) ? rest.filter((one) => !isOfPeople(one)) : rest).filter(
+  const otherChanges = (isOfPeople(main) ? rest.filter((one) => !isOfPeople(one)) : rest).filter(
     ({ id }) => names.get(id) === undefined || !partOf(main, names).includes(hostOf(id, names)),
   );
-  const more = others.length + revisions.reduce((sum, one) => sum + (one.more_changes ? 1 : 0), 0);
+  const more = otherChanges.length + revisions.reduce((sum, one) => sum + (one.more_changes ? 1 : 0), 0);
   return more === 0
     ? partOf(main, names)
     : `${partOf(main, names)}, and ${more} more ${more === 1 ? "change" : "changes"}`;

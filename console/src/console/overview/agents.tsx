@@ -3,7 +3,7 @@ import type { TunnelSession } from "../../../../sdk/src/index.ts";
 import { Tag, Time } from "../../ui/elements.tsx";
 import { durationText } from "../../ui/format.ts";
 import { postern } from "../api.ts";
-import { configurationChanges, useEvery } from "../live.ts";
+import { configurationChanges, useEvery } from "../live-changes.ts";
 import { Failed } from "../parts.tsx";
 import { linkTo } from "../router.ts";
 import { useData } from "../use-data.ts";
@@ -23,7 +23,7 @@ interface Agent {
 export function Agents() {
   const [asked, setAsked] = useState(0);
   useEvery(everyMs, () => setAsked((count) => count + 1), []);
-  const found = useData(load, [asked, configurationChanges.value]);
+  const found = useData(loadAgents, [asked, configurationChanges.value]);
   const { agents = [], more = false } = found.value ?? {};
   return (
     <section class="panel" aria-label="Agents">
@@ -67,7 +67,7 @@ export function Agents() {
   );
 }
 
-async function load(): Promise<{ readonly agents: readonly Agent[]; readonly more: boolean }> {
+async function loadAgents(): Promise<{ readonly agents: readonly Agent[]; readonly more: boolean }> {
   const [sessions, tunnels, tokens] = await Promise.all([
     postern.tunnelSessions.list({ limit: 100 }).page(),
     postern.tunnels.list({ limit: 100 }).page(),

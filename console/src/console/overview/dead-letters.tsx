@@ -1,7 +1,7 @@
 /** Webhooks of inboxes whose last attempt failed. */
 import { Tag, Time } from "../../ui/elements.tsx";
 import { postern } from "../api.ts";
-import { trafficChanges } from "../live.ts";
+import { trafficChanges } from "../live-changes.ts";
 import { Failed } from "../parts.tsx";
 import { linkTo } from "../router.ts";
 import { useData } from "../use-data.ts";

@@ -1,7 +1,7 @@
 /** Certificates that expire soon. */
 import { Tag } from "../../ui/elements.tsx";
 import { postern } from "../api.ts";
-import { configurationChanges } from "../live.ts";
+import { configurationChanges } from "../live-changes.ts";
 import { Failed } from "../parts.tsx";
 import { linkTo } from "../router.ts";
 import { useData } from "../use-data.ts";
@@ -34,7 +34,7 @@ export function Expiring() {
               {names.dns_names.join(", ") || name || id}
             </a>
             <span class="muted small">{issued === null ? "uploaded" : "renewed automatically"}</span>
-            <Tag tone={days < 7 ? "bad" : "warn"}>{whenText(days)}</Tag>
+            <Tag tone={days < 7 ? "bad" : "warn"}>{renderDays(days)}</Tag>
           </li>
         ))}
       </ul>
@@ -46,7 +46,7 @@ function daysUntil(time: string): number {
   return Math.floor((Date.parse(time) - Date.now()) / dayMs);
 }
 
-function whenText(days: number): string {
+function renderDays(days: number): string {
   if (days < 0) return "expired";
   return days === 0 ? "expires today" : `${days} ${days === 1 ? "day" : "days"} left`;
 }

@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { Chart } from "../../charts/chart.tsx";
 import { countText } from "../../charts/scale.ts";
 import { durationText } from "../../ui/format.ts";
-import { minus } from "../series.ts";
+import { subtractSeries } from "../series.ts";
 import type { Loaded, Period } from "../series.ts";
 
 interface OverTimeProps {
@@ -40,7 +40,7 @@ export function OverTime({ loaded: { times, groups, isComplete }, period, asTabl
             </>
           }
           lines={[
-            { name: "OK", colour: "accent", values: minus(requests, denied, errors) },
+            { name: "OK", colour: "accent", values: subtractSeries(requests, denied, errors) },
             { name: "Denied", colour: "warn", values: denied },
             { name: "Errors", colour: "bad", values: errors },
           ]}
@@ -53,7 +53,7 @@ export function OverTime({ loaded: { times, groups, isComplete }, period, asTabl
           figure={
             <>
               <strong>{countText(all.total("errors"))}</strong>
-              {`errors (${share(all.total("errors"), all.total("requests"))}), ${countText(all.total("denied"))} denied`}
+              {`errors (${formatShare(all.total("errors"), all.total("requests"))}), ${countText(all.total("denied"))} denied`}
             </>
           }
           lines={[
@@ -90,7 +90,7 @@ function perSecond(count: number, ms: number): string {
 }
 
 /** `0 %`, `0.4 %`, `12 %`. */
-export function share(part: number, whole: number): string {
+export function formatShare(part: number, whole: number): string {
   const percent = whole === 0 ? 0 : (part / whole) * 100;
   if (percent === 0 || percent >= 10) return `${Math.round(percent)} %`;
   return percent < 0.1 ? "under 0.1 %" : `${percent.toFixed(1)} %`;

@@ -4,9 +4,9 @@ import { countText } from "../../charts/scale.ts";
 import { Tag } from "../../ui/elements.tsx";
 import { durationText } from "../../ui/format.ts";
 import { linkTo } from "../router.ts";
-import { minus } from "../series.ts";
+import { subtractSeries } from "../series.ts";
 import type { Loaded, Series } from "../series.ts";
-import { share } from "./over-time.tsx";
+import { formatShare } from "./over-time.tsx";
 
 export function Services({ loaded: { groups } }: { readonly loaded: Loaded }) {
   const busy = groups.filter((one) => trafficOf(one) > 0);
@@ -30,7 +30,7 @@ function Service({ service }: { readonly service: Series }) {
   const [requests, errors] = [service.values("requests"), service.values("errors")];
   const connections = service.values("connections");
   const isHttp = service.total("requests") > 0;
-  const bars = isHttp ? minus(requests, errors) : connections;
+  const bars = isHttp ? subtractSeries(requests, errors) : connections;
   const top = Math.max(1, ...(isHttp ? requests : connections).map(Number));
   const p95 = service.total("latency_p95");
   const errorCount = service.total("errors");
@@ -47,7 +47,7 @@ function Service({ service }: { readonly service: Series }) {
             {name || serviceId}
           </a>
         )}
-        {errorCount > 0 && <Tag tone="bad">{`${share(errorCount, service.total("requests"))} errors`}</Tag>}
+        {errorCount > 0 && <Tag tone="bad">{`${formatShare(errorCount, service.total("requests"))} errors`}</Tag>}
       </span>
       <span class="muted small">{facts}</span>
       <svg viewBox="0 0 100 100" preserveAspectRatio="none" aria-hidden="true">

@@ -1,7 +1,7 @@
 /** The page of an invitation link: who invites, and the first passkey or login. */
 import { useState } from "preact/hooks";
 import { TextInput, Time } from "../../ui/elements.tsx";
-import { enter, invitation, sendToConsole } from "../api.ts";
+import { enterWith, invitation, sendToConsole } from "../api.ts";
 import { Failed } from "../parts.tsx";
 import { OpenedLink } from "../opened-link.tsx";
 import { useData } from "../use-data.ts";
@@ -27,7 +27,7 @@ export function Accept({ code }: { readonly code: string }) {
       error={found.error}
       advice="Ask the person who invited you for a new link. If you have a passkey already, log in with it."
       way="To the login"
-      onLeave={() => leave()}
+      onLeave={() => leavePage()}
     >
       {found.value && <Join code={code} invited={found.value} again={found.again} />}
     </OpenedLink>
@@ -48,8 +48,8 @@ function Join({ code, invited, again }: { readonly code: string; readonly invite
         return;
       }
       const response = await createPasskey(options as PublicKeyCredentialCreationOptionsJSON);
-      await enter("invitation/accept", { code, name, response });
-      leave();
+      await enterWith("invitation/accept", { code, name, response });
+      leavePage();
     } catch (failure) {
       setError((failure as Error).message);
       setBusy(false);
@@ -104,7 +104,7 @@ function Join({ code, invited, again }: { readonly code: string; readonly invite
 }
 
 /** Removes the code from the address and shows the console. */
-function leave(): void {
+function leavePage(): void {
   history.replaceState(undefined, "", "#/");
   invitation.value = undefined;
 }

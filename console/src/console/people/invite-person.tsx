@@ -5,7 +5,7 @@ import { Command, Dialog, TextInput, Time } from "../../ui/elements.tsx";
 import { explainError, postern } from "../api.ts";
 import { Failed } from "../parts.tsx";
 import { Lifetime, hourMs } from "../lifetime.tsx";
-import { givenRoles } from "./roles.ts";
+import { assignableRoles } from "./roles.ts";
 import type { Role } from "./roles.ts";
 
 interface Props {
@@ -52,7 +52,7 @@ export function InvitePerson({ email: known, onClose }: Props) {
               </div>
               <fieldset class="column tight">
                 <legend>Role</legend>
-                {givenRoles().map(([name, doc]) => (
+                {assignableRoles().map(([name, doc]) => (
                   <label key={name} class="pick">
                     <input type="radio" name="role" checked={role === name} onChange={() => setRole(name)} />
                     <span>

@@ -5,7 +5,7 @@ import { Dialog } from "../../ui/elements.tsx";
 import { explainError, postern } from "../api.ts";
 import { Failed } from "../parts.tsx";
 import { linkTo } from "../router.ts";
-import { givenRoles } from "./roles.ts";
+import { assignableRoles } from "./roles.ts";
 import type { Role } from "./roles.ts";
 
 interface Props {
@@ -71,13 +71,13 @@ export function ManagePerson({ person, onNewLink, onClose }: Props) {
         <div class="field">
           <label for="person-role">Role</label>
           <select id="person-role" value={role} onChange={(event) => setRole(event.currentTarget.value as Role)}>
-            {givenRoles().map(([name]) => (
+            {assignableRoles().map(([name]) => (
               <option key={name} value={name}>
                 {name}
               </option>
             ))}
           </select>
-          <span class="muted small">{givenRoles().find(([name]) => name === role)?.[1]}</span>
+          <span class="muted small">{assignableRoles().find(([name]) => name === role)?.[1]}</span>
         </div>
         <label class="pick">
           <input type="checkbox" checked={isActive} onChange={(event) => setActive(event.currentTarget.checked)} />

@@ -7,19 +7,19 @@ export function hasPasskeys(): boolean {
 
 /** Rejects with an error whose message is a sentence. */
 export async function createPasskey(options: PublicKeyCredentialCreationOptionsJSON): Promise<unknown> {
-  return await asked("create", () =>
+  return await askForPasskey("create", () =>
     navigator.credentials.create({ publicKey: PublicKeyCredential.parseCreationOptionsFromJSON(options) }),
   );
 }
 
 /** Rejects with an error whose message is a sentence. */
 export async function usePasskey(options: PublicKeyCredentialRequestOptionsJSON): Promise<unknown> {
-  return await asked("use", () =>
+  return await askForPasskey("use", () =>
     navigator.credentials.get({ publicKey: PublicKeyCredential.parseRequestOptionsFromJSON(options) }),
   );
 }
 
-async function asked(what: "create" | "use", ask: () => Promise<Credential | null>): Promise<unknown> {
+async function askForPasskey(what: "create" | "use", ask: () => Promise<Credential | null>): Promise<unknown> {
   try {
     const made = await ask();
     if (made instanceof PublicKeyCredential) return made.toJSON();

@@ -4,13 +4,13 @@ import type { ConsoleSession, Person, PersonInvitation } from "../../../../sdk/s
 import { Skeleton, Tag, Time } from "../../ui/elements.tsx";
 import { explainError, logOut, postern, session } from "../api.ts";
 import { loadAuthors } from "../history/authors.ts";
-import { configurationChanges, useEvery } from "../live.ts";
+import { configurationChanges, useEvery } from "../live-changes.ts";
 import { Failed, Head } from "../parts.tsx";
-import { go, place } from "../router.ts";
+import { goTo, place } from "../router.ts";
 import { useData } from "../use-data.ts";
 import { InvitePerson } from "./invite-person.tsx";
 import { ManagePerson } from "./manage-person.tsx";
-import { givenRoles, roles } from "./roles.ts";
+import { assignableRoles, roles } from "./roles.ts";
 
 const most = 100;
 const everyMs = 30_000;
@@ -18,13 +18,13 @@ const everyMs = 30_000;
 export function People() {
   const [asked, setAsked] = useState(0);
   useEvery(everyMs, () => setAsked((count) => count + 1), []);
-  const found = useData(load, [asked, configurationChanges.value]);
+  const found = useData(loadPeople, [asked, configurationChanges.value]);
   // Also the address of a new object of this kind.
   const isInviting = place.value.rest.includes("invite") || place.value.rest.includes("new");
   const [managed, setManaged] = useState<Person>();
   const [linked, setLinked] = useState<string>();
   const { people = [], invitations = [], sessions = [], keys = new Map<string, string>() } = found.value ?? {};
-  const mayInvite = givenRoles().length > 0;
+  const mayInvite = assignableRoles().length > 0;
   return (
     <section class="column" aria-label="People of the console">
       <Head title="People" doc="Who may use this console, and what they may do. Each person has a passkey or login.">
@@ -87,7 +87,7 @@ export function People() {
           </li>
         ))}
       </Panel>
-      {isInviting && <InvitePerson onClose={() => go("people")} />}
+      {isInviting && <InvitePerson onClose={() => goTo("people")} />}
       {linked !== undefined && <InvitePerson email={linked} onClose={() => setLinked(undefined)} />}
       {managed && (
         <ManagePerson
@@ -126,7 +126,7 @@ interface Loaded {
 }
 
 /** A session may see some of the lists. */
-async function load(): Promise<Loaded> {
+async function loadPeople(): Promise<Loaded> {
   const [people, invitations, sessions, keys] = await Promise.all([
     postern.people.list({ limit: most }).page(),
     postern.personInvitations.list({ limit: most }).page(),

@@ -12,7 +12,7 @@ export const roles: readonly (readonly [role: Role, doc: string])[] = [
 ];
 
 /** Returns the roles that the present user may give. */
-export function givenRoles(): typeof roles {
+export function assignableRoles(): typeof roles {
   const { operator = false, scopes = [] } = session.value?.api_key ?? {};
   if (operator) return roles;
   if (scopes.length === 0) return roles.slice(0, 3);

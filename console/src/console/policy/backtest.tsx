@@ -45,7 +45,7 @@ export function Backtest({ place, policy, isFine }: BacktestProps) {
     }
     setBusy(false);
   };
-  const others = found?.filter(isOtherwise) ?? [];
+  const changed = found?.filter(isOtherwise) ?? [];
   return (
     <section class="column" aria-label="Test with past requests">
       <div class="row">
@@ -62,11 +62,11 @@ export function Backtest({ place, policy, isFine }: BacktestProps) {
         <p role="status">
           {found.length === 0
             ? "There are no stored requests of this route."
-            : `${found.length} tested: ${others.length === 0 ? "all" : found.length - others.length} would have the same result.`}
+            : `${found.length} tested: ${changed.length === 0 ? "all" : found.length - changed.length} would have the same result.`}
         </p>
       )}
       <ul class="came">
-        {others.map(({ request, told }) => (
+        {changed.map(({ request, told }) => (
           <li key={request.id}>
             <a class="row" href={linkTo("traffic", request.id)} target="_blank" rel="noreferrer">
               <Tag tone={statusTone(request.status_code)}>{request.status_code}</Tag>

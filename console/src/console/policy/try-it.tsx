@@ -6,12 +6,14 @@ import { Failure, TextInput } from "../../ui/elements.tsx";
 import { explainError, postern } from "../api.ts";
 import type { Description } from "../description.ts";
 import { Answer } from "../explain.tsx";
-import { RequestFields, askedOf, nothingDescribed } from "../request-form.tsx";
+import { RequestFields, toDescribedRequest, nothingDescribed } from "../request-form.tsx";
 import { PolicyRoute, atTheEdge } from "./at-the-edge.ts";
 import { Backtest } from "./backtest.tsx";
 import type { Protocol } from "./language.ts";
 
-type Told = Pick<Explanation, "outcome" | "status_code" | "steps"> | NonNullable<PolicyCheck["explanation"]>;
+type PolicyExplanation =
+  | Pick<Explanation, "outcome" | "status_code" | "steps">
+  | NonNullable<PolicyCheck["explanation"]>;
 
 interface TryProps {
   readonly policy: string;
@@ -24,13 +26,13 @@ interface TryProps {
 export function TryIt({ policy, protocol, description, isFine }: TryProps) {
   const [described, setDescribed] = useState(nothingDescribed);
   const place = useContext(PolicyRoute);
-  const [told, setTold] = useState<Told>();
+  const [told, setTold] = useState<PolicyExplanation>();
   const [error, setError] = useState("");
   useEffect(() => setTold(undefined), [policy]);
   const ask = async (): Promise<void> => {
     try {
-      const request = protocol === "http" ? askedOf(described) : sourceOf(described.source);
-      const simulate = async (): Promise<Told | undefined> =>
+      const request = protocol === "http" ? toDescribedRequest(described) : sourceOf(described.source);
+      const simulate = async (): Promise<PolicyExplanation | undefined> =>
         (await postern.policies.check({ policy, protocol, ...request })).explanation ?? undefined;
       setTold(await (place ? atTheEdge(place, policy, request).catch(orSimulated(simulate)) : simulate()));
       setError("");
@@ -76,8 +78,8 @@ export function TryIt({ policy, protocol, description, isFine }: TryProps) {
 }
 
 /** Users without full access get a simulation. */
-function orSimulated(simulate: () => Promise<Told | undefined>) {
-  return (failure: unknown): Promise<Told | undefined> => {
+function orSimulated(simulate: () => Promise<PolicyExplanation | undefined>) {
+  return (failure: unknown): Promise<PolicyExplanation | undefined> => {
     if (failure instanceof PosternError && failure.code === errorCodes.scope_missing) return simulate();
     throw failure;
   };

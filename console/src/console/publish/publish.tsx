@@ -7,9 +7,9 @@ import { Icon } from "../../ui/icon.tsx";
 import { explainError, postern } from "../api.ts";
 import { Copies } from "../copies.tsx";
 import { Changes } from "../history.tsx";
-import { configurationChanges } from "../live.ts";
+import { configurationChanges } from "../live-changes.ts";
 import { Failed, Head } from "../parts.tsx";
-import { go } from "../router.ts";
+import { goTo } from "../router.ts";
 import { CountryFields } from "../services/countries.tsx";
 import { Hint, LoginFields, LoginSelect, RangeFields } from "../services/protection-fields.tsx";
 import { hasDomains, logins, wordsOf } from "../services/protection.ts";
@@ -18,7 +18,7 @@ import { documentOf, hostBeside, nameOf, noWishes, wishFaults } from "./wishes.t
 import type { Machine, Protocol, Wishes } from "./wishes.ts";
 
 /** What the server says about the described service. */
-interface Verdict {
+interface ServiceCheck {
   /** The document that was tried. */
   readonly text: string;
   readonly plan?: Plan;
@@ -44,7 +44,7 @@ export function Publish() {
   const settled = useSettled(isWhole && found.value !== undefined ? text : "");
   const tried = useData(() => verdictOf(settled), [settled, configurationChanges.value]);
   const verdict = isWhole && tried.value?.text === text ? tried.value : undefined;
-  const faults = { ...(verdict && placed(verdict)), ...own };
+  const faults = { ...(verdict && placeFaults(verdict)), ...own };
   const plan = verdict?.plan;
   const isTaken =
     plan !== undefined && plan.changes.some(({ kind, action }) => kind.endsWith("_edge") && action !== "create");
@@ -56,7 +56,8 @@ export function Publish() {
       const made = await postern.apply(document as never, { reason: `publish ${nameOf(host)}`, waitSeconds: 3 });
       const edge = made.changes.find(({ kind }) => kind.endsWith("_edge"));
       const told = new URLSearchParams({ target: wishes.target, machine, revision: String(made.revision) });
-      if (edge) go(`${edge.kind === "https_edge" ? "publish" : `services/${edge.kind}`}/${edge.id}?${told.toString()}`);
+      if (edge)
+        goTo(`${edge.kind === "https_edge" ? "publish" : `services/${edge.kind}`}/${edge.id}?${told.toString()}`);
     } catch (failure) {
       setError(explainError(failure).message);
       setBusy(false);
@@ -211,7 +212,7 @@ function loginText({ protocol, login }: Wishes): string {
 }
 
 /** Asks the server what it would change. */
-async function verdictOf(text: string): Promise<Verdict> {
+async function verdictOf(text: string): Promise<ServiceCheck> {
   if (text === "") return { text, fields: {} };
   try {
     return { text, plan: await postern.plan(JSON.parse(text) as never), fields: {} };
@@ -222,7 +223,7 @@ async function verdictOf(text: string): Promise<Verdict> {
 }
 
 /** Returns the server's faults at the fields of the sentence. */
-function placed({ fields }: Verdict): Partial<Record<keyof Wishes, string>> {
+function placeFaults({ fields }: ServiceCheck): Partial<Record<keyof Wishes, string>> {
   const places: readonly (readonly [part: RegExp, field: keyof Wishes])[] = [
     [/hostports/, "host"],
     [/cidr/, "ranges"],

@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import type { AgentInvitation } from "../../../../sdk/src/index.ts";
 import { Command } from "../../ui/elements.tsx";
-import { quoted } from "../../ui/shell.ts";
+import { quoteForShell } from "../../ui/shell.ts";
 import { explainError, postern } from "../api.ts";
 import { Invitation } from "../invite.tsx";
 import { Failed } from "../parts.tsx";
@@ -19,7 +19,7 @@ export function StartAgent({ labels, isServed, protocol = "https" }: Props) {
   const { query } = place.value;
   const target = query.get("target") ?? (protocol === "https" ? "3000" : "5432");
   const machine = query.get("machine");
-  const told = Object.entries(labels).map(([name, value]) => quoted(`${name}=${value}`));
+  const told = Object.entries(labels).map(([name, value]) => quoteForShell(`${name}=${value}`));
   if (machine === "here") {
     return (
       <span class="muted small">
@@ -33,7 +33,7 @@ export function StartAgent({ labels, isServed, protocol = "https" }: Props) {
     <>
       {machine === "new" && !isServed && <Join />}
       <Command
-        text={`npx postern ${protocol === "https" ? "http" : "tcp"} ${quoted(target)} --label ${told.join(" --label ")}`}
+        text={`npx postern ${protocol === "https" ? "http" : "tcp"} ${quoteForShell(target)} --label ${told.join(" --label ")}`}
       />
       <span class="muted small">
         {isServed

@@ -14,7 +14,7 @@ const providers: Readonly<Record<string, string>> = {
 };
 
 /** Returns a module's configuration if it is applied. */
-function applied(object: JsonObject, name: string): JsonObject | undefined {
+function appliedModule(object: JsonObject, name: string): JsonObject | undefined {
   const config = object[name] as JsonObject | null | undefined;
   return config && config["enabled"] !== false ? config : undefined;
 }
@@ -26,12 +26,12 @@ function applied(object: JsonObject, name: string): JsonObject | undefined {
 export function accessOf(object: JsonObject): string {
   const ofPolicy = actionsOf(policyRules(object)).map((one) => one["type"]);
   const conditions = [
-    (applied(object, "ip_restriction") ?? ofPolicy.includes("restrict-ips")) && "from allowed addresses",
-    applied(object, "country_restriction") && "from allowed countries",
-    applied(object, "user_agent_filter") && "with allowed clients",
-    applied(object, "webhook_verification") && "with a signed webhook",
+    (appliedModule(object, "ip_restriction") ?? ofPolicy.includes("restrict-ips")) && "from allowed addresses",
+    appliedModule(object, "country_restriction") && "from allowed countries",
+    appliedModule(object, "user_agent_filter") && "with allowed clients",
+    appliedModule(object, "webhook_verification") && "with a signed webhook",
     signIn(object),
-    applied(object, "mutual_tls") && "with a client certificate",
+    appliedModule(object, "mutual_tls") && "with a client certificate",
     hasOtherPolicy(object) && "by a traffic policy",
   ].filter((one) => typeof one === "string");
   return conditions.length === 0 ? "everyone" : conditions.join(", ");
@@ -39,16 +39,16 @@ export function accessOf(object: JsonObject): string {
 
 /** Describes the login; undefined without one. */
 export function signIn(object: JsonObject): string | undefined {
-  const oauth = applied(object, "oauth");
+  const oauth = appliedModule(object, "oauth");
   if (oauth) {
     const [name = "", config] = Object.entries((oauth["provider"] ?? {}) as JsonObject).find(([, one]) => one) ?? [];
     const domains = ((config as JsonObject | undefined)?.["email_domains"] ?? []) as readonly string[];
     return ofProvider(name, domains);
   }
-  const oidc = applied(object, "oidc");
+  const oidc = appliedModule(object, "oidc");
   const issuer = oidc?.["issuer"];
   if (oidc) return `signed in with ${(typeof issuer === "string" && URL.parse(issuer)?.host) || "OpenID Connect"}`;
-  if (applied(object, "saml")) return "signed in with SAML";
+  if (appliedModule(object, "saml")) return "signed in with SAML";
   return hasOwnPassword(object) ? "with a password" : signInOfPolicy(policyRules(object));
 }
 
@@ -82,7 +82,7 @@ function signInOfPolicy(rules: readonly JsonObject[]): string | undefined {
 function hasOtherPolicy(object: JsonObject): boolean {
   const policy = object["traffic_policy"];
   if (typeof policy === "string") return policy !== "" && rulesIn(policy).length === 0;
-  return applied(object, "traffic_policy") !== undefined && !hasOwnPassword(object);
+  return appliedModule(object, "traffic_policy") !== undefined && !hasOwnPassword(object);
 }
 
 /** Describes all routes of an HTTPS edge. */

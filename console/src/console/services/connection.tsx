@@ -1,10 +1,10 @@
 /** A service at a TLS edge, a TCP edge, or an endpoint. */
 import { useState } from "preact/hooks";
 import { Command } from "../../ui/elements.tsx";
-import { quoted } from "../../ui/shell.ts";
+import { quoteForShell } from "../../ui/shell.ts";
 import { postern } from "../api.ts";
 import type { Description } from "../description.ts";
-import { configurationChanges, trafficChanges } from "../live.ts";
+import { configurationChanges, trafficChanges } from "../live-changes.ts";
 import { Gone } from "../gone.tsx";
 import { Failed, Head } from "../parts.tsx";
 import { linkTo } from "../router.ts";
@@ -21,7 +21,10 @@ interface Props {
 }
 
 export function Connection({ kindName, id, description }: Props) {
-  const found = useData(() => read(kindName, id), [kindName, id, configurationChanges.value, trafficChanges.value]);
+  const found = useData(
+    () => readService(kindName, id),
+    [kindName, id, configurationChanges.value, trafficChanges.value],
+  );
   const [protects, setProtects] = useState(false);
   const kind = description.kinds.get(kindName);
   const service = found.value;
@@ -79,13 +82,13 @@ function OfAgent({ service: { protocol, addresses, leadsTo = "" } }: { readonly 
     <>
       <span class="muted small">The agent sets these rules. To change them, start it with options such as:</span>
       <Command
-        text={`npx postern ${command} ${quoted(target)} --url ${quoted(addresses[0] ?? "")} --cidr-allow 203.0.113.0/24`}
+        text={`npx postern ${command} ${quoteForShell(target)} --url ${quoteForShell(addresses[0] ?? "")} --cidr-allow 203.0.113.0/24`}
       />
     </>
   );
 }
 
-async function read(kind: string, id: string): Promise<Service> {
+async function readService(kind: string, id: string): Promise<Service> {
   if (kind === "tls_edge") return ofConnectionEdge("tls_edge", await postern.edges.tls.get(id));
   if (kind === "tcp_edge") return ofConnectionEdge("tcp_edge", await postern.edges.tcp.get(id));
   return ofEndpoint(await postern.endpoints.get(id));

@@ -1,5 +1,5 @@
 /** The present access rules of a service as the form of a protection, and the change from one to the other. */
-import { call, postern } from "../api.ts";
+import { callOperation, postern } from "../api.ts";
 import type { ApiObject, JsonObject } from "../api.ts";
 import type { Description, Kind } from "../description.ts";
 import { fieldsOf } from "../writes.ts";
@@ -94,13 +94,13 @@ async function policiesWith(ids: readonly string[]) {
   });
 }
 
-export interface Wanted {
+export interface WantedProtection {
   readonly value: Protection;
   /** Ids of IP policies that decide besides the addresses of the form. */
   readonly policies: readonly string[];
 }
 
-export interface Place {
+export interface ServicePlace {
   readonly kind: Kind;
   readonly parents: readonly string[];
   readonly id: string;
@@ -110,19 +110,19 @@ export interface Place {
 const reason = "protect the service";
 
 /** Writes the changed rules. All writes have the same reason, so that the history shows and undoes them as one change. */
-export async function protect(
-  { kind, parents, id, name }: Place,
+export async function writeProtection(
+  { kind, parents, id, name }: ServicePlace,
   { object, value: before, own, policies: present }: Current,
-  { value, policies }: Wanted,
+  { value, policies }: WantedProtection,
   development: Development | undefined,
   description: Description,
 ): Promise<void> {
   const update = async (patch: JsonObject, options = {}): Promise<void> =>
-    void (await call(kind.update ?? "", ...parents, id, patch, { reason, waitSeconds: 2, ...options }));
+    void (await callOperation(kind.update ?? "", ...parents, id, patch, { reason, waitSeconds: 2, ...options }));
   if (isByPolicy(kind)) {
     const text = textOf(object["traffic_policy"]);
     // Endpoints have no ETag, because agents also have some.
-    if (textOf((await call(kind.get ?? "", id))["traffic_policy"]) !== text) {
+    if (textOf((await callOperation(kind.get ?? "", id))["traffic_policy"]) !== text) {
       throw new Error("Someone else changed the policy after you opened it. Close this dialog and open it again.");
     }
     const phase = accessPhase(textOf(object["url"] ?? object["public_url"]));

@@ -7,7 +7,7 @@ import { clockText, statusTone } from "../../ui/format.ts";
 import { Icon } from "../../ui/icon.tsx";
 import { postern } from "../api.ts";
 import type { Description } from "../description.ts";
-import { configurationChanges, trafficChanges, useEvery } from "../live.ts";
+import { configurationChanges, trafficChanges, useEvery } from "../live-changes.ts";
 import { Failed } from "../parts.tsx";
 import { linkTo } from "../router.ts";
 import { useData } from "../use-data.ts";

@@ -7,10 +7,10 @@ import { statusTone } from "../../ui/format.ts";
 import { Icon } from "../../ui/icon.tsx";
 import { postern } from "../api.ts";
 import type { Description } from "../description.ts";
-import { configurationChanges, trafficChanges, useEvery } from "../live.ts";
+import { configurationChanges, trafficChanges, useEvery } from "../live-changes.ts";
 import { Failed, Head, ListFilter } from "../parts.tsx";
 import { useData, useSettled } from "../use-data.ts";
-import { destinationOf, destinationsOf, hostOf, linkToService, nameOf, newestServices } from "./services.ts";
+import { destinationOf, destinationsOf, hostOf, linkToService, nameOf, loadNewestServices } from "./services.ts";
 import type { Destination, Service } from "./services.ts";
 
 const everyMs = 5_000;
@@ -25,7 +25,7 @@ export function Services({ description }: { readonly description: Description })
   useEvery(everyMs, () => setAsked((count) => count + 1), []);
   const wanted = useSettled(text.trim());
   const found = useData(
-    () => newestServices(wanted, limit, description),
+    () => loadNewestServices(wanted, limit, description),
     [wanted, limit, asked, configurationChanges.value],
   );
   const services = found.value?.services ?? [];
@@ -67,7 +67,7 @@ export function Services({ description }: { readonly description: Description })
               key={one.id}
               service={one}
               destination={destinationOf(one, destinations.value ?? new Map())}
-              last={lastOf(one, requests.value ?? [])}
+              last={findLastRequest(one, requests.value ?? [])}
             />
           ))}
         </ul>
@@ -122,7 +122,7 @@ function Row({ service, destination, last }: RowProps) {
 }
 
 /** Returns the service's newest request. Requests have the host without the port. */
-function lastOf({ addresses, id }: Service, requests: readonly Request[]): Request | undefined {
+function findLastRequest({ addresses, id }: Service, requests: readonly Request[]): Request | undefined {
   const hosts = new Set(addresses.map(hostOf));
   return requests.find((one) => one.site_id === id || hosts.has(one.host.replace(/:\d+$/, "")));
 }

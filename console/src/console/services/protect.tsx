@@ -1,14 +1,14 @@
 /** Shows and changes who may reach a service: addresses, IP policies and a login. The same for every kind of service. */
 import { useState } from "preact/hooks";
 import { Dialog, Skeleton } from "../../ui/elements.tsx";
-import { call, explainError, postern } from "../api.ts";
+import { callOperation, explainError, postern } from "../api.ts";
 import type { ApiObject } from "../api.ts";
 import type { Description, Kind } from "../description.ts";
 import { Failed } from "../parts.tsx";
 import { linkTo } from "../router.ts";
 import { useData } from "../use-data.ts";
 import { CountryFields } from "./countries.tsx";
-import { currentOf, isByPolicy, protect } from "./current.ts";
+import { currentOf, isByPolicy, writeProtection } from "./current.ts";
 import type { Current, Deciding } from "./current.ts";
 import { LoginFields, LoginSelect, RangeFields } from "./protection-fields.tsx";
 import { faultsOf } from "./protection.ts";
@@ -33,7 +33,7 @@ export function Protect(props: Props) {
   const [id, setId] = useState(parts[0]?.id ?? "");
   const development = useData(async () => (await postern.loginAddresses()).development_provider, []);
   const current = useData(
-    async () => await currentOf((await call(kind.get ?? "", ...parents, id)) as ApiObject, isByPolicy(kind)),
+    async () => await currentOf((await callOperation(kind.get ?? "", ...parents, id)) as ApiObject, isByPolicy(kind)),
     [id],
   );
   const isLoaded = current.value?.object.id === id && development.value !== undefined;
@@ -92,7 +92,7 @@ function Rules({ name, kind, parents = [], id, isHttp, current, development, des
   const apply = async (): Promise<void> => {
     setBusy(true);
     try {
-      await protect({ kind, parents, id, name }, current, { value, policies }, development, description);
+      await writeProtection({ kind, parents, id, name }, current, { value, policies }, development, description);
       onClose();
     } catch (failure) {
       setError(explainError(failure).message);

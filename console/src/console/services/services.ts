@@ -1,6 +1,6 @@
 /** Collects services: public addresses with their edges, routes, backends, tunnels and endpoints. */
 import type { Endpoint, HTTPSEdge, TCPEdge, TLSEdge } from "../../../../sdk/src/index.ts";
-import { call, postern } from "../api.ts";
+import { callOperation, postern } from "../api.ts";
 import type { ApiObject, JsonObject } from "../api.ts";
 import { kindOfId, titleOf } from "../description.ts";
 import type { Description } from "../description.ts";
@@ -48,7 +48,7 @@ export interface ServicePage {
 }
 
 /** Returns the newest services of each kind that contain the text. */
-export async function newestServices(text: string, limit: number, description: Description): Promise<ServicePage> {
+export async function loadNewestServices(text: string, limit: number, description: Description): Promise<ServicePage> {
   const pageOf = async <T>(name: string, list: (options: object) => { page(): Promise<Page<T>> }, where = "") => {
     const kind = description.kinds.get(name);
     const has = kind && filterOf(text, kind, description);
@@ -144,7 +144,7 @@ export async function destinationsOf(
   description: Description,
 ): Promise<ReadonlyMap<string, Destination>> {
   const groups = ids.filter((id) => kindOfId(id, description) === "tunnel_group_backend");
-  const others = ids.filter((id) => !groups.includes(id));
+  const tunnelIds = ids.filter((id) => !groups.includes(id));
   const filter = `obj.id in ${JSON.stringify(groups)}`;
   const [found, rest] = await Promise.all([
     groups.length === 0
@@ -153,7 +153,7 @@ export async function destinationsOf(
           .list({ limit: 100, filter })
           .page()
           .then(({ items }) => items),
-    Promise.all(others.map(async (id) => [id, await otherDestination(id, description)] as const)),
+    Promise.all(tunnelIds.map(async (id) => [id, await loadOtherDestination(id, description)] as const)),
   ]);
   return new Map([
     ...found.map(({ id, labels, tunnels, description: note }) => {
@@ -174,9 +174,9 @@ export async function destinationsOf(
   ]);
 }
 
-async function otherDestination(id: string, description: Description): Promise<Destination> {
+async function loadOtherDestination(id: string, description: Description): Promise<Destination> {
   const kind = kindOfId(id, description) ?? "";
-  const object = (await call(description.kinds.get(kind)?.get ?? "", id)) as ApiObject;
+  const object = (await callOperation(description.kinds.get(kind)?.get ?? "", id)) as ApiObject;
   const address = object["address"];
   const text = typeof address === "string" ? address : labelOf(object);
   return { text, href: linkTo("objects", kind, id), state: titleOf(kind), tone: "good" };

@@ -3,9 +3,9 @@ import { useState } from "preact/hooks";
 import { Chart } from "../../charts/chart.tsx";
 import { countText } from "../../charts/scale.ts";
 import { durationText } from "../../ui/format.ts";
-import { periods, loadSeries, minus } from "../series.ts";
+import { periods, loadSeries, subtractSeries } from "../series.ts";
 import type { Metric } from "../series.ts";
-import { useEvery } from "../live.ts";
+import { useEvery } from "../live-changes.ts";
 import { useData } from "../use-data.ts";
 import type { Service } from "./services.ts";
 
@@ -39,7 +39,7 @@ export function ServiceTraffic({ service: { id, protocol } }: { readonly service
         lines={
           isHttp
             ? [
-                { name: "OK", colour: "accent", values: minus(requests, denied, errors) },
+                { name: "OK", colour: "accent", values: subtractSeries(requests, denied, errors) },
                 { name: "Denied", colour: "warn", values: denied },
                 { name: "Errors", colour: "bad", values: errors },
               ]

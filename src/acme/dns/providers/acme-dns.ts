@@ -2,8 +2,8 @@
  * A server of the project acme-dns, which only serves challenges. `_acme-challenge` of each domain is a CNAME record that
  * leads to the account's subdomain there. The server keeps the last two values, so nothing has to be removed.
  */
-import { connectApi, member } from "../http-api.ts";
-import type { ProviderKind } from "../provider.ts";
+import { connectApi, readMember } from "../http-api.ts";
+import type { ProviderKind } from "../dns-provider.ts";
 
 export const acmeDns: ProviderKind = {
   needs: ["url", "key", "secret"],
@@ -15,7 +15,7 @@ export const acmeDns: ProviderKind = {
       access,
       clock,
       headers: () => ({ "x-api-user": access.key as string, "x-api-key": access.secret as string }),
-      reason: (document) => member(document, "error"),
+      reason: (document) => readMember(document, "error"),
     });
     return {
       async present({ name, value }) {

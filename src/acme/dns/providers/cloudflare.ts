@@ -1,7 +1,7 @@
 /** Cloudflare's API, version 4, with a token that may edit the zone's DNS. */
-import { connectApi, member, objectsIn } from "../http-api.ts";
-import { providerProblem, recordTtl } from "../provider.ts";
-import type { DnsRecord, ProviderKind } from "../provider.ts";
+import { connectApi, readMember, objectsIn } from "../http-api.ts";
+import { providerProblem, recordTtl } from "../dns-provider.ts";
+import type { DnsRecord, ProviderKind } from "../dns-provider.ts";
 
 /** "An identical record already exists." */
 const identical = 81_058;
@@ -16,14 +16,14 @@ export const cloudflare: ProviderKind = {
       access,
       clock,
       headers: () => ({ authorization: `Bearer ${access.secret}` }),
-      reason: (document) => member(objectsIn(member(document, "errors"))[0], "message"),
+      reason: (document) => readMember(objectsIn(readMember(document, "errors"))[0], "message"),
     });
     const zones = new Map<string, string>();
     const zoneId = async (zone: string): Promise<string> => {
       const known = zones.get(zone);
       if (known !== undefined) return known;
       const { json } = await send({ method: "GET", path: `/zones?name=${encodeURIComponent(zone)}` });
-      const id = objectsIn(member(json, "result")).find((one) => one["name"] === zone)?.["id"];
+      const id = objectsIn(readMember(json, "result")).find((one) => one["name"] === zone)?.["id"];
       if (typeof id !== "string") throw providerProblem(`the Cloudflare token cannot read a zone "${zone}"`);
       zones.set(zone, id);
       return id;
@@ -37,7 +37,7 @@ export const cloudflare: ProviderKind = {
         const body = { type: "TXT", name, content: `"${value}"`, ttl: recordTtl };
         const { status, json } = await send({ method: "POST", path: await pathOf(record), body, accepts: [400] });
         if (status !== 400) return;
-        const [error] = objectsIn(member(json, "errors"));
+        const [error] = objectsIn(readMember(json, "errors"));
         if (error?.["code"] === identical) return;
         const reason = error?.["message"];
         throw providerProblem(
@@ -50,7 +50,7 @@ export const cloudflare: ProviderKind = {
           method: "GET",
           path: `${path}?type=TXT&name=${encodeURIComponent(record.name)}`,
         });
-        for (const { id, content } of objectsIn(member(json, "result"))) {
+        for (const { id, content } of objectsIn(readMember(json, "result"))) {
           if (String(content).replaceAll('"', "") !== record.value || typeof id !== "string") continue;
           await send({ method: "DELETE", path: `${path}/${encodeURIComponent(id)}`, accepts: [404] });
         }

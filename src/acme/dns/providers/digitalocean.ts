@@ -1,7 +1,7 @@
 /** DigitalOcean's API, version 2, with a token for the scope `domain`. */
-import { connectApi, member, objectsIn } from "../http-api.ts";
-import { recordTtl, relativeName } from "../provider.ts";
-import type { DnsRecord, ProviderKind } from "../provider.ts";
+import { connectApi, readMember, objectsIn } from "../http-api.ts";
+import { recordTtl, relativeName } from "../dns-provider.ts";
+import type { DnsRecord, ProviderKind } from "../dns-provider.ts";
 
 export const digitalocean: ProviderKind = {
   needs: ["secret"],
@@ -13,13 +13,13 @@ export const digitalocean: ProviderKind = {
       access,
       clock,
       headers: () => ({ authorization: `Bearer ${access.secret}` }),
-      reason: (document) => member(document, "message"),
+      reason: (document) => readMember(document, "message"),
     });
     const pathOf = ({ zone }: DnsRecord): string => `/domains/${encodeURIComponent(zone)}/records`;
     const present = async (record: DnsRecord): Promise<readonly number[]> => {
       const query = `type=TXT&name=${encodeURIComponent(record.name)}&per_page=200`;
       const { json } = await send({ method: "GET", path: `${pathOf(record)}?${query}` });
-      const found = objectsIn(member(json, "domain_records")).filter(({ data }) => data === record.value);
+      const found = objectsIn(readMember(json, "domain_records")).filter(({ data }) => data === record.value);
       return found.map(({ id }) => id).filter((id) => typeof id === "number");
     };
     return {

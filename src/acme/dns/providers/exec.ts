@@ -5,8 +5,8 @@
 import { spawn } from "node:child_process";
 import { accessSync, constants, statSync } from "node:fs";
 import type { Clock } from "../../../lib/clock.ts";
-import { providerProblem } from "../provider.ts";
-import type { ProviderKind } from "../provider.ts";
+import { providerProblem } from "../dns-provider.ts";
+import type { ProviderKind } from "../dns-provider.ts";
 
 const timeoutMs = 60_000;
 /** Output that the log may show. The rest is dropped. */
@@ -19,8 +19,8 @@ export const exec: ProviderKind = {
   open({ program = "" }, clock) {
     if (!isExecutable(program)) throw new Error(`--acme-dns-program "${program}" must be an executable file`);
     return {
-      present: ({ name, value }) => run(program, ["present", `${name}.`, value], clock),
-      cleanup: ({ name, value }) => run(program, ["cleanup", `${name}.`, value], clock),
+      present: ({ name, value }) => runProgram(program, ["present", `${name}.`, value], clock),
+      cleanup: ({ name, value }) => runProgram(program, ["cleanup", `${name}.`, value], clock),
     };
   },
 };
@@ -35,7 +35,7 @@ function isExecutable(file: string): boolean {
 }
 
 /** The message names only the exit code. The program's output is in the cause, for the log. */
-function run(program: string, words: readonly string[], clock: Clock): Promise<void> {
+function runProgram(program: string, words: readonly string[], clock: Clock): Promise<void> {
   return new Promise((resolve, reject) => {
     // In a new process group, so that a script's children end with the script.
     const child = spawn(program, words, { env: { PATH: path }, stdio: ["ignore", "pipe", "pipe"], detached: true });
@@ -48,13 +48,13 @@ function run(program: string, words: readonly string[], clock: Clock): Promise<v
         // The group has ended.
       }
     };
-    const late = clock.after(timeoutMs, () => {
+    const timer = clock.after(timeoutMs, () => {
       isLate = true;
       endGroup();
       settle(`did not end within ${timeoutMs / 1000} s`);
     });
     const settle = (fault: string | undefined, cause: unknown = output.trim()): void => {
-      late.cancel();
+      timer.cancel();
       if (fault === undefined) resolve();
       else reject(providerProblem(`the DNS program (--acme-dns-program ${words[0]}) ${fault}`, { cause }));
     };

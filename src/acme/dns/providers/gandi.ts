@@ -1,7 +1,7 @@
 /** Gandi's LiveDNS API, version 5, with a personal access token. It replaces all values of a name together. */
-import { connectApi, member } from "../http-api.ts";
-import { relativeName } from "../provider.ts";
-import type { DnsRecord, ProviderKind } from "../provider.ts";
+import { connectApi, readMember } from "../http-api.ts";
+import { relativeName } from "../dns-provider.ts";
+import type { DnsRecord, ProviderKind } from "../dns-provider.ts";
 
 /** Least that Gandi accepts, seconds. */
 const leastTtl = 300;
@@ -16,13 +16,13 @@ export const gandi: ProviderKind = {
       access,
       clock,
       headers: () => ({ authorization: `Bearer ${access.secret}` }),
-      reason: (document) => member(document, "message"),
+      reason: (document) => readMember(document, "message"),
     });
     const pathOf = (record: DnsRecord): string =>
       `/domains/${encodeURIComponent(record.zone)}/records/${encodeURIComponent(relativeName(record) || "@")}/TXT`;
     const valuesAt = async (record: DnsRecord): Promise<readonly string[]> => {
       const { status, json } = await send({ method: "GET", path: pathOf(record), accepts: [404] });
-      const values = status === 404 ? [] : member(json, "rrset_values");
+      const values = status === 404 ? [] : readMember(json, "rrset_values");
       return Array.isArray(values) ? values.filter((one) => typeof one === "string") : [];
     };
     const put = async (record: DnsRecord, values: readonly string[]): Promise<void> => {

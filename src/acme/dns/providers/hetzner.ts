@@ -1,7 +1,7 @@
 /** Hetzner's Cloud API, version 1, with a token of the project that has the zone. */
-import { connectApi, member } from "../http-api.ts";
-import { recordTtl, relativeName } from "../provider.ts";
-import type { DnsRecord, ProviderKind } from "../provider.ts";
+import { connectApi, readMember } from "../http-api.ts";
+import { recordTtl, relativeName } from "../dns-provider.ts";
+import type { DnsRecord, ProviderKind } from "../dns-provider.ts";
 
 export const hetzner: ProviderKind = {
   needs: ["secret"],
@@ -13,7 +13,7 @@ export const hetzner: ProviderKind = {
       access,
       clock,
       headers: () => ({ authorization: `Bearer ${access.secret}` }),
-      reason: (document) => member(member(document, "error"), "message"),
+      reason: (document) => readMember(readMember(document, "error"), "message"),
     });
     const setOf = (record: DnsRecord): string =>
       `/zones/${encodeURIComponent(record.zone)}/rrsets/${encodeURIComponent(relativeName(record) || "@")}/TXT`;
@@ -36,6 +36,6 @@ export const hetzner: ProviderKind = {
 };
 
 function valuesOf(document: unknown): readonly unknown[] {
-  const records = member(member(document, "rrset"), "records");
-  return Array.isArray(records) ? records.map((one) => member(one, "value")) : [];
+  const records = readMember(readMember(document, "rrset"), "records");
+  return Array.isArray(records) ? records.map((one) => readMember(one, "value")) : [];
 }

@@ -14,7 +14,7 @@ import { systemClock } from "../../../lib/clock.ts";
 import { AcmeProblem } from "../../problem.ts";
 import type { DnsProviderName } from "../provider-names.ts";
 import { openDnsProvider } from "./open.ts";
-import type { DnsProvider, ProviderAccess } from "../provider.ts";
+import type { DnsProvider, ProviderAccess } from "../dns-provider.ts";
 
 const zone = "example.com";
 const one = { name: "_acme-challenge.shop.example.com", zone, value: "a".repeat(43) };

@@ -1,7 +1,7 @@
 /** All DNS providers, and the check of the settings for the chosen one. */
 import type { Clock } from "../../../lib/clock.ts";
 import type { DnsProviderName } from "../provider-names.ts";
-import type { DnsProvider, ProviderAccess, ProviderKind } from "../provider.ts";
+import type { DnsProvider, ProviderAccess, ProviderKind } from "../dns-provider.ts";
 import { acmeDns } from "./acme-dns.ts";
 import { cloudflare } from "./cloudflare.ts";
 import { digitalocean } from "./digitalocean.ts";
@@ -29,15 +29,17 @@ export function openDnsProvider(name: DnsProviderName, access: ProviderAccess, c
   const kind = providers[name];
   const used = [...kind.needs, ...kind.takes];
   const missing = kind.needs.filter((one) => access[one] === undefined);
-  if (missing.length > 0) throw new Error(`--acme-dns-provider ${name} needs ${flags(missing)}`);
-  const given = (Object.keys(access) as (keyof ProviderAccess)[]).filter((one) => access[one] !== undefined);
-  const idle = given.filter((one) => !used.includes(one));
+  if (missing.length > 0) throw new Error(`--acme-dns-provider ${name} needs ${renderFlags(missing)}`);
+  const setMembers = (Object.keys(access) as (keyof ProviderAccess)[]).filter((one) => access[one] !== undefined);
+  const idle = setMembers.filter((one) => !used.includes(one));
   if (idle.length > 0) {
-    throw new Error(`--acme-dns-provider ${name} does not use ${flags(idle)}: remove it. It uses ${flags(used)}`);
+    throw new Error(
+      `--acme-dns-provider ${name} does not use ${renderFlags(idle)}: remove it. It uses ${renderFlags(used)}`,
+    );
   }
   return kind.open(access, clock);
 }
 
-function flags(members: readonly string[]): string {
+function renderFlags(members: readonly string[]): string {
   return members.map((one) => `--acme-dns-${one}`).join(", ");
 }

@@ -2,12 +2,12 @@
 import { randomInt } from "node:crypto";
 import { connect } from "node:net";
 import type { Clock } from "../../../lib/clock.ts";
-import { lookupName } from "../../../outbound/addresses.ts";
-import { providerProblem, recordTtl } from "../provider.ts";
-import type { DnsRecord, ProviderKind } from "../provider.ts";
+import { lookupName } from "../../../outbound/address-rules.ts";
+import { providerProblem, recordTtl } from "../dns-provider.ts";
+import type { DnsRecord, ProviderKind } from "../dns-provider.ts";
 import { readSigned, signMessage } from "../tsig.ts";
 import type { TsigKey } from "../tsig.ts";
-import { u16, u32, wireName } from "../wire.ts";
+import { encodeUint16, encodeUint32, wireName } from "../dns-wire.ts";
 
 const timeoutMs = 10_000;
 const typeSoa = 6;
@@ -43,8 +43,8 @@ export const rfc2136: ProviderKind = {
     const update = async (record: DnsRecord, change: Buffer): Promise<void> => {
       const message = updateMessage(record, change);
       const { message: signed, mac } = signMessage(message, tsig, clock.now());
-      const answer = await exchange({ host, port, clock }, signed);
-      judge(answer, { at: `${host}:${port}`, id: message.readUInt16BE(0), mac, tsig, now: clock.now() });
+      const answer = await sendUpdate({ host, port, clock }, signed);
+      checkAnswer(answer, { at: `${host}:${port}`, id: message.readUInt16BE(0), mac, tsig, now: clock.now() });
     };
     return {
       present: (record) => update(record, recordOf(record, classIn, recordTtl)),
@@ -53,19 +53,19 @@ export const rfc2136: ProviderKind = {
   },
 };
 
-function keyName(given: string): string {
+function keyName(text: string): string {
   try {
-    wireName(given);
+    wireName(text);
   } catch (error) {
     throw new Error("--acme-dns-key must be the name of the TSIG key", { cause: error });
   }
-  return given;
+  return text;
 }
 
-function keySecret(given: string): Buffer {
-  const secret = Buffer.from(given, "base64");
+function keySecret(text: string): Buffer {
+  const secret = Buffer.from(text, "base64");
   // The least of BIND's generator, tsig-keygen, is 16 bytes.
-  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(given) || secret.length < 16) {
+  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(text) || secret.length < 16) {
     throw new Error("--acme-dns-secret must be the TSIG key's secret in base 64, at least 16 bytes");
   }
   return secret;
@@ -73,17 +73,23 @@ function keySecret(given: string): Buffer {
 
 /** RFC 2136 §2.3–2.5: one zone, no prerequisites, one change. */
 function updateMessage({ zone }: DnsRecord, change: Buffer): Buffer {
-  const header = u16(randomInt(65_536), opcodeUpdate, 1, 0, 1, 0);
-  return Buffer.concat([header, wireName(zone), u16(typeSoa, classIn), change]);
+  const header = encodeUint16(randomInt(65_536), opcodeUpdate, 1, 0, 1, 0);
+  return Buffer.concat([header, wireName(zone), encodeUint16(typeSoa, classIn), change]);
 }
 
 function recordOf({ name, value }: DnsRecord, klass: number, ttl: number): Buffer {
   const text = Buffer.from(value, "latin1");
   const data = Buffer.concat([Buffer.of(text.length), text]);
-  return Buffer.concat([wireName(name), u16(typeTxt, klass), u32(ttl), u16(data.length), data]);
+  return Buffer.concat([
+    wireName(name),
+    encodeUint16(typeTxt, klass),
+    encodeUint32(ttl),
+    encodeUint16(data.length),
+    data,
+  ]);
 }
 
-interface Expected {
+interface ExpectedAnswer {
   readonly at: string;
   readonly id: number;
   readonly mac: Buffer;
@@ -91,7 +97,7 @@ interface Expected {
   readonly now: number;
 }
 
-function judge(answer: Buffer, { at, id, mac, tsig, now }: Expected): void {
+function checkAnswer(answer: Buffer, { at, id, mac, tsig, now }: ExpectedAnswer): void {
   let read: ReturnType<typeof readSigned>;
   try {
     if (answer.readUInt16BE(0) !== id) throw new RangeError("the message has another id");
@@ -113,14 +119,14 @@ function judge(answer: Buffer, { at, id, mac, tsig, now }: Expected): void {
 }
 
 /** RFC 1035 §4.2.2: each message follows its length. */
-async function exchange(
+async function sendUpdate(
   { host, port, clock }: { readonly host: string; readonly port: number; readonly clock: Clock },
   message: Buffer,
 ): Promise<Buffer> {
   const socket = connect({ host, port, lookup: lookupName });
-  const late = clock.after(timeoutMs, () => socket.destroy(new Error(`no answer within ${timeoutMs / 1000} s`)));
+  const timer = clock.after(timeoutMs, () => socket.destroy(new Error(`no answer within ${timeoutMs / 1000} s`)));
   try {
-    socket.write(Buffer.concat([u16(message.length), message]));
+    socket.write(Buffer.concat([encodeUint16(message.length), message]));
     let read = Buffer.alloc(0);
     for await (const piece of socket as AsyncIterable<Buffer>) {
       read = Buffer.concat([read, piece]);
@@ -132,7 +138,7 @@ async function exchange(
     const reason = error instanceof Error ? error.message : String(error);
     throw providerProblem(`the name server ${host}:${port} does not answer: ${reason}`, { cause: error });
   } finally {
-    late.cancel();
+    timer.cancel();
     socket.destroy();
   }
 }

@@ -1,15 +1,15 @@
 /** Amazon Route 53, API version 2013-04-01. It replaces all values of a name together. */
 import type { Clock } from "../../../lib/clock.ts";
-import { signedHeaders } from "../../../outbound/aws-signature.ts";
+import { signHeaders } from "../../../outbound/aws-signature.ts";
 import { connectApi } from "../http-api.ts";
 import type { SendToApi } from "../http-api.ts";
-import { providerProblem, recordTtl } from "../provider.ts";
-import type { DnsRecord, ProviderAccess, ProviderKind } from "../provider.ts";
+import { providerProblem, recordTtl } from "../dns-provider.ts";
+import type { DnsRecord, ProviderAccess, ProviderKind } from "../dns-provider.ts";
 
 const version = "/2013-04-01";
 const namespace = `https://route53.amazonaws.com/doc${version}/`;
 
-interface Found {
+interface RecordSet {
   readonly values: readonly string[];
   readonly ttl: number;
 }
@@ -24,23 +24,28 @@ export const route53: ProviderKind = {
       const known = zones.get(zone);
       if (known !== undefined) return known;
       const { text } = await send({ method: "GET", path: `${version}/hostedzonesbyname?dnsname=${zone}.&maxitems=10` });
-      const id = elements(text, "HostedZone")
-        .filter((one) => element(one, "Name") === `${zone}.` && element(one, "PrivateZone") !== "true")
-        .map((one) => /^\/hostedzone\/([A-Z0-9]{1,32})$/.exec(element(one, "Id") ?? "")?.[1])[0];
+      const id = readElements(text, "HostedZone")
+        .filter((one) => readElement(one, "Name") === `${zone}.` && readElement(one, "PrivateZone") !== "true")
+        .map((one) => /^\/hostedzone\/([A-Z0-9]{1,32})$/.exec(readElement(one, "Id") ?? "")?.[1])[0];
       if (id === undefined) throw providerProblem(`Route 53 has no public hosted zone "${zone}" for this key`);
       zones.set(zone, id);
       return id;
     };
-    const read = async (id: string, { name }: DnsRecord): Promise<Found> => {
+    const read = async (id: string, { name }: DnsRecord): Promise<RecordSet> => {
       const path = `${version}/hostedzone/${id}/rrset?maxitems=1&name=${name}.&type=TXT`;
-      const [set = ""] = elements((await send({ method: "GET", path })).text, "ResourceRecordSet");
-      const isSame = element(set, "Name") === `${name}.` && element(set, "Type") === "TXT";
+      const [set = ""] = readElements((await send({ method: "GET", path })).text, "ResourceRecordSet");
+      const isSame = readElement(set, "Name") === `${name}.` && readElement(set, "Type") === "TXT";
       if (!isSame) return { values: [], ttl: recordTtl };
-      const values = elements(set, "Value").map(unescaped);
-      return { values, ttl: Number(element(set, "TTL") ?? recordTtl) };
+      const values = readElements(set, "Value").map(unescapeXml);
+      return { values, ttl: Number(readElement(set, "TTL") ?? recordTtl) };
     };
-    const change = async (id: string, action: string, { name }: DnsRecord, { values, ttl }: Found): Promise<void> => {
-      const records = values.map((one) => `<ResourceRecord><Value>${escaped(one)}</Value></ResourceRecord>`).join("");
+    const change = async (
+      id: string,
+      action: string,
+      { name }: DnsRecord,
+      { values, ttl }: RecordSet,
+    ): Promise<void> => {
+      const records = values.map((one) => `<ResourceRecord><Value>${escapeXml(one)}</Value></ResourceRecord>`).join("");
       const set = `<Name>${name}.</Name><Type>TXT</Type><TTL>${ttl}</TTL><ResourceRecords>${records}</ResourceRecords>`;
       const one = `<Change><Action>${action}</Action><ResourceRecordSet>${set}</ResourceRecordSet></Change>`;
       const batch = `<ChangeBatch><Changes>${one}</Changes></ChangeBatch>`;
@@ -76,7 +81,7 @@ function connect(access: ProviderAccess, clock: Clock): SendToApi {
     clock,
     // Route 53 is a global service, whose requests are signed for this region.
     headers: ({ method, url, body }) =>
-      signedHeaders({
+      signHeaders({
         method,
         url,
         body,
@@ -86,27 +91,27 @@ function connect(access: ProviderAccess, clock: Clock): SendToApi {
         headers: body === "" ? {} : { "content-type": "application/xml" },
         nowMs: clock.now(),
       }),
-    reason: (_document, text) => element(text, "Message"),
+    reason: (_document, text) => readElement(text, "Message"),
   });
 }
 
 /** Returns the contents of all elements of this name. The API's documents have no attributes, comments or CDATA here. */
-function elements(xml: string, name: string): readonly string[] {
+function readElements(xml: string, name: string): readonly string[] {
   const parts = xml.split(`<${name}>`).slice(1);
   return parts.map((part) => part.slice(0, Math.max(0, part.indexOf(`</${name}>`))));
 }
 
-function element(xml: string, name: string): string | undefined {
-  return elements(xml, name)[0];
+function readElement(xml: string, name: string): string | undefined {
+  return readElements(xml, name)[0];
 }
 
 const escapes: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
 
-function escaped(text: string): string {
+function escapeXml(text: string): string {
   return text.replaceAll(/[&<>"]/g, (one) => escapes[one] as string);
 }
 
-function unescaped(text: string): string {
+function unescapeXml(text: string): string {
   return text.replaceAll(
     /&(?:amp|lt|gt|quot);/g,
     (one) => Object.keys(escapes).find((key) => escapes[key] === one) ?? one,

@@ -2,8 +2,8 @@
  * The operator's own service: `POST URL/present` and `POST URL/cleanup` with `{"fqdn", "value"}`, as the provider `httpreq`
  * of lego sends it. Any status 2xx is a success.
  */
-import { connectApi, member } from "../http-api.ts";
-import type { DnsRecord, ProviderKind } from "../provider.ts";
+import { connectApi, readMember } from "../http-api.ts";
+import type { DnsRecord, ProviderKind } from "../dns-provider.ts";
 
 export const webhook: ProviderKind = {
   needs: ["url", "secret"],
@@ -15,7 +15,7 @@ export const webhook: ProviderKind = {
       access,
       clock,
       headers: () => ({ authorization: `Bearer ${access.secret}` }),
-      reason: (document) => member(document, "message"),
+      reason: (document) => readMember(document, "message"),
     });
     const call = async (action: string, { name, value }: DnsRecord): Promise<void> => {
       await send({ method: "POST", path: `/${action}`, body: { fqdn: `${name}.`, value } });

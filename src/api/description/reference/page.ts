@@ -5,15 +5,15 @@ import type { RefusalName } from "../../../lib/errors.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
 import type { Operation } from "../../operation/call.ts";
 import type { ApiDescription } from "../description.ts";
-import { keptDocument } from "../kept-document.ts";
-import { fieldTable, typeText } from "./fields.ts";
-import { html, prose } from "./html.ts";
+import { serveKeptDocument } from "../kept-document.ts";
+import { fieldTable, typeText } from "./fields-html.ts";
+import { html, renderProse } from "./html.ts";
 import type { Html } from "./html.ts";
-import { operationSection } from "./operation.ts";
-import type { Placed } from "./operation.ts";
+import { operationSection } from "./operation-section.ts";
+import type { Placed } from "./operation-section.ts";
 import { script } from "./script.ts";
 import { style } from "./style.ts";
-import { table } from "./table.ts";
+import { renderTable } from "./table.ts";
 
 /** Allows one script and one style sheet by their hashes. Forbids frames and external resources. */
 const headers = [
@@ -44,7 +44,7 @@ export function referenceOperation(describe: () => JsonSchema, linksConsole: boo
     open: true,
     tagged: true,
     status: 200,
-    run: keptDocument({
+    run: serveKeptDocument({
       contentType: "text/html; charset=utf-8",
       headers,
       make: () => renderReference(describe() as unknown as ApiDescription, linksConsole),
@@ -84,7 +84,7 @@ export function renderReference(api: ApiDescription, linksConsole: boolean): str
             <li>
               <a href="#start"><b>Postern management API</b></a>
             </li>
-            ${[...groups.keys()].map((name) => html`<li><a href="#${anchor(name)}">${title(name)}</a></li> `)}
+            ${[...groups.keys()].map((name) => html`<li><a href="#${toAnchor(name)}">${toTitle(name)}</a></li> `)}
             <li><a href="#objects">Objects</a></li>
             <li><a href="#headers">Header fields</a></li>
             <li><a href="#errors">Errors</a></li>
@@ -98,7 +98,7 @@ export function renderReference(api: ApiDescription, linksConsole: boolean): str
               ([name, schema]) =>
                 html`<div data-entry>
                   <h3 id="object-${name}">${name}</h3>
-                  <p>${prose(schema.description ?? "")}</p>
+                  <p>${renderProse(schema.description ?? "")}</p>
                   ${fieldTable(schema, false)}
                 </div> `,
             )}
@@ -114,7 +114,7 @@ export function renderReference(api: ApiDescription, linksConsole: boolean): str
               <code>details</code>; <code>details</code> has the <code>operation_id</code>, and one entry per field that
               is wrong.
             </p>
-            ${table(["Code", "Status", "What happened", "What to do"], errorRows())}
+            ${renderTable(["Code", "Status", "What happened", "What to do"], errorRows())}
           </section>
         </main>
         ${scriptElement}
@@ -138,8 +138,8 @@ const introduction = html`<h1 id="start">Postern management API</h1>
 
 function groupSection(name: string, operations: readonly Placed[], api: ApiDescription): Html {
   return html`<section>
-    <h2 id="${anchor(name)}">${title(name)}</h2>
-    <p>${prose(operations[0]?.tags ? (operations[0].description ?? "") : "")}</p>
+    <h2 id="${toAnchor(name)}">${toTitle(name)}</h2>
+    <p>${renderProse(operations[0]?.tags ? (operations[0].description ?? "") : "")}</p>
     ${operations.map((operation) => operationSection(operation, api))}
   </section> `;
 }
@@ -152,10 +152,10 @@ function headerTable({ components }: ApiDescription): Html {
         html`<tr data-entry>
           <td><code>${name}</code></td>
           <td>${typeText(schema)}</td>
-          <td>${prose(description)}</td>
+          <td>${renderProse(description)}</td>
         </tr> `,
     );
-  return table(["Name", "Type", "Meaning"], rows);
+  return renderTable(["Name", "Type", "Meaning"], rows);
 }
 
 function errorRows(): Html[] {
@@ -165,18 +165,18 @@ function errorRows(): Html[] {
     return html`<tr id="error-${name}" data-entry>
       <td><code>${errorCode(name)}</code></td>
       <td>${status}</td>
-      <td>${prose(what)}</td>
-      <td>${prose(fix)}</td>
+      <td>${renderProse(what)}</td>
+      <td>${renderProse(fix)}</td>
     </tr> `;
   });
 }
 
 /** `ip policy rule` → `IP policy rule`. */
-function title(name: string): string {
+function toTitle(name: string): string {
   const text = name.replace(/^(?:api|ip|https?|tls|tcp)\b/, (word) => word.toUpperCase());
   return text.slice(0, 1).toUpperCase() + text.slice(1);
 }
 
-function anchor(name: string): string {
+function toAnchor(name: string): string {
   return `resource-${name.replaceAll(" ", "-")}`;
 }

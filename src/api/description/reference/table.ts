@@ -5,7 +5,7 @@ import type { Html } from "./html.ts";
  * A table that scrolls if it is too wide.
  * @param rows one `tr` each
  */
-export function table(columns: readonly string[], rows: readonly Html[]): Html {
+export function renderTable(columns: readonly string[], rows: readonly Html[]): Html {
   return html`<div class="scroll">
     <table>
       <tr>

@@ -1,9 +1,9 @@
 /** Renders a change as an event for receivers. */
 import { createHash } from "node:crypto";
 import type { Fields } from "../../../schema/fields.ts";
-import { renderFields } from "../../../schema/render.ts";
+import { renderFields } from "../../../schema/render-fields.ts";
 import type { PastChange, StoredObject } from "../../../storage/store.ts";
-import { resourceNamed, resources } from "../../operation/declarations.ts";
+import { resourceNamed, resources } from "../../operation/resource-declarations.ts";
 import { uriOf, uriOfId } from "../../objects/views.ts";
 
 export interface Event {

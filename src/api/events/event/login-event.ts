@@ -1,12 +1,12 @@
 /** Renders a login as an event for receivers: created, denied or ended. */
 import { newId } from "../../../lib/ids.ts";
-import type { LoginEvent } from "../../../identity/sessions/events.ts";
+import type { LoginEvent } from "../../../identity/sessions/login-events.ts";
 import { idOfEvent } from "./event.ts";
 import type { Event } from "./event.ts";
 
-export function loginEvent(told: LoginEvent): Event {
-  const { type, accountId, at, provider, user } = told;
-  const id = idOf(told);
+export function loginEvent(login: LoginEvent): Event {
+  const { type, accountId, at, provider, user } = login;
+  const id = idOf(login);
   const time = new Date(at).toISOString();
   const body = JSON.stringify({
     event_id: id,
@@ -15,12 +15,12 @@ export function loginEvent(told: LoginEvent): Event {
     account_id: accountId,
     principal: null,
     object: {
-      request_id: told.requestId,
-      site_id: told.siteId,
-      route_id: told.routeId,
-      host: told.host,
+      request_id: login.requestId,
+      site_id: login.siteId,
+      route_id: login.routeId,
+      host: login.host,
       identity_provider: provider,
-      client_id: told.clientId,
+      client_id: login.clientId,
       application_user: user && {
         id: user.id,
         provider_user_id: user.providerUserId,
@@ -28,12 +28,12 @@ export function loginEvent(told: LoginEvent): Event {
         email: user.email,
         name: user.name,
       },
-      application_session_id: told.sessionId,
-      source_ip: told.source,
-      user_agent: told.userAgent,
-      ...(type === "login_refused.v0" && { error_code: told.errorCode }),
-      ...(type === "login_ended.v0" && { ended_by: told.end }),
-      reason: told.reason,
+      application_session_id: login.sessionId,
+      source_ip: login.source,
+      user_agent: login.userAgent,
+      ...(type === "login_refused.v0" && { error_code: login.errorCode }),
+      ...(type === "login_ended.v0" && { ended_by: login.end }),
+      reason: login.reason,
     },
   });
   return { id, type, time, body, short: () => body };

@@ -5,7 +5,7 @@ import type { Event } from "./event.ts";
 import { loginEvent } from "./login-event.ts";
 
 export function trafficEvent(report: TrafficReport): Event {
-  if ("endedAt" in report) return finishedEvent(report);
+  if ("endedAt" in report) return makeTrafficEvent(report);
   return "object" in report ? inboxEvent(report) : loginEvent(report);
 }
 
@@ -13,7 +13,7 @@ function inboxEvent({ type, accountId, at, object }: InboxEvent): Event {
   return eventOf(type, accountId, at, object);
 }
 
-function finishedEvent(report: RequestReport | ConnectionReport): Event {
+function makeTrafficEvent(report: RequestReport | ConnectionReport): Event {
   const object = report.type === "http_request_complete.v0" ? requestObject(report) : connectionObject(report);
   return eventOf(report.type, report.accountId, report.endedAt, object);
 }
@@ -35,7 +35,7 @@ function eventOf(type: string, accountId: string, at: number, object: Readonly<R
 
 function requestObject(report: RequestReport): Record<string, unknown> {
   return {
-    ...shared(report),
+    ...commonFields(report),
     route_id: report.routeId,
     method: report.method,
     scheme: report.scheme,
@@ -53,10 +53,10 @@ function requestObject(report: RequestReport): Record<string, unknown> {
 }
 
 function connectionObject(report: ConnectionReport): Record<string, unknown> {
-  return { ...shared(report), protocol: report.protocol, outcome: report.outcome };
+  return { ...commonFields(report), protocol: report.protocol, outcome: report.outcome };
 }
 
-function shared(report: RequestReport | ConnectionReport): Record<string, unknown> {
+function commonFields(report: RequestReport | ConnectionReport): Record<string, unknown> {
   const { endedAt, durationMs, tls } = report;
   return {
     id: report.id,

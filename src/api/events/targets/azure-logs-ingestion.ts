@@ -1,9 +1,9 @@
 /** Azure Monitor, the Logs Ingestion API, with an Entra token for a client secret. */
 import type { EventTargetValue } from "../../../resources/event-target.ts";
-import type { Outbound } from "../../../outbound/client.ts";
-import { refusedBy, readObject } from "./response.ts";
-import { NotDelivered } from "./target.ts";
-import type { TargetKind } from "./target.ts";
+import type { Outbound } from "../../../outbound/outbound.ts";
+import { toNotDelivered, readObject } from "./response.ts";
+import { NotDelivered } from "./opened-target.ts";
+import type { TargetKind } from "./opened-target.ts";
 
 /** Azure's limit is 1 MB per request. */
 const limits = { events: 1000, bytes: 900_000, perEvent: 64, eventBytes: 800_000 } as const;
@@ -34,7 +34,7 @@ export const azureLogsIngestion: TargetKind<"azure_logs_ingestion"> = {
         const answer = await outbound.send({ method: "POST", url, headers, body: `[${rows.join(",")}]` });
         if (answer.status === 204) return undefined;
         if (answer.status === 401) token.forget();
-        throw refusedBy(answer, errorCode(answer.text), outbound.clock.now());
+        throw toNotDelivered(answer, errorCode(answer.text), outbound.clock.now());
       },
       close: () => outbound.close(),
     };
@@ -63,7 +63,7 @@ function tokenSource(
       const headers = { "content-type": "application/x-www-form-urlencoded" };
       const answer = await outbound.send({ method: "POST", url, headers, body });
       const { access_token: token, expires_in: life, error } = readObject(answer.text);
-      if (answer.status !== 200) throw refusedBy(answer, tokenRefusal(error, answer.text), nowMs);
+      if (answer.status !== 200) throw toNotDelivered(answer, tokenRefusal(error, answer.text), nowMs);
       if (typeof token !== "string" || !/^[!-~]+$/.test(token)) throw new NotDelivered("the answer has no token");
       kept = { token, endsAt: monotonic + Number(life) * 1000 };
       return token;

@@ -1,6 +1,6 @@
 /** Datadog, the log intake's version 2. */
-import { refusedBy } from "./response.ts";
-import type { TargetKind } from "./target.ts";
+import { toNotDelivered } from "./response.ts";
+import type { TargetKind } from "./opened-target.ts";
 
 /** Datadog's limits are 1,000 logs and 5 MB per request, and 1 MB per log. Escaped quotes make logs longer. */
 const limits = { events: 1000, bytes: 2_000_000, perEvent: 600, eventBytes: 500_000 } as const;
@@ -17,7 +17,7 @@ export const datadog: TargetKind<"datadog"> = {
       async deliver(events) {
         const body = JSON.stringify(events.map((event) => ({ ...attributes, message: event.body })));
         const answer = await outbound.send({ method: "POST", url, headers, body });
-        if (answer.status !== 202) throw refusedBy(answer, "", outbound.clock.now());
+        if (answer.status !== 202) throw toNotDelivered(answer, "", outbound.clock.now());
         return undefined;
       },
       close: () => outbound.close(),

@@ -1,7 +1,7 @@
 /** Writes events to files of the data directory: one line of JSON per event. */
 import { mkdir, open, rename, stat } from "node:fs/promises";
 import { join } from "node:path";
-import type { TargetKind } from "./target.ts";
+import type { TargetKind } from "./opened-target.ts";
 
 /** Maximum size. A larger file is renamed to `NAME.1` and replaces the previous one. */
 const maxFileBytes = 64 * 1024 * 1024;
@@ -15,7 +15,7 @@ export const file: TargetKind<"file"> = {
       limits,
       async deliver(events) {
         await mkdir(directory, { recursive: true, mode: 0o700 });
-        await append(path, events.map(({ body }) => `${body}\n`).join(""));
+        await appendLines(path, events.map(({ body }) => `${body}\n`).join(""));
         return undefined;
       },
       close() {},
@@ -24,7 +24,7 @@ export const file: TargetKind<"file"> = {
 };
 
 /** Resolves once the lines are on disk. First completes an unfinished line that a crash left. */
-async function append(path: string, lines: string): Promise<void> {
+async function appendLines(path: string, lines: string): Promise<void> {
   const found = await stat(path).catch(() => undefined);
   const size = found?.size ?? 0;
   if (size > maxFileBytes) await rename(path, `${path}.1`);

@@ -1,11 +1,11 @@
-import type { OutboundAnswer } from "../../../outbound/client.ts";
-import { NotDelivered } from "./target.ts";
+import type { OutboundAnswer } from "../../../outbound/outbound.ts";
+import { NotDelivered } from "./opened-target.ts";
 
 /** Maximum `Retry-After` that is respected. */
 const longestWaitMs = 60 * 60_000;
 
 /** Returns the error for a failed response. `what` is the only part of its content that is reported. */
-export function refusedBy({ status, headers }: OutboundAnswer, what = "", nowMs = 0): NotDelivered {
+export function toNotDelivered({ status, headers }: OutboundAnswer, what = "", nowMs = 0): NotDelivered {
   const wait = retryAfter(headers["retry-after"], nowMs);
   return new NotDelivered(`the receiver answered ${status}${what === "" ? "" : ` ${what}`}`, wait);
 }

@@ -2,9 +2,9 @@
 import { createHmac } from "node:crypto";
 import { signingKey } from "../../../resources/event-target.ts";
 import type { Event } from "../event/event.ts";
-import { refusedBy } from "./response.ts";
-import { NotDelivered, leftover } from "./target.ts";
-import type { TargetKind } from "./target.ts";
+import { toNotDelivered } from "./response.ts";
+import { NotDelivered, collectLeftover } from "./opened-target.ts";
+import type { TargetKind } from "./opened-target.ts";
 
 /** One POST per event. This is the maximum number of parallel requests if the order is free. */
 const limits = { events: 16, bytes: 16 * 1024 * 1024, perEvent: 0, eventBytes: 8 * 1024 * 1024 } as const;
@@ -24,7 +24,7 @@ export const webhook: TargetKind<"webhook"> = {
         headers: headersFor(key, event, nowMs),
         body: event.body,
       });
-      if (answer.status < 200 || answer.status > 299) throw refusedBy(answer, "", nowMs);
+      if (answer.status < 200 || answer.status > 299) throw toNotDelivered(answer, "", nowMs);
     };
     return {
       limits,
@@ -36,7 +36,7 @@ export const webhook: TargetKind<"webhook"> = {
           const result = results[index];
           return result?.status === "rejected" ? (result.reason as Error).message : undefined;
         };
-        return leftover(events, why, false);
+        return collectLeftover(events, why, false);
       },
       close: () => outbound.close(),
     };
@@ -46,7 +46,7 @@ export const webhook: TargetKind<"webhook"> = {
 async function inOrder(
   events: readonly Event[],
   post: (event: Event) => Promise<void>,
-): Promise<ReturnType<typeof leftover>> {
+): Promise<ReturnType<typeof collectLeftover>> {
   for (const [index, event] of events.entries()) {
     try {
       await post(event);

@@ -1,6 +1,6 @@
 /** A traffic thread's end of its line to the capture thread, which the main thread starts when it is first needed. */
 import type { MessagePort } from "node:worker_threads";
-import type { CaptureLine, CapturePage } from "../../../capture/batch.ts";
+import type { CaptureLine, CapturePage } from "../../../capture/capture-batch.ts";
 import type { BlockAnswer, BlockQuestion } from "../../../routing/planes/captured-blocks.ts";
 import { systemClock } from "../../../lib/clock.ts";
 import { askMs } from "./capture-messages.ts";
@@ -53,7 +53,7 @@ export function capturePortLine(wanted: () => void): CapturePortLine {
     },
     ask: (query) => ask<CapturePage>((call) => ({ type: "ask", call, query }), unanswered),
     askBlocks(question) {
-      if (port === undefined) return Promise.resolve(nothing(question));
+      if (port === undefined) return Promise.resolve(answerNothing(question));
       return ask<BlockAnswer>((call) => ({ type: "ask_blocks", call, question }));
     },
     attach(next) {
@@ -79,7 +79,7 @@ export function capturePortLine(wanted: () => void): CapturePortLine {
 /** The capture thread ended or took too long. */
 const unanswered: CapturePage = { found: [], more: false, missing: { reason: "failed" } };
 
-function nothing(question: BlockQuestion): BlockAnswer {
+function answerNothing(question: BlockQuestion): BlockAnswer {
   if (question.want === "list") return { is: "list", blocks: [], gaps: [], after: undefined };
   return { is: "blocks", blocks: question.blocks.map(() => null) };
 }

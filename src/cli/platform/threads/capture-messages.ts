@@ -1,5 +1,5 @@
 /** Messages between a traffic thread and the capture thread. */
-import type { CaptureBatch, CapturePage, CapturePageQuery } from "../../../capture/batch.ts";
+import type { CaptureBatch, CapturePage, CapturePageQuery } from "../../../capture/capture-batch.ts";
 import type { BlockAnswer, BlockQuestion } from "../../../routing/planes/captured-blocks.ts";
 
 /** Maximum time for an answer, milliseconds. */

@@ -1,5 +1,5 @@
 /** First start of a server's edges: all of them listen for agents before agents reach one, so that agents spread. */
-import type { EdgePorts } from "./edge.ts";
+import type { EdgePorts } from "./edge-thread.ts";
 import type { Supervised } from "./supervise.ts";
 
 export interface EdgeStart {

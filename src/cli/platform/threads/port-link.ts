@@ -1,5 +1,5 @@
 import type { MessagePort } from "node:worker_threads";
-import { contain } from "../../../lib/boundary.ts";
+import { runContained } from "../../../lib/boundary.ts";
 import type { Downward, Link, Upward } from "../../../routing/planes/messages.ts";
 
 /** A link over a message port that can be replaced when the other plane restarts. */
@@ -31,7 +31,7 @@ function portLink<Out, In>(
     current.on("message", (said: readonly (string | In)[]) => {
       for (const one of said) {
         if (port !== current) return;
-        contain("message", () => handler?.(typeof one === "string" ? (JSON.parse(one) as In) : one));
+        runContained("message", () => handler?.(typeof one === "string" ? (JSON.parse(one) as In) : one));
       }
     });
     current.once("close", () => {
@@ -40,10 +40,10 @@ function portLink<Out, In>(
   };
   let waiting: (string | Out)[] = [];
   let waitingLength = 0;
-  let given: ArrayBuffer[] = [];
+  let transferred: ArrayBuffer[] = [];
   const flush = (): void => {
-    const [said, buffers] = [waiting, given];
-    [waiting, waitingLength, given] = [[], 0, []];
+    const [said, buffers] = [waiting, transferred];
+    [waiting, waitingLength, transferred] = [[], 0, []];
     if (said.length > 0) port?.postMessage(said, buffers);
   };
   return {
@@ -55,7 +55,7 @@ function portLink<Out, In>(
       if (waiting.length === 0) queueMicrotask(flush);
       const bytes = bytesOf(message);
       if (bytes) {
-        given.push(bytes.buffer);
+        transferred.push(bytes.buffer);
         waiting.push(message);
         return;
       }

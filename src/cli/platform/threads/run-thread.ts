@@ -4,7 +4,7 @@ import type { AddressData } from "../../../geo/address-book.ts";
 import { logFailuresTo, reportFailure } from "../../../lib/boundary.ts";
 import type { KeyedCertificate } from "../../../lib/certificates/x509.ts";
 import type { AccessWritten } from "../../../lib/access-fields.ts";
-import { beat } from "../../../lib/heartbeat.ts";
+import { startHeartbeat } from "../../../lib/heartbeat.ts";
 import type { Log } from "../../../lib/log.ts";
 import { openLog } from "../../process/log-output.ts";
 import type { TelemetryEnd } from "./telemetry-end.ts";
@@ -35,7 +35,7 @@ export interface Plane<Ports> {
   stop(): Promise<void>;
 }
 
-/** Effect of an unhandled error on the thread, see `outlive`. */
+/** Effect of an unhandled error on the thread, see `outliveErrors`. */
 export type LastResort = "continues" | "ends";
 
 /**
@@ -51,7 +51,7 @@ export async function runThread<Ports, Out, In>(
   const parent = parentPort;
   if (!parent) throw new Error("this file is the body of a worker thread");
   const tell = (message: FromThread<Ports>): void => parent.postMessage(message);
-  beat(data.heart);
+  startHeartbeat(data.heart);
   let plane: Plane<Ports> | undefined;
   let telemetry: TelemetryEnd | undefined;
   const failing = async (run: () => Promise<void>): Promise<void> => {
@@ -68,7 +68,7 @@ export async function runThread<Ports, Out, In>(
   const stop = async (): Promise<void> => {
     await plane?.stop();
     telemetry?.flush();
-    await logged();
+    await waitForLogs();
     tell({ type: "stopped" });
   };
   parent.on("message", (message: ToThread) => {
@@ -91,7 +91,7 @@ export async function runThread<Ports, Out, In>(
     const log = openLog(data.log, made && ((line) => made.logged(line)));
     logFailuresTo(log);
     plane = await start(log, telemetry);
-    outlive(lastResort);
+    outliveErrors(lastResort);
     tell({ type: "ready", ports: plane.ports });
   } catch (error) {
     tell({ type: "failed", error: threadError(error) });
@@ -106,7 +106,7 @@ const maxExceptionsPerMinute = 60;
  * its callback halfway. A thread with traffic continues, because other connections matter more, unless exceptions
  * repeat. A plane with state in memory stops and restarts from stored data.
  */
-function outlive(lastResort: LastResort): void {
+function outliveErrors(lastResort: LastResort): void {
   process.on("unhandledRejection", (error) => reportFailure("task", error));
   if (lastResort === "ends") return;
   let since = performance.now();
@@ -123,7 +123,7 @@ function outlive(lastResort: LastResort): void {
 }
 
 /** Resolves when the last log lines have left this thread, so that it can be stopped. */
-async function logged(): Promise<void> {
+async function waitForLogs(): Promise<void> {
   // Lines that are logged during one turn's write are written in the next turn.
   for (let turn = 0; turn < 2; turn += 1) await new Promise((resolve) => setImmediate(resolve));
   await new Promise((resolve) => process.stderr.write("", resolve));

@@ -3,13 +3,13 @@ import { describe, it } from "node:test";
 import type { FailingStarts } from "../../../../test/support/failing-thread.ts";
 import { systemClock } from "../../../lib/clock.ts";
 import { silentLog } from "../../../lib/log.ts";
-import { supervise } from "./supervise.ts";
+import { superviseThread } from "./supervise.ts";
 
 describe("a supervised thread", { timeout: 60_000 }, () => {
   /** Resolves with the number of starts and the result. */
   async function startWith(failures: number): Promise<{ readonly starts: number; readonly outcome: string }> {
     const starts = new SharedArrayBuffer(4);
-    const thread = supervise<FailingStarts, object>({
+    const thread = superviseThread<FailingStarts, object>({
       name: "edge",
       file: new URL("../../../../test/support/failing-thread.ts", import.meta.url),
       log: silentLog,

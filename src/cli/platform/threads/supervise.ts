@@ -81,7 +81,7 @@ export interface Supervised<Ports> {
   stop(boundMs: number): Promise<void>;
 }
 
-export function supervise<Options, Ports>(plan: ThreadPlan<Options, Ports>): Supervised<Ports> {
+export function superviseThread<Options, Ports>(plan: ThreadPlan<Options, Ports>): Supervised<Ports> {
   let worker: Worker | undefined;
   let ports: Ports | undefined;
   let stopping = false;

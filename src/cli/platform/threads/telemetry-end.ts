@@ -1,6 +1,6 @@
 /** What one thread adds to the telemetry. Loaded only if telemetry is sent. */
 import type { MessagePort } from "node:worker_threads";
-import { letGo } from "../../../lib/boundary.ts";
+import { runUnattended } from "../../../lib/boundary.ts";
 import { systemClock } from "../../../lib/clock.ts";
 import type { LogLine } from "../../../lib/log.ts";
 import type { SpanRecorder } from "../../../lib/span-recorder.ts";
@@ -8,7 +8,7 @@ import type { ExportedPart, Sampling, Signal } from "../../../lib/telemetry-word
 import { makeHandOver } from "../../../telemetry/hand-over.ts";
 import type { BatchDone, HandOver, SignalBatch, SignalLine } from "../../../telemetry/hand-over.ts";
 import { writeLogLine } from "../../../telemetry/log-record.ts";
-import { encodeMetrics } from "../../../telemetry/metrics.ts";
+import { encodeMetrics } from "../../../telemetry/encode-metrics.ts";
 import { makeSpanRecorder } from "../../../telemetry/recorder.ts";
 
 /** What all threads know about the telemetry. */
@@ -73,7 +73,7 @@ export class TelemetryEnd {
       const encoded = encodeMetrics(text, { since: this.#startedAt, now: systemClock.now() });
       this.#line.send({ signal: "metrics", ...encoded }, () => (isAway = false));
     };
-    const timer = setInterval(() => letGo("task", send()), this.share.metricIntervalMs);
+    const timer = setInterval(() => runUnattended("task", send()), this.share.metricIntervalMs);
     timer.unref();
     return { cancel: () => clearInterval(timer) };
   }

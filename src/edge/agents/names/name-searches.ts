@@ -18,7 +18,7 @@ export interface NameSearches {
   released(name: string): void;
 }
 
-interface List {
+interface SearchList {
   readonly names: string[];
   /** Positions of released names that no later search found taken. */
   readonly free: SortedNumbers;
@@ -31,8 +31,8 @@ const maxRemembered = 200_000;
 
 /** @param maxNames maximum number of names of a list to try */
 export function makeNameSearches(maxNames: number): NameSearches {
-  const lists = new Map<string, List>();
-  const known = new Map<string, { readonly list: List; readonly ordinal: number }>();
+  const lists = new Map<string, SearchList>();
+  const known = new Map<string, { readonly list: SearchList; readonly ordinal: number }>();
 
   const makeRoom = (): void => {
     for (const [key, { names }] of lists) {
@@ -41,7 +41,7 @@ export function makeNameSearches(maxNames: number): NameSearches {
       for (const name of names) known.delete(name);
     }
   };
-  const open = (key: string): List => {
+  const open = (key: string): SearchList => {
     let list = lists.get(key);
     if (!list) {
       makeRoom();

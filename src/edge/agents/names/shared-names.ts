@@ -1,7 +1,7 @@
 /** Public names with several edges: an edge claims a name at the control plane before its agent gets the URL. */
 import type { Clock, Timer } from "../../../lib/clock.ts";
 import { Refusal } from "../../../lib/errors.ts";
-import type { ClaimAnswer } from "../../../directory/names.ts";
+import type { ClaimAnswer } from "../../../directory/name-claims.ts";
 import type { Upward } from "../../../routing/planes/messages.ts";
 import type { BindProgress, Unclaimed } from "../../../tunnel/server-hooks.ts";
 import { claimedName } from "../tunnels/tunnel.ts";
@@ -63,18 +63,18 @@ const publishMs = 1_000;
 /** Maximum number of claims of one bind that lose to faster ones. */
 const maxConflicts = 16;
 
-type Answered = (answer: ClaimAnswer) => void;
+type ClaimCallback = (answer: ClaimAnswer) => void;
 
 /** A claim without an answer yet. */
-interface Asked {
+interface PendingClaim {
   readonly at: number;
   readonly tunnelId: string;
-  readonly settle: Answered;
+  readonly settle: ClaimCallback;
 }
 
 /** The claims that this edge has sent. */
 interface AskedClaims {
-  ask(tunnel: Tunnel, name: string, replaces: readonly string[], done: Answered): void;
+  ask(tunnel: Tunnel, name: string, replaces: readonly string[], done: ClaimCallback): void;
   answered(call: number, answer: ClaimAnswer): void;
   /** Fails all claims, because the control plane has disconnected. */
   giveUp(): void;
@@ -82,7 +82,7 @@ interface AskedClaims {
 
 function makeAskedClaims({ report, clock }: Pick<SharedNamesOptions, "report" | "clock">): AskedClaims {
   /** The oldest claim comes first. */
-  const waiting = new Map<number, Asked>();
+  const waiting = new Map<number, PendingClaim>();
   let lastCall = 0;
   /** Time of the control plane's last answer to a claim, see `Clock.monotonic`. */
   let heardAt = -Infinity;
@@ -103,12 +103,12 @@ function makeAskedClaims({ report, clock }: Pick<SharedNamesOptions, "report" | 
       watch();
     });
   };
-  const overAt = ({ at }: Asked): number => Math.min(Math.max(at, heardAt) + silentMs, at + claimMs);
-  const ask = (tunnel: Tunnel, name: string, replaces: readonly string[], done: Answered): void => {
+  const overAt = ({ at }: PendingClaim): number => Math.min(Math.max(at, heardAt) + silentMs, at + claimMs);
+  const ask = (tunnel: Tunnel, name: string, replaces: readonly string[], done: ClaimCallback): void => {
     lastCall += 1;
     const call = lastCall;
     const pool = tunnel.company?.key;
-    const settle: Answered = (answer) => {
+    const settle: ClaimCallback = (answer) => {
       if (!waiting.delete(call)) return;
       if (waiting.size === 0) watching = void watching?.cancel();
       done(answer);
@@ -175,15 +175,15 @@ export function makeSharedNames({ report, wasHere, clock }: SharedNamesOptions):
       if (!isReachable) return;
       let isTold = false;
       let waiting: (() => void) | undefined;
-      const told = (): void => {
+      const onAnswer = (): void => {
         if (isTold) return;
         isTold = true;
         deadline.cancel();
-        if (publishing.get(tunnelId) === told) publishing.delete(tunnelId);
+        if (publishing.get(tunnelId) === onAnswer) publishing.delete(tunnelId);
         waiting?.();
       };
-      const deadline = clock.after(publishMs, told);
-      publishing.set(tunnelId, told);
+      const deadline = clock.after(publishMs, onAnswer);
+      publishing.set(tunnelId, onAnswer);
       progress.ready = (done) => {
         if (isTold) done();
         else waiting = done;

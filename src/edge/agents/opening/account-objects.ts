@@ -1,4 +1,4 @@
-import type { RoutingTable } from "../../../routing/sites/compiled.ts";
+import type { RoutingTable } from "../../../routing/sites/compiled-site.ts";
 import type { ResourceObject } from "../../../schema/object.ts";
 import type { Look } from "../../../traffic/module.ts";
 

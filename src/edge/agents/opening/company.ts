@@ -1,6 +1,6 @@
 /** Decides which tunnels may share a name: pooled endpoints, and the tunnels of one agent with several sessions. */
 import type { AgentSession, BindRequest } from "../../../tunnel/server-hooks.ts";
-import { likenessOf } from "./options.ts";
+import { likenessOf } from "./option-translations.ts";
 import type { Company } from "../tunnels/tunnel.ts";
 
 /** Returns undefined for a tunnel that serves its name alone. */

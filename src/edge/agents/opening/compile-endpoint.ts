@@ -5,19 +5,19 @@ import { endpointIdOf } from "../../../lib/ids.ts";
 import { internalNameOf, isInternalKey } from "../../../lib/internal-names.ts";
 import { nameOf } from "../../../lib/plain-names.ts";
 import { markOf } from "../../../lib/work-mark.ts";
-import type { RoutingTable } from "../../../routing/sites/compiled.ts";
-import type { Place } from "../../../schema/object.ts";
+import type { RoutingTable } from "../../../routing/sites/compiled-site.ts";
+import type { ModulePlace } from "../../../schema/object.ts";
 import type { ModuleDeclaration } from "../../../traffic/module.ts";
 import type { AgentSession, BindRequest } from "../../../tunnel/server-hooks.ts";
 import { markOfTunnel } from "../tunnels/tunnel-mark.ts";
 import type { Endpoint, EndpointProto } from "../tunnels/tunnel.ts";
 import { AccountObjects } from "./account-objects.ts";
-import { readCapture } from "./capture.ts";
+import { readCapture } from "./capture-option.ts";
 import { companyOf } from "./company.ts";
 import type { PublicPlace } from "./endpoint-places.ts";
-import { connectionEndpoint, endpointSite } from "./endpoint.ts";
-import type { EndpointSiteOptions } from "./endpoint.ts";
-import { compileOptions, likenessOf } from "./options.ts";
+import { connectionEndpoint, endpointSite } from "./endpoint-site.ts";
+import type { EndpointSiteOptions } from "./endpoint-site.ts";
+import { compileOptions, likenessOf } from "./option-translations.ts";
 import { readTermination } from "./termination.ts";
 
 export interface EndpointOptions {
@@ -114,7 +114,7 @@ export const placesOf = {
   http: ["https_route"],
   tls: ["tls_edge"],
   tcp: ["tcp_edge"],
-} as const satisfies Record<EndpointProto, readonly Place[]>;
+} as const satisfies Record<EndpointProto, readonly ModulePlace[]>;
 
 /** Ports that a URL omits. */
 const usualPort: Readonly<Record<EndpointProto, number | undefined>> = {

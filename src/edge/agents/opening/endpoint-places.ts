@@ -6,13 +6,13 @@ import { internalKey, internalNameDemand, internalNameOf, isInternalName } from 
 import { hostOfName, nameOf } from "../../../lib/plain-names.ts";
 import { isServerName } from "../../../lib/server-names.ts";
 import type { ServerNames } from "../../../lib/server-names.ts";
-import type { AgentSession, Asked, BindRequest } from "../../../tunnel/server-hooks.ts";
-import type { EndpointAddresses } from "../names/addresses.ts";
-import { describeHolder } from "../names/claims.ts";
+import type { AgentSession, LivenessAnswers, BindRequest } from "../../../tunnel/server-hooks.ts";
+import type { EndpointAddresses } from "../names/endpoint-addresses.ts";
+import { describeHolder } from "../names/agent-claims.ts";
 import { companyOf } from "./company.ts";
-import type { Grant } from "./credentials.ts";
-import type { EndpointHosts } from "../names/hosts.ts";
-import { generatedName, hostName } from "./host-names.ts";
+import type { Grant } from "./agent-credentials.ts";
+import type { EndpointHosts } from "../names/endpoint-hosts.ts";
+import { generatedName, hostName } from "./generated-names.ts";
 import type { OpenedEndpoint } from "../names/shared-names.ts";
 import { makeNameSearches } from "../names/name-searches.ts";
 import type { NameSearches } from "../names/name-searches.ts";
@@ -35,7 +35,7 @@ export interface EndpointRequest {
   readonly id: string;
   readonly request: BindRequest;
   /** The agents that were asked whether they still answer. */
-  readonly asked: Asked;
+  readonly asked: LivenessAnswers;
   /** Whether names can be claimed at the control plane. Also true if there is only one edge. */
   readonly canClaim: boolean;
 }
@@ -120,7 +120,7 @@ function tcpPlace(
       ? generatedAddress(addresses, domain, asking)
       : addresses.requested(request.address, session);
   if ("ask" in place) return place;
-  demandHost(grant, place.host, place.port);
+  requireHost(grant, place.host, place.port);
   return { ...place, replaces: addresses.claim(place.port, session, companyFor(asking)), isFresh: false };
 }
 
@@ -130,7 +130,7 @@ function hostPlace(
   asking: EndpointRequest,
 ): ClaimedPlace | Unasked {
   const { grant, session, request } = asking;
-  const requested = requestedHost(request, options);
+  const requested = readRequestedHost(request, options);
   if (requested !== undefined && isInternalName(requested)) {
     return internalPlace(options.hosts, asking, requested, request.port);
   }
@@ -151,7 +151,7 @@ function hostPlace(
       `publish "${host}:${request.port}": names are served at port ${port}`,
     );
   }
-  demandHost(grant, host, port);
+  requireHost(grant, host, port);
   const replaces = options.hosts.claim(nameOf(request.proto, host), session, companyFor(asking));
   return { host, port, replaces, isFresh };
 }
@@ -174,7 +174,7 @@ function internalPlace(
   if (asked !== undefined && asked !== port && id === "") {
     throw new Refusal("agent_option_unsupported", `publish "${host}:${asked}": ${proto} is served at port ${port}`);
   }
-  demandHost(grant, host, port);
+  requireHost(grant, host, port);
   const key = internalKey({ scheme: proto, host, port }, session.accountId);
   const replaces = hosts.claim(nameOf(proto, key), session, companyFor(asking));
   return { host: key, port, replaces, isFresh: false };
@@ -200,12 +200,12 @@ function companyFor({ session, request }: EndpointRequest): Company | undefined 
 }
 
 /** Throws `agent_denied`. */
-export function demandHost(grant: Grant, host: string, port: number): void {
+export function requireHost(grant: Grant, host: string, port: number): void {
   if (grant.acl.allowsHost(host, port)) return;
   throw new Refusal("agent_denied", `publish "${host}:${port}": the token's ACL does not list it`);
 }
 
-function requestedHost({ hostname, subdomain }: BindRequest, names: ServerNames): string | undefined {
+function readRequestedHost({ hostname, subdomain }: BindRequest, names: ServerNames): string | undefined {
   const wanted = hostname !== "" ? hostname : subdomain && `${subdomain}.${names.domain}`;
   return wanted === "" ? undefined : hostAsked(wanted, names);
 }
@@ -238,7 +238,7 @@ function generatedHost(
   const found = searches.first(`${request.proto} ${token} ${target}`, session, nameAt, (claimed) => {
     const holder = hosts.tunnel(claimed);
     if (holder && holder.id !== id) {
-      if (!startedAgain(holder, session, target)) return undefined;
+      if (!isRestart(holder, session, target)) return undefined;
       const isThere = asked.get(holder.session);
       if (isThere === undefined) return { ask: holder.session };
       if (isThere) return undefined;
@@ -261,7 +261,7 @@ function generatedAddress(
   const passes = (port: number): boolean => {
     const holder = addresses.tunnel(port);
     if (!holder || holder.id === id) return true;
-    if (!startedAgain(holder, session, target)) return false;
+    if (!isRestart(holder, session, target)) return false;
     const isThere = asked.get(holder.session);
     if (isThere === undefined) ask = holder.session;
     return isThere !== true;
@@ -276,7 +276,7 @@ function targetOf({ request }: EndpointRequest): string {
 }
 
 /** Whether the holder of a generated name looks like an earlier run of the same agent. */
-function startedAgain(holder: Tunnel, session: AgentSession, target: string): boolean {
+function isRestart(holder: Tunnel, session: AgentSession, target: string): boolean {
   const before = holder.session;
   return (
     before !== session &&

@@ -4,7 +4,7 @@ import type { Clock } from "../../../lib/clock.ts";
 import { Refusal } from "../../../lib/errors.ts";
 import type { SharedTunnel } from "../../../directory/news.ts";
 import type { ModuleDeclaration } from "../../../traffic/module.ts";
-import type { RoutingTable } from "../../../routing/sites/compiled.ts";
+import type { RoutingTable } from "../../../routing/sites/compiled-site.ts";
 import type {
   AgentSession,
   BindProgress,
@@ -12,13 +12,13 @@ import type {
   LabelRequest,
   TunnelChange,
 } from "../../../tunnel/server-hooks.ts";
-import type { Grant } from "./credentials.ts";
+import type { Grant } from "./agent-credentials.ts";
 import { endpointAt, placesOf } from "./compile-endpoint.ts";
 import type { OpenedEndpoint } from "../names/shared-names.ts";
 import { makeEndpointPlaces } from "./endpoint-places.ts";
 import type { EndpointPlacesOptions, EndpointRequest, PublicPlace, Unasked } from "./endpoint-places.ts";
-import type { AgentLimits } from "../tunnels/limits.ts";
-import { prepareOptions } from "./options.ts";
+import type { AgentLimits } from "../tunnels/agent-limits.ts";
+import { prepareOptions } from "./option-translations.ts";
 import { claimedName } from "../tunnels/tunnel.ts";
 import type { Endpoint, Tunnel } from "../tunnels/tunnel.ts";
 

@@ -1,7 +1,7 @@
 /** Converts a tunnel's options to the modules of an edge and its route, for API documents. */
-import { basicAuthOption } from "./basic-auth.ts";
-import { authorities, cidrRules, inert, isNothing, isUnset, translations } from "./options.ts";
-import { captureOption } from "./capture.ts";
+import { basicAuthOption } from "./basic-auth-option.ts";
+import { readAuthorities, cidrRules, inert, isNothing, isUnset, translations } from "./option-translations.ts";
+import { captureOption } from "./capture-option.ts";
 import { terminationOption } from "./termination.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -52,7 +52,7 @@ export function routeModules(options: Fields, name: string): RouteModules {
     }
     if (by.module === "mutual_tls") {
       config["certificate_authority_ids"] = [`${name}-clients`];
-      objects["certificate_authority"] = { [`${name}-clients`]: { ca_pem: authorities(option["mutual_tls_ca"]) } };
+      objects["certificate_authority"] = { [`${name}-clients`]: { ca_pem: readAuthorities(option["mutual_tls_ca"]) } };
     }
     if (by.module === "oidc" && Object.values(by.internal?.(option) ?? {}).some((list) => !isNothing(list))) {
       missing.push("--oidc-allow-email and --oidc-allow-domain: write them as rules of a traffic policy");

@@ -21,24 +21,25 @@ export function readTermination(options: Readonly<Record<string, unknown>>): Ter
   const key = Object.keys(options).find((name) => name.toLowerCase() === terminationOption);
   const option = key === undefined ? undefined : options[key];
   if (option === undefined || option === null) return undefined;
-  if (typeof option !== "object" || Array.isArray(option)) throw bad("it is not an object");
+  if (typeof option !== "object" || Array.isArray(option)) throw refuseTermination("it is not an object");
   const { cert, key: privateKey, ...others } = option as Readonly<Record<string, unknown>>;
   const unread = Object.keys(others).find((name) => !isEmpty(others[name]));
   if (unread !== undefined) {
     throw new Refusal("agent_option_unsupported", `end TLS for a tunnel: "${unread}" is not supported`);
   }
   if (isEmpty(cert) && isEmpty(privateKey)) return { certificate: undefined };
-  return { certificate: readCertificate(decode(cert, "cert"), decode(privateKey, "key")) };
+  return { certificate: readCertificate(decodePem(cert, "cert"), decodePem(privateKey, "key")) };
 }
 
 function readCertificate(certificatePem: string, keyPem: string): OwnCertificate {
   const read = readOwnCertificate(certificatePem, keyPem);
   if ("id" in read) return read;
-  throw bad(`"${read.of === "key" ? "key" : "cert"}" must ${read.must}`);
+  throw refuseTermination(`"${read.of === "key" ? "key" : "cert"}" must ${read.must}`);
 }
 
-function decode(value: unknown, name: string): string {
-  if (typeof value !== "string" || value.length > maxBytes) throw bad(`"${name}" must be base64 of a PEM file`);
+function decodePem(value: unknown, name: string): string {
+  if (typeof value !== "string" || value.length > maxBytes)
+    throw refuseTermination(`"${name}" must be base64 of a PEM file`);
   return Buffer.from(value, "base64").toString();
 }
 
@@ -46,6 +47,6 @@ function isEmpty(value: unknown): boolean {
   return value === undefined || value === null || value === "";
 }
 
-function bad(why: string): Refusal {
+function refuseTermination(why: string): Refusal {
   return new Refusal("agent_request_invalid", `compile the option "TLSTermination": ${why}`);
 }

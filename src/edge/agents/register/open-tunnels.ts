@@ -2,10 +2,10 @@
 import type { Log } from "../../../lib/log.ts";
 import type { Upward } from "../../../routing/planes/messages.ts";
 import type { SharedTunnel } from "../../../directory/news.ts";
-import type { ConnectionSite } from "../../../routing/sites/compiled.ts";
-import type { EndpointAddresses, PortRange } from "../names/addresses.ts";
-import type { TunnelGroups } from "./groups.ts";
-import type { EndpointHosts } from "../names/hosts.ts";
+import type { ConnectionSite } from "../../../routing/sites/compiled-site.ts";
+import type { EndpointAddresses, PortRange } from "../names/endpoint-addresses.ts";
+import type { TunnelGroups } from "./tunnel-groups.ts";
+import type { EndpointHosts } from "../names/endpoint-hosts.ts";
 import type { SessionBook } from "./session-book.ts";
 import { isAtPort, renderTunnel } from "../tunnels/tunnel.ts";
 import type { Endpoint, Tunnel } from "../tunnels/tunnel.ts";

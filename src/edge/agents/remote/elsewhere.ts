@@ -1,7 +1,7 @@
 /** Follows the news of other edges. Visitors here reach the agents of other edges as if they were connected here. */
 import type { DirectoryNews } from "../../../directory/news.ts";
-import type { AgentEndpoint } from "../../../routing/planes/questions.ts";
-import type { PeerPlace } from "../../peers/transport.ts";
+import type { AgentEndpoint } from "../../../routing/planes/edge-questions.ts";
+import type { PeerPlace } from "../../peers/peer-transport.ts";
 import { RemoteAgents } from "./remote-agents.ts";
 import type { RemoteAgentsOptions } from "./remote-agents.ts";
 import type { RemoteSession } from "./remote-session.ts";
@@ -39,23 +39,23 @@ interface OtherEdge extends PeerPlace {
 }
 
 export function followElsewhere(options: ElsewhereOptions): Elsewhere {
-  const others = new Map<string, OtherEdge>();
-  const agents = new RemoteAgents<OtherEdge>({ ...options, count: () => others.size + 1 });
+  const otherEdges = new Map<string, OtherEdge>();
+  const agents = new RemoteAgents<OtherEdge>({ ...options, count: () => otherEdges.size + 1 });
   const leave = (other: OtherEdge): void => {
     agents.leave(other);
-    others.delete(other.edgeId);
+    otherEdges.delete(other.edgeId);
   };
   const keepOnly = (edgeIds: readonly string[]): void => {
-    for (const [edgeId, other] of others) if (!edgeIds.includes(edgeId)) leave(other);
+    for (const [edgeId, other] of otherEdges) if (!edgeIds.includes(edgeId)) leave(other);
   };
   const join = ({ edgeId, address, node }: PeerPlace & { readonly node?: string }): void => {
-    const other = others.get(edgeId);
+    const other = otherEdges.get(edgeId);
     if (other) {
       for (const id of agents.idsAt(other)) other.stale.add(id);
       return;
     }
     const ofNode = address.startsWith("tls:") ? (node ?? edgeId) : undefined;
-    others.set(edgeId, { edgeId, address, node: ofNode, stale: new Set(), isAway: false });
+    otherEdges.set(edgeId, { edgeId, address, node: ofNode, stale: new Set(), isAway: false });
   };
   const followEdge = (news: DirectoryNews, other: OtherEdge): void => {
     const { stale } = other;
@@ -87,10 +87,10 @@ export function followElsewhere(options: ElsewhereOptions): Elsewhere {
     if (news.what === "edges") return keepOnly(news.edgeIds);
     if (news.what === "edge") return join(news);
     if (news.what === "port") return options.avoidPort(news.port);
-    const other = others.get(news.edgeId);
+    const other = otherEdges.get(news.edgeId);
     if (other) followEdge(news, other);
   };
-  const ofNodes = (): OtherEdge[] => [...others.values()].filter(({ node }) => node !== undefined);
+  const ofNodes = (): OtherEdge[] => [...otherEdges.values()].filter(({ node }) => node !== undefined);
   return {
     follow(all) {
       for (const news of all) take(news);
@@ -99,7 +99,7 @@ export function followElsewhere(options: ElsewhereOptions): Elsewhere {
     wake: (name) => agents.wake(name),
     wakeTunnel: (id) => agents.wakeTunnel(id),
     nodeCount: () => new Set(ofNodes().flatMap(({ node, isAway }) => (isAway ? [] : [node]))).size,
-    siblings: () => [...others].flatMap(([id, { node }]) => (node === undefined ? [id] : [])),
+    siblings: () => [...otherEdges].flatMap(([id, { node }]) => (node === undefined ? [id] : [])),
     agentsAtNodes() {
       return agents.agents(({ node }) => node !== undefined);
     },

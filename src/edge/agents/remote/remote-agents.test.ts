@@ -5,13 +5,13 @@ import { makeManualClock } from "../../../../test/support/clock.ts";
 import { Refusal } from "../../../lib/errors.ts";
 import { silentLog } from "../../../lib/log.ts";
 import { makeMetrics } from "../../../lib/metrics.ts";
-import { fingerprint, hashToken, newToken, tokenPrefixes } from "../../../lib/tokens.ts";
-import { makeRoutingTable } from "../../../routing/table.ts";
+import { fingerprintToken, hashToken, newToken, tokenPrefixes } from "../../../lib/tokens.ts";
+import { makeRoutingTable } from "../../../routing/routing-table.ts";
 import type { DirectoryNews } from "../../../directory/news.ts";
-import type { AgentSession, Asked, BindProgress, BindRequest } from "../../../tunnel/server-hooks.ts";
+import type { AgentSession, LivenessAnswers, BindProgress, BindRequest } from "../../../tunnel/server-hooks.ts";
 import { makePeers } from "../../peers/peers.ts";
 import type { PeerHost } from "../../peers/arriving-stream.ts";
-import { defaultAgentLimits } from "../tunnels/limits.ts";
+import { defaultAgentLimits } from "../tunnels/agent-limits.ts";
 import { makeAgentRegistry } from "../registry.ts";
 import type { AgentRegistry } from "../registry.ts";
 
@@ -35,7 +35,7 @@ function edgeBesideOthers(tunnelsPerAccount = 100): AgentRegistry {
     limits: { ...defaultAgentLimits, tunnelsPerAccount },
     others: { peers },
   });
-  const credential = { fingerprint: fingerprint(token), token_hash: hashToken(token).toString("hex"), acl: [] };
+  const credential = { fingerprint: fingerprintToken(token), token_hash: hashToken(token).toString("hex"), acl: [] };
   const doc = { ...credential, owner_id: null };
   const object = { kind: "credential", id: "cr_1", account_id: "ac_1", revision: 1, doc };
   table.change(1, [{ kind: "credential", id: "cr_1", account_id: "ac_1", object }]);
@@ -97,7 +97,7 @@ function connect(registry: AgentRegistry): AgentSession {
 
 function bind(registry: AgentRegistry, session: AgentSession, id: string, more: Partial<BindRequest>): void {
   const progress: BindProgress = {};
-  const asked: Asked = new Map();
+  const asked: LivenessAnswers = new Map();
   const outcome = registry.bind(session, id, { ...bindRequest, ...more }, asked, progress);
   if (!("claim" in outcome)) return;
   let isClaimed = false;

@@ -1,13 +1,13 @@
 /**
  * The agents of all other edges, as this edge serves them: rows of a replica, and objects for those that visitors use.
  */
-import type { AgentEndpoint } from "../../../routing/planes/questions.ts";
+import type { AgentEndpoint } from "../../../routing/planes/edge-questions.ts";
 import type { SharedEntry, SharedTunnel } from "../../../directory/news.ts";
 import { Replica } from "../../../directory/replica.ts";
-import type { SessionReport } from "../../../directory/reports.ts";
+import type { SessionReport } from "../../../directory/agent-reports.ts";
 import type { Log } from "../../../lib/log.ts";
 import type { Peers } from "../../peers/peers.ts";
-import type { PeerPlace } from "../../peers/transport.ts";
+import type { PeerPlace } from "../../peers/peer-transport.ts";
 import type { OpenTunnels } from "../register/open-tunnels.ts";
 import type { Opening } from "../opening/opening.ts";
 import { RemoteSession } from "./remote-session.ts";

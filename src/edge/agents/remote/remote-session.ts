@@ -1,9 +1,9 @@
 import { Refusal } from "../../../lib/errors.ts";
-import type { SessionReport } from "../../../directory/reports.ts";
-import type { MuxStream, StreamWatcher } from "../../../tunnel/mux/stream.ts";
+import type { SessionReport } from "../../../directory/agent-reports.ts";
+import type { MuxStream, StreamWatcher } from "../../../tunnel/mux/mux-stream.ts";
 import type { AgentSession, PendingStream, ProxyHeader, TakeStream } from "../../../tunnel/server-hooks.ts";
 import type { Peers } from "../../peers/peers.ts";
-import type { PeerPlace } from "../../peers/transport.ts";
+import type { PeerPlace } from "../../peers/peer-transport.ts";
 
 /** The session of an agent that is connected to another edge. Its streams are opened through that edge. */
 export class RemoteSession implements AgentSession, StreamWatcher {

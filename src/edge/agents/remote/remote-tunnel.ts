@@ -2,7 +2,7 @@
  * A tunnel of another edge that a visitor here has requested. An edge knows the tunnels of all others, but visitors of
  * most arrive at other edges. Until the first visitor, a tunnel is a row of the replica.
  */
-import type { TunnelParts } from "../../../directory/rows.ts";
+import type { TunnelParts } from "../../../directory/agent-rows.ts";
 import type { Log } from "../../../lib/log.ts";
 import type { SharedEntry, SharedTunnel } from "../../../directory/news.ts";
 import type { BindRequest } from "../../../tunnel/server-hooks.ts";

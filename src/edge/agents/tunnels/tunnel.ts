@@ -1,7 +1,7 @@
-import { timestamp } from "../../../lib/clock.ts";
+import { formatTimestamp } from "../../../lib/clock.ts";
 import type { SharedTunnel } from "../../../directory/news.ts";
-import type { TunnelReport } from "../../../directory/reports.ts";
-import type { ConnectionSite, Site } from "../../../routing/sites/compiled.ts";
+import type { TunnelReport } from "../../../directory/agent-reports.ts";
+import type { ConnectionSite, Site } from "../../../routing/sites/compiled-site.ts";
 import type { Beside } from "../../../traffic/upstream-plan.ts";
 import { isInternalKey } from "../../../lib/internal-names.ts";
 import { nameOf } from "../../../lib/plain-names.ts";
@@ -89,7 +89,7 @@ export function renderTunnel(tunnel: Tunnel, region: string): TunnelReport {
     accountId: session.accountId,
     sessionId: session.id,
     credentialId: session.credentialId,
-    startedAt: timestamp(tunnel.startedAt),
+    startedAt: formatTimestamp(tunnel.startedAt),
     metadata: tunnel.metadata,
     forwardsTo: tunnel.forwardsTo,
     region,

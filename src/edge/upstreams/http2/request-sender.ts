@@ -13,9 +13,9 @@ import {
   putFrameHeader,
   putUint32,
   setting,
-} from "../../../http2/frames.ts";
+} from "../../../http2/http2-frames.ts";
 import { PeerSettings, renderSettings } from "../../../http2/peer-settings.ts";
-import { renderRequestHead, renderTrailers } from "./request-head.ts";
+import { renderRequestHead, renderTrailers } from "./write-request-head.ts";
 import type { RequestSink } from "./request-reader.ts";
 import { noBytes } from "../../../lib/no-bytes.ts";
 

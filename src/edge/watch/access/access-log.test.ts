@@ -4,7 +4,7 @@ import { makeManualClock } from "../../../../test/support/clock.ts";
 import { metricSum } from "../../../../test/support/metrics.ts";
 import type { AccessBatch } from "../../../lib/access-fields.ts";
 import { makeMetrics } from "../../../lib/metrics.ts";
-import type { FinishedExchange } from "../../http/context.ts";
+import type { FinishedExchange } from "../../http/http-context.ts";
 import { makeAccessLog } from "./access-log.ts";
 import type { AccessLogLimits } from "./access-log.ts";
 

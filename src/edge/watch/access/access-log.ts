@@ -7,8 +7,8 @@ import type { AccessBatch, AccessWritten } from "../../../lib/access-fields.ts";
 import type { Clock, Timer } from "../../../lib/clock.ts";
 import type { Metrics } from "../../../lib/metrics.ts";
 import type { EdgeSettings } from "../../../settings/edge.ts";
-import type { FinishedExchange } from "../../http/context.ts";
-import { lineMaker } from "./lines.ts";
+import type { FinishedExchange } from "../../http/http-context.ts";
+import { lineMaker } from "./access-lines.ts";
 
 /** The settings of the access log, and what writes its lines; absent without an access log. */
 export interface AccessOptions extends Pick<EdgeSettings, "accessLogFormat" | "accessLogFields" | "accessLogHeaders"> {

@@ -3,14 +3,14 @@ import { describe, it } from "node:test";
 import { makeManualClock } from "../../../../test/support/clock.ts";
 import { metricSum } from "../../../../test/support/metrics.ts";
 import { seededRandom } from "../../../../test/support/random.ts";
-import type { CaptureBatch } from "../../../capture/batch.ts";
+import type { CaptureBatch } from "../../../capture/capture-batch.ts";
 import { recordsIn } from "../../../capture/format/record-reader.ts";
 import { FieldTable } from "../../../http1/field-table.ts";
 import { makeMetrics } from "../../../lib/metrics.ts";
 import { newRequestId } from "../../../lib/traffic-ids.ts";
-import { denied, passed } from "../../../traffic/step.ts";
+import { denyStep, passStep } from "../../../traffic/step.ts";
 import type { Step } from "../../../traffic/step.ts";
-import type { FinishedExchange } from "../../http/context.ts";
+import type { FinishedExchange } from "../../http/http-context.ts";
 import { makeCapture } from "./capture.ts";
 
 /** A capture of everything of the account, whose thread takes nothing until `take`. */
@@ -76,8 +76,8 @@ function exchangeWith(steps: readonly Step[]): FinishedExchange {
   } as unknown as FinishedExchange;
 }
 
-const allowed = [passed("router", "matched")];
-const refused = [...allowed, denied("ip_restriction", "source_denied", "denied")];
+const allowed = [passStep("router", "matched")];
+const refused = [...allowed, denyStep("ip_restriction", "source_denied", "denied")];
 
 describe("the capture of an edge", () => {
   it("the capture of an edge drops and counts requests while the writing thread is behind, and continues afterwards", () => {

@@ -2,17 +2,17 @@
  * The edge's part of capture: notes finished requests and hands them over in batches. The capture thread redacts,
  * compresses, seals and writes them. Traffic never waits for it: records beyond a bound are dropped and counted.
  */
-import type { CaptureLine } from "../../../capture/batch.ts";
+import type { CaptureLine } from "../../../capture/capture-batch.ts";
 import { linesOf } from "../../../capture/format/head-lines.ts";
 import { RecordWriter } from "../../../capture/format/record-writer.ts";
 import type { NotedRequest } from "../../../capture/format/record-writer.ts";
 import type { Clock, Timer } from "../../../lib/clock.ts";
 import type { Metrics } from "../../../lib/metrics.ts";
-import type { RoutingTable } from "../../../routing/sites/compiled.ts";
-import type { FinishedExchange } from "../../http/context.ts";
+import type { RoutingTable } from "../../../routing/sites/compiled-site.ts";
+import type { FinishedExchange } from "../../http/http-context.ts";
 import { makeNotes } from "./notes.ts";
 import type { CapturePlace } from "./notes.ts";
-import { makeCaptureRules } from "./rules.ts";
+import { makeCaptureRules } from "./capture-rules.ts";
 
 export interface CaptureOptions {
   readonly line: CaptureLine;

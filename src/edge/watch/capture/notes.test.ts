@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { makeManualClock } from "../../../../test/support/clock.ts";
-import type { CaptureBatch } from "../../../capture/batch.ts";
+import type { CaptureBatch } from "../../../capture/capture-batch.ts";
 import { recordsIn } from "../../../capture/format/record-reader.ts";
 import { FieldTable } from "../../../http1/field-table.ts";
 import { readFields } from "../../../http1/read-fields.ts";
@@ -9,9 +9,9 @@ import { HeadBuilder } from "../../../http2/head-builder.ts";
 import { headerEntry } from "../../../http2/header-entry.ts";
 import { makeMetrics } from "../../../lib/metrics.ts";
 import { newRequestId } from "../../../lib/traffic-ids.ts";
-import { denied, passed } from "../../../traffic/step.ts";
-import type { FinishedExchange } from "../../http/context.ts";
-import { stripRequest } from "../../http/forwarding.ts";
+import { denyStep, passStep } from "../../../traffic/step.ts";
+import type { FinishedExchange } from "../../http/http-context.ts";
+import { stripRequest } from "../../http/forwarded-fields.ts";
 import { makeCapture } from "./capture.ts";
 
 function tableOf(lines: string): FieldTable {
@@ -53,7 +53,7 @@ function exchangeWith(change: object = {}): FinishedExchange {
     request: { ...request, headers, target },
     responded: undefined,
     connection: { source: "192.0.2.1", sourcePort: 1, local: {}, localPort: 443, startedAt: 1, tls: undefined },
-    steps: [passed("router", "matched")],
+    steps: [passStep("router", "matched")],
     ...rest,
   } as unknown as FinishedExchange;
 }
@@ -87,7 +87,7 @@ it("a record has the request's header fields as received, after the edge has rem
   stripRequest(headers, false);
   headers.set("x-b", "changed");
   headers.append("x-added", "1");
-  const steps = [passed("router", "matched"), denied("ip_restriction", "source_denied", "denied")];
+  const steps = [passStep("router", "matched"), denyStep("ip_restriction", "source_denied", "denied")];
   const [record] = recordsOf([exchangeWith({ headers, steps, status: 403 })]);
   assert.deepEqual(record?.request.headers, [
     ["host", "h"],
@@ -126,7 +126,7 @@ it("a record differs from the previous one of its connection exactly in what dif
     { headers: tableOf("X-A: 1\r\n"), responded: fields("1"), waitedMs: 1 },
     { headers: tableOf("X-A: 1\r\n"), responded: fields("1"), waitedMs: 2 },
     { headers: tableOf("X-A: 2\r\n"), responded: fields("1"), waitedMs: 2 },
-    { headers: tableOf("X-A: 2\r\n"), status: 404, steps: [passed("router", "matched"), passed("b", "c")] },
+    { headers: tableOf("X-A: 2\r\n"), status: 404, steps: [passStep("router", "matched"), passStep("b", "c")] },
     { headers: tableOf("X-A: 2\r\n"), responded: fields("1"), waitedMs: 2 },
     { headers: tableOf(`X-A: ${long}1\r\n`), target: "/b", path: "/b" },
     { headers: tableOf(`X-A: ${long}2\r\n`), target: "/b", path: "/b" },

@@ -1,14 +1,14 @@
 /** The texts that a connection's records share: what the connection is, and how its requests were decided. */
-import { Part } from "../../../capture/format/byte-writer.ts";
+import { TextPart } from "../../../capture/format/byte-writer.ts";
 import { connectionText, decisionText, stepText } from "../../../capture/format/facts.ts";
 import type { DecisionFacts } from "../../../capture/format/facts.ts";
 import { ConnectionPart } from "../../../capture/format/record-writer.ts";
-import { codeOf, outcomeOf } from "../../../routing/planes/questions.ts";
-import type { ConnectionFacts } from "../../../traffic/exchange.ts";
-import type { Visitor } from "../../../traffic/login.ts";
+import { codeOf, outcomeOf } from "../../../routing/planes/edge-questions.ts";
+import type { ConnectionFacts } from "../../../traffic/connection-facts.ts";
+import type { Visitor } from "../../../traffic/visitor.ts";
 import type { Step } from "../../../traffic/step.ts";
-import type { FinishedExchange } from "../../http/context.ts";
-import type { NotedRule } from "./rules.ts";
+import type { FinishedExchange } from "../../http/http-context.ts";
+import type { NotedRule } from "./capture-rules.ts";
 
 /** The place of an edge among all edges of the cluster. */
 export interface CapturePlace {
@@ -19,7 +19,7 @@ export interface CapturePlace {
 
 export interface Notes {
   readonly connection: ConnectionPart;
-  readonly decision: Part;
+  readonly decision: TextPart;
 }
 
 /** Maximum number of decisions that connections share. */
@@ -29,7 +29,7 @@ const maxClients = 100;
 
 /** Returns the function that finds the texts of an exchange. Most exchanges have those of the connection's previous one. */
 export function makeNotes(): (exchange: FinishedExchange, rule: NotedRule, place: CapturePlace) => Notes {
-  const decisions = new Map<string, Part>();
+  const decisions = new Map<string, TextPart>();
   /** Steps that do not depend on the request live long. */
   const steps = new WeakMap<Step, string>();
   const textOf = (step: Step): string => {
@@ -37,11 +37,11 @@ export function makeNotes(): (exchange: FinishedExchange, rule: NotedRule, place
     if (text === undefined) steps.set(step, (text = stepText(step)));
     return text;
   };
-  const partOf = (text: string): Part => {
+  const partOf = (text: string): TextPart => {
     let part = decisions.get(text);
     if (part !== undefined) return part;
     if (decisions.size >= maxDecisions) decisions.clear();
-    decisions.set(text, (part = new Part(text)));
+    decisions.set(text, (part = new TextPart(text)));
     return part;
   };
   return (exchange, rule, place) => {
@@ -63,7 +63,7 @@ export function makeNotes(): (exchange: FinishedExchange, rule: NotedRule, place
 /** The last captured exchange of a connection. */
 class LastNotes implements Notes {
   connection: ConnectionPart;
-  decision = new Part("");
+  decision = new TextPart("");
   rule: NotedRule | undefined;
   accountId: string | undefined;
   /** Identifies the capture to whose writer the parts belong. */

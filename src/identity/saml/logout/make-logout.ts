@@ -1,13 +1,13 @@
 import { randomBytes } from "node:crypto";
 import { writeInstant } from "../instant.ts";
 import type { IdpMetadata } from "../metadata/idp-metadata.ts";
-import { saml, samlp, status } from "../names.ts";
+import { saml, samlp, status } from "../xml-names.ts";
 import type { NameId } from "../response/name-id.ts";
 import type { FlowInput } from "../requests/authn-request.ts";
 import { makeRelay, requestIdOf } from "../requests/relay.ts";
-import { sendTo } from "../transport/outgoing.ts";
-import type { Outgoing } from "../transport/outgoing.ts";
-import { element } from "../xml/write.ts";
+import { sendTo } from "../transport/outgoing-message.ts";
+import type { Outgoing } from "../transport/outgoing-message.ts";
+import { writeElement } from "../xml/write.ts";
 
 export interface LogoutRequestInput extends FlowInput {
   /** As received in the assertion. */
@@ -38,7 +38,7 @@ export function makeLogoutRequest(input: LogoutRequestInput): Outgoing | undefin
   const relayFor = { purpose: "logout", routeId: input.routeId } as const;
   const relay = { flowId: input.flowId, host: input.host, sentMs: input.nowMs };
   const relayState = makeRelay(relay, relayFor, key);
-  const message = element(
+  const message = writeElement(
     "samlp:LogoutRequest",
     {
       "xmlns:samlp": samlp,
@@ -49,22 +49,22 @@ export function makeLogoutRequest(input: LogoutRequestInput): Outgoing | undefin
       NotOnOrAfter: writeInstant(input.nowMs + requestLivesMs),
       Destination: to.redirect ?? to.post,
     },
-    element("saml:Issuer", {}, input.entityId),
-    element(
+    writeElement("saml:Issuer", {}, input.entityId),
+    writeElement(
       "saml:NameID",
       { Format: name.format, NameQualifier: name.nameQualifier, SPNameQualifier: name.spNameQualifier },
       name.nameId,
     ),
-    input.sessionIndex === "" ? undefined : element("samlp:SessionIndex", {}, input.sessionIndex),
+    input.sessionIndex === "" ? undefined : writeElement("samlp:SessionIndex", {}, input.sessionIndex),
   );
-  return sendTo(present(to), { message, field: "SAMLRequest", relayState, signingKeyPem });
+  return sendTo(omitUndefined(to), { message, field: "SAMLRequest", relayState, signingKeyPem });
 }
 
 /** Returns a signed LogoutResponse with status success (saml-core §3.7.2); undefined as above. */
 export function makeLogoutResponse(input: LogoutResponseInput): Outgoing | undefined {
   const { redirect, post } = input.idp.signOut;
   const to = { redirect: redirect?.responseLocation, post: post?.responseLocation };
-  const message = element(
+  const message = writeElement(
     "samlp:LogoutResponse",
     {
       "xmlns:samlp": samlp,
@@ -75,14 +75,17 @@ export function makeLogoutResponse(input: LogoutResponseInput): Outgoing | undef
       Destination: to.redirect ?? to.post,
       InResponseTo: input.inResponseTo,
     },
-    element("saml:Issuer", {}, input.entityId),
-    element("samlp:Status", {}, element("samlp:StatusCode", { Value: status.success })),
+    writeElement("saml:Issuer", {}, input.entityId),
+    writeElement("samlp:Status", {}, writeElement("samlp:StatusCode", { Value: status.success })),
   );
   const { relayState, signingKeyPem } = input;
-  return sendTo(present(to), { message, field: "SAMLResponse", relayState, signingKeyPem });
+  return sendTo(omitUndefined(to), { message, field: "SAMLResponse", relayState, signingKeyPem });
 }
 
-function present(to: Readonly<Record<"redirect" | "post", string | undefined>>): { redirect?: string; post?: string } {
+function omitUndefined(to: Readonly<Record<"redirect" | "post", string | undefined>>): {
+  redirect?: string;
+  post?: string;
+} {
   return {
     ...(to.redirect !== undefined && { redirect: to.redirect }),
     ...(to.post !== undefined && { post: to.post }),

@@ -1,19 +1,19 @@
 import { readInstant } from "../instant.ts";
 import type { IdpMetadata } from "../metadata/idp-metadata.ts";
-import { ds, saml, samlp, status } from "../names.ts";
-import type { SamlRefusal } from "../refusal.ts";
-import { refused } from "../refusal.ts";
+import { ds, saml, samlp, status } from "../xml-names.ts";
+import type { SamlRefusal } from "../saml-refusal.ts";
+import { makeSamlRefusal } from "../saml-refusal.ts";
 import { readRelay } from "../requests/relay.ts";
-import { statusOf } from "../response/checks/status.ts";
+import { statusOf } from "../response/checks/check-status.ts";
 import { issueInstantIssue, issuerIssue } from "../response/issued.ts";
 import { nameIdOf } from "../response/name-id.ts";
 import type { NameId } from "../response/name-id.ts";
 import { issueWindowMs } from "../response/work.ts";
 import type { ClaimMessage } from "../response/work.ts";
-import { keysOf } from "../signature/keys.ts";
+import { keysOf } from "../signature/signature-keys.ts";
 import { UnknownKey } from "../signature/unknown-key.ts";
-import { receive } from "../transport/incoming.ts";
-import type { Delivery, Received } from "../transport/incoming.ts";
+import { receiveMessage } from "../transport/incoming.ts";
+import type { Delivery, ReceivedMessage } from "../transport/incoming.ts";
 import { attributeOf, isNamed, textIn, XmlIssue } from "../xml/element.ts";
 import type { XmlElement } from "../xml/element.ts";
 import { partsOf, shapeOf } from "../xml/shape.ts";
@@ -74,14 +74,16 @@ const maxFlowMs = 15 * 60 * 1000;
 /** Verifies a message to the Single Logout Service, from either binding. It must be signed (I4). */
 export async function verifyLogout(input: LogoutInput, claim: ClaimMessage): Promise<LogoutOutcome> {
   try {
-    const received = receive(input.delivery, keysOf(input.idp.certificates));
+    const received = receiveMessage(input.delivery, keysOf(input.idp.certificates));
     const { field, message } = received;
     checkMessage(message, field === "SAMLRequest" ? "LogoutRequest" : "LogoutResponse", input);
     return field === "SAMLRequest" ? await requestIn(received, input, claim) : responseIn(received, input);
   } catch (error) {
     if (error instanceof XmlIssue) {
       const keyUnknown = error instanceof UnknownKey;
-      return { refused: { ...refused("saml_logout_message", error.message), ...(keyUnknown && { keyUnknown }) } };
+      return {
+        refused: { ...makeSamlRefusal("saml_logout_message", error.message), ...(keyUnknown && { keyUnknown }) },
+      };
     }
     throw error;
   }
@@ -101,7 +103,7 @@ function checkIssuer(issuer: XmlElement | undefined, { idp }: LogoutInput): void
   if (foreign) throw new XmlIssue(foreign);
 }
 
-async function requestIn(received: Received, input: LogoutInput, claim: ClaimMessage): Promise<LogoutOutcome> {
+async function requestIn(received: ReceivedMessage, input: LogoutInput, claim: ClaimMessage): Promise<LogoutOutcome> {
   const { message, relayState } = received;
   const { nowMs, skewMs } = input;
   const parts = partsOf(message, requestShape);
@@ -123,7 +125,7 @@ async function requestIn(received: Received, input: LogoutInput, claim: ClaimMes
   return { request: { id, name, sessionIndexes, ...(relayState !== undefined && { relayState }) } };
 }
 
-function responseIn({ message, relayState }: Received, input: LogoutInput): LogoutOutcome {
+function responseIn({ message, relayState }: ReceivedMessage, input: LogoutInput): LogoutOutcome {
   const { routeId, relayKeys, nowMs, skewMs } = input;
   checkIssuer(partsOf(message, responseShape)["Issuer"]?.[0], input);
   const keys = relayKeys.map((key) => Buffer.from(key, "base64"));
@@ -133,7 +135,7 @@ function responseIn({ message, relayState }: Received, input: LogoutInput): Logo
   if (host === undefined) throw new XmlIssue("the LogoutResponse is for another request than RelayState");
   if (nowMs - relay.sentMs > maxFlowMs) {
     const minutes = Math.round((nowMs - relay.sentMs) / 60_000);
-    return { refused: refused("saml_logout_late", `the logout started ${minutes} minutes ago`) };
+    return { refused: makeSamlRefusal("saml_logout_late", `the logout started ${minutes} minutes ago`) };
   }
   const [outer, inner] = statusOf(message);
   const ended = outer !== status.success ? "none" : inner === status.partialLogout ? "some" : "all";

@@ -1,4 +1,4 @@
-import type { bindings } from "../names.ts";
+import type { bindings } from "../xml-names.ts";
 
 export type BindingName = keyof typeof bindings;
 

@@ -9,8 +9,8 @@ import { refreshAfter } from "./idp-metadata.ts";
 import type { IdpMetadata } from "./idp-metadata.ts";
 import { readIdpMetadata } from "./read-metadata.ts";
 import { writeSpMetadata } from "./write-metadata.ts";
-import { attributeOf, everyElement } from "../xml/element.ts";
-import { readXml } from "../xml/read.ts";
+import { attributeOf, walkElements } from "../xml/element.ts";
+import { readXml } from "../xml/read-xml.ts";
 
 const keys = await makeProviderKeys();
 const second = await makeProviderKeys("ec");
@@ -177,7 +177,7 @@ describe("metadata of a route", () => {
     assert.equal(contentType, "application/samlmetadata+xml");
     const root = readXml(body, { maxLength: 20_000, maxDepth: 10, maxElements: 100, maxAttributes: 10 });
     assert.equal(attributeOf(root, "entityID"), entityId);
-    const named = (local: string) => [...everyElement(root)].filter((one) => one.local === local);
+    const named = (local: string) => [...walkElements(root)].filter((one) => one.local === local);
     assert.deepEqual(
       named("SPSSODescriptor").map((one) => [
         attributeOf(one, "AuthnRequestsSigned"),

@@ -1,13 +1,13 @@
-import type { SamlRefusal } from "../refusal.ts";
-import { refused } from "../refusal.ts";
+import type { SamlRefusal } from "../saml-refusal.ts";
+import { makeSamlRefusal } from "../saml-refusal.ts";
 import { readBase64 } from "../base64.ts";
 import { readDuration, readInstant } from "../instant.ts";
-import { bindings, ds, md, samlp } from "../names.ts";
-import { keyIssue } from "../signature/algorithms.ts";
-import { readCertificate } from "../signature/keys.ts";
-import { attributeOf, everyElement, isNamed, textIn, XmlIssue } from "../xml/element.ts";
+import { bindings, ds, md, samlp } from "../xml-names.ts";
+import { keyIssue } from "../signature/xml-algorithms.ts";
+import { readCertificate } from "../signature/signature-keys.ts";
+import { attributeOf, walkElements, isNamed, textIn, XmlIssue } from "../xml/element.ts";
 import type { XmlElement } from "../xml/element.ts";
-import { readXml } from "../xml/read.ts";
+import { readXml } from "../xml/read-xml.ts";
 import type { BindingName, IdpMetadata, LogoutService } from "./idp-metadata.ts";
 
 /** Like the limits of responses, but documents of federations are longer and may contain comments. */
@@ -23,29 +23,30 @@ const maxUrlLength = 2048;
 /** saml-core §8.3.6. */
 const maxEntityId = 1024;
 
-type Read = { readonly metadata: IdpMetadata } | { readonly refused: SamlRefusal };
+type ReadElement = { readonly metadata: IdpMetadata } | { readonly refused: SamlRefusal };
 
 /**
  * Reads the metadata of one identity provider, alone or the only one among others (saml-metadata §2.3). Returns the
  * refusal `saml_metadata` for unreadable documents, several providers or none, an end in the past, no certificate with
  * an accepted key, no login address, and addresses without TLS.
  */
-export function readIdpMetadata(text: string, nowMs: number): Read {
+export function readIdpMetadata(text: string, nowMs: number): ReadElement {
   try {
-    const metadata = read(readXml(text.replace(/^\uFEFF/, ""), limits));
+    const metadata = readEntity(readXml(text.replace(/^\uFEFF/, ""), limits));
     if (metadata.validUntilMs !== undefined && metadata.validUntilMs <= nowMs) {
       throw new XmlIssue(`its validUntil has passed: ${new Date(metadata.validUntilMs).toISOString()}`);
     }
     const warnings = [...metadata.warnings, ...certificateDates(metadata.certificates, nowMs)];
     return { metadata: { ...metadata, warnings } };
   } catch (error) {
-    if (error instanceof XmlIssue) return { refused: refused("saml_metadata", `the metadata: ${error.message}`) };
+    if (error instanceof XmlIssue)
+      return { refused: makeSamlRefusal("saml_metadata", `the metadata: ${error.message}`) };
     throw error;
   }
 }
 
-function read(root: XmlElement): IdpMetadata {
-  const providers = [...everyElement(root)].filter(isProvider);
+function readEntity(root: XmlElement): IdpMetadata {
+  const providers = [...walkElements(root)].filter(isProvider);
   const [provider, another] = providers;
   if (!provider) throw new XmlIssue("it describes no identity provider of SAML 2.0");
   if (another) throw new XmlIssue("it describes more than one identity provider");
@@ -122,7 +123,7 @@ function certificatesOf(provider: XmlElement, warnings: string[]): readonly stri
   const found = new Set<string>();
   for (const descriptor of childrenOf(provider, md, "KeyDescriptor")) {
     if ((attributeOf(descriptor, "use") ?? "signing") !== "signing") continue;
-    const held = [...everyElement(descriptor)].filter((one) => isNamed(one, ds, "X509Certificate"));
+    const held = [...walkElements(descriptor)].filter((one) => isNamed(one, ds, "X509Certificate"));
     if (held.length === 0) warnings.push("a KeyDescriptor has no X509Certificate");
     for (const one of held) {
       const issue = certificateIssue(textIn(one), found);

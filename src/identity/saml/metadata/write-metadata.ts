@@ -1,6 +1,6 @@
 import { hash, X509Certificate } from "node:crypto";
-import { bindings, ds, md, samlp } from "../names.ts";
-import { element } from "../xml/write.ts";
+import { bindings, ds, md, samlp } from "../xml-names.ts";
+import { writeElement } from "../xml/write.ts";
 
 export interface ServiceProvider {
   readonly entityId: string;
@@ -21,27 +21,27 @@ export interface Document {
 /** Writes the route's metadata for identity providers (saml-metadata §2.4.4). Equal input gives equal bytes. */
 export function writeSpMetadata(provider: ServiceProvider): Document {
   const service = (name: string, binding: string, location: string, more: Readonly<Record<string, string>> = {}) =>
-    element(name, { Binding: binding, Location: location, ...more });
-  const { xml } = element(
+    writeElement(name, { Binding: binding, Location: location, ...more });
+  const { xml } = writeElement(
     "md:EntityDescriptor",
     { "xmlns:md": md, entityID: provider.entityId },
-    element(
+    writeElement(
       "md:SPSSODescriptor",
       { AuthnRequestsSigned: "true", WantAssertionsSigned: "true", protocolSupportEnumeration: samlp },
       ...provider.signingCertificates.map((pem) =>
-        element(
+        writeElement(
           "md:KeyDescriptor",
           { use: "signing" },
-          element(
+          writeElement(
             "ds:KeyInfo",
             { "xmlns:ds": ds },
-            element("ds:X509Data", {}, element("ds:X509Certificate", {}, derOf(pem))),
+            writeElement("ds:X509Data", {}, writeElement("ds:X509Certificate", {}, derOf(pem))),
           ),
         ),
       ),
       service("md:SingleLogoutService", bindings.redirect, provider.sloUrl),
       service("md:SingleLogoutService", bindings.post, provider.sloUrl),
-      element("md:NameIDFormat", {}, provider.nameIdFormat),
+      writeElement("md:NameIDFormat", {}, provider.nameIdFormat),
       service("md:AssertionConsumerService", bindings.post, provider.acsUrl, { index: "0", isDefault: "true" }),
     ),
   );

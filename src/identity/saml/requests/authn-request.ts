@@ -1,9 +1,9 @@
 import { writeInstant } from "../instant.ts";
 import type { IdpMetadata } from "../metadata/idp-metadata.ts";
-import { bindings, saml, samlp } from "../names.ts";
-import { sendTo } from "../transport/outgoing.ts";
-import type { Outgoing } from "../transport/outgoing.ts";
-import { element } from "../xml/write.ts";
+import { bindings, saml, samlp } from "../xml-names.ts";
+import { sendTo } from "../transport/outgoing-message.ts";
+import type { Outgoing } from "../transport/outgoing-message.ts";
+import { writeElement } from "../xml/write.ts";
 import { makeRelay, requestIdOf } from "./relay.ts";
 
 /** Our side of a flow to the provider and back. */
@@ -38,7 +38,7 @@ export function makeAuthnRequest(input: AuthnRequestInput): Outgoing {
   const relayState = makeRelay(relay, to, key);
   const id = requestIdOf(relay, to, key);
   const destination = idp.signOn.redirect ?? idp.signOn.post;
-  const message = element(
+  const message = writeElement(
     "samlp:AuthnRequest",
     {
       "xmlns:samlp": samlp,
@@ -51,8 +51,8 @@ export function makeAuthnRequest(input: AuthnRequestInput): Outgoing {
       ProtocolBinding: bindings.post,
       AssertionConsumerServiceURL: input.acsUrl,
     },
-    element("saml:Issuer", {}, input.entityId),
-    element("samlp:NameIDPolicy", { Format: input.nameIdFormat, AllowCreate: "true" }),
+    writeElement("saml:Issuer", {}, input.entityId),
+    writeElement("samlp:NameIDPolicy", { Format: input.nameIdFormat, AllowCreate: "true" }),
   );
   const outgoing = sendTo(idp.signOn, { message, field: "SAMLRequest", relayState, signingKeyPem });
   if (!outgoing) throw new Error("make AuthnRequest: the metadata has no sign-on URL");

@@ -1,4 +1,4 @@
-import { nameIdFormats, saml } from "../names.ts";
+import { nameIdFormats, saml } from "../xml-names.ts";
 import { attributeOf, elementsIn, isNamed } from "../xml/element.ts";
 import type { XmlElement } from "../xml/element.ts";
 import { isVisible } from "./name-id.ts";

@@ -1,5 +1,5 @@
 import { readInstant } from "../instant.ts";
-import { nameIdFormats } from "../names.ts";
+import { nameIdFormats } from "../xml-names.ts";
 import { attributeOf, textIn } from "../xml/element.ts";
 import type { XmlElement } from "../xml/element.ts";
 import { issueWindowMs } from "./work.ts";

@@ -1,4 +1,4 @@
-import { nameIdFormats } from "../names.ts";
+import { nameIdFormats } from "../xml-names.ts";
 import { attributeOf, textIn } from "../xml/element.ts";
 import type { XmlElement } from "../xml/element.ts";
 
@@ -11,7 +11,7 @@ export interface NameId {
   readonly spNameQualifier?: string;
 }
 
-interface Expected {
+interface ExpectedNameId {
   readonly entityId: string;
   readonly nameIdFormat: string;
 }
@@ -21,7 +21,7 @@ const maxNameId = 256;
 const maxQualifier = 1024;
 
 /** Returns the name in a NameID (saml-core §2.2.2, §8.3), or text that says why the route does not accept it. */
-export function nameIdOf(element: XmlElement, { entityId, nameIdFormat }: Expected): NameId | string {
+export function nameIdOf(element: XmlElement, { entityId, nameIdFormat }: ExpectedNameId): NameId | string {
   const format = attributeOf(element, "Format");
   const any = nameIdFormats.unspecified.some((one) => one === nameIdFormat);
   if (!any && format !== nameIdFormat) return "the NameID does not have the format that the route requires";

@@ -1,5 +1,5 @@
 import type { IdpMetadata } from "../metadata/idp-metadata.ts";
-import type { SamlRefusal } from "../refusal.ts";
+import type { SamlRefusal } from "../saml-refusal.ts";
 import type { RelayRead } from "../requests/relay.ts";
 import type { NameId } from "./name-id.ts";
 import type { XmlElement } from "../xml/element.ts";
@@ -107,7 +107,7 @@ export interface Work {
 }
 
 /** Why a check ends the login: one clause, which implies `saml_assertion`, or its own refusal. */
-export type Verdict = string | SamlRefusal | undefined;
+export type CheckFailure = string | SamlRefusal | undefined;
 
 /** Maximum difference between the issue time and now, milliseconds. */
 export const issueWindowMs = 5 * 60 * 1000;

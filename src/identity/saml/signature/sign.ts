@@ -1,14 +1,14 @@
 import { createPrivateKey, hash, sign } from "node:crypto";
 import type { KeyObject } from "node:crypto";
 import { Lru } from "../../../lib/collections/lru.ts";
-import { ds } from "../names.ts";
-import { canonical } from "../xml/canonical.ts";
+import { ds } from "../xml-names.ts";
+import { canonicalize } from "../xml/canonical.ts";
 import { attributeOf, isNamed } from "../xml/element.ts";
 import type { XmlElement } from "../xml/element.ts";
-import { readXml } from "../xml/read.ts";
-import { element } from "../xml/write.ts";
+import { readXml } from "../xml/read-xml.ts";
+import { writeElement } from "../xml/write.ts";
 import type { Markup } from "../xml/write.ts";
-import { enveloped, exclusiveC14n, ours } from "./algorithms.ts";
+import { enveloped, exclusiveC14n, ours } from "./xml-algorithms.ts";
 
 /** These messages are our own, so the limits only satisfy the reader's interface. */
 const limits = { maxLength: 65_536, maxDepth: 16, maxElements: 200, maxAttributes: 32 };
@@ -25,29 +25,34 @@ export function signRsaSha256(text: string, keyPem: string): Buffer {
 /** Returns a message with the signature after its Issuer, as the SAML schema requires. */
 export function signEnveloped(message: Markup, keyPem: string): Markup {
   const root = readXml(message.xml, limits);
-  const digest = hash(ours.hash, canonical(root), "base64");
-  const signedInfo = element(
+  const digest = hash(ours.hash, canonicalize(root), "base64");
+  const signedInfo = writeElement(
     "ds:SignedInfo",
     {},
-    element("ds:CanonicalizationMethod", { Algorithm: exclusiveC14n }),
-    element("ds:SignatureMethod", { Algorithm: ours.signature }),
-    element(
+    writeElement("ds:CanonicalizationMethod", { Algorithm: exclusiveC14n }),
+    writeElement("ds:SignatureMethod", { Algorithm: ours.signature }),
+    writeElement(
       "ds:Reference",
       { URI: `#${attributeOf(root, "ID")}` },
-      element(
+      writeElement(
         "ds:Transforms",
         {},
-        element("ds:Transform", { Algorithm: enveloped }),
-        element("ds:Transform", { Algorithm: exclusiveC14n }),
+        writeElement("ds:Transform", { Algorithm: enveloped }),
+        writeElement("ds:Transform", { Algorithm: exclusiveC14n }),
       ),
-      element("ds:DigestMethod", { Algorithm: ours.digest }),
-      element("ds:DigestValue", {}, digest),
+      writeElement("ds:DigestMethod", { Algorithm: ours.digest }),
+      writeElement("ds:DigestValue", {}, digest),
     ),
   );
-  const unsigned = element("ds:Signature", { "xmlns:ds": ds }, signedInfo);
+  const unsigned = writeElement("ds:Signature", { "xmlns:ds": ds }, signedInfo);
   const [toBeSigned] = readXml(unsigned.xml, limits).children as readonly XmlElement[];
-  const value = signRsaSha256(canonical(toBeSigned as XmlElement), keyPem).toString("base64");
-  const signature = element("ds:Signature", { "xmlns:ds": ds }, signedInfo, element("ds:SignatureValue", {}, value));
+  const value = signRsaSha256(canonicalize(toBeSigned as XmlElement), keyPem).toString("base64");
+  const signature = writeElement(
+    "ds:Signature",
+    { "xmlns:ds": ds },
+    signedInfo,
+    writeElement("ds:SignatureValue", {}, value),
+  );
   const at = issuerEnd(message, root);
   return { xml: message.xml.slice(0, at) + signature.xml + message.xml.slice(at) };
 }

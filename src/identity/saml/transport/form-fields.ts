@@ -9,7 +9,7 @@ export function formFields<Name extends string>(
   names: readonly Name[],
 ): Partial<Record<Name, string>> | string {
   const found: Partial<Record<Name, string>> = {};
-  const raw = rawFields(text, names);
+  const raw = readRawFields(text, names);
   if (typeof raw === "string") return raw;
   for (const [name, value] of Object.entries(raw) as [Name, string][]) {
     try {
@@ -22,7 +22,7 @@ export function formFields<Name extends string>(
 }
 
 /** The same without decoding: the exact octets that a signature of the redirect binding covers. */
-export function rawFields<Name extends string>(
+export function readRawFields<Name extends string>(
   text: string,
   names: readonly Name[],
 ): Partial<Record<Name, string>> | string {
@@ -32,7 +32,7 @@ export function rawFields<Name extends string>(
   for (const field of fields) {
     const equals = field.indexOf("=");
     const written = equals < 0 ? field : field.slice(0, equals);
-    const name = names.find((one) => one === decoded(written));
+    const name = names.find((one) => one === decodeName(written));
     if (name === undefined) continue;
     if (found[name] !== undefined) return `${name} is given twice`;
     found[name] = equals < 0 ? "" : field.slice(equals + 1);
@@ -41,7 +41,7 @@ export function rawFields<Name extends string>(
 }
 
 /** A name in any spelling is that name, so that none is given twice under two spellings. */
-function decoded(name: string): string {
+function decodeName(name: string): string {
   try {
     return decodeURIComponent(name.replaceAll("+", " "));
   } catch {

@@ -4,15 +4,15 @@
 import type { KeyObject } from "node:crypto";
 import { inflateRawSync } from "node:zlib";
 import { readBase64 } from "../base64.ts";
-import { ds } from "../names.ts";
-import { verifiesWith } from "../signature/keys.ts";
+import { ds } from "../xml-names.ts";
+import { verifiesWith } from "../signature/signature-keys.ts";
 import { UnknownKey } from "../signature/unknown-key.ts";
-import { verifyEnveloped } from "../signature/verify.ts";
-import { everyElement, isNamed, XmlIssue } from "../xml/element.ts";
+import { verifyEnveloped } from "../signature/verify-enveloped.ts";
+import { walkElements, isNamed, XmlIssue } from "../xml/element.ts";
 import type { XmlElement } from "../xml/element.ts";
-import { readXml } from "../xml/read.ts";
-import { formFields, rawFields } from "./form-fields.ts";
-import type { MessageField } from "./outgoing.ts";
+import { readXml } from "../xml/read-xml.ts";
+import { formFields, readRawFields } from "./form-fields.ts";
+import type { MessageField } from "./outgoing-message.ts";
 
 export type Delivery =
   /** The query of a GET as received, without `?`. */
@@ -20,7 +20,7 @@ export type Delivery =
   /** The body of a POST as received. */
   | { readonly binding: "post"; readonly form: string };
 
-export interface Received {
+export interface ReceivedMessage {
   readonly field: MessageField;
   readonly message: XmlElement;
   readonly relayState: string | undefined;
@@ -36,17 +36,17 @@ const deflate = "urn:oasis:names:tc:SAML:2.0:bindings:URL-Encoding:DEFLATE";
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** Throws `XmlIssue` unless exactly one message arrived, in the form of its binding, signed with one of the keys. */
-export function receive(delivery: Delivery, keys: readonly KeyObject[]): Received {
+export function receiveMessage(delivery: Delivery, keys: readonly KeyObject[]): ReceivedMessage {
   return delivery.binding === "redirect" ? fromQuery(delivery.query, keys) : fromForm(delivery.form, keys);
 }
 
-function fromQuery(query: string, keys: readonly KeyObject[]): Received {
+function fromQuery(query: string, keys: readonly KeyObject[]): ReceivedMessage {
   if (query.length > maxQuery) throw new XmlIssue(`the query is longer than ${maxQuery} bytes`);
   const names = ["SAMLRequest", "SAMLResponse", "RelayState", "SigAlg", "Signature", "SAMLEncoding"] as const;
-  const raw = said(rawFields(query, names));
-  const fields = said(formFields(query, names));
+  const raw = requireReadable(readRawFields(query, names));
+  const fields = requireReadable(formFields(query, names));
   if ((fields.SAMLEncoding ?? deflate) !== deflate) throw new XmlIssue("the query has an encoding that is not known");
-  const field = onlyField(fields);
+  const field = requireOneField(fields);
   if (fields.SigAlg === undefined || fields.Signature === undefined) throw new XmlIssue("the query is not signed");
   const relay = raw.RelayState === undefined ? "" : `&RelayState=${raw.RelayState}`;
   const octets = Buffer.from(`${field}=${raw[field]}${relay}&SigAlg=${raw.SigAlg}`, "latin1");
@@ -56,16 +56,16 @@ function fromQuery(query: string, keys: readonly KeyObject[]): Received {
       "the query's signature is not of the profile, or verifies with no certificate of the metadata",
     );
   }
-  const message = parsed(inflated(bytesOf(fields[field])));
+  const message = parseMessage(inflateBytes(bytesOf(fields[field])));
   if (signaturesIn(message).length > 0) throw new XmlIssue("both the message and the query are signed");
   return { field, message, relayState: fields.RelayState };
 }
 
-function fromForm(form: string, keys: readonly KeyObject[]): Received {
+function fromForm(form: string, keys: readonly KeyObject[]): ReceivedMessage {
   if (form.length > maxForm) throw new XmlIssue(`the form is longer than ${maxForm} bytes`);
-  const fields = said(formFields(form, ["SAMLRequest", "SAMLResponse", "RelayState"]));
-  const field = onlyField(fields);
-  const message = parsed(bytesOf(fields[field]));
+  const fields = requireReadable(formFields(form, ["SAMLRequest", "SAMLResponse", "RelayState"]));
+  const field = requireOneField(fields);
+  const message = parseMessage(bytesOf(fields[field]));
   const [signature, ...more] = signaturesIn(message);
   if (!signature) throw new XmlIssue("the message is not signed");
   if (more.length > 0 || signature.parent !== message) throw new XmlIssue("the message's signature is not its own");
@@ -73,12 +73,12 @@ function fromForm(form: string, keys: readonly KeyObject[]): Received {
   return { field, message, relayState: fields.RelayState };
 }
 
-function said<T>(fields: T | string): T {
+function requireReadable<T>(fields: T | string): T {
   if (typeof fields === "string") throw new XmlIssue(fields);
   return fields;
 }
 
-function onlyField(fields: Partial<Record<MessageField, string>>): MessageField {
+function requireOneField(fields: Partial<Record<MessageField, string>>): MessageField {
   const { SAMLRequest: request, SAMLResponse: response } = fields;
   if ((request === undefined) === (response === undefined)) throw new XmlIssue("there is not one message");
   return request === undefined ? "SAMLResponse" : "SAMLRequest";
@@ -91,7 +91,7 @@ function bytesOf(encoded: string | undefined): Buffer {
   return bytes;
 }
 
-function inflated(bytes: Buffer): Buffer {
+function inflateBytes(bytes: Buffer): Buffer {
   try {
     return inflateRawSync(bytes, { maxOutputLength: maxXml });
   } catch {
@@ -99,7 +99,7 @@ function inflated(bytes: Buffer): Buffer {
   }
 }
 
-function parsed(bytes: Buffer): XmlElement {
+function parseMessage(bytes: Buffer): XmlElement {
   let text: string;
   try {
     text = utf8.decode(bytes);
@@ -110,5 +110,5 @@ function parsed(bytes: Buffer): XmlElement {
 }
 
 function signaturesIn(message: XmlElement): XmlElement[] {
-  return [...everyElement(message)].filter((one) => isNamed(one, ds, "Signature"));
+  return [...walkElements(message)].filter((one) => isNamed(one, ds, "Signature"));
 }

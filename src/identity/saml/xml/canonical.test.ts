@@ -4,12 +4,12 @@ import { describe, it } from "node:test";
 import { seededRandom } from "../../../../test/support/random.ts";
 import type { Random } from "../../../../test/support/random.ts";
 import { everyNode, oracle, parseDom } from "../../../../test/support/xml-crypto.ts";
-import { canonical } from "./canonical.ts";
-import { everyElement } from "./element.ts";
-import { readXml } from "./read.ts";
+import { canonicalize } from "./canonical.ts";
+import { walkElements } from "./element.ts";
+import { readXml } from "./read-xml.ts";
 
 const limits = { maxLength: 1_000_000, maxDepth: 32, maxElements: 5000, maxAttributes: 32 };
-const of = (xml: string, inclusive: readonly string[] = []) => canonical(readXml(xml, limits), { inclusive });
+const of = (xml: string, inclusive: readonly string[] = []) => canonicalize(readXml(xml, limits), { inclusive });
 
 const prefixes = ["a", "b", "c", "d"];
 const texts = [
@@ -70,15 +70,15 @@ describe("the canonical form", () => {
     for (let count = 0; count < 300; count += 1) {
       const xml = randomXml(random);
       const theirs = [...everyNode(parseDom(xml))];
-      const ours = [...everyElement(readXml(xml, limits))];
+      const ours = [...walkElements(readXml(xml, limits))];
       assert.equal(ours.length, theirs.length);
       for (const [at, element] of ours.entries()) {
-        const made = canonical(element);
+        const made = canonicalize(element);
         assert.equal(made, oracle(theirs[at] as (typeof theirs)[number]), xml);
         assert.deepEqual(
           createHash("sha256").update(made).digest(),
           createHash("sha256")
-            .update(canonical(readXml(made, limits)))
+            .update(canonicalize(readXml(made, limits)))
             .digest(),
           "a canonical form is its own canonical form",
         );
@@ -93,12 +93,12 @@ describe("the canonical form", () => {
     for (let count = 0; count < 200; count += 1) {
       const xml = randomXml(random);
       const inclusive = prefixes.filter(() => random() < 0.5);
-      const ours = [...everyElement(readXml(xml, limits))];
+      const ours = [...walkElements(readXml(xml, limits))];
       const at = random.below(ours.length);
       // xml-crypto modifies its input document.
       const theirs = [...everyNode(parseDom(xml))][at];
       if (inclusive.length === 0 || !theirs) continue;
-      assert.equal(canonical(ours[at] as (typeof ours)[number], { inclusive }), oracle(theirs, inclusive), xml);
+      assert.equal(canonicalize(ours[at] as (typeof ours)[number], { inclusive }), oracle(theirs, inclusive), xml);
     }
   });
 
@@ -132,6 +132,6 @@ describe("the canonical form", () => {
     const root = readXml("<x>a<s><t/></s>b<s/></x>", limits);
     const [, without] = root.children;
     assert.ok(typeof without === "object");
-    assert.equal(canonical(root, { without }), "<x>ab<s></s></x>");
+    assert.equal(canonicalize(root, { without }), "<x>ab<s></s></x>");
   });
 });

@@ -1,5 +1,5 @@
 /** Exclusive XML Canonicalization 1.0 without comments (https://www.w3.org/TR/xml-exc-c14n/). */
-import { boundTo } from "./element.ts";
+import { resolvePrefix } from "./element.ts";
 import type { XmlAttribute, XmlElement } from "./element.ts";
 import { attributeText, elementText } from "./escape.ts";
 
@@ -16,7 +16,7 @@ type Rendered = ReadonlyMap<string, string>;
 const nothing: Rendered = new Map();
 
 /** Returns the canonical form of an element, whose UTF-8 bytes are digested. */
-export function canonical(element: XmlElement, { without, inclusive = [] }: CanonicalOptions = {}): string {
+export function canonicalize(element: XmlElement, { without, inclusive = [] }: CanonicalOptions = {}): string {
   const render = (one: XmlElement, rendered: Rendered): string => {
     const tag = one.prefix === "" ? one.local : `${one.prefix}:${one.local}`;
     let output = `<${tag}`;
@@ -48,7 +48,7 @@ function newDeclarations(one: XmlElement, inclusive: readonly string[], rendered
   const found: [string, string][] = [];
   for (const prefix of used) {
     // Without a binding: only the default namespace, or a listed prefix that is not in scope.
-    const uri = boundTo(prefix, one.scope) ?? "";
+    const uri = resolvePrefix(prefix, one.scope) ?? "";
     if ((rendered.get(prefix) ?? "") !== uri) found.push([prefix, uri]);
   }
   return found.length > 1 ? found.sort(([a], [b]) => (a < b ? -1 : 1)) : found;

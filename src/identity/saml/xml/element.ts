@@ -34,7 +34,7 @@ export interface XmlScope {
 export class XmlIssue extends Error {}
 
 /** Returns the URI of a prefix, or undefined if it is not bound. */
-export function boundTo(prefix: string, scope: XmlScope): string | undefined {
+export function resolvePrefix(prefix: string, scope: XmlScope): string | undefined {
   for (let at: XmlScope | undefined = scope; at; at = at.outer) {
     const uri = at.declared.get(prefix);
     if (uri !== undefined) return uri;
@@ -69,7 +69,7 @@ export function textIn(element: XmlElement): string {
 }
 
 /** Yields the element and all elements inside it, in document order. */
-export function* everyElement(from: XmlElement): Generator<XmlElement> {
+export function* walkElements(from: XmlElement): Generator<XmlElement> {
   yield from;
-  for (const child of from.children) if (typeof child !== "string") yield* everyElement(child);
+  for (const child of from.children) if (typeof child !== "string") yield* walkElements(child);
 }

@@ -3,10 +3,10 @@ import type { XmlElement } from "./element.ts";
 
 /** The allowed children of an element, as in its schema: each step once, or as its suffix says. */
 export interface Shape {
-  readonly steps: readonly Step[];
+  readonly steps: readonly ShapeStep[];
 }
 
-interface Step {
+interface ShapeStep {
   /** Alternatives, each `{namespace}local`. */
   readonly names: readonly string[];
   readonly least: 0 | 1;

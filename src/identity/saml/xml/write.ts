@@ -13,23 +13,23 @@ type Attributes = Readonly<Record<string, string | undefined>>;
  * Writes one element. Undefined attributes and children are omitted. Names come from code, never from a visitor. Throws
  * `XmlIssue` for text that XML cannot contain.
  */
-export function element(
+export function writeElement(
   name: string,
   attributes: Attributes,
   ...children: readonly (Markup | string | undefined)[]
 ): Markup {
   let xml = `<${name}`;
   for (const [key, value] of Object.entries(attributes)) {
-    if (value !== undefined) xml += ` ${key}="${attributeText(carried(value))}"`;
+    if (value !== undefined) xml += ` ${key}="${attributeText(requireXmlText(value))}"`;
   }
   xml += ">";
   for (const child of children) {
-    if (child !== undefined) xml += typeof child === "string" ? elementText(carried(child)) : child.xml;
+    if (child !== undefined) xml += typeof child === "string" ? elementText(requireXmlText(child)) : child.xml;
   }
   return { xml: `${xml}</${name}>` };
 }
 
-function carried(text: string): string {
+function requireXmlText(text: string): string {
   if (!isXmlText(text)) throw new XmlIssue("has a character that XML does not admit");
   return text;
 }

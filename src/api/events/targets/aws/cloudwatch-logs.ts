@@ -1,8 +1,8 @@
 /** AWS CloudWatch Logs, PutLogEvents, into a log stream named after the destination. */
 import type { Event } from "../../event/event.ts";
-import { AwsFailure, awsCaller, unavailable } from "./request.ts";
-import { NotDelivered } from "../target.ts";
-import type { Leftover, TargetKind } from "../target.ts";
+import { AwsFailure, awsCaller, explainUnavailable } from "./aws-request.ts";
+import { NotDelivered } from "../opened-target.ts";
+import type { Leftover, TargetKind } from "../opened-target.ts";
 
 const service = { name: "logs", prefix: "Logs_20140328" } as const;
 /** AWS limits: 10,000 events and 1 MiB per request with 26 bytes for each; 256 KiB per event. */
@@ -11,12 +11,12 @@ const limits = { events: 10_000, bytes: 1024 * 1024, perEvent: 26, eventBytes: 2
 const spanMs = 24 * 60 * 60_000;
 
 export const cloudwatchLogs: TargetKind<"cloudwatch_logs"> = {
-  unavailable,
-  open(value, around) {
-    const { call, arn } = awsCaller(service, value.log_group_arn, value, around);
+  unavailable: explainUnavailable,
+  open(value, environment) {
+    const { call, arn } = awsCaller(service, value.log_group_arn, value, environment);
     const place = {
       logGroupName: arn.resource.replace(/^log-group:/, "").replace(/:\*$/, ""),
-      logStreamName: `postern/${around.destinationId}`,
+      logStreamName: `postern/${environment.destinationId}`,
     };
     const put = async (events: readonly Event[]): Promise<Readonly<Record<string, unknown>>> => {
       const logEvents = events.map(({ time, body }) => ({ timestamp: Date.parse(time), message: body }));
@@ -33,7 +33,7 @@ export const cloudwatchLogs: TargetKind<"cloudwatch_logs"> = {
     return {
       limits,
       async deliver(events) {
-        const [now, later] = withinSpan(events);
+        const [now, later] = splitBySpan(events);
         let answer;
         try {
           answer = await put(now);
@@ -45,13 +45,13 @@ export const cloudwatchLogs: TargetKind<"cloudwatch_logs"> = {
         if (answer["rejectedLogEventsInfo"]) throw new NotDelivered("the receiver does not accept events of that time");
         return later;
       },
-      close: () => around.outbound.close(),
+      close: () => environment.outbound.close(),
     };
   },
 };
 
 /** Splits events into one request and the rest. */
-function withinSpan(events: readonly Event[]): readonly [now: readonly Event[], later: Leftover | undefined] {
+function splitBySpan(events: readonly Event[]): readonly [now: readonly Event[], later: Leftover | undefined] {
   let earliest = Infinity;
   let latest = -Infinity;
   const end = events.findIndex(({ time }) => {

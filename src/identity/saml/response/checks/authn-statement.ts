@@ -1,20 +1,20 @@
 import { readInstant } from "../../instant.ts";
-import { saml } from "../../names.ts";
-import { refused } from "../../refusal.ts";
+import { saml } from "../../xml-names.ts";
+import { makeSamlRefusal } from "../../saml-refusal.ts";
 import { attributeOf, elementsIn, isNamed } from "../../xml/element.ts";
 import { isVisible } from "../name-id.ts";
 import { issueWindowMs } from "../work.ts";
-import type { Verdict, Work } from "../work.ts";
+import type { CheckFailure, Work } from "../work.ts";
 
 const maxSessionIndex = 256;
 
 /** 10: the visitor authenticated once, at a time that the route accepts. */
-export function checkAuthnStatement(work: Work): Verdict {
+export function checkAuthnStatement(work: Work): CheckFailure {
   const { nowMs, skewMs, forceAuthn } = work.input;
   const statements = elementsIn(work.assertion).filter((one) => isNamed(one, saml, "AuthnStatement"));
   const [statement, ...more] = statements;
   if (!statement || more.length > 0) {
-    return refused("saml_authn_statement", `the Assertion has ${statements.length} AuthnStatements`);
+    return makeSamlRefusal("saml_authn_statement", `the Assertion has ${statements.length} AuthnStatements`);
   }
   const signedInMs = readInstant(attributeOf(statement, "AuthnInstant"));
   if (signedInMs === undefined) return "the AuthnStatement has no valid AuthnInstant";

@@ -1,13 +1,13 @@
 import { readInstant } from "../../instant.ts";
-import { bearer, saml } from "../../names.ts";
+import { bearer, saml } from "../../xml-names.ts";
 import { attributeOf, elementsIn, isNamed } from "../../xml/element.ts";
 import type { XmlElement } from "../../xml/element.ts";
-import type { Verdict, Work } from "../work.ts";
+import type { CheckFailure, Work } from "../work.ts";
 
 /**
  * 8: the bearer may use the assertion here and now, for the request that the Response answers (saml-profiles §4.1.4.2).
  */
-export function checkConfirmation(work: Work): Verdict {
+export function checkConfirmation(work: Work): CheckFailure {
   const confirmations = elementsIn(work.subject).filter((one) => isNamed(one, saml, "SubjectConfirmation"));
   const bearers = confirmations.filter((one) => attributeOf(one, "Method") === bearer);
   let issue = "the Assertion has no bearer SubjectConfirmation";

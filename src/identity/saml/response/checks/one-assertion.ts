@@ -1,13 +1,13 @@
-import { saml } from "../../names.ts";
-import { refused } from "../../refusal.ts";
-import { everyElement, isNamed } from "../../xml/element.ts";
-import type { Verdict, Work } from "../work.ts";
+import { saml } from "../../xml-names.ts";
+import { makeSamlRefusal } from "../../saml-refusal.ts";
+import { walkElements, isNamed } from "../../xml/element.ts";
+import type { CheckFailure, Work } from "../work.ts";
 
 /** 5: the document contains one Assertion, directly inside the Response. */
-export function checkOneAssertion(work: Work): Verdict {
-  const elements = [...everyElement(work.response)];
+export function checkOneAssertion(work: Work): CheckFailure {
+  const elements = [...walkElements(work.response)];
   if (elements.some((one) => isNamed(one, saml, "EncryptedAssertion"))) {
-    return refused("saml_encrypted", "the assertion is encrypted");
+    return makeSamlRefusal("saml_encrypted", "the assertion is encrypted");
   }
   const [assertion, ...more] = elements.filter((one) => isNamed(one, saml, "Assertion"));
   if (!assertion) return "there is no Assertion";
