@@ -503,7 +503,7 @@ describe("ssh", { skip: skipWithout("ssh", "ssh-keygen") }, () => {
       });
     }
 
-    it("H3: requests for variables, a forwarded agent, X11, a subsystem and connections are refused", async () => {
+    it("H3: requests for variables, a forwarded agent, a display, a subsystem and connections are refused", async () => {
       const code = `
 def tried(name, attempt):
     try:
