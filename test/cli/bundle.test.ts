@@ -69,7 +69,7 @@ describe("the bundle", () => {
       "api/control-plane.ts",
       "cli/command-line.ts",
       "cli/platform/platform.ts",
-      "storage/opening/open.ts",
+      "storage/opening/open-store.ts",
     ];
     for (const other of others) {
       writeFileSync(join(clone, "src", other), "export const nothing = 1;\n");

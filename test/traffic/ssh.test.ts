@@ -331,7 +331,7 @@ describe("ssh", { skip: skipWithout("ssh", "ssh-keygen") }, () => {
 
   it("H6: a host certificate of the operator's authority proves the server to OpenSSH, and a wrong one stops the start", async () => {
     const authority = clients.makeKey("host-authority");
-    const host = clients.makeKey("host");
+    const host = clients.makeKey("certified-host");
     clients.certify(authority, host, domain, "-h", "-V", "-1m:+52w");
     const certificate = `${host.file}-cert.pub`;
     const options = { domain, sshListen: { host: "127.0.0.1", port: 0 }, sshHostKey: host.file } as const;
