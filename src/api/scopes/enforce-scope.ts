@@ -1,6 +1,6 @@
 /**
  * Enforces the scopes of limited keys. Calls without a required scope are rejected. Writes are judged in their draft,
- * see `judge.ts`.
+ * see `scope-judge.ts`.
  */
 import type { ResourceDeclaration } from "../../schema/resource.ts";
 import type { Reader, Store } from "../../storage/store.ts";

@@ -1,4 +1,4 @@
-/** Reads the keys of a map by their rows (`keys.ts`), for every source of the map. */
+/** Reads the keys of a map by their rows (`agent-file-keys.ts`), for every source of the map. */
 import { resolve } from "node:path";
 import { findNearest } from "../../lib/nearest.ts";
 import type { KeyRow } from "./agent-file-keys.ts";

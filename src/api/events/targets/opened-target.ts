@@ -1,4 +1,4 @@
-/** Interface of a kind of destination. Each kind has its own file and is listed in `targets.ts`. */
+/** Interface of a kind of destination. Each kind has its own file and is listed in `open-targets.ts`. */
 import type { EventTargetName, EventTargetValue } from "../../../resources/event-target.ts";
 import type { Event } from "../event/event.ts";
 import type { Outbound } from "../../../outbound/outbound.ts";
