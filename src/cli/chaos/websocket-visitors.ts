@@ -111,6 +111,9 @@ function followLine(socket: Socket, first: Buffer): WebSocketLine {
     if (!isLeft) throw new Error("cut without a close frame");
   });
   lost.catch(() => {});
+  const over = Promise.race([left, lost]);
+  // Only the visitors that hold their WebSocket wait for it.
+  over.catch(() => {});
   socket.on("data", take);
   take(first);
   const within = async (wanted: Promise<unknown>): Promise<void> => {
@@ -129,7 +132,7 @@ function followLine(socket: Socket, first: Buffer): WebSocketLine {
     get isLeft() {
       return isLeft;
     },
-    left: Promise.race([left, lost]),
+    left: over,
     exchange() {
       answered = Promise.withResolvers();
       socket.write(encodeMaskedFrame(opcodes.text, message));

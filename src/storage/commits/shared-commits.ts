@@ -68,7 +68,13 @@ export class SharedCommits implements Commits {
   }
 
   async probe(): Promise<void> {
-    await this.maintain([]);
+    try {
+      await this.maintain([]);
+    } catch (error) {
+      if (!(error instanceof Superseded)) throw error;
+      // The node renews its lease itself, so the next attempt can succeed.
+      throw new Error("commit: this node lost its lease", { cause: error });
+    }
     this.#options.availability.works();
   }
 
