@@ -16,7 +16,7 @@ const builder = process.execPath;
  * Programs with built-in compiled code: those that every server starts. The code requires one version of Node and one
  * set of V8 flags, those of `src/cli/platform/threads/heap.ts`.
  */
-const compiledPrograms = ["src-cli-platform-threads-control-plane", "src-cli-platform-threads-edge"].map(
+const compiledPrograms = ["src-cli-platform-threads-control-plane-thread", "src-cli-platform-threads-edge-thread"].map(
   (name) => `lib/${name}.program.js`,
 );
 const threadFlags = ["--heap-growing-percent=100", "--no-allocation-site-pretenuring", "--no-parallel-scavenge"];
