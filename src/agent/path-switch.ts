@@ -41,7 +41,7 @@ export function pathSwitch(targets: readonly PathTarget[], gate: Gate = open): L
       const target = find(request.url ?? "/");
       const more = gate.enter(request);
       if (more) response.once("close", () => gate.left());
-      if (!more) refuseRequest(response, 403, "This URL is for one visitor, and somebody else uses it.");
+      if (!more) refuseRequest(response, 403, "This URL accepts one visitor, and another visitor already uses it.");
       else if (target) passRequest(target, request, response, more);
       else refuseRequest(response, 404, "No service is published at this path.");
     },

@@ -12,7 +12,7 @@ const maxRedirects = 5;
 
 const maxTitle = 80;
 
-/** Reads the metadata of RFC 7591 §2, or returns what is wrong with it. @param fallback title of a client without name */
+/** Reads the metadata of a client (RFC 7591 §2), or returns the fault. @param fallback title of a client without a name */
 export function clientIn(metadata: JsonObject, fallback: string): KnownClient | string {
   const uris = metadata["redirect_uris"];
   if (!Array.isArray(uris) || uris.length === 0 || uris.length > maxRedirects) {

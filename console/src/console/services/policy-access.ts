@@ -36,7 +36,7 @@ export function accessRules(value: Protection): readonly JsonObject[] {
 
 const identity = "actions.ngrok.oauth.identity";
 
-/** Some providers return addresses that nobody has verified, so those count as no address. */
+/** Some providers return unverified addresses. The rule ignores them. */
 function isNotListed(domains: readonly string[]): string {
   const listed = domains.map((one) => one.toLowerCase().replaceAll(".", "[.]")).join("|");
   const isListed = `${identity}.email.lowerAscii().matches('^[!-?A-~]+@(${listed})$')`;

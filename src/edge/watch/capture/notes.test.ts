@@ -13,6 +13,7 @@ import { denyStep, passStep } from "../../../traffic/step.ts";
 import type { FinishedExchange } from "../../http/http-context.ts";
 import { stripRequest } from "../../http/forwarded-fields.ts";
 import { makeCapture } from "./capture.ts";
+import { makeNotes } from "./notes.ts";
 
 function tableOf(lines: string): FieldTable {
   const bytes = Buffer.from(`${lines}\r\n`, "latin1");
@@ -142,4 +143,17 @@ it("a record differs from the previous one of its connection exactly in what dif
   const withoutId = (records: typeof alone) => records.map((record) => ({ ...record, id: "" }));
   assert.deepEqual(withoutId(together), withoutId(alone));
   assert.equal(together.length, changes.length);
+});
+
+it("the decisions that captured requests share are bounded in size, whatever clients send", () => {
+  const note = makeNotes();
+  const decisionOf = (upgrade: string): unknown => {
+    const exchange = exchangeWith();
+    const request = { ...exchange.request, upgrade };
+    return note({ ...exchange, request } as never, { note: "rule" } as never, { nodeId: "n", edge: 1 }).decision;
+  };
+  const first = decisionOf("");
+  assert.equal(decisionOf(""), first);
+  for (let count = 0; count < 300; count += 1) decisionOf(`${count}${"x".repeat(16_384)}`);
+  assert.notEqual(decisionOf(""), first);
 });

@@ -22,14 +22,16 @@ export interface Notes {
   readonly decision: TextPart;
 }
 
-/** Maximum number of decisions that connections share. */
+/** Maximum number of decisions that connections share, and of their characters: clients choose parts of the texts. */
 const maxDecisions = 10_000;
+const maxDecisionLength = 4 * 1024 * 1024;
 /** Maximum number of clients that a proxy names on one connection. */
 const maxClients = 100;
 
 /** Returns the function that finds the texts of an exchange. Most exchanges have those of the connection's previous one. */
 export function makeNotes(): (exchange: FinishedExchange, rule: NotedRule, place: CapturePlace) => Notes {
   const decisions = new Map<string, TextPart>();
+  let length = 0;
   /** Steps that do not depend on the request live long. */
   const steps = new WeakMap<Step, string>();
   const textOf = (step: Step): string => {
@@ -40,7 +42,11 @@ export function makeNotes(): (exchange: FinishedExchange, rule: NotedRule, place
   const partOf = (text: string): TextPart => {
     let part = decisions.get(text);
     if (part !== undefined) return part;
-    if (decisions.size >= maxDecisions) decisions.clear();
+    if (decisions.size >= maxDecisions || length + text.length > maxDecisionLength) {
+      decisions.clear();
+      length = 0;
+    }
+    length += text.length;
     decisions.set(text, (part = new TextPart(text)));
     return part;
   };
